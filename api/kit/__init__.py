@@ -1,0 +1,1 @@
+"""Tools without a business word: storage, sealing, time, ids, paging, the wire."""

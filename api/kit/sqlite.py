@@ -1,0 +1,195 @@
+"""The store in one file beside the process: SQLite in WAL mode, durable, nothing to set up.
+
+Reads run on the event loop: one takes microseconds, a hop to a thread costs ten times more. Writes wait for the disk,
+so they run in a thread of their own. Several processes may share the file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from api.kit.clock import Clock, SystemClock
+from api.kit.store import (
+    MAX_ITEM_BYTES,
+    Absent,
+    Always,
+    Change,
+    Check,
+    Condition,
+    Conflict,
+    Delete,
+    Item,
+    ItemTooLarge,
+    Key,
+    Present,
+    Put,
+    StoreBusy,
+    Unchanged,
+    check_changes,
+)
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS items (
+    pk TEXT NOT NULL, sk TEXT NOT NULL, version INTEGER NOT NULL, expires INTEGER, data BLOB NOT NULL,
+    PRIMARY KEY (pk, sk)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS expiring ON items (expires) WHERE expires IS NOT NULL;
+"""
+COLUMNS = "pk, sk, version, expires, data"
+LIVE = "(expires IS NULL OR expires > ?)"
+WRITE_PATIENCE_SECONDS = 10.0
+READ_PATIENCE_SECONDS = 1.0
+SWEEP_EVERY_SECONDS = 60.0
+SWEEP_AT_MOST = 500
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class SqliteStore:
+    def __init__(self, path: Path, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
+        try:
+            self._writing = self._connect(path, WRITE_PATIENCE_SECONDS)
+            self._writing.executescript(SCHEMA)
+            self._reading = self._connect(path, READ_PATIENCE_SECONDS)
+        except sqlite3.Error as error:
+            raise StoreBusy(f"cannot open the database {path}: {error}") from error
+        self._swept_at = self._clock.monotonic()
+
+    @staticmethod
+    def _connect(path: Path, patience: float) -> sqlite3.Connection:
+        connection = sqlite3.connect(path, timeout=patience, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")  # an acknowledged write survives a power cut, not only a crash
+        connection.execute("PRAGMA secure_delete = ON")  # a shredded data key leaves no bytes in a free page
+        connection.execute("PRAGMA cache_size = -65536")
+        return connection
+
+    async def get(self, key: Key) -> Item | None:
+        rows = self._read(f"SELECT {COLUMNS} FROM items WHERE pk = ? AND sk = ? AND {LIVE}", (*key, self._now()))
+        return _item(rows[0]) if rows else None
+
+    async def get_many(self, keys: Sequence[Key]) -> dict[Key, Item]:
+        found = [await self.get(key) for key in dict.fromkeys(keys)]
+        return {item.key: item for item in found if item}
+
+    async def query(
+        self,
+        pk: str,
+        prefix: str = "",
+        *,
+        limit: int = 100,
+        after: str | None = None,
+        newest_first: bool = False,
+    ) -> list[Item]:
+        where, values = ["pk = ?", LIVE], [pk, self._now()]
+        if prefix:
+            where += ["sk >= ?", "sk < ?"]
+            values += [prefix, _after_prefix(prefix)]
+        if after is not None:
+            where.append("sk < ?" if newest_first else "sk > ?")
+            values.append(after)
+        order = "DESC" if newest_first else "ASC"
+        rows = self._read(
+            f"SELECT {COLUMNS} FROM items WHERE {' AND '.join(where)} ORDER BY sk {order} LIMIT ?",
+            (*values, limit),
+        )
+        return [_item(row) for row in rows]
+
+    async def write(self, *changes: Change) -> None:
+        check_changes(changes)
+        encoded = [_encoded(change) for change in changes]
+        await asyncio.get_running_loop().run_in_executor(self._writer, self._apply, changes, encoded)
+
+    async def close(self) -> None:
+        """Waits for the writes under way. Safe to call twice."""
+        await asyncio.get_running_loop().run_in_executor(None, self._writer.shutdown)
+        self._reading.close()
+        self._writing.close()
+
+    def _now(self) -> int:
+        return int(self._clock.now())
+
+    def _read(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        try:
+            return self._reading.execute(sql, values).fetchall()
+        except sqlite3.OperationalError as error:
+            raise StoreBusy(str(error)) from error
+
+    def _apply(self, changes: Sequence[Change], encoded: Sequence[bytes]) -> None:
+        try:
+            self._writing.execute("BEGIN IMMEDIATE")
+            try:
+                self._apply_all(changes, encoded)
+                self._sweep()
+                self._writing.execute("COMMIT")
+            finally:
+                if self._writing.in_transaction:
+                    self._writing.execute("ROLLBACK")
+        except sqlite3.OperationalError as error:
+            raise StoreBusy(str(error)) from error
+
+    def _apply_all(self, changes: Sequence[Change], encoded: Sequence[bytes]) -> None:
+        failed = [change.key for change in changes if not self._holds(change.key, change.when)]
+        if failed:
+            raise Conflict(failed)
+        for change, data in zip(changes, encoded, strict=True):
+            match change:
+                case Put():
+                    row = (*change.key, change.version, change.expires_at, data)
+                    self._writing.execute(f"INSERT OR REPLACE INTO items ({COLUMNS}) VALUES (?, ?, ?, ?, ?)", row)
+                case Delete():
+                    self._writing.execute("DELETE FROM items WHERE pk = ? AND sk = ?", change.key)
+                case Check():
+                    pass
+
+    def _holds(self, key: Key, when: Condition) -> bool:
+        if isinstance(when, Always):
+            return True
+        sql = f"SELECT version FROM items WHERE pk = ? AND sk = ? AND {LIVE}"
+        row = self._writing.execute(sql, (*key, self._now())).fetchone()
+        match when:
+            case Absent():
+                return row is None
+            case Present():
+                return row is not None
+            case Unchanged(version):
+                return row is not None and row[0] == version
+
+    def _sweep(self) -> None:
+        """Clears what has expired, a little at a time; reads do not see it anyway."""
+        if self._clock.monotonic() - self._swept_at < SWEEP_EVERY_SECONDS:
+            return
+        self._swept_at = self._clock.monotonic()
+        self._writing.execute(
+            "DELETE FROM items WHERE (pk, sk) IN (SELECT pk, sk FROM items WHERE expires <= ? LIMIT ?)",
+            (self._now(), SWEEP_AT_MOST),
+        )
+
+
+def _encoded(change: Change) -> bytes:
+    if not isinstance(change, Put):
+        return b""
+    data = _encode(change.data)
+    if len(data) > MAX_ITEM_BYTES:
+        raise ItemTooLarge(len(data))
+    return data
+
+
+def _after_prefix(prefix: str) -> str:
+    """The first text in order that does not start with `prefix`."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
+def _item(row: tuple[Any, ...]) -> Item:
+    pk, sk, version, expires, data = row
+    return Item(Key(pk, sk), _decode(data), version, expires)

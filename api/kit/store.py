@@ -1,0 +1,151 @@
+"""What can be stored, and on which conditions: the port that SQLite and DynamoDB implement.
+
+Items live at `(pk, sk)`. A read sees every write that was acknowledged before it began; a `write` happens whole or not
+at all. An item past its expiry does not exist, whether or not the engine has cleared it away yet.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+MAX_CHANGES = 100
+MAX_ITEM_BYTES = 350_000
+
+
+class Key(NamedTuple):
+    pk: str
+    sk: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    key: Key
+    data: Mapping[str, Any]
+    version: int
+    expires_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Nothing is stored there yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """Something is stored there, whatever it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """No condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The stored item still has the version that was read."""
+
+    version: int
+
+
+Condition = Absent | Present | Always | Unchanged
+
+
+def _next_version(when: Condition) -> int:
+    match when:
+        case Absent():
+            return 1
+        case Unchanged(version):
+            return version + 1
+        case _:  # nobody read it first, so no number follows from another: a fresh one that no reader has seen
+            return secrets.randbits(53)
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    key: Key
+    data: Mapping[str, Any]
+    when: Condition
+    expires_at: int | None = None
+    version: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "version", _next_version(self.when))
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    key: Key
+    when: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Writes nothing; the other changes happen only if this holds."""
+
+    key: Key
+    when: Condition
+
+
+Change = Put | Delete | Check
+
+
+class StoreError(Exception):
+    """What a store can answer instead of a result.
+
+    StoreError
+    ├── Conflict       a condition did not hold, nothing was written
+    ├── ItemTooLarge   an item is over the limit, nothing was written
+    └── StoreBusy      throttled, down or too slow; a write may be tried again
+    """
+
+
+class Conflict(StoreError):
+    def __init__(self, failed: Sequence[Key]) -> None:
+        super().__init__(f"{len(failed)} condition(s) did not hold")
+        self.failed = frozenset(failed)
+
+
+class ItemTooLarge(StoreError):
+    def __init__(self, size: int) -> None:
+        super().__init__(f"an item of {size} bytes is over the limit of {MAX_ITEM_BYTES}")
+
+
+class StoreBusy(StoreError):
+    pass
+
+
+class Store(Protocol):
+    async def get(self, key: Key) -> Item | None: ...
+
+    async def get_many(self, keys: Sequence[Key]) -> dict[Key, Item]: ...
+
+    async def query(
+        self,
+        pk: str,
+        prefix: str = "",
+        *,
+        limit: int = 100,
+        after: str | None = None,
+        newest_first: bool = False,
+    ) -> list[Item]:
+        """Items of one partition whose `sk` starts with `prefix`, ordered by `sk`, from beyond `after`."""
+        ...
+
+    async def write(self, *changes: Change) -> None:
+        """All of the changes, or none and a `Conflict`. At most `MAX_CHANGES`, each to a key of its own."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+def check_changes(changes: Sequence[Change]) -> None:
+    """Refuses what no engine could do in one write: a mistake of ours, not of a caller."""
+    if not 0 < len(changes) <= MAX_CHANGES:
+        message = f"a write takes 1 to {MAX_CHANGES} changes, got {len(changes)}"
+        raise ValueError(message)
+    if len({change.key for change in changes}) != len(changes):
+        message = "a write changes each key once"
+        raise ValueError(message)
