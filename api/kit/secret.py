@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from typing import NoReturn
+from typing import NoReturn, Self
 
 HIDDEN = "***"
 
@@ -38,6 +38,14 @@ class Secret:
 
     __hash__ = None  # type: ignore[assignment]  # a hash of a secret is a hint about it
 
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
     def __reduce__(self) -> NoReturn:
         message = "a Secret does not leave the process"
         raise TypeError(message)
+
+    __getstate__ = __reduce__  # what would give out the slots to libraries that pickle in ways of their own

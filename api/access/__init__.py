@@ -1,0 +1,1 @@
+"""Who calls, for which workspace, with which rights."""

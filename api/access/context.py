@@ -1,0 +1,69 @@
+"""Who calls, and for which workspace: what a repository needs to know before it may look anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from api.kit.secret import Secret
+from api.kit.snapshots import Snapshot
+
+
+class Scope(StrEnum):
+    ADMIN = "admin"
+    MANAGE = "manage"
+    READ = "read"
+    INVOKE = "invoke"
+    OPERATOR = "operator"
+
+    def includes(self, other: Scope) -> bool:
+        return other in _INCLUDED[self]
+
+
+_INCLUDED = {
+    Scope.ADMIN: {Scope.ADMIN, Scope.MANAGE, Scope.READ, Scope.INVOKE},
+    Scope.MANAGE: {Scope.MANAGE, Scope.READ},
+    Scope.READ: {Scope.READ},
+    Scope.INVOKE: {Scope.INVOKE},
+    Scope.OPERATOR: {Scope.OPERATOR},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The owner of the API key that came with the request."""
+
+    key_id: str
+    name: str
+    scope: Scope
+    secret: Secret
+    agent_ids: frozenset[str] | None = None
+
+    def may_invoke(self, agent_id: str) -> bool:
+        return self.scope.includes(Scope.INVOKE) and (self.agent_ids is None or agent_id in self.agent_ids)
+
+
+def partition_of(workspace_id: str) -> str:
+    return f"WS#{workspace_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceContext:
+    """The right to act for one workspace. Made by `access` alone, from a key that was checked."""
+
+    workspace_id: str
+    caller: Caller
+    snapshot: Snapshot
+    request_id: str
+
+    @property
+    def partition(self) -> str:
+        return self.snapshot.partition
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorContext:
+    """The right to make, list and delete workspaces, and to see nothing in them."""
+
+    caller: Caller
+    request_id: str

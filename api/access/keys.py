@@ -1,0 +1,59 @@
+"""What an API key looks like: `pb_<public id>_<secret><checksum>`."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import string
+import zlib
+from dataclasses import dataclass
+
+from api.kit.ids import ALPHABET, RANDOM_LENGTH, random_text
+from api.kit.secret import Secret
+
+BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+SECRET_LENGTH, CHECKSUM_LENGTH = 32, 6
+# For scanners that look for keys where none should be.
+KEY_PATTERN = re.compile(rf"pb_[{ALPHABET}]{{{RANDOM_LENGTH}}}_[0-9A-Za-z]{{{SECRET_LENGTH + CHECKSUM_LENGTH}}}")
+KEY_ID_PATTERN = rf"^key_[{ALPHABET}]{{{RANDOM_LENGTH}}}$"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    key_id: str
+    secret: Secret
+
+    @classmethod
+    def new(cls) -> ApiKey:
+        secret = "".join(secrets.choice(BASE62) for _ in range(SECRET_LENGTH))
+        return cls(f"key_{random_text()}", Secret(secret))
+
+    @classmethod
+    def parse(cls, text: str) -> ApiKey | None:
+        """None for anything that cannot be a key of ours, told by the text alone."""
+        if not KEY_PATTERN.fullmatch(text):
+            return None
+        body, checksum = text[:-CHECKSUM_LENGTH], text[-CHECKSUM_LENGTH:]
+        if not hmac.compare_digest(_checksum(body), checksum):
+            return None
+        public, secret = body.removeprefix("pb_").split("_")
+        return cls(f"key_{public}", Secret(secret))
+
+    def text(self) -> Secret:
+        """The whole key, as its owner gets it once."""
+        body = f"pb_{self.key_id.removeprefix('key_')}_{self.secret.reveal_text()}"
+        return Secret(body + _checksum(body))
+
+    def hashed(self, pepper: Secret) -> str:
+        """What is stored of it. The secret has 190 bits, so a slow hash would protect nothing and cost every call."""
+        return hmac.digest(pepper.reveal(), self.secret.reveal(), hashlib.sha256).hex()
+
+
+def _checksum(body: str) -> str:
+    number, digits = zlib.crc32(body.encode()), []
+    for _ in range(CHECKSUM_LENGTH):
+        number, digit = divmod(number, len(BASE62))
+        digits.append(BASE62[digit])
+    return "".join(reversed(digits))

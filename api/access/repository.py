@@ -1,0 +1,130 @@
+"""Where API keys are found: the record in its owner's partition, and which partition that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from api.access.context import Scope
+from api.kit.snapshots import REVISION, Snapshot
+from api.kit.store import Absent, Always, Change, Check, Delete, Item, Key, Present, Put, Store, Unchanged
+
+OPERATORS = "OPERATOR"
+META = "META"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord:
+    id: str
+    name: str
+    scope: Scope
+    hash: str
+    pepper: int
+    created_at: str
+    created_by: str
+    agent_ids: tuple[str, ...] | None = None
+    expires_at: str | None = None
+    version: int = 1
+
+    @classmethod
+    def of(cls, item: Item) -> KeyRecord:
+        data = dict(item.data)
+        agent_ids = data.pop("agent_ids")
+        return cls(
+            **{**data, "scope": Scope(data["scope"])},
+            agent_ids=None if agent_ids is None else tuple(agent_ids),
+            version=item.version,
+        )
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "name": self.name,
+            "scope": self.scope,
+            "hash": self.hash,
+            "pepper": self.pepper,
+            "created_at": self.created_at,
+            "created_by": self.created_by,
+            "agent_ids": self.agent_ids,
+            "expires_at": self.expires_at,
+        }
+
+
+class Keys:
+    """The API keys of every owner. Only `access` and `api_keys` use it, and the latter with its own partition alone."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def find(self, snapshot: Snapshot, key_id: str) -> KeyRecord | None:
+        item = await snapshot.get(_record(snapshot.partition, key_id).sk)
+        return KeyRecord.of(item) if item else None
+
+    async def owner(self, key_id: str) -> str | None:
+        """The partition that the key belongs to."""
+        item = await self._store.get(_lookup(key_id))
+        return str(item.data["partition"]) if item else None
+
+    async def get(self, partition: str, key_id: str) -> KeyRecord | None:
+        item = await self._store.get(_record(partition, key_id))
+        return KeyRecord.of(item) if item else None
+
+    async def page(self, partition: str, limit: int, after: str | None) -> list[KeyRecord]:
+        items = await self._store.query(partition, "KEY#", limit=limit, after=after and f"KEY#{after}")
+        return [KeyRecord.of(item) for item in items]
+
+
+def add_key(partition: str, record: KeyRecord) -> list[Change]:
+    return [
+        Put(_record(partition, record.id), record.data(), Absent()),
+        Put(_lookup(record.id), {"partition": partition}, Absent()),
+    ]
+
+
+def remove_key(partition: str, record: KeyRecord) -> list[Change]:
+    return [
+        Delete(_record(partition, record.id), Unchanged(record.version)),
+        Delete(_use(partition, record.id), Always()),
+        remove_lookup(record.id),
+    ]
+
+
+def remove_lookup(key_id: str) -> Change:
+    return Delete(_lookup(key_id), Present())
+
+
+def add_use(partition: str, key_id: str, at: str) -> list[Change]:
+    return [Check(_record(partition, key_id), Present()), Put(_use(partition, key_id), {"at": at}, Always())]
+
+
+async def last_uses(store: Store, partition: str, key_ids: Sequence[str]) -> dict[str, str]:
+    found = await store.get_many([_use(partition, key_id) for key_id in key_ids])
+    return {key.sk.removeprefix("USED#"): str(item.data["at"]) for key, item in found.items()}
+
+
+def owned_keys(items: Sequence[Item]) -> list[str]:
+    """The ids of the keys among the items of a partition."""
+    return [item.key.sk.removeprefix("KEY#") for item in items if item.key.sk.startswith("KEY#")]
+
+
+async def beginning_of(snapshot: Snapshot) -> str | None:
+    """When the workspace was made."""
+    item = await snapshot.get(META)
+    return str(item.data["created_at"]) if item else None
+
+
+def revision_key(partition: str) -> Key:
+    return Key(partition, REVISION)
+
+
+def _record(partition: str, key_id: str) -> Key:
+    return Key(partition, f"KEY#{key_id}")
+
+
+def _use(partition: str, key_id: str) -> Key:
+    return Key(partition, f"USED#{key_id}")
+
+
+def _lookup(key_id: str) -> Key:
+    return Key(f"APIKEY#{key_id}", "OWNER")

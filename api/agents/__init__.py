@@ -1,0 +1,1 @@
+"""The agents of a workspace: which servers each enables, and which of their tools."""

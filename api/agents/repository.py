@@ -1,0 +1,99 @@
+"""Where agents are kept: the agent, and a note beside each server that it enables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from api.access.context import WorkspaceContext
+from api.kit.store import Absent, Always, Change, Delete, Item, Key, Put, Store, Unchanged
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    id: str
+    name: str
+    description: str
+    instructions: str
+    enabled_mcp_server_ids: Sequence[str]
+    enabled_mcp_server_tool_names: Mapping[str, Sequence[str]]
+    created_at: str
+    updated_at: str
+    version: int = 1
+
+    @classmethod
+    def of(cls, item: Item) -> Agent:
+        return cls(**item.data, version=item.version)
+
+    def data(self) -> dict[str, Any]:
+        data = asdict(self)
+        del data["version"]
+        return data
+
+
+class Agents:
+    """The agents of one workspace. There is no way to ask for another's."""
+
+    def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
+        self._store = store
+        self._snapshot = ctx.snapshot
+        self._partition = ctx.partition
+
+    async def known(self, agent_id: str) -> Agent | None:
+        """As of the request's beginning, or later: to show."""
+        item = await self._snapshot.get(_record(agent_id))
+        return Agent.of(item) if item else None
+
+    async def now(self, agent_id: str) -> Agent | None:
+        """As stored this moment: to change."""
+        item = await self._store.get(self._key(agent_id))
+        return Agent.of(item) if item else None
+
+    async def now_many(self, agent_ids: Sequence[str]) -> list[Agent]:
+        found = await self._store.get_many([self._key(agent_id) for agent_id in agent_ids])
+        return [Agent.of(item) for item in found.values()]
+
+    async def page(self, limit: int, after: str | None) -> list[Agent]:
+        beyond = None if after is None else _record(after)
+        items = await self._store.query(self._partition, _record(""), limit=limit, after=beyond)
+        return [Agent.of(item) for item in items]
+
+    async def users(self, server_id: str, limit: int) -> list[str]:
+        """The ids of agents that enable the server."""
+        prefix = _use(server_id, "")
+        items = await self._store.query(self._partition, prefix, limit=limit)
+        return [item.key.sk.removeprefix(prefix) for item in items]
+
+    def add(self, agent: Agent) -> list[Change]:
+        return [Put(self._key(agent.id), agent.data(), Absent()), *self._uses(agent.id, (), agent)]
+
+    def replace(self, old: Agent, new: Agent) -> list[Change]:
+        changed = Put(self._key(new.id), new.data(), Unchanged(old.version))
+        return [changed, *self._uses(new.id, old.enabled_mcp_server_ids, new)]
+
+    def remove(self, agent: Agent) -> list[Change]:
+        gone = [self._without(agent.id, server_id) for server_id in agent.enabled_mcp_server_ids]
+        return [Delete(self._key(agent.id), Unchanged(agent.version)), *gone]
+
+    def _uses(self, agent_id: str, before: Sequence[str], agent: Agent) -> list[Change]:
+        after = agent.enabled_mcp_server_ids
+        new = [Put(self._use_key(agent_id, each), {}, Always()) for each in after if each not in before]
+        return [*new, *(self._without(agent_id, each) for each in before if each not in after)]
+
+    def _without(self, agent_id: str, server_id: str) -> Change:
+        return Delete(self._use_key(agent_id, server_id), Always())
+
+    def _use_key(self, agent_id: str, server_id: str) -> Key:
+        return Key(self._partition, _use(server_id, agent_id))
+
+    def _key(self, agent_id: str) -> Key:
+        return Key(self._partition, _record(agent_id))
+
+
+def _record(agent_id: str) -> str:
+    return f"AGENT#{agent_id}"
+
+
+def _use(server_id: str, agent_id: str) -> str:
+    return f"USE#{server_id}#{agent_id}"

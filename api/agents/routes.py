@@ -1,0 +1,150 @@
+"""`/api/workspaces/{ws}/agents`: the requests about agents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litestar import Request, Response, delete, get, post, put
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+from pydantic import TypeAdapter
+
+from api.access.context import Scope
+from api.access.guards import Needs
+from api.access.idempotency import Once, Receipt
+from api.agents.repository import Agent
+from api.agents.schemas import AgentChange, AgentDraft, AgentView
+from api.agents.service import AgentService
+from api.errors import Invalid
+from api.http import examples
+from api.http.answers import Answer, created, one
+from api.http.body import body_of
+from api.http.paging import PAGING, Paging
+from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, documented
+
+AGENTS = "/api/workspaces/{workspace_id:str}/agents"
+AGENT = f"{AGENTS}/{{agent_id:str}}"
+TAG = "Agents"
+MANY = TypeAdapter(list[AgentView])
+
+
+def view(agent: Agent) -> AgentView:
+    return AgentView(
+        id=agent.id,
+        name=agent.name,
+        description=agent.description,
+        instructions=agent.instructions,
+        enabled_mcp_server_ids=list(agent.enabled_mcp_server_ids),
+        enabled_mcp_server_tool_names={
+            server_id: list(names) for server_id, names in agent.enabled_mcp_server_tool_names.items()
+        },
+        created_at=agent.created_at,
+        updated_at=agent.updated_at,
+        version=agent.version,
+    )
+
+
+@get(
+    AGENTS,
+    guards=[Needs(Scope.READ)],
+    opt=documented(
+        Doc(
+            "listAgents",
+            TAG,
+            "List the agents",
+            "In the order of their making. The answer is a bare array; where more follows, a `Link` header with "
+            '`rel="next"` says how to ask for it.',
+            Reply.many(MANY, examples.AGENT),
+            parameters=PAGING,
+        )
+    ),
+)
+async def list_agents(agents: NamedDependency[AgentService], paging: NamedDependency[Paging]) -> Response[bytes]:
+    found = await agents.page(paging.one_more, paging.after)
+    return paging.answer(found, view, MANY, lambda agent: agent.id).response()
+
+
+@post(
+    AGENTS,
+    guards=[Needs(Scope.MANAGE)],
+    dependencies={"draft": body_of(AgentDraft)},
+    opt=documented(
+        Doc(
+            "createAgent",
+            TAG,
+            "Store an agent",
+            "A named set of servers, with rules for their tools and instructions. Every enabled server must be one "
+            "of this workspace.",
+            Reply.made(AgentView, examples.AGENT),
+            AgentDraft,
+            examples.AGENT_DRAFT,
+            [IDEMPOTENCY_KEY],
+            [Invalid],
+        )
+    ),
+)
+async def create_agent(
+    draft: NamedDependency[AgentDraft], agents: NamedDependency[AgentService], once: NamedDependency[Once]
+) -> Response[bytes]:
+    def answer(agent: Agent) -> Answer:
+        return created(view(agent), agent.version, f"{once.path}/{agent.id}")
+
+    async def work(receipt: Receipt) -> Answer:
+        return answer(await agents.create(draft, lambda agent: receipt(answer(agent))))
+
+    return (await once.run(work)).response()
+
+
+@get(
+    AGENT,
+    guards=[Needs(Scope.READ)],
+    opt=documented(Doc("getAgent", TAG, "Read an agent", "As it is stored.", Reply.one(AgentView, examples.AGENT))),
+)
+async def get_agent(agent_id: FromPath[str], agents: NamedDependency[AgentService]) -> Response[bytes]:
+    agent = await agents.get(agent_id)
+    return one(view(agent), agent.version).response()
+
+
+@put(
+    AGENT,
+    guards=[Needs(Scope.MANAGE)],
+    dependencies={"change": body_of(AgentChange)},
+    opt=documented(
+        Doc(
+            "updateAgent",
+            TAG,
+            "Change an agent",
+            "Takes any subset of the fields. Tool rules of servers that are no longer enabled go with them.",
+            Reply.one(AgentView, examples.AGENT),
+            AgentChange,
+            {"enabledMcpServerIds": [examples.SERVER_ID]},
+            [IF_MATCH],
+            [Invalid],
+        )
+    ),
+)
+async def update_agent(
+    request: Request[Any, Any, Any],
+    agent_id: FromPath[str],
+    change: NamedDependency[AgentChange],
+    agents: NamedDependency[AgentService],
+) -> Response[bytes]:
+    agent = await agents.update(agent_id, change, request.headers.get("if-match"))
+    return one(view(agent), agent.version).response()
+
+
+@delete(
+    AGENT,
+    status_code=204,
+    guards=[Needs(Scope.MANAGE)],
+    opt=documented(
+        Doc("deleteAgent", TAG, "Delete an agent", "Its servers stay.", Reply.gone(), parameters=[IF_MATCH])
+    ),
+)
+async def delete_agent(
+    request: Request[Any, Any, Any], agent_id: FromPath[str], agents: NamedDependency[AgentService]
+) -> None:
+    await agents.delete(agent_id, request.headers.get("if-match"))
+
+
+ROUTES = [list_agents, create_agent, get_agent, update_agent, delete_agent]

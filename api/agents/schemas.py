@@ -1,0 +1,85 @@
+"""Agents as callers send and see them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, StringConstraints
+from pydantic_core import PydanticCustomError
+
+from api.http.models import Change, Input, Name, Prose, Timestamp, View
+from api.kit.ids import id_pattern
+
+MAX_SERVERS = 40
+MAX_TOOL_NAMES = 500
+
+AgentId = Annotated[str, StringConstraints(pattern=id_pattern("agent"))]
+Description = Annotated[Prose, StringConstraints(max_length=500)]
+Instructions = Annotated[Prose, StringConstraints(max_length=32_000)]
+# Ids are looked up, not parsed: one that is no id of ours is answered like one that does not exist.
+ServerId = Annotated[str, StringConstraints(min_length=1, max_length=40, pattern=r"^[a-z0-9_]+$")]
+ToolName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+def _once_each(values: list[str]) -> list[str]:
+    if len(set(values)) != len(values):
+        raise PydanticCustomError("doubles", "The same entry stands here twice.")
+    return values
+
+
+ServerIds = Annotated[
+    list[ServerId],
+    AfterValidator(_once_each),
+    Field(
+        max_length=MAX_SERVERS,
+        description="The servers whose tools the agent gets, in this order.",
+        json_schema_extra={"uniqueItems": True},
+    ),
+]
+ToolNames = Annotated[
+    list[ToolName],
+    AfterValidator(_once_each),
+    Field(max_length=MAX_TOOL_NAMES, json_schema_extra={"uniqueItems": True}),
+]
+ToolRules = Annotated[
+    dict[ServerId, ToolNames],
+    Field(
+        max_length=MAX_SERVERS,
+        description="For a server with an entry, only these of its tools (named as the upstream names them); "
+        "an empty list: none. A server without an entry: all its tools.",
+    ),
+]
+
+
+class AgentDraft(Input):
+    """An agent to be stored."""
+
+    name: Name
+    description: Description = ""
+    instructions: Instructions = ""
+    enabled_mcp_server_ids: ServerIds = Field(default_factory=list)
+    enabled_mcp_server_tool_names: ToolRules = Field(default_factory=dict)
+
+
+class AgentChange(Change):
+    """Any subset of an agent's fields. What is left out stays as it is."""
+
+    name: Name = ""
+    description: Description = ""
+    instructions: Instructions = ""
+    enabled_mcp_server_ids: ServerIds = Field(default_factory=list)
+    enabled_mcp_server_tool_names: ToolRules = Field(default_factory=dict)
+
+
+class AgentView(View):
+    """An agent."""
+
+    id: AgentId
+    name: str
+    description: str
+    instructions: str
+    enabled_mcp_server_ids: list[str]
+    enabled_mcp_server_tool_names: dict[str, list[str]]
+    created_at: Timestamp
+    updated_at: Timestamp
+    version: int

@@ -1,0 +1,165 @@
+"""What can be done with the agents of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+
+from pydantic.alias_generators import to_camel
+
+from api.access.context import WorkspaceContext
+from api.agents.repository import Agent, Agents
+from api.agents.schemas import AgentChange, AgentDraft
+from api.audit.service import Event, Journal
+from api.errors import FieldError, Invalid, NotFound
+from api.http.answers import check_if_match
+from api.kit.clock import Clock, rfc3339
+from api.kit.ids import new_id
+from api.kit.store import Change, Store
+from api.kit.tries import until_it_holds
+from api.servers.service import ServerService
+
+Receipt = Callable[[Agent], Sequence[Change]]
+
+
+class AgentService:
+    def __init__(
+        self, ctx: WorkspaceContext, store: Store, servers: ServerService, journal: Journal, clock: Clock
+    ) -> None:
+        self._ctx = ctx
+        self._agents = Agents(store, ctx)
+        self._servers = servers
+        self._journal = journal
+        self._clock = clock
+
+    async def get(self, agent_id: str) -> Agent:
+        return _found(await self._agents.known(agent_id))
+
+    async def page(self, limit: int, after: str | None) -> Sequence[Agent]:
+        return await self._agents.page(limit, after)
+
+    async def missing(self, agent_ids: Sequence[str]) -> set[str]:
+        found = await self._agents.now_many(agent_ids)
+        return set(agent_ids) - {agent.id for agent in found}
+
+    async def create(self, draft: AgentDraft, receipt: Receipt) -> Agent:
+        now = self._clock.now()
+        agent = Agent(
+            **draft.model_dump(),
+            id=new_id("agent", self._ctx.workspace_id, now),
+            created_at=rfc3339(now),
+            updated_at=rfc3339(now),
+        )
+        _check_rules(agent)
+
+        async def write() -> Agent:
+            event = Event("agent.created", agent.id, agent.name)
+            await self._write((), agent, self._agents.add(agent), event, receipt(agent))
+            return agent
+
+        return await until_it_holds(write)
+
+    async def update(self, agent_id: str, change: AgentChange, if_match: str | None) -> Agent:
+        async def write() -> Agent:
+            old = _found(await self._agents.now(agent_id))
+            check_if_match(if_match, old.version)
+            new = _changed(old, change, rfc3339(self._clock.now()))
+            event = Event("agent.updated", new.id, new.name, _names(old, new))
+            await self._write(old.enabled_mcp_server_ids, new, self._agents.replace(old, new), event)
+            return new
+
+        return await until_it_holds(write)
+
+    async def delete(self, agent_id: str, if_match: str | None) -> None:
+        async def write() -> None:
+            agent = _found(await self._agents.now(agent_id))
+            check_if_match(if_match, agent.version)
+            event = Event("agent.deleted", agent.id, agent.name)
+            await self._journal.commit(self._ctx, self._agents.remove(agent), event)
+
+        await until_it_holds(write)
+
+    async def _write(
+        self,
+        before: Sequence[str],
+        agent: Agent,
+        changes: Sequence[Change],
+        event: Event,
+        receipt: Sequence[Change] = (),
+    ) -> None:
+        """A server that is newly enabled has to be there still when the agent is stored: the revision sees to that."""
+        added = [server_id for server_id in agent.enabled_mcp_server_ids if server_id not in before]
+        revision = await self._journal.revision(self._ctx) if added else None
+        missing = await self._servers.missing(added)
+        if missing:
+            raise Invalid("See `errors` for what to change.", errors=_missing(agent, missing))
+        await self._journal.commit(self._ctx, changes, event, receipt=receipt, while_revision=revision)
+
+
+class ServerUsers:
+    """What servers may know of agents, and do to them."""
+
+    def __init__(self, ctx: WorkspaceContext, store: Store, clock: Clock) -> None:
+        self._agents = Agents(store, ctx)
+        self._clock = clock
+
+    async def of(self, server_id: str, limit: int) -> list[str]:
+        return await self._agents.users(server_id, limit)
+
+    async def detached(self, server_id: str, agent_ids: Sequence[str]) -> tuple[list[Change], list[Event]]:
+        changes: list[Change] = []
+        events: list[Event] = []
+        for old in await self._agents.now_many(agent_ids):
+            new = _without(old, server_id, rfc3339(self._clock.now()))
+            changes += self._agents.replace(old, new)
+            events.append(Event("agent.updated", new.id, new.name, _names(old, new)))
+        return changes, events
+
+
+def _found(agent: Agent | None) -> Agent:
+    if agent is None:
+        raise NotFound
+    return agent
+
+
+def _changed(old: Agent, change: AgentChange, at: str) -> Agent:
+    given = change.given()
+    new = replace(old, **given, updated_at=at, version=old.version + 1)
+    if "enabled_mcp_server_tool_names" not in given:  # rules for a server that is no longer enabled go with it
+        rules = {each: names for each, names in new.enabled_mcp_server_tool_names.items() if _enables(new, each)}
+        return replace(new, enabled_mcp_server_tool_names=rules)
+    _check_rules(new)
+    return new
+
+
+def _without(agent: Agent, server_id: str, at: str) -> Agent:
+    ids = [each for each in agent.enabled_mcp_server_ids if each != server_id]
+    return _changed(agent, AgentChange.model_construct({"enabled_mcp_server_ids"}, enabled_mcp_server_ids=ids), at)
+
+
+def _check_rules(agent: Agent) -> None:
+    errors = [
+        FieldError(f"enabledMcpServerToolNames.{each}", "The agent does not enable this server.")
+        for each in agent.enabled_mcp_server_tool_names
+        if not _enables(agent, each)
+    ]
+    if errors:
+        raise Invalid("See `errors` for what to change.", errors=errors)
+
+
+def _enables(agent: Agent, server_id: str) -> bool:
+    return server_id in agent.enabled_mcp_server_ids
+
+
+def _missing(agent: Agent, missing: set[str]) -> list[FieldError]:
+    """Another workspace's server and nobody's are told apart nowhere."""
+    return [
+        FieldError(f"enabledMcpServerIds.{position}", f"There is no MCP server {each} in this workspace.")
+        for position, each in enumerate(agent.enabled_mcp_server_ids)
+        if each in missing
+    ]
+
+
+def _names(old: Agent, new: Agent) -> tuple[str, ...]:
+    differing = {each.name for each in fields(Agent) if getattr(old, each.name) != getattr(new, each.name)}
+    return tuple(sorted(to_camel(name) for name in differing - {"version", "updated_at"}))

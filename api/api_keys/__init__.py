@@ -1,0 +1,1 @@
+"""A workspace's API keys: made, listed, revoked."""

@@ -1,0 +1,97 @@
+"""API keys as callers see them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from api.access.context import Scope
+from api.access.keys import KEY_ID_PATTERN
+from api.access.repository import KeyRecord
+from api.http.models import Input, Name, Timestamp, View
+from api.kit.ids import id_pattern
+from api.kit.secret import Secret
+
+RFC3339 = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)$"
+AgentId = Annotated[str, StringConstraints(pattern=id_pattern("agent"))]
+
+
+class ApiKeyDraft(Input):
+    """A key to be made."""
+
+    name: Name = Field(description="What the key is for.")
+    scope: Literal["admin", "manage", "read", "invoke"] = Field(
+        description="`admin`: all of the workspace. `manage`: servers, agents, connections. `read`. "
+        "`invoke`: list and call the tools of agents."
+    )
+    agent_ids: list[AgentId] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=40,
+        description="For `invoke` only: the agents that the key is limited to. Left out: all of the workspace's.",
+    )
+    expires_at: Annotated[str, StringConstraints(pattern=RFC3339, max_length=40)] | None = Field(
+        default=None,
+        description="When the key stops working (RFC 3339). Left out: never.",
+        json_schema_extra={"format": "date-time"},
+    )
+
+    @field_validator("expires_at")
+    @classmethod
+    def _is_a_time(cls, text: str | None) -> str | None:
+        return None if text is None else _utc(text)
+
+    @model_validator(mode="after")
+    def _limits_only_invoke_keys(self) -> Self:
+        if self.agent_ids is not None and self.scope != "invoke":
+            raise PydanticCustomError("agents", "Only a key with scope `invoke` can be limited to agents.")
+        return self
+
+
+def _utc(text: str) -> str:
+    try:
+        moment = datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise PydanticCustomError("time", "There is no such time.") from None
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+
+
+class ApiKeyView(View):
+    """A key, without its secret."""
+
+    id: Annotated[str, StringConstraints(pattern=KEY_ID_PATTERN)]
+    name: str
+    scope: Scope
+    agent_ids: list[str] | None = Field(description="The agents that the key is limited to; null: no limit.")
+    expires_at: Timestamp | None
+    last_used_at: Timestamp | None = Field(description="To the minute or so; null: not used yet.")
+    created_at: Timestamp
+    created_by: str = Field(description="The id of the key that made it, or `setup`.")
+    version: int
+
+    @classmethod
+    def of(cls, record: KeyRecord, last_used_at: str | None = None) -> ApiKeyView:
+        return cls(
+            id=record.id,
+            name=record.name,
+            scope=record.scope,
+            agent_ids=None if record.agent_ids is None else list(record.agent_ids),
+            expires_at=record.expires_at,
+            last_used_at=last_used_at,
+            created_at=record.created_at,
+            created_by=record.created_by,
+            version=record.version,
+        )
+
+
+class NewApiKeyView(ApiKeyView):
+    """A key that was just made: the only time that it is shown."""
+
+    api_key: str = Field(description="The key itself. It cannot be shown again.")
+
+    @classmethod
+    def made(cls, record: KeyRecord, key: Secret) -> NewApiKeyView:
+        return cls(**ApiKeyView.of(record).model_dump(), api_key=key.reveal_text())

@@ -1,0 +1,123 @@
+"""What can be done with the API keys of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from api.access.context import Scope, WorkspaceContext
+from api.access.keys import ApiKey
+from api.access.peppers import Peppers
+from api.access.repository import OPERATORS, KeyRecord, Keys, add_key, remove_key, revision_key
+from api.access.usage import Usage
+from api.api_keys.schemas import ApiKeyDraft
+from api.audit.service import Event, Journal
+from api.errors import FieldError, Invalid, NotFound
+from api.http.answers import check_if_match
+from api.kit.clock import Clock, rfc3339
+from api.kit.secret import Secret
+from api.kit.store import Always, Change, Put, Store
+from api.kit.tries import until_it_holds
+
+Receipt = Callable[[KeyRecord, Secret], Sequence[Change]]
+
+
+class AgentsThere(Protocol):
+    async def missing(self, agent_ids: Sequence[str]) -> set[str]: ...
+
+
+class KeyMaker:
+    """Makes keys. What is stored of one is a keyed hash; the key itself is returned, once."""
+
+    def __init__(self, peppers: Peppers, clock: Clock) -> None:
+        self._peppers = peppers
+        self._clock = clock
+
+    async def make(
+        self,
+        name: str,
+        scope: Scope,
+        *,
+        created_by: str,
+        agent_ids: Sequence[str] | None = None,
+        expires_at: str | None = None,
+    ) -> tuple[KeyRecord, Secret]:
+        key = ApiKey.new()
+        version, pepper = await self._peppers.current()
+        record = KeyRecord(
+            id=key.key_id,
+            name=name,
+            scope=scope,
+            hash=key.hashed(pepper),
+            pepper=version,
+            created_at=rfc3339(self._clock.now()),
+            created_by=created_by,
+            agent_ids=None if agent_ids is None else tuple(agent_ids),
+            expires_at=expires_at,
+        )
+        return record, key.text()
+
+
+class ApiKeyService:
+    def __init__(
+        self,
+        ctx: WorkspaceContext,
+        keys: Keys,
+        maker: KeyMaker,
+        journal: Journal,
+        usage: Usage,
+        agents: AgentsThere,
+    ) -> None:
+        self._ctx = ctx
+        self._keys = keys
+        self._maker = maker
+        self._journal = journal
+        self._usage = usage
+        self._agents = agents
+
+    async def page(self, limit: int, after: str | None) -> Sequence[KeyRecord]:
+        return await self._keys.page(self._ctx.partition, limit, after)
+
+    async def last_uses(self, records: Sequence[KeyRecord]) -> Mapping[str, str]:
+        return await self._usage.of(self._ctx.partition, [record.id for record in records])
+
+    async def create(self, draft: ApiKeyDraft, receipt: Receipt) -> tuple[KeyRecord, Secret]:
+        await self._check_agents(draft.agent_ids or [])
+        record, key = await self._maker.make(
+            draft.name,
+            Scope(draft.scope),
+            created_by=self._ctx.caller.key_id,
+            agent_ids=draft.agent_ids,
+            expires_at=draft.expires_at,
+        )
+        event = Event("api_key.created", record.id, record.name)
+        added = add_key(self._ctx.partition, record)
+        await self._journal.commit(self._ctx, added, event, receipt=receipt(record, key))
+        return record, key
+
+    async def revoke(self, key_id: str, if_match: str | None) -> None:
+        async def write() -> None:
+            record = await self._keys.get(self._ctx.partition, key_id)
+            if record is None:
+                raise NotFound
+            check_if_match(if_match, record.version)
+            event = Event("api_key.revoked", record.id, record.name)
+            await self._journal.commit(self._ctx, remove_key(self._ctx.partition, record), event)
+
+        await until_it_holds(write)
+
+    async def _check_agents(self, agent_ids: Sequence[str]) -> None:
+        missing = await self._agents.missing(agent_ids)
+        errors = [
+            FieldError(f"agentIds.{position}", f"There is no agent {each} in this workspace.")
+            for position, each in enumerate(agent_ids)
+            if each in missing
+        ]
+        if errors:
+            raise Invalid("See `errors` for what to change.", errors=errors)
+
+
+async def make_operator_key(store: Store, maker: KeyMaker) -> Secret:
+    record, key = await maker.make("Operator key", Scope.OPERATOR, created_by="setup")
+    await store.write(*add_key(OPERATORS, record), Put(revision_key(OPERATORS), {}, Always()))
+    return key

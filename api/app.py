@@ -1,0 +1,196 @@
+"""Wires everything together: routes, what they are given, and what becomes of what goes wrong."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from litestar import Litestar, Request, Response
+from litestar.di import Provide
+from litestar.exceptions import HTTPException
+from litestar.types import ASGIApp, ControllerRouterHandler
+
+from api.access.guards import check_every_route_is_guarded
+from api.access.idempotency import Once
+from api.agents.routes import ROUTES as AGENT_ROUTES
+from api.agents.service import AgentService, ServerUsers
+from api.api_keys.routes import ROUTES as API_KEY_ROUTES
+from api.api_keys.service import ApiKeyService
+from api.audit.routes import ROUTES as AUDIT_ROUTES
+from api.audit.service import Journal
+from api.errors import AppError, Clash, Internal, NoSuchMethod, NotFound, TooLarge, Unavailable, Unreadable
+from api.http.answers import problem
+from api.http.edge import Edge
+from api.http.openapi import as_yaml, contract
+from api.http.page import docs_page
+from api.http.paging import Paging
+from api.kit.clock import Clock
+from api.kit.roots import RootUnavailable
+from api.kit.store import Conflict, ItemTooLarge, Store, StoreBusy
+from api.parts import Parts, assemble
+from api.servers.routes import ROUTES as SERVER_ROUTES
+from api.servers.service import ServerService, Users
+from api.services.routes import ROUTES as SERVICE_ROUTES
+from api.services.service import ServiceList
+from api.settings import Settings
+from api.system.routes import ROUTES as SYSTEM_ROUTES
+from api.workspaces.routes import ROUTES as WORKSPACE_ROUTES
+from api.workspaces.service import Workspaces, WorkspaceService
+
+ROUTES: Sequence[ControllerRouterHandler] = [
+    *WORKSPACE_ROUTES,
+    *API_KEY_ROUTES,
+    *SERVER_ROUTES,
+    *AGENT_ROUTES,
+    *AUDIT_ROUTES,
+    *SERVICE_ROUTES,
+    *SYSTEM_ROUTES,
+]
+
+AnyRequest = Request[Any, Any, Any]
+
+log = logging.getLogger(__name__)
+
+
+def create_app(settings: Settings, clock: Clock | None = None) -> ASGIApp:
+    return Edge(inner_app(settings, clock))
+
+
+def inner_app(
+    settings: Settings, clock: Clock | None = None, routes: Sequence[ControllerRouterHandler] = ROUTES
+) -> Litestar:
+    @asynccontextmanager
+    async def running(app: Litestar) -> AsyncIterator[None]:
+        parts = await assemble(settings, clock)
+        app.state.parts, app.state.access = parts, parts.access
+        await parts.removal.resume()
+        try:
+            yield
+        finally:
+            await parts.close()
+
+    app = Litestar(
+        routes,
+        dependencies=PROVIDED,
+        exception_handlers={Exception: answer_problem},
+        lifespan=[running],
+        openapi_config=None,
+        logging_config=None,
+        request_max_body_size=None,  # our decoder has its own limit, which reads on to answer well
+    )
+    check_every_route_is_guarded(app)
+    document = contract(app)
+    app.state.contract, app.state.docs_page = as_yaml(document).encode(), docs_page(document)
+    return app
+
+
+def answer_problem(request: AnyRequest, error: Exception) -> Response[bytes]:
+    known = as_problem(error)
+    if isinstance(known, Internal):
+        log.error("failed", exc_info=error, extra={"request_id": request.scope["state"].get("request_id")})
+    return problem(known)
+
+
+def as_problem(error: Exception) -> AppError:
+    match error:
+        case AppError():
+            return error
+        case HTTPException():
+            return _of_framework(error)
+        case ItemTooLarge():
+            return TooLarge("All of its fields together are more than one object can hold.")
+        case Conflict():
+            return Clash("Another request changed the same thing at the same time. Try again.")
+        case StoreBusy() | RootUnavailable():
+            return Unavailable()
+        case _:
+            return Internal()
+
+
+def _of_framework(error: HTTPException) -> AppError:
+    match error.status_code:
+        case 404:
+            return NotFound()
+        case 405:
+            allowed = {name.title(): value for name, value in (error.headers or {}).items()}
+            return NoSuchMethod(f"It takes {allowed.get('Allow', 'others')}.", headers=allowed)
+        case 400:
+            return Unreadable("The request is not in a form that can be read.")
+        case _:
+            return Internal()
+
+
+def _parts(request: AnyRequest) -> Parts:
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+def _server_service(request: AnyRequest) -> ServerService:
+    return ServerService(request.state.context, _parts(request).workshop)
+
+
+def _server_users(request: AnyRequest) -> Users:
+    parts = _parts(request)
+    return ServerUsers(request.state.context, parts.store, parts.clock)
+
+
+def _agent_service(request: AnyRequest) -> AgentService:
+    parts = _parts(request)
+    return AgentService(request.state.context, parts.store, _server_service(request), parts.journal, parts.clock)
+
+
+def _api_key_service(request: AnyRequest) -> ApiKeyService:
+    parts = _parts(request)
+    context = request.state.context
+    return ApiKeyService(context, parts.keys, parts.key_maker, parts.journal, parts.usage, _agent_service(request))
+
+
+def _workspace_service(request: AnyRequest) -> WorkspaceService:
+    parts = _parts(request)
+    context = request.state.context
+    return WorkspaceService(context, parts.store, parts.journal, parts.keyring, parts.clock, parts.removal)
+
+
+def _workspaces(request: AnyRequest) -> Workspaces:
+    return _parts(request).workspaces
+
+
+def _services(request: AnyRequest) -> ServiceList:
+    return _parts(request).services
+
+
+def _store(request: AnyRequest) -> Store:
+    return _parts(request).store
+
+
+def _journal(request: AnyRequest) -> Journal:
+    return _parts(request).journal
+
+
+def _paging(request: AnyRequest) -> Paging:
+    return Paging.of(request, _parts(request).cursors)
+
+
+def _once(request: AnyRequest) -> Once:
+    parts = _parts(request)
+    return Once(request, parts.store, parts.clock)
+
+
+PROVIDED = {
+    name: Provide(make, sync_to_thread=False)
+    for name, make in {
+        "servers": _server_service,
+        "users": _server_users,
+        "agents": _agent_service,
+        "api_keys": _api_key_service,
+        "workspace": _workspace_service,
+        "workspaces": _workspaces,
+        "services": _services,
+        "store": _store,
+        "journal": _journal,
+        "paging": _paging,
+        "once": _once,
+    }.items()
+}

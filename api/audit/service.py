@@ -1,0 +1,91 @@
+"""The journal: how a change of configuration is written, always together with its audit record and a new revision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from api.access.context import OperatorContext, Scope, WorkspaceContext
+from api.access.idempotency import raise_if_done
+from api.access.repository import beginning_of, revision_key
+from api.audit.repository import Record, Records, add_record
+from api.errors import NotFound
+from api.kit.clock import Clock, rfc3339
+from api.kit.store import Change, Conflict, Present, Put, Store, Unchanged
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`server.updated`, of which thing, and which of its fields changed (their names, never their values)."""
+
+    action: str
+    target_id: str
+    target_name: str
+    fields: tuple[str, ...] = ()
+
+    @property
+    def target_type(self) -> str:
+        return self.action.partition(".")[0]
+
+
+class Journal:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def commit(
+        self,
+        ctx: WorkspaceContext,
+        changes: Sequence[Change],
+        *events: Event,
+        receipt: Sequence[Change] = (),
+        while_revision: int | None = None,
+    ) -> None:
+        """All of it or none. `while_revision` holds the write to what was read under that revision."""
+        revision = revision_key(ctx.partition)
+        when = Present() if while_revision is None else Unchanged(while_revision)
+        records = self.records(ctx.workspace_id, ctx, *events)
+        try:
+            await self._store.write(*changes, Put(revision, {}, when), *records, *receipt)
+        except Conflict as conflict:
+            raise_if_done(conflict, receipt)
+            if while_revision is None and revision in conflict.failed:  # the workspace went away meanwhile
+                raise NotFound from conflict
+            raise
+
+    async def close(self, ctx: WorkspaceContext, changes: Sequence[Change], event: Event) -> None:
+        """The last write of a workspace: it takes the revision away instead of renewing it."""
+        await self._store.write(*changes, *self.records(ctx.workspace_id, ctx, event))
+
+    async def revision(self, ctx: WorkspaceContext) -> int:
+        """Read it before the rest, and hand it to `commit`: then all that was read in between still stands."""
+        item = await self._store.get(revision_key(ctx.partition))
+        if item is None:
+            raise NotFound
+        return item.version
+
+    def records(self, workspace_id: str, ctx: WorkspaceContext | OperatorContext, *events: Event) -> list[Change]:
+        now = self._clock.now()
+        return [add_record(workspace_id, self._record(ctx, event, now), now) for event in events]
+
+    async def page(self, ctx: WorkspaceContext, limit: int, after: str | None) -> list[Record]:
+        """Newest first, back to the workspace's beginning."""
+        now = self._clock.now()
+        since = await beginning_of(ctx.snapshot) or rfc3339(now)
+        return await Records(self._store, ctx.workspace_id).page(limit, after, now, since)
+
+    @staticmethod
+    def _record(ctx: WorkspaceContext | OperatorContext, event: Event, now: float) -> Record:
+        caller = ctx.caller
+        return Record(
+            at=rfc3339(now),
+            action=event.action,
+            target_type=event.target_type,
+            target_id=event.target_id,
+            target_name=event.target_name,
+            actor_type="operator" if caller.scope is Scope.OPERATOR else "api_key",
+            actor_id=caller.key_id,
+            actor_name=caller.name,
+            request_id=ctx.request_id,
+            fields=event.fields,
+        )

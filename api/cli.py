@@ -1,0 +1,55 @@
+"""The command `plugboard`: which commands there are, and what each takes."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+
+from api import commands
+from api.kit.roots import RootUnavailable
+from api.kit.store import StoreBusy
+from api.settings import BadSetting, Settings
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    asked = _parser().parse_args(arguments)
+    try:
+        settings = Settings.from_environment(os.environ)
+        if asked.run is commands.serve:
+            commands.serve(settings)
+        else:
+            asyncio.run(asked.run(settings, asked))
+    except (BadSetting, StoreBusy, RootUnavailable) as error:
+        sys.exit(f"plugboard: {error}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="plugboard", description="MCP servers and services as tools for agents.")
+    several = parser.add_subparsers(required=True, metavar="command")
+    serve = several.add_parser("serve", help="serve the API")
+    serve.set_defaults(run=commands.serve)
+    setup = several.add_parser("setup", help="make a workspace with its first admin key, or an operator key")
+    which = setup.add_mutually_exclusive_group(required=True)
+    which.add_argument("--workspace", metavar="NAME", help="make a workspace of this name")
+    which.add_argument("--operator", action="store_true", help="make an operator key")
+    setup.add_argument("--json", action="store_true", help="print nothing but JSON")
+    setup.set_defaults(run=commands.setup)
+    keys = several.add_parser("keys", help="the keys that credentials are sealed with")
+    what = keys.add_subparsers(required=True, metavar="what")
+    status = what.add_parser("status", help="count what is sealed under which key; changes nothing")
+    status.set_defaults(run=commands.keys_status)
+    rotate = what.add_parser("rotate", help="make a new data key for each workspace, which seals from then on")
+    rotate.set_defaults(run=commands.keys_rotate)
+    rewrap = what.add_parser("rewrap", help="bring everything under the newest keys and destroy the old data keys")
+    rewrap.set_defaults(run=commands.keys_rewrap)
+    for each in (status, rotate, rewrap):
+        each.add_argument("--workspace", metavar="ID", help="only this workspace")
+    table = several.add_parser("table", help="the DynamoDB table")
+    made = table.add_subparsers(required=True, metavar="what")
+    made.add_parser("create", help="make the table as infra/stack.yaml defines it").set_defaults(
+        run=commands.table_create
+    )
+    return parser

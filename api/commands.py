@@ -1,0 +1,167 @@
+"""What the commands do."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import uvicorn
+
+from api.access.context import partition_of
+from api.access.peppers import SYSTEM
+from api.access.repository import revision_key
+from api.api_keys.service import make_operator_key
+from api.kit import logs
+from api.kit.datakeys import TooManyDataKeys
+from api.kit.dynamo import dynamo_client
+from api.kit.rewrap import Tally, count, rewrap
+from api.kit.store import Present, Put
+from api.kit.table import create_table
+from api.parts import Parts, assemble
+from api.settings import Settings
+from api.workspaces.service import Founded, setup_context
+
+FIRST_WORKSPACE = "My workspace"
+DRAIN_SECONDS = 35  # an upstream request may take 30
+
+
+def serve(settings: Settings) -> None:
+    """Everything that can be refused is refused here, once, before a process is started or a port opened."""
+    first = asyncio.run(_prepare(settings))
+    if first:
+        _greet(settings, first)
+    logs.configure()
+    uvicorn.run(
+        "api.asgi:app",
+        factory=True,
+        host=settings.host,
+        port=settings.port,
+        workers=settings.workers,
+        loop="uvloop",
+        http="httptools",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        ws="none",
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=settings.trusted_proxies or None,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )
+
+
+async def _prepare(settings: Settings) -> Founded | None:
+    """Makes what is missing; on an empty data directory also a first workspace."""
+    async with _opened(settings) as parts:
+        if settings.store != "sqlite" or await parts.workspaces.page(1, None):
+            return None
+        return await _found(parts, FIRST_WORKSPACE)
+
+
+async def setup(settings: Settings, asked: argparse.Namespace) -> None:
+    async with _opened(settings) as parts:
+        if asked.operator:
+            key = await make_operator_key(parts.store, parts.key_maker)
+            made = {"apiKey": key.reveal_text()}
+        else:
+            founded = await _found(parts, asked.workspace)
+            made = {"workspaceId": founded.workspace.id, "apiKey": founded.key.reveal_text()}
+    if not asked.json:
+        _say("Keep this key: it cannot be shown again.")
+    _say(json.dumps(made))
+
+
+async def keys_status(settings: Settings, asked: argparse.Namespace) -> None:
+    async with _opened(settings) as parts:
+        async for partition in _partitions(parts, asked.workspace):
+            _say(_counted(await count(parts.store, parts.keyring, partition)))
+
+
+async def keys_rotate(settings: Settings, asked: argparse.Namespace) -> None:
+    async with _opened(settings) as parts:
+        async for partition in _partitions(parts, asked.workspace):
+            try:
+                _say(f"{partition}: now at version {await parts.keyring.rotate(partition)}")
+            except TooManyDataKeys as error:
+                _say(f"{partition}: {error}")
+
+
+async def keys_rewrap(settings: Settings, asked: argparse.Namespace) -> None:
+    left = 0
+    async with _opened(settings) as parts:
+        async for partition in _partitions(parts, asked.workspace):
+            revision = Put(revision_key(partition), {}, Present())
+            done = await rewrap(parts.store, parts.keyring, partition, *([] if partition == SYSTEM else [revision]))
+            _say(
+                f"{partition}: {done.resealed_values} values sealed again, {done.rewrapped_keys} data keys wrapped "
+                f"again, {done.retired_keys} destroyed, {done.left.old} values left under old keys"
+            )
+            left += done.left.old + done.left.old_data_keys
+    if left:
+        sys.exit("Something is left under old keys: run it again, with all root keys that were in use configured.")
+
+
+async def table_create(settings: Settings, _: argparse.Namespace) -> None:
+    made = create_table(dynamo_client(settings.dynamodb_endpoint), settings.table)
+    _say(f"The table {settings.table} {'is made' if made else 'is there already'}.")
+
+
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Parts]:
+    parts = await assemble(settings)
+    try:
+        yield parts
+    finally:
+        await parts.close()
+
+
+async def _found(parts: Parts, name: str) -> Founded:
+    return await parts.workspaces.found(setup_context(), name, lambda _: ())
+
+
+async def _partitions(parts: Parts, workspace_id: str | None) -> AsyncIterator[str]:
+    if workspace_id is not None:
+        yield partition_of(workspace_id)
+        return
+    yield SYSTEM
+    after = None
+    while page := await parts.workspaces.ids(after):
+        for each in page:
+            yield partition_of(each)
+        after = page[-1]
+
+
+def _counted(tally: Tally) -> str:
+    values = [f"{number} values under {under.root}/v{under.version}" for under, number in tally.values.items()]
+    keys = [f"{number} data keys under {root}" for root, number in tally.data_keys.items()]
+    newest = f"newest {tally.newest.root}/v{tally.newest.version}"
+    return f"{tally.partition}: {newest}; {', '.join([*keys, *values])}; {tally.old} values to seal again"
+
+
+def _greet(settings: Settings, founded: Founded) -> None:
+    url = f"http://{settings.host}:{settings.port}/api/workspaces/{founded.workspace.id}"
+    key = founded.key.reveal_text()
+    _say(
+        f"""
+A first workspace is made, with an admin key. Keep the key: it cannot be shown again.
+
+  workspace  {founded.workspace.id}
+  API key    {key}
+
+Store a server:
+
+  curl {url}/mcp-servers \\
+    -H 'Authorization: Bearer {key}' \\
+    -H 'Content-Type: application/json' \\
+    -d '{{"name": "Weather API", "url": "https://api.weather.example.com/mcp", "authType": "none"}}'
+"""
+    )
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

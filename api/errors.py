@@ -1,0 +1,155 @@
+"""Every way a request can fail: kinds with a status and a stable code, and the one renderer (RFC 9457).
+
+AppError
+├── Unreadable 400          the body, a header or a cursor is not in a form we can read
+├── Unauthorized 401        no key, or not a good one
+├── Forbidden 403           the key lacks the scope
+├── NotFound 404            not there, or another workspace's: the two are told apart nowhere
+├── NoSuchMethod 405
+├── InUse, Clash 409        something else needs it; something else has it
+├── Stale 412               changed since it was read
+├── TooLarge 413
+├── NotJson 415
+├── Invalid, KeyReused 422  understood, and not acceptable
+├── Internal 500            our fault
+└── Unavailable 503         try again later
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import msgspec
+
+PROBLEM_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    path: str
+    message: str
+
+
+class AppError(Exception):
+    status: ClassVar[int]
+    code: ClassVar[str]
+    title: ClassVar[str]
+
+    def __init__(
+        self, detail: str, *, errors: Sequence[FieldError] = (), headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.errors = tuple(errors)
+        self.headers = dict(headers or {})
+
+
+class Unreadable(AppError):
+    status, code, title = 400, "unreadable", "The request cannot be read"
+
+
+class BadCursor(AppError):
+    status, code, title = 400, "invalid_cursor", "The cursor is not one of ours"
+
+    def __init__(self) -> None:
+        super().__init__("Use the cursor exactly as the Link header gave it, for the same list, or leave it out.")
+
+
+class Unauthorized(AppError):
+    status, code, title = 401, "unauthorized", "A valid API key is needed"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Send a valid API key as `Authorization: Bearer <API key>`.", headers={"WWW-Authenticate": "Bearer"}
+        )
+
+
+class Forbidden(AppError):
+    status, code, title = 403, "forbidden", "The API key may not do this"
+
+
+class NotFound(AppError):
+    status, code, title = 404, "not_found", "There is no such thing here"
+
+    def __init__(self, detail: str = "Nothing is here, or it is not yours to see.") -> None:
+        super().__init__(detail)
+
+
+class NoSuchMethod(AppError):
+    status, code, title = 405, "method_not_allowed", "This path does not take that method"
+
+
+class InUse(AppError):
+    status, code, title = 409, "in_use", "Something else still uses it"
+
+
+class Clash(AppError):
+    status, code, title = 409, "conflict", "Something else is in the way"
+
+
+class Stale(AppError):
+    status, code, title = 412, "stale", "It has changed since you read it"
+
+    def __init__(self) -> None:
+        super().__init__("Read it again, apply your change to what you find, and send its new ETag as `If-Match`.")
+
+
+class TooLarge(AppError):
+    status, code, title = 413, "too_large", "That is more than can be taken"
+
+
+class NotJson(AppError):
+    status, code, title = 415, "unsupported_media_type", "The body must be JSON"
+
+    def __init__(self) -> None:
+        super().__init__("Send JSON with the header `Content-Type: application/json`.")
+
+
+class Invalid(AppError):
+    status, code, title = 422, "invalid", "The request is not acceptable as it stands"
+
+    @classmethod
+    def at(cls, path: str, message: str) -> Invalid:
+        return cls("See `errors` for what to change.", errors=[FieldError(path, message)])
+
+
+class KeyReused(AppError):
+    status, code, title = 422, "idempotency_key_reused", "This Idempotency-Key stands for another request"
+
+    def __init__(self) -> None:
+        super().__init__("A key belongs to one request for 24 hours. Use a new one for a different body.")
+
+
+class Internal(AppError):
+    status, code, title = 500, "internal", "Something went wrong on our side"
+
+    def __init__(self) -> None:
+        super().__init__("It has been logged under the X-Request-Id of this answer.")
+
+
+class Unavailable(AppError):
+    status, code, title = 503, "unavailable", "Not available right now"
+
+    def __init__(self, detail: str = "Try again shortly.") -> None:
+        super().__init__(detail, headers={"Retry-After": "1"})
+
+
+class Problem(msgspec.Struct, omit_defaults=True):
+    """The body of every error answer."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    errors: tuple[FieldError, ...] = ()
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def problem_body(error: AppError) -> bytes:
+    kind = f"urn:plugboard:problem:{error.code}"
+    return _encode(Problem(kind, error.title, error.status, error.code, error.detail, error.errors))

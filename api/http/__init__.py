@@ -1,0 +1,1 @@
+"""The wire: bodies in, answers out, and the description of both."""

@@ -1,0 +1,98 @@
+"""Reads the body of a request: the one decoder for everything that callers send."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from litestar import Request
+from litestar.di import Provide
+from pydantic import ValidationError
+
+from api.errors import FieldError, Invalid, NotJson, TooLarge, Unreadable
+from api.http.models import Input
+from api.kit.json_text import UnreadableJson, parse_json
+
+MAX_BODY_BYTES = 1_048_576
+# A sender who is cut off in the middle sees a broken connection instead of our answer, so a body that is too large is
+# read to its end, up to here.
+DRAIN_BYTES = 32 * MAX_BODY_BYTES
+
+AnyRequest = Request[Any, Any, Any]
+InputType = TypeVar("InputType", bound=Input)
+
+
+def body_of(model: type[InputType]) -> Provide:
+    """A handler's parameter that is the request's body, read as `model`."""
+
+    async def read(request: AnyRequest) -> InputType:
+        return validate(model, await read_json(request))
+
+    read.__annotations__["return"] = model
+    return Provide(read)
+
+
+def flag(request: AnyRequest, name: str) -> bool:
+    """A yes-or-no in the query; left out it means no."""
+    text = request.query_params.get(name, "false")
+    if text not in ("true", "false"):
+        raise Invalid.at(name, "Must be `true` or `false`.")
+    return bool(text == "true")
+
+
+async def read_json(request: AnyRequest) -> object:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise NotJson
+    raw = await _read(request.receive)
+    try:
+        value = parse_json(raw)
+    except UnreadableJson as error:
+        raise Unreadable(str(error)) from error
+    request.state.body = value
+    return value
+
+
+async def _read(receive: Callable[[], Awaitable[Any]]) -> bytes:
+    chunks, size, more = [], 0, True
+    while more and size <= DRAIN_BYTES:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Unreadable("The body ended early.")
+        chunk, more = message.get("body", b""), message.get("more_body", False)
+        size += len(chunk)
+        if size <= MAX_BODY_BYTES:
+            chunks.append(chunk)
+    if size > MAX_BODY_BYTES:
+        raise TooLarge(f"A body may have at most {MAX_BODY_BYTES} bytes.")
+    return b"".join(chunks)
+
+
+def validate(model: type[InputType], value: object) -> InputType:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise invalid(error) from None
+
+
+def invalid(error: ValidationError) -> Invalid:
+    found = [FieldError(_path(each["loc"]), _message(each)) for each in error.errors(include_input=False)]
+    return Invalid("See `errors` for what to change.", errors=found[:20])
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location)
+
+
+_PLAIN = {
+    "extra_forbidden": "There is no such field.",
+    "missing": "This field is required.",
+    "model_type": "Must be a JSON object.",
+    "model_attributes_type": "Must be a JSON object.",
+    "dict_type": "Must be a JSON object.",
+}
+
+
+def _message(error: Any) -> str:
+    plain = _PLAIN.get(error["type"])
+    return plain or str(error["msg"]).removeprefix("Value error, ")

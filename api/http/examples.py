@@ -1,0 +1,80 @@
+"""One small world for the examples of the contract, so that they fit together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+WORKSPACE_ID = "ws_3kq8v0zj5m1t7r2x9c4b"
+SERVER_ID = "server_w7pk1kd3f9g2h0n4q8v0zj5m1t7r2x9c4b"
+AGENT_ID = "agent_w7pk1kd3f9h4k6n4q8v0zj5m1t7r2x9c4b"
+KEY_ID = "key_8m2d5w0rt4k7z1x9c3vb"
+AUDIT_ID = "audit_1kd3f9g2h0n4q8v0zj5m1t7r2x9c4"
+AT = "2026-11-18T10:00:00.123Z"
+API_KEY = "pb_8m2d5w0rt4k7z1x9c3vb_<secret and checksum>"
+
+WORKSPACE: dict[str, Any] = {
+    "id": WORKSPACE_ID,
+    "name": "Acme",
+    "createdAt": AT,
+    "updatedAt": AT,
+    "version": 1,
+}
+SERVER: dict[str, Any] = {
+    "id": SERVER_ID,
+    "name": "Weather API",
+    "slug": "weather-api",
+    "description": "",
+    "url": "https://api.weather.example.com/mcp",
+    "authType": "header",
+    "serviceType": "external",
+    "enabled": True,
+    "timeoutSeconds": 30,
+    "exposure": "both",
+    "configured": ["headerValue"],
+    "createdAt": AT,
+    "updatedAt": AT,
+    "version": 1,
+}
+SERVER_DRAFT: dict[str, Any] = {
+    "name": "Weather API",
+    "url": "https://api.weather.example.com/mcp",
+    "authType": "header",
+    "config": {"headerValue": "Bearer <token>"},
+}
+AGENT: dict[str, Any] = {
+    "id": AGENT_ID,
+    "name": "Support",
+    "description": "Answers tickets.",
+    "instructions": "Be brief.",
+    "enabledMcpServerIds": [SERVER_ID],
+    "enabledMcpServerToolNames": {SERVER_ID: ["get_weather"]},
+    "createdAt": AT,
+    "updatedAt": AT,
+    "version": 1,
+}
+AGENT_DRAFT: dict[str, Any] = {
+    "name": "Support",
+    "instructions": "Be brief.",
+    "enabledMcpServerIds": [SERVER_ID],
+    "enabledMcpServerToolNames": {SERVER_ID: ["get_weather"]},
+}
+KEY: dict[str, Any] = {
+    "id": KEY_ID,
+    "name": "CI",
+    "scope": "invoke",
+    "agentIds": [AGENT_ID],
+    "expiresAt": None,
+    "lastUsedAt": None,
+    "createdAt": AT,
+    "createdBy": "setup",
+    "version": 1,
+}
+RECORD: dict[str, Any] = {
+    "id": AUDIT_ID,
+    "at": AT,
+    "action": "server.created",
+    "target": {"type": "server", "id": SERVER_ID, "name": "Weather API"},
+    "actor": {"type": "api_key", "id": KEY_ID, "name": "CI"},
+    "fields": ["headerValue"],
+    "requestId": "5f0c6f3e9b3c4d0e",
+}

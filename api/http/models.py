@@ -1,0 +1,44 @@
+"""The shapes of what comes in and what goes out, in JSON's camelCase."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic.alias_generators import to_camel
+
+
+class Input(BaseModel):
+    """A body we accept: nothing unknown, nothing converted, and errors that do not repeat what was sent."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True
+    )
+
+
+def _without_defaults(schema: dict[str, Any]) -> None:
+    for described in schema["properties"].values():
+        described.pop("default", None)
+
+
+class Change(Input):
+    """A body with any subset of the fields; `model_fields_set` tells which came."""
+
+    model_config = ConfigDict(json_schema_extra=_without_defaults)
+
+    def given(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+class View(BaseModel):
+    """A body we answer. Its fields are the list of what may be seen: nothing else of an object gets out."""
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+
+
+# One line of text with something to read in it.
+LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=LINE)]
+# Text of many lines: tabs and line ends, but no other control characters.
+Prose = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$")]
+Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]

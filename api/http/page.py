@@ -1,0 +1,85 @@
+"""The contract as a page for people: made once at start, without a script and without anything from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+STYLE = """
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+code, pre { font-family: ui-monospace, monospace; font-size: .9em; }
+pre { overflow-x: auto; padding: .75rem; border: 1px solid #8884; border-radius: .4rem; }
+details { border: 1px solid #8884; border-radius: .4rem; margin: .5rem 0; padding: .5rem .75rem; }
+summary { cursor: pointer; }
+.method { display: inline-block; min-width: 4.5rem; font-weight: 600; text-transform: uppercase; }
+.path { font-family: ui-monospace, monospace; }
+dt { font-weight: 600; } dd { margin: 0 0 .4rem 1rem; }
+"""
+
+
+def docs_page(document: Mapping[str, Any]) -> bytes:
+    body = "".join(_section(tag["name"], document) for tag in document["tags"])
+    intro = "".join(f"<p>{_text(part)}</p>" for part in document["info"]["description"].split("\n\n"))
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><title>Plugboard API</title>'
+        f"<style>{STYLE}</style></head><body><h1>Plugboard API</h1>{intro}"
+        f'<p>For programs: <a href="/openapi.yaml">openapi.yaml</a>.</p>{body}</body></html>'
+    )
+    return page.encode()
+
+
+def _section(tag: str, document: Mapping[str, Any]) -> str:
+    operations = [
+        _operation(path, method, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if tag in operation["tags"]
+    ]
+    return f"<section><h2>{escape(tag)}</h2>{''.join(operations)}</section>"
+
+
+def _operation(path: str, method: str, operation: Mapping[str, Any]) -> str:
+    head = (
+        f'<span class="method">{method}</span> <span class="path">{escape(path)}</span> — '
+        f"{escape(operation['summary'])}"
+    )
+    parts = [
+        *(f"<p>{_text(part)}</p>" for part in operation["description"].split("\n\n")),
+        _parameters(operation.get("parameters", ())),
+        _examples("Body", operation.get("requestBody", {}).get("content", {})),
+        *(_answer(status, answer) for status, answer in operation["responses"].items()),
+    ]
+    return f'<details id="{escape(operation["operationId"])}"><summary>{head}</summary>{"".join(parts)}</details>'
+
+
+def _parameters(parameters: Iterable[Mapping[str, Any]]) -> str:
+    rows = [
+        f"<dt><code>{escape(each['name'])}</code> ({escape(each['in'])})</dt>"
+        f"<dd>{_text(each.get('description', ''))} <code>{escape(json.dumps(each['schema']))}</code></dd>"
+        for each in parameters
+    ]
+    return f"<h3>Parameters</h3><dl>{''.join(rows)}</dl>" if rows else ""
+
+
+def _answer(status: str, answer: Mapping[str, Any]) -> str:
+    told = f"<h3>{escape(status)}</h3><p>{_text(answer['description'])}</p>"
+    return told + (_examples("", answer.get("content", {})) if status.startswith("2") else "")
+
+
+def _examples(title: str, content: Mapping[str, Any]) -> str:
+    shown = [
+        f"<pre>{escape(json.dumps(media['example'], indent=2, ensure_ascii=False))}</pre>"
+        for media in content.values()
+        if "example" in media
+    ]
+    return (f"<h3>{title}</h3>" if title and shown else "") + "".join(shown)
+
+
+def _text(text: str) -> str:
+    """Escaped, with what stands in backticks as code."""
+    parts = escape(text).split("`")
+    return "".join(f"<code>{part}</code>" if position % 2 else part for position, part in enumerate(parts))

@@ -1,0 +1,73 @@
+"""Which page of a list does the caller want?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from litestar import Request
+from pydantic import TypeAdapter
+
+from api.errors import BadCursor, Invalid
+from api.http.answers import Answer, page
+from api.http.models import View
+from api.http.routing import Parameter
+from api.kit.paging import MAX_CURSOR, Cursors, ForgedCursor
+
+DEFAULT_LIMIT, MAX_LIMIT = 50, 100
+T = TypeVar("T")
+
+PAGING = (
+    Parameter(
+        "limit",
+        "How many to answer at most.",
+        {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+    ),
+    Parameter(
+        "cursor",
+        "Where to go on, as the `Link` header of the page before gave it.",
+        {"type": "string", "minLength": 1, "maxLength": MAX_CURSOR},
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """The page that a request asks for. Its cursor is good for this list of this workspace and no other."""
+
+    request: Request[Any, Any, Any]
+    cursors: Cursors
+    limit: int
+    after: str | None
+
+    @classmethod
+    def of(cls, request: Request[Any, Any, Any], cursors: Cursors) -> Paging:
+        asked = request.query_params
+        cursor = asked.get("cursor")
+        try:
+            after = None if cursor is None else cursors.read(request.scope["path"], cursor)
+        except ForgedCursor as error:
+            raise BadCursor from error
+        return cls(request, cursors, _limit(asked.get("limit")), after)
+
+    @property
+    def one_more(self) -> int:
+        """Asked of the store, so that the page knows whether another follows."""
+        return self.limit + 1
+
+    def answer(
+        self, found: Sequence[T], view: Callable[[T], View], kind: TypeAdapter[Any], position: Callable[[T], str]
+    ) -> Answer:
+        shown = found[: self.limit]
+        more = len(found) > self.limit
+        cursor = self.cursors.make(self.request.scope["path"], position(shown[-1])) if more else None
+        return page([view(each) for each in shown], kind, self.request, cursor)
+
+
+def _limit(text: str | None) -> int:
+    if text is None:
+        return DEFAULT_LIMIT
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(MAX_LIMIT)) and 1 <= int(text) <= MAX_LIMIT):
+        raise Invalid.at("limit", f"Must be a whole number from 1 to {MAX_LIMIT}.")
+    return int(text)

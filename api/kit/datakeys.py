@@ -1,0 +1,223 @@
+"""Which keys does an owner's partition have, which of them seals, and which still open?
+
+`DATAKEY` says which version seals and below which none opens any more; `DATAKEY#000001` and so on hold each version,
+wrapped by a root key. Opened keys are remembered for a few minutes and no longer; nothing else keeps them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import dataclass
+
+from api.kit.clock import Clock, rfc3339
+from api.kit.envelope import CannotOpen, from_text, to_text
+from api.kit.roots import RootKeys, WrappedKey
+from api.kit.secret import Secret
+from api.kit.store import Absent, Change, Check, Conflict, Delete, Item, Key, Present, Put, Store, Unchanged
+from api.kit.tries import until_it_holds
+
+HEAD = "DATAKEY"
+TTL_SECONDS = 300.0
+MAX_VERSIONS = 50  # so that one write can destroy all of them, and more beside them
+REMEMBERED_KEYS = 10_000
+
+
+class NoDataKey(Exception):
+    """The partition has no keys: nothing can be sealed for an owner that does not exist, or not any more."""
+
+
+class TooManyDataKeys(Exception):
+    def __init__(self) -> None:
+        super().__init__(f"there are {MAX_VERSIONS} data keys already; finish a rewrap, which retires the old ones")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    active: int
+    minimum: int
+    permanent: bool
+    version: int  # of the item
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveKey:
+    version: int
+    secret: Secret
+    check: Check  # holds as long as this version is the one that seals
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    secret: Secret
+    until: float
+
+
+class KeyRing:
+    def __init__(self, store: Store, roots: RootKeys, clock: Clock, ttl: float = TTL_SECONDS) -> None:
+        self._store = store
+        self._roots = roots
+        self._clock = clock
+        self._ttl = ttl
+        self._remembered: dict[tuple[str, int], _Remembered] = {}
+        self._loading: dict[tuple[str, int], asyncio.Task[Secret]] = {}
+
+    @property
+    def sealing_root(self) -> str:
+        return self._roots.id
+
+    async def first_key_changes(self, partition: str) -> tuple[Put, Put]:
+        """What the write that creates the owner also writes."""
+        return await self._first_key_changes(partition, permanent=False)
+
+    async def ensure(self, partition: str) -> None:
+        """Keys for a partition that is part of the installation. Its versions are never retired."""
+        if await self._store.get(Key(partition, HEAD)):
+            return
+        try:
+            await self._store.write(*await self._first_key_changes(partition, permanent=True))
+        except Conflict:
+            await self.head(partition)  # another process was faster, and its key is as good
+
+    async def head(self, partition: str) -> Head:
+        item = await self._store.get(Key(partition, HEAD))
+        if item is None:
+            raise NoDataKey("this owner has no data key")
+        return _head(item)
+
+    async def active(self, partition: str) -> ActiveKey:
+        """Asks the store each time: after a rotation every process seals with the new version at once."""
+        head = await self.head(partition)
+        secret = await self.key(partition, head.active)
+        return ActiveKey(head.active, secret, Check(Key(partition, HEAD), Unchanged(head.version)))
+
+    async def key(self, partition: str, version: int) -> Secret:
+        known = self._remembered.get((partition, version))
+        if known and self._clock.monotonic() < known.until:
+            return known.secret
+        return await self._load_once(partition, version)
+
+    async def keys(self, partition: str) -> list[Item]:
+        return await self._store.query(partition, f"{HEAD}#", limit=2 * MAX_VERSIONS)
+
+    async def rotate(self, partition: str) -> int:
+        """Makes a new version the one that seals, and says which."""
+        return await until_it_holds(lambda: self._rotate(partition))
+
+    async def rewrap(self, partition: str) -> int:
+        """Brings the data keys under the sealing root key. Nothing that they sealed is touched. Says how many."""
+        stale = [item for item in await self.keys(partition) if item.data["root"] != self._roots.id]
+        return sum([await self._rewrap(item) for item in stale])
+
+    async def retire(self, partition: str, seen: Head, *changes: Change) -> int:
+        """Destroys all versions but the active one, if the head still is as seen. Says how many."""
+        if seen.permanent:
+            return 0
+        old = [item.key for item in await self.keys(partition) if item.key.sk != _sk(seen.active)]
+        if old or seen.minimum != seen.active:
+            head = Put(Key(partition, HEAD), _head_data(seen.active, seen.active), Unchanged(seen.version))
+            await self._store.write(head, *(Delete(key, Present()) for key in old), *changes)
+            self.forget(partition)
+        return len(old)
+
+    async def destroy_changes(self, partition: str) -> list[Delete]:
+        """What the write that ends the owner also writes. All that was sealed for it is lost, in backups of it too."""
+        item = await self._store.get(Key(partition, HEAD))
+        head = [Delete(item.key, Unchanged(item.version))] if item else []  # a rotation meanwhile must not leave a key
+        return head + [Delete(key.key, Present()) for key in await self.keys(partition)]
+
+    def forget(self, partition: str) -> None:
+        for known in [key for key in self._remembered if key[0] == partition]:
+            del self._remembered[known]
+        for under_way in [key for key in self._loading if key[0] == partition]:
+            del self._loading[under_way]
+
+    async def _first_key_changes(self, partition: str, *, permanent: bool) -> tuple[Put, Put]:
+        head = Put(Key(partition, HEAD), _head_data(1, 1, permanent=permanent), Absent())
+        return head, await self._new_key(partition, 1)
+
+    async def _new_key(self, partition: str, version: int) -> Put:
+        _, wrapped = await self._roots.new_data_key(_context(partition, version))
+        data = _wrapped_data(wrapped) | {"createdAt": rfc3339(self._clock.now())}
+        return Put(Key(partition, _sk(version)), data, Absent())
+
+    async def _rotate(self, partition: str) -> int:
+        head = await self.head(partition)
+        if len(await self.keys(partition)) >= MAX_VERSIONS:
+            raise TooManyDataKeys
+        version = head.active + 1
+        data = _head_data(version, head.minimum, permanent=head.permanent)
+        await self._store.write(
+            Put(Key(partition, HEAD), data, Unchanged(head.version)), await self._new_key(partition, version)
+        )
+        return version
+
+    async def _rewrap(self, item: Item) -> bool:
+        context = _context(item.key.pk, version_of(item))
+        try:
+            wrapped = await self._roots.wrap(await self._roots.unwrap(_wrapped(item), context), context)
+            await self._store.write(Put(item.key, {**item.data, **_wrapped_data(wrapped)}, Unchanged(item.version)))
+        except (CannotOpen, Conflict):  # its root is not configured (a count shows it), or another was faster
+            return False
+        return True
+
+    async def _load_once(self, partition: str, version: int) -> Secret:
+        """Those who want the same key share one question to the root key; one who gives up takes nobody along."""
+        wanted = (partition, version)
+        task = self._loading.get(wanted)
+        if task is None:
+            task = self._loading[wanted] = asyncio.create_task(self._load(partition, version))
+            task.add_done_callback(lambda done: self._loaded(wanted, done))
+        return await asyncio.shield(task)
+
+    def _loaded(self, wanted: tuple[str, int], task: asyncio.Task[Secret]) -> None:
+        still_wanted = self._loading.get(wanted) is task
+        if still_wanted:
+            del self._loading[wanted]
+        if not task.cancelled() and task.exception() is None and still_wanted:
+            self._remember(wanted, task.result())
+
+    async def _load(self, partition: str, version: int) -> Secret:
+        head_key, key = Key(partition, HEAD), Key(partition, _sk(version))
+        found = await self._store.get_many([head_key, key])
+        if len(found) < 2 or version < _head(found[head_key]).minimum:  # noqa: PLR2004  # both, or there is no key
+            raise CannotOpen
+        return await self._roots.unwrap(_wrapped(found[key]), _context(partition, version))
+
+    def _remember(self, wanted: tuple[str, int], secret: Secret) -> None:
+        now = self._clock.monotonic()
+        self._remembered.pop(wanted, None)
+        self._remembered[wanted] = _Remembered(secret, now + self._ttl)
+        while len(self._remembered) > REMEMBERED_KEYS or self._oldest_until() <= now:
+            del self._remembered[next(iter(self._remembered))]
+
+    def _oldest_until(self) -> float:
+        return next((known.until for known in self._remembered.values()), math.inf)
+
+
+def version_of(item: Item) -> int:
+    return int(item.key.sk.removeprefix(f"{HEAD}#"))
+
+
+def _sk(version: int) -> str:
+    return f"{HEAD}#{version:06d}"
+
+
+def _context(partition: str, version: int) -> dict[str, str]:
+    return {"app": "plugboard", "owner": partition, "purpose": "data-key", "version": str(version)}
+
+
+def _head_data(active: int, minimum: int, *, permanent: bool = False) -> dict[str, int | bool]:
+    return {"active": active, "minimum": minimum, "permanent": permanent}
+
+
+def _head(item: Item) -> Head:
+    return Head(item.data["active"], item.data["minimum"], item.data["permanent"], item.version)
+
+
+def _wrapped_data(wrapped: WrappedKey) -> dict[str, str]:
+    return {"root": wrapped.root_id, "wrapped": to_text(wrapped.blob)}
+
+
+def _wrapped(item: Item) -> WrappedKey:
+    return WrappedKey(item.data["root"], from_text(item.data["wrapped"]))

@@ -1,0 +1,217 @@
+"""The store for more than one machine: one DynamoDB table, every read consistent, every write a transaction.
+
+boto3 blocks, so each operation runs in a thread of this store. What botocore raises never leaves here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+import boto3
+from botocore.config import Config
+
+from api.kit.clock import Clock, SystemClock
+from api.kit.dynamo_calls import READ_PATIENCE_SECONDS, WRITE_PATIENCE_SECONDS, Answer, Calls, Cancelled
+from api.kit.dynamo_items import (
+    Attributes,
+    Transaction,
+    key_attributes,
+    live_item,
+    transaction,
+    write_id_of,
+)
+from api.kit.store import Change, Conflict, Item, Key, StoreBusy, check_changes
+
+THREADS = 32
+CONNECT_SECONDS = 1.0
+READ_SECONDS = 2.0
+BATCH = 100
+FRUITLESS_BATCHES = 8
+
+Result = TypeVar("Result")
+
+
+class DynamoClient(Protocol):
+    """The part of a boto3 client that the store uses."""
+
+    def get_item(self, **request: Any) -> Answer: ...
+
+    def batch_get_item(self, **request: Any) -> Answer: ...
+
+    def query(self, **request: Any) -> Answer: ...
+
+    def transact_write_items(self, **request: Any) -> Answer: ...
+
+    def close(self) -> None: ...
+
+
+def dynamo_client(
+    endpoint: str | None = None,
+    threads: int = THREADS,
+    *,
+    region: str | None = None,
+    read_seconds: float = READ_SECONDS,
+) -> Any:
+    """A boto3 client; credentials and region from where AWS programs look for them."""
+    config = Config(
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=read_seconds,
+        retries={"mode": "standard", "total_max_attempts": 1},  # `Calls` tries again
+        max_pool_connections=threads,
+        tcp_keepalive=True,
+    )
+    return boto3.session.Session().client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
+
+
+class DynamoStore:
+    def __init__(
+        self,
+        client: DynamoClient,
+        table: str,
+        clock: Clock | None = None,
+        threads: int = THREADS,
+        *,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._client = client
+        self._table = table
+        self._clock = clock or SystemClock()
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dynamodb")
+        self._calls = Calls(self._clock, pause)
+
+    async def get(self, key: Key) -> Item | None:
+        return await self._in_thread(partial(self._get, key))
+
+    async def get_many(self, keys: Sequence[Key]) -> dict[Key, Item]:
+        return await self._in_thread(partial(self._get_many, list(dict.fromkeys(keys))))
+
+    async def query(
+        self,
+        pk: str,
+        prefix: str = "",
+        *,
+        limit: int = 100,
+        after: str | None = None,
+        newest_first: bool = False,
+    ) -> list[Item]:
+        if after is not None and not (after and after.startswith(prefix)):
+            # DynamoDB refuses to start outside of what is asked for: there, either all of it follows or nothing.
+            if (after <= prefix) == newest_first:
+                return []
+            after = None
+        request = self._query_request(pk, prefix, limit, newest_first=newest_first)
+        start = key_attributes(Key(pk, after)) if after else None
+        return await self._in_thread(partial(self._query, request, start, limit))
+
+    async def write(self, *changes: Change) -> None:
+        check_changes(changes)
+        asked = transaction(changes, self._table, uuid.uuid4().hex, self._now())
+        if asked.actions:
+            await self._in_thread(partial(self._write, asked))
+
+    async def close(self) -> None:
+        """Waits for the operations under way. Safe to call twice."""
+        await asyncio.get_running_loop().run_in_executor(None, self._threads.shutdown)
+        self._client.close()
+
+    async def _in_thread(self, work: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    def _now(self) -> int:
+        return int(self._clock.now())
+
+    def _read(self, operation: Callable[..., Answer], **request: Any) -> Answer:
+        return self._calls.make(partial(operation, **request), READ_PATIENCE_SECONDS)
+
+    def _get(self, key: Key) -> Item | None:
+        answer = self._read(self._client.get_item, TableName=self._table, Key=key_attributes(key), ConsistentRead=True)
+        return live_item(answer["Item"], self._now()) if "Item" in answer else None
+
+    def _get_many(self, keys: Sequence[Key]) -> dict[Key, Item]:
+        now = self._now()
+        items = (live_item(attributes, now) for attributes in self._batches(keys))
+        found = {item.key: item for item in items if item}
+        return {key: found[key] for key in keys if key in found}
+
+    def _batches(self, keys: Sequence[Key], **options: Any) -> Iterator[Attributes]:
+        for first in range(0, len(keys), BATCH):
+            yield from self._batch(keys[first : first + BATCH], options)
+
+    def _batch(self, keys: Sequence[Key], options: Mapping[str, Any]) -> Iterator[Attributes]:
+        """Asks again for what was left out, until nothing is or nothing more comes."""
+        wanted, fruitless = [key_attributes(key) for key in keys], 0
+        while wanted:
+            asked = {self._table: {"Keys": wanted, "ConsistentRead": True, **options}}
+            answer = self._read(self._client.batch_get_item, RequestItems=asked)
+            yield from answer.get("Responses", {}).get(self._table, ())
+            left = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
+            fruitless = fruitless + 1 if len(left) == len(wanted) else 0
+            if fruitless == FRUITLESS_BATCHES:
+                raise StoreBusy("DynamoDB left keys unread")
+            if left:
+                self._calls.wait(fruitless + 1)
+            wanted = left
+
+    def _query_request(self, pk: str, prefix: str, limit: int, *, newest_first: bool) -> dict[str, Any]:
+        condition, values = "pk = :pk", {":pk": {"S": pk}}
+        if prefix:
+            condition += " AND begins_with(sk, :prefix)"
+            values[":prefix"] = {"S": prefix}
+        return {
+            "TableName": self._table,
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeValues": values,
+            "ConsistentRead": True,
+            "ScanIndexForward": not newest_first,
+            "Limit": limit,
+        }
+
+    def _query(self, request: Mapping[str, Any], start: Attributes | None, limit: int) -> list[Item]:
+        now = self._now()
+        items = (live_item(attributes, now) for attributes in self._pages(request, start))
+        return list(islice(filter(None, items), limit))
+
+    def _pages(self, request: Mapping[str, Any], start: Attributes | None) -> Iterator[Attributes]:
+        """A page may be short, or empty, and still not be the last."""
+        while True:
+            begin = {"ExclusiveStartKey": start} if start else {}
+            answer = self._read(self._client.query, **request, **begin)
+            yield from answer["Items"]
+            start = answer.get("LastEvaluatedKey")
+            if not start:
+                return
+
+    def _write(self, asked: Transaction) -> None:
+        send = partial(
+            self._client.transact_write_items, TransactItems=asked.actions, ClientRequestToken=asked.write_id
+        )
+        try:
+            self._calls.make(send, WRITE_PATIENCE_SECONDS)
+        except Cancelled as cancelled:
+            if not (cancelled.in_doubt and self._happened(asked, cancelled)):
+                pairs = zip(asked.changes, cancelled.reasons, strict=True)
+                failed = [change.key for change, why in pairs if why.get("Code") == "ConditionalCheckFailed"]
+                raise Conflict(failed) from None
+
+    def _happened(self, asked: Transaction, cancelled: Cancelled) -> bool:
+        """Whether the conditions fail because an earlier try, whose answer was lost, did succeed.
+
+        A write happens whole or not at all and its mark is used once: one item that carries it proves the write,
+        whatever became of the others. DynamoDB itself knows a token again for ten minutes; this is the second line.
+        """
+        in_the_way = (write_id_of(reason["Item"]) for reason in cancelled.reasons if reason.get("Item"))
+        if asked.write_id in in_the_way:
+            return True
+        if asked.puts:
+            marks = self._batches(asked.puts, ProjectionExpression="pk, sk, write_id")
+            return any(write_id_of(attributes) == asked.write_id for attributes in marks)
+        if asked.has_deletes:  # they leave nothing to recognise: to claim either answer would be a guess
+            raise StoreBusy("the answer to a delete was lost, it may have happened")
+        return False

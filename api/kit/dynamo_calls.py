@@ -1,0 +1,148 @@
+"""How is one call to DynamoDB tried, how often, how long, and what does it mean when it fails.
+
+botocore itself is told to try once: two nested ways of trying again multiply, and only who counts every try knows
+whether a lost answer may stand for a write that happened.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as NoConnection
+
+from api.kit.clock import Clock
+from api.kit.store import StoreBusy
+
+READ_PATIENCE_SECONDS = 5.0
+WRITE_PATIENCE_SECONDS = 10.0
+MOST_TRIES = 20  # patience ends first, unless the clock stands still
+FIRST_PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 1.0
+SPARE_TRIES = 200.0
+EARNED_TRIES = 0.5
+
+CONTENDED = frozenset({"TransactionConflict", "TransactionInProgressException"})
+THROTTLED = frozenset(
+    {
+        "ProvisionedThroughputExceeded",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ThrottlingError",
+        "ThrottlingException",
+    }
+)
+SERVER_ERROR = 500
+
+Answer = Mapping[str, Any]
+Reasons = Sequence[Mapping[str, Any]]
+
+
+class Cancelled(Exception):
+    """Conditions of a transaction did not hold. `in_doubt`: an earlier try of it may have happened."""
+
+    def __init__(self, reasons: Reasons, *, in_doubt: bool) -> None:
+        super().__init__("conditions did not hold")
+        self.reasons = reasons
+        self.in_doubt = in_doubt
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    text: str
+    again: bool = False  # another try may succeed
+    costly: bool = False  # the other side is overloaded or gone, so another try costs from what is spare
+    unknown: bool = False  # it may have happened all the same
+    reasons: Reasons = ()  # of conditions that did not hold
+
+
+class SpareTries:
+    """Tries beyond the first that all calls share: earned by success, so that an outage is not answered by a storm."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._left = SPARE_TRIES
+
+    def earn(self) -> None:
+        with self._lock:
+            self._left = min(SPARE_TRIES, self._left + EARNED_TRIES)
+
+    def spend(self) -> bool:
+        with self._lock:
+            if self._left < 1:
+                return False
+            self._left -= 1
+            return True
+
+
+class Calls:
+    def __init__(self, clock: Clock, pause: Callable[[float], None]) -> None:
+        self._clock = clock
+        self._pause = pause
+        self._spare = SpareTries()
+
+    def make(self, send: Callable[[], Answer], patience: float) -> Answer:
+        """The answer of `send`, `Cancelled`, or `StoreBusy` at the end of tries, patience or spare tries."""
+        deadline, in_doubt = self._clock.monotonic() + patience, False
+        for tries in count(1):
+            outcome = _outcome(send)
+            if not isinstance(outcome, Failure):
+                self._spare.earn()
+                return outcome
+            in_doubt = in_doubt or outcome.unknown
+            if outcome.reasons:
+                raise Cancelled(outcome.reasons, in_doubt=in_doubt)
+            pause = pause_before(tries)
+            if not (outcome.again and tries < MOST_TRIES and self._clock.monotonic() + pause < deadline):
+                break
+            if outcome.costly and not self._spare.spend():
+                break
+            self._pause(pause)
+        raise StoreBusy(outcome.text)
+
+    def wait(self, tries: int) -> None:
+        self._pause(pause_before(tries))
+
+
+def pause_before(tries: int) -> float:
+    """Full jitter: those who failed together do not come back together."""
+    most = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (tries - 1))
+    return random.uniform(0, most)  # noqa: S311  spreads load, keeps no secret
+
+
+def _outcome(send: Callable[[], Answer]) -> Answer | Failure:
+    """A failure is returned, so that no error of ours has one of botocore's behind it: those may quote a token."""
+    try:
+        return send()
+    except ClientError as error:
+        return _refused(error)
+    except BotoCoreError as error:
+        lost = isinstance(error, HTTPClientError | NoConnection)
+        return Failure(f"DynamoDB cannot be reached: {type(error).__name__}", again=lost, costly=lost, unknown=lost)
+
+
+def _refused(error: ClientError) -> Failure:
+    code = str(error.response.get("Error", {}).get("Code", "an unnamed error"))
+    text = f"DynamoDB answered {code}"
+    if code == "TransactionCanceledException":
+        return _cancelled(error.response.get("CancellationReasons", ()), text)
+    if code in CONTENDED:
+        return Failure(text, again=True)
+    if code in THROTTLED:
+        return Failure(text, again=True, costly=True)
+    failed = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= SERVER_ERROR
+    return Failure(text, again=failed, costly=failed, unknown=failed)
+
+
+def _cancelled(reasons: Reasons, text: str) -> Failure:
+    codes = {str(reason.get("Code", "None")) for reason in reasons} - {"None"}
+    text = f"{text}: {', '.join(sorted(codes))}"
+    if "ConditionalCheckFailed" in codes:
+        return Failure(text, reasons=reasons)
+    again = bool(codes) and codes <= CONTENDED | THROTTLED
+    return Failure(text, again=again, costly=again and bool(codes & THROTTLED))

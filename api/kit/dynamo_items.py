@@ -1,0 +1,144 @@
+"""How is an item, a condition or a change said in DynamoDB's own words.
+
+An item has the attributes `pk`, `sk`, `version`, `data` (JSON text), `expires` (DynamoDB clears it some time after)
+and `write_id`, the mark of the one write that put it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from api.kit.store import (
+    MAX_ITEM_BYTES,
+    Absent,
+    Always,
+    Change,
+    Check,
+    Condition,
+    Delete,
+    Item,
+    ItemTooLarge,
+    Key,
+    Present,
+    Put,
+    Unchanged,
+)
+
+MAX_WRITE_BYTES = 4_000_000  # DynamoDB's own limit for one transaction is 4 MB, names and keys included
+LIVE = "(attribute_not_exists(#expires) OR #expires > :now)"
+
+Attributes = Mapping[str, Mapping[str, Any]]
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def key_attributes(key: Key) -> dict[str, dict[str, str]]:
+    return {"pk": {"S": key.pk}, "sk": {"S": key.sk}}
+
+
+def key_of(attributes: Attributes) -> Key:
+    return Key(attributes["pk"]["S"], attributes["sk"]["S"])
+
+
+def write_id_of(attributes: Attributes) -> str | None:
+    return attributes.get("write_id", {}).get("S")
+
+
+def live_item(attributes: Attributes, now: int) -> Item | None:
+    """DynamoDB clears an expired item up to days late, so every read looks for itself."""
+    expires_at = int(attributes["expires"]["N"]) if "expires" in attributes else None
+    if expires_at is not None and expires_at <= now:
+        return None
+    return Item(key_of(attributes), _decode(attributes["data"]["S"]), int(attributes["version"]["N"]), expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One write, put into words once, so that each try of it says exactly the same."""
+
+    write_id: str
+    changes: Sequence[Change]
+    actions: Sequence[Mapping[str, Any]]
+
+    @property
+    def puts(self) -> list[Key]:
+        return [change.key for change in self.changes if isinstance(change, Put)]
+
+    @property
+    def has_deletes(self) -> bool:
+        return any(isinstance(change, Delete) for change in self.changes)
+
+
+def transaction(changes: Sequence[Change], table: str, write_id: str, now: int) -> Transaction:
+    said = [change for change in changes if not _says_nothing(change)]
+    encoded = [_encode(change.data) if isinstance(change, Put) else b"" for change in said]
+    _check_sizes(encoded)
+    actions = [_action(change, data.decode(), table, write_id, now) for change, data in zip(said, encoded, strict=True)]
+    return Transaction(write_id, said, actions)
+
+
+def _says_nothing(change: Change) -> bool:
+    """A check that always holds: DynamoDB has no word for it."""
+    return isinstance(change, Check) and isinstance(change.when, Always)
+
+
+def _check_sizes(encoded: Sequence[bytes]) -> None:
+    for data in encoded:
+        if len(data) > MAX_ITEM_BYTES:
+            raise ItemTooLarge(len(data))
+    total = sum(map(len, encoded))
+    if total > MAX_WRITE_BYTES:
+        raise ItemTooLarge(total)
+
+
+def _action(change: Change, data: str, table: str, write_id: str, now: int) -> dict[str, Any]:
+    condition = _condition(change.when, now)
+    match change:
+        case Put():
+            item = _put_attributes(change, data, write_id)
+            # What stood in the way comes back: our own mark on it shows that an earlier try has already succeeded.
+            seen = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"} if condition else {}
+            return {"Put": {"TableName": table, "Item": item, **condition, **seen}}
+        case Delete():
+            return {"Delete": {"TableName": table, "Key": key_attributes(change.key), **condition}}
+        case Check():
+            return {"ConditionCheck": {"TableName": table, "Key": key_attributes(change.key), **condition}}
+
+
+def _put_attributes(put: Put, data: str, write_id: str) -> dict[str, dict[str, str]]:
+    attributes = {
+        **key_attributes(put.key),
+        "version": {"N": str(put.version)},
+        "data": {"S": data},
+        "write_id": {"S": write_id},
+    }
+    if put.expires_at is not None:
+        attributes["expires"] = {"N": str(put.expires_at)}
+    return attributes
+
+
+def _condition(when: Condition, now: int) -> dict[str, Any]:
+    values = {":now": {"N": str(now)}}
+    match when:
+        case Always():
+            return {}
+        case Absent():
+            return _expression("attribute_not_exists(#pk) OR #expires <= :now", ("pk", "expires"), values)
+        case Present():
+            return _expression(f"attribute_exists(#pk) AND {LIVE}", ("pk", "expires"), values)
+        case Unchanged(version):
+            values[":version"] = {"N": str(version)}
+            return _expression(f"#version = :version AND {LIVE}", ("version", "expires"), values)
+
+
+def _expression(text: str, names: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "ConditionExpression": text,
+        "ExpressionAttributeNames": {f"#{name}": name for name in names},
+        "ExpressionAttributeValues": values,
+    }

@@ -1,0 +1,135 @@
+"""How is a secret encrypted under one key, so that only the same key at the same place opens it again?
+
+An envelope is `magic 1 | format 1 | suite 1 | key version 4 | salt 32 | commitment 32 | nonce 12 | ciphertext and tag`.
+HKDF-SHA-512 makes from key, salt and context an AES-256-GCM key for this one envelope and a commitment to it: a
+ciphertext that two keys could open is refused before GCM runs. All that precedes the ciphertext is authenticated, with
+the context behind it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import struct
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import NamedTuple
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA512
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from api.kit.secret import Secret
+
+KEY_BYTES = 32
+BUCKET_BYTES = 64
+MAX_KEY_VERSION = 2**32 - 1
+
+_START = b"P\x01\x01"  # magic, format 1, suite 1: HKDF-SHA-512, AES-256-GCM, 32 bytes of commitment
+_HEADER = struct.Struct(">3sI32s32s12s")
+_LENGTH = struct.Struct(">I")
+_TAG_BYTES = 16
+_SEAL_LABEL = b"plugboard/seal/v1|"
+_DERIVE_LABEL = b"plugboard/derive/v1|"
+
+
+class CannotOpen(Exception):
+    """Altered, moved, cut, sealed under another or a retired key: which of them is nobody's business."""
+
+    def __init__(self, message: str = "this sealed value cannot be opened") -> None:
+        super().__init__(message)
+
+
+class _Header(NamedTuple):
+    start: bytes
+    key_version: int
+    salt: bytes
+    commitment: bytes
+    nonce: bytes
+
+
+class _OneTime(NamedTuple):
+    """What one envelope's salt makes of a key. Holds no bytes that a traceback could show."""
+
+    cipher: AESGCM
+    commitment: bytes
+
+
+def encrypt(key: Secret, key_version: int, context: bytes, plaintext: Secret) -> bytes:
+    salt, nonce = secrets.token_bytes(32), secrets.token_bytes(12)
+    once = _one_time(key, salt, context)
+    header = _HEADER.pack(_START, key_version, salt, once.commitment, nonce)
+    return header + once.cipher.encrypt(nonce, _padded(plaintext), header + context)
+
+
+def decrypt(key: Secret, context: bytes, envelope: bytes) -> Secret:
+    header = _parsed(envelope)
+    once = _one_time(key, header.salt, context)
+    if not hmac.compare_digest(once.commitment, header.commitment):
+        raise CannotOpen
+    authenticated, ciphertext = envelope[: _HEADER.size], envelope[_HEADER.size :]
+    try:
+        return _unpadded(Secret(once.cipher.decrypt(header.nonce, ciphertext, authenticated + context)))
+    except InvalidTag:
+        raise CannotOpen from None
+
+
+def key_version(envelope: bytes) -> int:
+    """Under which version of its owner's key this was sealed; true only once `decrypt` has succeeded."""
+    return _parsed(envelope).key_version
+
+
+def bind(*parts: str) -> bytes:
+    """A context that no other list of parts makes: each part is preceded by its length."""
+    encoded = [part.encode() for part in parts]
+    return b"".join(_LENGTH.pack(len(part)) + part for part in encoded)
+
+
+def to_text(envelope: bytes) -> str:
+    return urlsafe_b64encode(envelope).decode().rstrip("=")
+
+
+def from_text(text: str) -> bytes:
+    """The reverse, and of nothing else: a text that differs in one character gives other bytes or none."""
+    try:
+        envelope = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        raise CannotOpen from None
+    if to_text(envelope) != text:
+        raise CannotOpen
+    return envelope
+
+
+def derive(key: Secret, purpose: str) -> Secret:
+    """A key of its own for another use, from which neither `key` nor the key of another purpose follows."""
+    info = _DERIVE_LABEL + bind(purpose)
+    return Secret(HKDF(SHA512(), KEY_BYTES, salt=None, info=info).derive(key.reveal()))
+
+
+def _one_time(key: Secret, salt: bytes, context: bytes) -> _OneTime:
+    if len(key) != KEY_BYTES:
+        raise ValueError(f"a key has {KEY_BYTES} bytes, this one has {len(key)}")
+    made = HKDF(SHA512(), 2 * KEY_BYTES, salt=salt, info=_SEAL_LABEL + context).derive(key.reveal())
+    return _OneTime(AESGCM(made[:KEY_BYTES]), made[KEY_BYTES:])
+
+
+def _parsed(envelope: bytes) -> _Header:
+    if len(envelope) < _HEADER.size + BUCKET_BYTES + _TAG_BYTES:
+        raise CannotOpen
+    header = _Header(*_HEADER.unpack_from(envelope))
+    if header.start != _START:
+        raise CannotOpen
+    return header
+
+
+def _padded(plaintext: Secret) -> bytes:
+    """Its length, itself, then zeros up to whole buckets: the size tells a bucket, not the length of a token."""
+    framed = _LENGTH.pack(len(plaintext)) + plaintext.reveal()
+    return framed + bytes(-len(framed) % BUCKET_BYTES)
+
+
+def _unpadded(padded: Secret) -> Secret:
+    (length,) = _LENGTH.unpack_from(padded.reveal())
+    if length > len(padded) - _LENGTH.size:
+        raise CannotOpen
+    return Secret(padded.reveal()[_LENGTH.size : _LENGTH.size + length])

@@ -1,0 +1,78 @@
+"""Which headers may a user have sent along: their names, and values that cannot become anything but a value.
+
+Values go out as they were given. Nothing in them is expanded, and no message repeats them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+MAX_HEADERS = 20
+MAX_NAME_LENGTH = 64
+MAX_VALUE_LENGTH = 8192
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_NOT_IN_A_VALUE = re.compile(r"[^\x20-\x7e\xa0-\xff]")
+
+RESERVED = frozenset(
+    {
+        *("connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "http2-settings", "via"),
+        *("host", "expect", "max-forwards", "accept", "accept-encoding", "last-event-id"),
+        *("cookie", "cookie2", "set-cookie", "set-cookie2"),
+        *("x-real-ip", "true-client-ip", "x-client-ip", "x-cluster-client-ip"),
+    }
+)
+RESERVED_PREFIXES = ("content-", "forwarded", "x-forwarded", "proxy-", "mcp-")
+
+
+class HeaderRefused(Exception):
+    """A header cannot be sent; the message names it, where its name is one, and never its value."""
+
+    def __init__(self, name: str | None, reason: str) -> None:
+        super().__init__(f"Header {name}: {reason}" if name else reason)
+        self.name = name
+        self.reason = reason
+
+
+def check_headers(headers: Mapping[str, str]) -> None:
+    if len(headers) > MAX_HEADERS:
+        raise HeaderRefused(None, f"At most {MAX_HEADERS} headers can be given.")
+    seen: set[str] = set()
+    for name, value in headers.items():
+        check_header(name, value)
+        if name.lower() in seen:
+            raise HeaderRefused(name, "it is given twice; upper and lower case make no difference.")
+        seen.add(name.lower())
+
+
+def check_header(name: str, value: str) -> None:
+    _check_name(name)
+    _check_value(name, value)
+
+
+def check_header_value(value: str) -> None:
+    """For `headerValue`, which is sent as `Authorization`."""
+    _check_value("Authorization", value)
+
+
+def _check_name(name: str) -> None:
+    if not _TOKEN.fullmatch(name) or len(name) > MAX_NAME_LENGTH:
+        # what stands in place of a name may be a secret pasted into the wrong field
+        raise HeaderRefused(None, f"A header's name is 1 to {MAX_NAME_LENGTH} letters, digits, hyphens or the like.")
+    plain = name.lower().replace("_", "-")  # many servers take the two for one
+    if plain == "authorization":
+        raise HeaderRefused(name, "give its value as headerValue.")
+    if plain in RESERVED or plain.startswith(RESERVED_PREFIXES):
+        raise HeaderRefused(name, "it belongs to the connection and cannot be set.")
+
+
+def _check_value(name: str, value: str) -> None:
+    if not value:
+        raise HeaderRefused(name, "its value is empty.")
+    if len(value) > MAX_VALUE_LENGTH:
+        raise HeaderRefused(name, f"its value has more than {MAX_VALUE_LENGTH} characters.")
+    if _NOT_IN_A_VALUE.search(value):
+        raise HeaderRefused(name, "its value holds a line break, a control character or one that is not in Latin-1.")
+    if value != value.strip():
+        raise HeaderRefused(name, "its value begins or ends with a space.")

@@ -1,0 +1,105 @@
+"""What may stand as a host: a full name in plain ASCII, a dotted quad, or an IPv6 address in brackets.
+
+Every other spelling that some resolver or client would still understand is refused, so that none can read it otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+
+import idna
+
+from api.kit.addresses import Address
+
+Host = str | Address
+"""A name, lower case and without a trailing dot, or an address."""
+
+MAX_NAME_LENGTH = 253
+
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # what resolvers take for the last part of an IPv4 address
+_IN_BRACKETS = re.compile(r"\[([0-9A-Fa-f:.]+)\]")
+
+INSIDE_SUFFIXES = frozenset(
+    {"localhost", "localdomain", "local", "internal", "home.arpa", "lan", "home", "corp", "intranet", "svc", "onion"}
+)
+METADATA_NAMES = frozenset(
+    {"metadata.goog", "metadata.tencentyun.com", "metadata.packet.net", "metadata.platformequinix.com"}
+)
+
+
+class BadHost(ValueError):
+    """The text names no host; the message says how to write one and never repeats the text, which may hold a secret."""
+
+
+def parse_host(text: str) -> Host:
+    if text.startswith("["):
+        return _ipv6(text)
+    if not text.isascii():
+        raise BadHost(_plain_form(text))
+    name = text.lower().removesuffix(".")
+    if _NUMBER.fullmatch(name.rpartition(".")[2]):
+        return _ipv4(text)
+    _check_name(name)
+    return name
+
+
+def objection(name: str) -> str | None:
+    """Why a name cannot be one of the public internet, as far as its text tells; None where it may be one."""
+    if "." not in name:
+        return "a name without a domain"
+    labels = name.split(".")
+    endings = {".".join(labels[start:]) for start in range(len(labels))}
+    if endings & METADATA_NAMES:
+        return "cloud metadata"
+    if endings & INSIDE_SUFFIXES:
+        return "a name of an internal network"
+    return None
+
+
+def _ipv4(text: str) -> IPv4Address:
+    try:
+        return IPv4Address(text)
+    except AddressValueError:
+        raise BadHost("Write an IPv4 address as four plain decimal numbers from 0 to 255, such as 192.0.2.1.") from None
+
+
+def _ipv6(text: str) -> IPv6Address:
+    inside = _IN_BRACKETS.fullmatch(text)
+    try:
+        return IPv6Address(inside[1] if inside else "")
+    except AddressValueError:
+        raise BadHost("Only an IPv6 address stands in brackets, without a zone: [2001:db8::1].") from None
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        raise BadHost("The host is missing.")
+    if len(name) > MAX_NAME_LENGTH:
+        raise BadHost(f"The host has more than {MAX_NAME_LENGTH} characters; give its shorter name.")
+    if not _NAME.fullmatch(name):
+        raise BadHost(
+            "Each part of the host must be 1 to 63 letters, digits or inner hyphens, none empty or percent-encoded."
+        )
+    for label in name.split("."):
+        if label.startswith("xn--"):
+            _check_a_label(label)
+
+
+def _check_a_label(label: str) -> None:
+    try:
+        idna.ulabel(label)
+    except ValueError:
+        raise BadHost("A part of the host begins with xn-- but is no valid international name (IDNA 2008).") from None
+
+
+def _plain_form(text: str) -> str:
+    try:
+        plain = idna.encode(text, uts46=True, std3_rules=True).decode()
+    except ValueError:
+        plain = ""
+    if "xn--" in plain:
+        return f"The host must be in its ASCII form. If that is the one you mean, write {plain}."
+    return "The host must be written in plain ASCII letters, digits, hyphens and dots."

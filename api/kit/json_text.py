@@ -1,0 +1,81 @@
+"""Is this text JSON that everyone reads the same way? The one parser for what comes from outside."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+MAX_DEPTH = 64
+
+
+class UnreadableJson(ValueError):
+    """The text is not JSON, or is JSON that two readers could take for different things."""
+
+
+def parse_json(raw: bytes) -> object:
+    """Strict: UTF-8 without a mark, no key twice, no NaN, nothing beyond a double, no half characters, not too deep."""
+    try:
+        text = raw.decode("utf-8")
+        value = _decoder.decode(text)
+    except UnicodeDecodeError as error:
+        raise UnreadableJson("The body is not UTF-8.") from error
+    except RecursionError as error:
+        raise UnreadableJson(_TOO_DEEP) from error
+    except UnreadableJson:
+        raise
+    except ValueError as error:
+        raise UnreadableJson(_where(error)) from error
+    _check(value)
+    return value
+
+
+_TOO_DEEP = f"The JSON is nested more than {MAX_DEPTH} levels deep."
+
+
+def _where(error: ValueError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"The body is not JSON: line {error.lineno}, column {error.colno}."
+    return "The body is not JSON: a number is too long."
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise UnreadableJson("An object has the same key twice.")
+    return made
+
+
+def _constant(name: str) -> NoReturn:
+    raise UnreadableJson(f"{name} is not a JSON number.")
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise UnreadableJson("A number is too large.")
+    return number
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+
+
+def _check(value: object) -> None:
+    """Walks without recursion, so that no depth can exhaust the stack."""
+    open_values = [(value, 1)]
+    while open_values:
+        current, depth = open_values.pop()
+        if isinstance(current, str):
+            _check_text(current)
+        elif isinstance(current, dict | list):
+            if depth > MAX_DEPTH:
+                raise UnreadableJson(_TOO_DEEP)
+            inside = [*current, *current.values()] if isinstance(current, dict) else current
+            open_values += [(each, depth + 1) for each in inside]
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UnreadableJson("A string holds half of a surrogate pair.") from error

@@ -1,0 +1,209 @@
+"""Where may a request go, judged by the text of its URL: no name is resolved here.
+
+A name that passes may still lead inside. The address that it resolves to is judged when a connection is made, by the
+same policy: `Egress.admits`. A client is given `Target.wire_url`, built from the checked parts, so that no other parser
+reads the text that was typed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from ipaddress import IPv6Network, ip_network
+from typing import NamedTuple, Self
+
+from api.kit.addresses import TRANSLATIONS, Address, Network, special
+from api.kit.hosts import BadHost, Host, objection, parse_host
+
+VARIABLE = "PLUGBOARD_EGRESS_ALLOW"
+OR_ASK = f", or have the operator list this one in {VARIABLE}."
+MAX_URL_LENGTH = 2048
+MAX_PORT = 65_535
+FIRST_UNPRIVILEGED_PORT = 1024
+DEFAULT_PORTS = {"https": 443, "http": 80}
+LOOPBACK = IPv6Network("::1")  # lies within the IPv4-compatible block and is none
+WIDEST_IPV4, WIDEST_IPV6 = 8, 7  # 10.0.0.0/8 and fc00::/7: no private network is wider
+
+_SHAPE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(.*)", re.DOTALL)
+_AUTHORITY = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::([1-9][0-9]{0,4}))?")
+_NOT_IN_A_URL = re.compile(r"[^A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]")
+_CIDR = re.compile(r"[0-9A-Fa-f:.]+/[0-9]{1,3}")
+
+
+class BadEgress(ValueError):
+    """An entry of the operator's list cannot be honoured; the message names it."""
+
+    def __init__(self, entry: str, reason: str) -> None:
+        super().__init__(f"{VARIABLE}: {entry!r} {reason}")
+
+
+class UrlRefused(Exception):
+    """Not a URL to send requests to; the reason is a sentence that says what to do and does not quote the URL."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Egress:
+    """What the operator has opened beyond the public internet: names and networks."""
+
+    names: frozenset[str] = frozenset()
+    networks: tuple[Network, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        entries = [_entry(part) for part in map(str.strip, text.split(",")) if part]
+        names = frozenset(entry for entry in entries if isinstance(entry, str))
+        return cls(names, tuple(dict.fromkeys(entry for entry in entries if not isinstance(entry, str))))
+
+    def allowed(self, host: Host) -> bool:
+        """Whether the list holds this name, or a network with this address."""
+        if isinstance(host, str):
+            return host in self.names
+        block = special(host)
+        exact = block is not None and block.kind == "metadata"  # a wide entry does not open what nobody had in mind
+        return any(host in network and (network.num_addresses == 1 or not exact) for network in self.networks)
+
+    def admits(self, name: str, address: Address) -> bool:
+        """Whether a connection for `name` may go to `address`."""
+        block = special(address)
+        return block is None or self.allowed(address) or (block.kind == "inside" and self.allowed(name))
+
+    def __str__(self) -> str:
+        return ", ".join([*sorted(self.names), *map(str, self.networks)])
+
+
+class Origin(NamedTuple):
+    scheme: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{_bracketed(self.host)}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A checked URL in its parts. Path and query are not shown: some upstreams have a key in them."""
+
+    url: str = field(repr=False)
+    scheme: str
+    host: str
+    port: int
+    path: str = field(repr=False)
+    address: Address | None
+    """Where the URL names an address: nothing is to be resolved then."""
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.scheme, self.host, self.port)
+
+    @property
+    def authority(self) -> str:
+        """The `Host` header."""
+        host = _bracketed(self.host)
+        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def wire_url(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+
+def check_text(url: str, egress: Egress) -> Target:
+    scheme, authority, rest = _split(url)
+    host, given_port = _host_and_port(authority)
+    opened = egress.allowed(host)
+    if not opened:
+        _check_public(host)
+    port = given_port or DEFAULT_PORTS[scheme]
+    if not opened:
+        _check_wire(scheme, port)
+    path = rest if rest.startswith("/") else f"/{rest}"
+    return Target(url, scheme, str(host), port, path, None if isinstance(host, str) else host)
+
+
+def _split(url: str) -> tuple[str, str, str]:
+    if len(url) > MAX_URL_LENGTH:
+        raise UrlRefused(f"The URL has more than {MAX_URL_LENGTH} characters; give a shorter one.")
+    shape = _SHAPE.fullmatch(url)
+    if not shape:
+        raise UrlRefused("Write the URL in full, as https://host/path, with nothing before it.")
+    scheme, authority, rest = shape[1].lower(), shape[2], shape[3]
+    if scheme not in DEFAULT_PORTS:
+        raise UrlRefused("The URL must begin with https://.")
+    if "@" in authority:
+        raise UrlRefused("Leave user name and password out of the URL; give them as the server's credentials.")
+    _check_rest(rest)
+    return scheme, authority, rest
+
+
+def _check_rest(rest: str) -> None:
+    if "#" in rest:
+        raise UrlRefused("Leave out the fragment, the part from # on; it is never sent.")
+    bad = _NOT_IN_A_URL.search(rest)
+    if bad:
+        raise UrlRefused(
+            f"The path or query holds the character U+{ord(bad[0]):04X}: percent-encode it or leave it out."
+        )
+
+
+def _host_and_port(authority: str) -> tuple[Host, int | None]:
+    parts = _AUTHORITY.fullmatch(authority)
+    port = int(parts[2]) if parts and parts[2] else None
+    if not parts or (port or 0) > MAX_PORT:
+        raise UrlRefused(
+            f"After the host, only a port from 1 to {MAX_PORT} may follow, once; an IPv6 address stands in brackets."
+        )
+    try:
+        return parse_host(parts[1]), port
+    except BadHost as error:
+        raise UrlRefused(str(error)) from None
+
+
+def _check_public(host: Host) -> None:
+    if isinstance(host, str):
+        reason = objection(host)
+    else:
+        block = special(host)
+        reason = f"{block.name} address" if block else None
+    if reason:
+        raise UrlRefused(f"The host is not on the public internet ({reason}). Use a public host{OR_ASK}")
+
+
+def _check_wire(scheme: str, port: int) -> None:
+    if scheme != "https":
+        raise UrlRefused(f"The URL must begin with https://. Use https{OR_ASK}")
+    if port != DEFAULT_PORTS[scheme] and port < FIRST_UNPRIVILEGED_PORT:
+        raise UrlRefused(f"The port must be 443 or from {FIRST_UNPRIVILEGED_PORT} up. Use such a port{OR_ASK}")
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _entry(text: str) -> str | Network:
+    if "/" in text:
+        return _narrow(text, _cidr(text))
+    try:
+        host = parse_host(f"[{text}]" if ":" in text and not text.startswith("[") else text)
+    except BadHost:
+        raise BadEgress(text, "is neither a host nor a CIDR; leave out scheme, port and wildcards") from None
+    return host if isinstance(host, str) else _narrow(text, ip_network(host))
+
+
+def _cidr(text: str) -> Network:
+    try:
+        return ip_network(text if _CIDR.fullmatch(text) else "")
+    except ValueError:
+        raise BadEgress(text, "is no CIDR; write one as 10.0.0.0/8, with no bits set after the prefix") from None
+
+
+def _narrow(text: str, network: Network) -> Network:
+    if network.prefixlen < (WIDEST_IPV6 if isinstance(network, IPv6Network) else WIDEST_IPV4):
+        raise BadEgress(text, "opens far more than a private network; name a narrower one")
+    for block in TRANSLATIONS:
+        if network != LOOPBACK and network.version == block.network.version and network.overlaps(block.network):
+            raise BadEgress(text, f"holds {block.name} addresses, each of which carries another; list that one itself")
+    return network

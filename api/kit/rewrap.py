@@ -1,0 +1,151 @@
+"""Is everything sealed under the newest keys, and how does it get there?
+
+Sealed values are under `data["sealed"]` of an item, by field. A rewrap may be stopped at any moment and run again: it
+looks at what is stored and remembers nothing, and its writes meet a Conflict wherever someone else wrote first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from api.kit.datakeys import Head, KeyRing, NoDataKey, version_of
+from api.kit.envelope import CannotOpen
+from api.kit.store import Change, Item, Key, Put, Store, Unchanged
+from api.kit.tries import until_it_holds
+from api.kit.vault import Place, Sealed, Sealing, Vault
+
+SEALED = "sealed"
+PAGE = 100
+
+
+class Under(NamedTuple):
+    """The keys that a value is sealed under."""
+
+    root: str | None  # none: there is no such data key
+    version: int | None  # none: it is not a sealed value at all
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many values of a partition are under which keys."""
+
+    partition: str
+    newest: Under
+    values: Mapping[Under, int]
+    data_keys: Mapping[str, int]  # by the root key that wraps them
+
+    @property
+    def old(self) -> int:
+        return sum(number for under, number in self.values.items() if under != self.newest)
+
+    @property
+    def old_data_keys(self) -> int:
+        return sum(number for root, number in self.data_keys.items() if root != self.newest.root)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    rewrapped_keys: int
+    resealed_values: int
+    retired_keys: int
+    left: Tally
+
+
+async def count(store: Store, keyring: KeyRing, partition: str) -> Tally:
+    return await _count(store, keyring, partition, await keyring.head(partition))
+
+
+async def status(store: Store, keyring: KeyRing, partitions: Iterable[str]) -> list[Tally]:
+    tallies = []
+    for partition in partitions:
+        try:
+            tallies.append(await count(store, keyring, partition))
+        except NoDataKey:
+            continue  # deleted since the partitions were listed
+    return tallies
+
+
+async def rewrap(store: Store, keyring: KeyRing, partition: str, *with_retirement: Change) -> Outcome:
+    """Brings data keys under the sealing root and values under the active data key, then destroys the old data keys.
+
+    `with_retirement` goes into the write that destroys: what tells others to drop the values that they remember.
+    Values that can't be opened stay as they are, are counted in `left`, and keep the old keys alive.
+    """
+    rewrapped = await keyring.rewrap(partition)
+    resealed = await _reseal_all(store, Vault(keyring), partition)
+    retire = partial(_retire, store, keyring, partition, with_retirement)
+    retired, left = await until_it_holds(retire)
+    return Outcome(rewrapped, resealed, retired, left)
+
+
+async def _count(store: Store, keyring: KeyRing, partition: str, head: Head) -> Tally:
+    roots = {version_of(item): str(item.data["root"]) for item in await keyring.keys(partition)}
+    versions = Counter([version async for item in _items(store, partition) for version in _versions(item)])
+    values = {Under(roots.get(version or 0), version): number for version, number in versions.items()}
+    newest = Under(keyring.sealing_root, head.active)
+    return Tally(partition, newest, values, Counter(roots.values()))
+
+
+async def _reseal_all(store: Store, vault: Vault, partition: str) -> int:
+    active = (await vault.sealing(partition)).version
+    resealed = 0
+    async for item in _items(store, partition):
+        if any(version != active for version in _versions(item)):
+            resealed += await until_it_holds(partial(_reseal, store, vault, item.key))
+    return resealed
+
+
+async def _reseal(store: Store, vault: Vault, key: Key) -> int:
+    sealing, item = await vault.sealing(key.pk), await store.get(key)
+    if item is None:
+        return 0
+    before = _sealed(item)
+    after = {field: await _newest(vault, sealing, Place(key.sk, field), text) for field, text in before.items()}
+    changed = sum(after[field] != before[field] for field in before)
+    if changed:
+        data = {**item.data, SEALED: after}
+        await store.write(Put(key, data, Unchanged(item.version), item.expires_at), sealing.check)
+    return changed
+
+
+async def _newest(vault: Vault, sealing: Sealing, place: Place, text: str) -> str:
+    try:
+        sealed = Sealed.parse(text)
+        return text if sealed.version == sealing.version else (await vault.reseal(sealing, place, sealed)).text
+    except CannotOpen:
+        return text  # stays sealed as it is: what is destroyed here nobody could ever repair
+
+
+async def _retire(store: Store, keyring: KeyRing, partition: str, changes: tuple[Change, ...]) -> tuple[int, Tally]:
+    head = await keyring.head(partition)
+    left = await _count(store, keyring, partition, head)
+    retired = 0 if left.old else await keyring.retire(partition, head, *changes)
+    return retired, left
+
+
+async def _items(store: Store, partition: str) -> AsyncIterator[Item]:
+    after: str | None = None
+    while page := await store.query(partition, limit=PAGE, after=after):
+        for item in page:
+            yield item
+        after = page[-1].key.sk
+
+
+def _sealed(item: Item) -> Mapping[str, str]:
+    sealed: Mapping[str, str] = item.data.get(SEALED, {})
+    return sealed
+
+
+def _versions(item: Item) -> list[int | None]:
+    return [_version(text) for text in _sealed(item).values()]
+
+
+def _version(text: str) -> int | None:
+    try:
+        return Sealed.parse(text).version
+    except CannotOpen:
+        return None

@@ -1,0 +1,105 @@
+"""How AWS KMS wraps the data keys: the root key never leaves it, and each use names owner, purpose and version."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol, cast
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from api.kit.envelope import CannotOpen
+from api.kit.roots import BadRootKeys, RootUnavailable, UnknownRoot, WrappedKey
+from api.kit.secret import Secret
+
+THREADS = 8
+PATIENCE_SECONDS = 5.0
+ATTEMPTS = 3
+CONNECT_SECONDS = 1.0
+READ_SECONDS = 2.0
+
+_KEY = re.compile(r"(?:arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/)?((?:mrk-)?[0-9a-f-]{32,36})")
+_NOT_OURS = {"InvalidCiphertextException", "IncorrectKeyException"}
+
+
+class KmsClient(Protocol):
+    def generate_data_key(self, **request: object) -> Mapping[str, bytes]: ...
+
+    def encrypt(self, **request: object) -> Mapping[str, bytes]: ...
+
+    def decrypt(self, **request: object) -> Mapping[str, bytes]: ...
+
+
+def kms_client(endpoint: str | None = None) -> KmsClient:
+    """Region and credentials are those of the environment, as everywhere in AWS."""
+    config = Config(
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=READ_SECONDS,
+        retries={"mode": "standard", "total_max_attempts": ATTEMPTS},  # backs off with full jitter
+        max_pool_connections=THREADS,
+    )
+    return cast("KmsClient", boto3.client("kms", endpoint_url=endpoint, config=config))
+
+
+class KmsRoots:
+    """KMS keys: the first seals, all of them read. What a stored key says of its root never chooses the KMS key."""
+
+    def __init__(self, client: KmsClient, *keys: str, patience: float = PATIENCE_SECONDS) -> None:
+        self._client = client
+        self._keys = {_root_id(key): key for key in keys}
+        self._patience = patience
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="kms")
+        self.id = next(iter(self._keys))
+        self.ids = frozenset(self._keys)
+
+    async def new_data_key(self, context: Mapping[str, str]) -> tuple[Secret, WrappedKey]:
+        names = self._names(self.id, context)
+        made = await self._ask(lambda: self._client.generate_data_key(KeySpec="AES_256", **names))
+        return Secret(made["Plaintext"]), WrappedKey(self.id, made["CiphertextBlob"])
+
+    async def wrap(self, secret: Secret, context: Mapping[str, str]) -> WrappedKey:
+        names = self._names(self.id, context)
+        made = await self._ask(lambda: self._client.encrypt(Plaintext=secret.reveal(), **names))
+        return WrappedKey(self.id, made["CiphertextBlob"])
+
+    async def unwrap(self, wrapped: WrappedKey, context: Mapping[str, str]) -> Secret:
+        if wrapped.root_id not in self.ids:
+            raise UnknownRoot(wrapped.root_id)
+        names = self._names(wrapped.root_id, context)
+        made = await self._ask(lambda: self._client.decrypt(CiphertextBlob=wrapped.blob, **names))
+        return Secret(made["Plaintext"])
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _names(self, root_id: str, context: Mapping[str, str]) -> Mapping[str, object]:
+        return {"KeyId": self._keys[root_id], "EncryptionContext": dict(context)}
+
+    async def _ask(self, request: Callable[[], Mapping[str, bytes]]) -> Mapping[str, bytes]:
+        try:
+            async with asyncio.timeout(self._patience):  # when KMS hangs, callers must not queue for the threads
+                return await asyncio.get_running_loop().run_in_executor(self._threads, request)
+        except TimeoutError:
+            raise RootUnavailable("KMS did not answer in time") from None
+        except ClientError as error:
+            raise _meaning(error) from None
+        except BotoCoreError as error:
+            raise RootUnavailable(f"KMS cannot be reached: {type(error).__name__}") from None
+
+
+def _meaning(error: ClientError) -> CannotOpen | RootUnavailable:
+    code = error.response["Error"]["Code"]
+    return CannotOpen() if code in _NOT_OURS else RootUnavailable(f"KMS refused: {code}")
+
+
+def _root_id(key: str) -> str:
+    """The key's own id, so that it is the same root whether it is written as ARN or short."""
+    if not (match := _KEY.fullmatch(key)):
+        raise BadRootKeys(
+            f"{key!r} is not a KMS key; give its id or ARN, not an alias, which may point elsewhere later"
+        )
+    return match[1]

@@ -1,0 +1,25 @@
+"""Do it again on what is there now: for writes that lost a race."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from api.kit.store import Conflict, StoreBusy
+
+TRIES = 40
+LONGEST_PAUSE_SECONDS = 0.1
+
+T = TypeVar("T")
+
+
+async def until_it_holds(work: Callable[[], Awaitable[T]]) -> T:
+    """`work` reads, decides and writes; when its write meets a Conflict it runs again from the start."""
+    for attempt in range(TRIES):
+        try:
+            return await work()
+        except Conflict:
+            await asyncio.sleep(random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.002 * 2**attempt)))  # noqa: S311  # jitter
+    raise StoreBusy("too many others are changing the same thing")

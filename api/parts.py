@@ -1,0 +1,147 @@
+"""What a running Plugboard is made of, put together from its settings: for the server and for the commands alike."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from api.access.peppers import SYSTEM, Peppers
+from api.access.repository import Keys
+from api.access.service import Access
+from api.access.usage import Usage
+from api.api_keys.service import KeyMaker
+from api.audit.service import Journal
+from api.kit.clock import Clock, SystemClock
+from api.kit.datakeys import KeyRing
+from api.kit.dynamo import DynamoStore, dynamo_client
+from api.kit.paging import Cursors
+from api.kit.roots import BadRootKeys, JoinedRoots, LocalRoots, RootKeys, create_key_file
+from api.kit.roots_kms import KmsRoots, kms_client
+from api.kit.snapshots import Memory
+from api.kit.sqlite import SqliteStore
+from api.kit.store import Store
+from api.kit.vault import Vault
+from api.servers.rules import Rules
+from api.servers.service import Workshop
+from api.services.service import ServiceList
+from api.settings import BadSetting, Settings
+from api.workspaces.service import Removal, Workspaces
+from integrations import services
+
+DATABASE = "plugboard.db"
+KEY_FILE = "root.key"
+NO_ROOT_KEY = (
+    "with PLUGBOARD_STORE=dynamodb, all machines need the same root key. Set PLUGBOARD_KMS_KEY_ID to an AWS KMS key, "
+    "or PLUGBOARD_ROOT_KEY to `id:base64` of 32 random bytes, made for instance with: "
+    """python3 -c "import base64, os; print('k1:' + base64.b64encode(os.urandom(32)).decode())\""""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    settings: Settings
+    clock: Clock
+    store: Store
+    roots: RootKeys
+    keyring: KeyRing
+    vault: Vault
+    journal: Journal
+    keys: Keys
+    usage: Usage
+    access: Access
+    key_maker: KeyMaker
+    workspaces: Workspaces
+    removal: Removal
+    workshop: Workshop
+    services: ServiceList
+    cursors: Cursors
+
+    async def close(self) -> None:
+        """What is under way is finished, what is remembered is written."""
+        await self.removal.finish()
+        await self.usage.finish()
+        await self.store.close()
+
+
+async def assemble(settings: Settings, clock: Clock | None = None) -> Parts:
+    clock = clock or SystemClock()
+    roots = open_roots(settings)
+    store = open_store(settings, clock)
+    keyring = KeyRing(store, roots, clock)
+    vault = Vault(keyring)
+    journal = Journal(store, clock)
+    await keyring.ensure(SYSTEM)
+    peppers, keys = Peppers(vault), Keys(store)
+    maker = KeyMaker(peppers, clock)
+    usage = Usage(store, clock)
+    rules = Rules(services(), settings.egress)
+    return Parts(
+        settings=settings,
+        clock=clock,
+        store=store,
+        roots=roots,
+        keyring=keyring,
+        vault=vault,
+        journal=journal,
+        keys=keys,
+        usage=usage,
+        access=Access(keys, Memory(store), peppers, usage, clock),
+        key_maker=maker,
+        workspaces=Workspaces(store, journal, keyring, clock, maker),
+        removal=Removal(store),
+        workshop=Workshop(store, vault, journal, clock, rules, settings.egress),
+        services=ServiceList(services(), settings.oauth_apps, settings.public_url),
+        cursors=Cursors((await vault.derived_key(SYSTEM, "cursor", 1)).secret),
+    )
+
+
+def open_store(settings: Settings, clock: Clock) -> Store:
+    if settings.store == "dynamodb":
+        return DynamoStore(dynamo_client(settings.dynamodb_endpoint), settings.table, clock)
+    return SqliteStore(data_dir(settings) / DATABASE, clock)
+
+
+def open_roots(settings: Settings) -> RootKeys:
+    """The KMS key seals where there is one; a local ring beside it can still open what it wrapped before."""
+    try:
+        local = _local_roots(settings)
+    except BadRootKeys as error:
+        raise BadSetting("PLUGBOARD_ROOT_KEY", str(error)) from error
+    if settings.kms_key_id is None:
+        if local is None:
+            raise BadSetting("PLUGBOARD_ROOT_KEY", NO_ROOT_KEY)
+        return local
+    kms = KmsRoots(kms_client(), settings.kms_key_id)
+    return JoinedRoots(kms, local) if local else kms
+
+
+def _local_roots(settings: Settings) -> LocalRoots | None:
+    if settings.root_key is not None:
+        return LocalRoots.parse(settings.root_key)
+    if settings.store == "dynamodb":
+        return None
+    path = data_dir(settings) / KEY_FILE
+    if settings.kms_key_id is None:
+        _make_key_file(path)
+    return LocalRoots.from_file(path) if path.exists() else None
+
+
+def _make_key_file(path: Path) -> None:
+    """Only together with a new database: to the credentials of an old one, a new key would be no key."""
+    if path.exists():
+        return
+    if path.with_name(DATABASE).exists():
+        raise BadRootKeys(f"{path} is missing, and {DATABASE} beside it was sealed with it: put it back")
+    create_key_file(path)
+
+
+def data_dir(settings: Settings) -> Path:
+    path = settings.data_dir
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadSetting("PLUGBOARD_DATA_DIR", f"{path} cannot be made: {error.strerror}.") from error
+    if not os.access(path, os.W_OK):
+        raise BadSetting("PLUGBOARD_DATA_DIR", f"{path} cannot be written to.")
+    return path

@@ -1,0 +1,1 @@
+"""The stored MCP servers and services of a workspace."""

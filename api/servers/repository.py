@@ -1,0 +1,106 @@
+"""Where servers are kept: the server, the claim of its slug, and which agents use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any
+
+from api.access.context import WorkspaceContext
+from api.kit.store import Absent, Always, Change, Delete, Item, Key, Put, Store, Unchanged
+from api.servers.slugs import numbered
+
+SLUGS_AT_ONCE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    id: str
+    name: str
+    slug: str
+    description: str
+    url: str | None
+    auth_type: str
+    service_type: str
+    enabled: bool
+    timeout_seconds: int
+    exposure: str
+    created_at: str
+    updated_at: str
+    sealed: Mapping[str, str] = field(default_factory=dict)
+    version: int = 1
+
+    @classmethod
+    def of(cls, item: Item) -> Server:
+        return cls(**item.data, version=item.version)
+
+    def data(self) -> dict[str, Any]:
+        data = asdict(self)
+        del data["version"]
+        return data
+
+
+def record_of(server_id: str) -> str:
+    return f"SERVER#{server_id}"
+
+
+class Servers:
+    """The servers of one workspace. There is no way to ask for another's."""
+
+    def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
+        self._store = store
+        self._snapshot = ctx.snapshot
+        self._partition = ctx.partition
+
+    async def known(self, server_id: str) -> Server | None:
+        """As of the request's beginning, or later: to show."""
+        item = await self._snapshot.get(record_of(server_id))
+        return Server.of(item) if item else None
+
+    async def now(self, server_id: str) -> Server | None:
+        """As stored this moment: to change."""
+        item = await self._store.get(self._key(server_id))
+        return Server.of(item) if item else None
+
+    async def now_many(self, server_ids: Sequence[str]) -> list[Server]:
+        found = await self._store.get_many([self._key(server_id) for server_id in server_ids])
+        return [Server.of(item) for item in found.values()]
+
+    async def page(self, limit: int, after: str | None) -> list[Server]:
+        beyond = None if after is None else record_of(after)
+        items = await self._store.query(self._partition, record_of(""), limit=limit, after=beyond)
+        return [Server.of(item) for item in items]
+
+    async def free_slug(self, wanted: str) -> str:
+        candidates = numbered(wanted)
+        while True:
+            some = list(dict.fromkeys(islice(candidates, SLUGS_AT_ONCE)))
+            taken = await self._store.get_many([self._claim(slug) for slug in some])
+            free = [slug for slug in some if self._claim(slug) not in taken]
+            if free:
+                return free[0]
+
+    def add(self, server: Server) -> list[Change]:
+        return [Put(self._key(server.id), server.data(), Absent()), self._claim_for(server)]
+
+    def replace(self, old: Server, new: Server) -> list[Change]:
+        changed: list[Change] = [Put(self._key(new.id), new.data(), Unchanged(old.version))]
+        if new.slug != old.slug:
+            changed += [Delete(self._claim(old.slug), Always()), self._claim_for(new)]
+        return changed
+
+    def remove(self, server: Server) -> list[Change]:
+        return [Delete(self._key(server.id), Unchanged(server.version)), Delete(self._claim(server.slug), Always())]
+
+    def slug_key(self, slug: str) -> Key:
+        return self._claim(slug)
+
+    def _claim_for(self, server: Server) -> Change:
+        return Put(self._claim(server.slug), {"server": server.id}, Absent())
+
+    def _claim(self, slug: str) -> Key:
+        return Key(self._partition, f"SLUG#{slug}")
+
+    def _key(self, server_id: str) -> Key:
+        return Key(self._partition, record_of(server_id))

@@ -1,0 +1,174 @@
+"""`/api/workspaces/{ws}/mcp-servers`: the requests about servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litestar import Request, Response, delete, get, post, put
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+from pydantic import TypeAdapter
+
+from api.access.context import Scope
+from api.access.guards import Needs
+from api.access.idempotency import Once, Receipt
+from api.errors import Clash, InUse, Invalid
+from api.http import examples
+from api.http.answers import Answer, created, one
+from api.http.body import body_of, flag
+from api.http.paging import PAGING, Paging
+from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Parameter, Reply, documented
+from api.servers.repository import Server
+from api.servers.schemas import AuthType, Exposure, ServerChange, ServerDraft, ServerView
+from api.servers.service import ServerService, Users
+
+SERVERS = "/api/workspaces/{workspace_id:str}/mcp-servers"
+SERVER = f"{SERVERS}/{{server_id:str}}"
+TAG = "Servers"
+MANY = TypeAdapter(list[ServerView])
+DETACH = Parameter(
+    "detach", "`true`: takes the server off the agents that enable it, then deletes it.", {"type": "boolean"}
+)
+
+
+def view(server: Server) -> ServerView:
+    return ServerView(
+        id=server.id,
+        name=server.name,
+        slug=server.slug,
+        description=server.description,
+        url=server.url,
+        auth_type=AuthType(server.auth_type),
+        service_type=server.service_type,
+        enabled=server.enabled,
+        timeout_seconds=server.timeout_seconds,
+        exposure=Exposure(server.exposure),
+        configured=sorted(server.sealed),
+        oauth_connected=False if server.auth_type == AuthType.OAUTH else None,
+        created_at=server.created_at,
+        updated_at=server.updated_at,
+        version=server.version,
+    )
+
+
+@get(
+    SERVERS,
+    guards=[Needs(Scope.READ)],
+    opt=documented(
+        Doc(
+            "listServers",
+            TAG,
+            "List the servers",
+            "In the order of their making. The answer is a bare array; where more follows, a `Link` header with "
+            '`rel="next"` says how to ask for it.',
+            Reply.many(MANY, examples.SERVER),
+            parameters=PAGING,
+        )
+    ),
+)
+async def list_servers(servers: NamedDependency[ServerService], paging: NamedDependency[Paging]) -> Response[bytes]:
+    found = await servers.page(paging.one_more, paging.after)
+    return paging.answer(found, view, MANY, lambda server: server.id).response()
+
+
+@post(
+    SERVERS,
+    guards=[Needs(Scope.MANAGE)],
+    dependencies={"draft": body_of(ServerDraft)},
+    opt=documented(
+        Doc(
+            "createServer",
+            TAG,
+            "Store a server",
+            "Credentials in `config` are sealed at once and never shown again. The URL is judged as it is written; "
+            "whether it can be reached is told by `check`.",
+            Reply.made(ServerView, examples.SERVER),
+            ServerDraft,
+            examples.SERVER_DRAFT,
+            [IDEMPOTENCY_KEY],
+            [Clash, Invalid],
+        )
+    ),
+)
+async def create_server(
+    draft: NamedDependency[ServerDraft], servers: NamedDependency[ServerService], once: NamedDependency[Once]
+) -> Response[bytes]:
+    def answer(server: Server) -> Answer:
+        return created(view(server), server.version, f"{once.path}/{server.id}")
+
+    async def work(receipt: Receipt) -> Answer:
+        return answer(await servers.create(draft, lambda server: receipt(answer(server))))
+
+    return (await once.run(work)).response()
+
+
+@get(
+    SERVER,
+    guards=[Needs(Scope.READ)],
+    opt=documented(
+        Doc("getServer", TAG, "Read a server", "Without its credentials.", Reply.one(ServerView, examples.SERVER))
+    ),
+)
+async def get_server(server_id: FromPath[str], servers: NamedDependency[ServerService]) -> Response[bytes]:
+    server = await servers.get(server_id)
+    return one(view(server), server.version).response()
+
+
+@put(
+    SERVER,
+    guards=[Needs(Scope.MANAGE)],
+    dependencies={"change": body_of(ServerChange)},
+    opt=documented(
+        Doc(
+            "updateServer",
+            TAG,
+            "Change a server",
+            "Takes any subset of the fields. `config` left out keeps the stored credentials; values replace them all; "
+            'a null, as in `{"headerValue": null}`, clears that one. A change of `url` to another origin, of '
+            "`authType` or of `serviceType` drops the stored credentials unless new ones come along: a secret is "
+            "never sent to a host that it was not entered for.",
+            Reply.one(ServerView, examples.SERVER),
+            ServerChange,
+            {"name": "Weather", "enabled": False},
+            [IF_MATCH],
+            [Clash, Invalid],
+        )
+    ),
+)
+async def update_server(
+    request: Request[Any, Any, Any],
+    server_id: FromPath[str],
+    change: NamedDependency[ServerChange],
+    servers: NamedDependency[ServerService],
+) -> Response[bytes]:
+    server = await servers.update(server_id, change, request.headers.get("if-match"))
+    return one(view(server), server.version).response()
+
+
+@delete(
+    SERVER,
+    status_code=204,
+    guards=[Needs(Scope.MANAGE)],
+    opt=documented(
+        Doc(
+            "deleteServer",
+            TAG,
+            "Delete a server",
+            "Refused while an agent enables it, unless `detach=true`.",
+            Reply.gone(),
+            parameters=[DETACH, IF_MATCH],
+            problems=[InUse, Invalid],
+        )
+    ),
+)
+async def delete_server(
+    request: Request[Any, Any, Any],
+    server_id: FromPath[str],
+    servers: NamedDependency[ServerService],
+    users: NamedDependency[Users],
+) -> None:
+    detach = flag(request, DETACH.name)
+    await servers.delete(server_id, users, detach=detach, if_match=request.headers.get("if-match"))
+
+
+ROUTES = [list_servers, create_server, get_server, update_server, delete_server]

@@ -1,0 +1,88 @@
+"""Which combinations of service, way of signing in and address can work, and why the others cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from api.errors import FieldError, Invalid
+from api.kit.outbound import Egress, UrlRefused, check_text
+from api.servers import credentials
+from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure
+from integrations import Service
+
+# What each way of signing in takes at an external server.
+FIELDS = {
+    AuthType.NONE: (),
+    AuthType.HEADER: ("headerValue", "headers"),
+    AuthType.BASIC: ("username", "password"),
+    AuthType.OAUTH: (),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a server would be after the request, as far as the rules go."""
+
+    service_type: str
+    auth_type: AuthType
+    url: str | None
+    exposure: str
+
+
+class Rules:
+    def __init__(self, services: Mapping[str, Service], egress: Egress) -> None:
+        self._services = services
+        self._egress = egress
+
+    def brings_its_own_url(self, service_type: str) -> bool:
+        service = self._services.get(service_type)
+        return service is not None and not service.urls
+
+    def check(self, shape: Shape, config: ConfigDraft | None) -> None:
+        """`config` is what would be stored anew; None where nothing is."""
+        errors = [*self._service(shape)]
+        if not errors:
+            errors = [*self._url(shape), *self._exposure(shape)]
+            if config is not None:
+                errors += credentials.check(config, self._takes(shape), shape.auth_type)
+        if errors:
+            raise Invalid("See `errors` for what to change.", errors=errors)
+
+    def _service(self, shape: Shape) -> Iterator[FieldError]:
+        if shape.service_type == EXTERNAL:
+            return
+        service = self._services.get(shape.service_type)
+        if service is None:
+            known = ", ".join([EXTERNAL, *self._services])
+            yield FieldError("serviceType", f"There is no such service. Known are: {known}.")
+        elif shape.auth_type not in service.auth_types:
+            yield FieldError("authType", f"{service.title} needs authType `{'` or `'.join(service.auth_types)}`.")
+
+    def _url(self, shape: Shape) -> Iterator[FieldError]:
+        if shape.service_type == EXTERNAL:
+            yield from self._external_url(shape.url)
+            return
+        service = self._services[shape.service_type]
+        if service.urls and shape.url not in service.urls:
+            yield FieldError("url", f"For {service.title} this is exactly {' or '.join(service.urls)}.")
+        elif not service.urls and shape.url is not None:
+            yield FieldError("url", f"{service.title} brings its own address: leave this out.")
+
+    def _external_url(self, url: str | None) -> Iterator[FieldError]:
+        if url is None:
+            yield FieldError("url", "Needed for a server that is `external`.")
+            return
+        try:
+            check_text(url, self._egress)
+        except UrlRefused as refused:
+            yield FieldError("url", refused.reason)
+
+    @staticmethod
+    def _exposure(shape: Shape) -> Iterator[FieldError]:
+        if shape.service_type != EXTERNAL and shape.exposure != Exposure.BOTH:
+            yield FieldError("exposure", "A service has no generic tool: set this only where it is `external`.")
+
+    def _takes(self, shape: Shape) -> tuple[str, ...]:
+        service = self._services.get(shape.service_type)
+        return tuple(field.name for field in service.config_fields) if service else FIELDS[shape.auth_type]

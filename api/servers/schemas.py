@@ -1,0 +1,117 @@
+"""Servers as callers send and see them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, SecretStr, StringConstraints
+
+from api.http.models import Change, Input, Name, Prose, Timestamp, View
+from api.kit.ids import id_pattern
+from api.servers.slugs import MAX_SLUG, SLUG_PATTERN
+
+ServerId = Annotated[str, StringConstraints(pattern=id_pattern("server"))]
+ServiceType = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN, max_length=MAX_SLUG)]
+Url = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
+Description = Annotated[Prose, StringConstraints(max_length=500)]
+SecretText = Annotated[SecretStr, Field(min_length=1, max_length=8192)]
+HeaderName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+
+EXTERNAL = "external"
+
+
+class AuthType(StrEnum):
+    NONE = "none"
+    HEADER = "header"
+    BASIC = "basic"
+    OAUTH = "oauth"
+
+
+class Exposure(StrEnum):
+    BOTH = "both"
+    GENERIC = "generic"
+    TOOLS = "tools"
+
+
+class ConfigDraft(Input):
+    """Credentials: kept sealed and never shown. Values replace all that is stored; a null clears the field it names."""
+
+    header_value: SecretText | None = Field(default=None, description="Sent verbatim as `Authorization`.")
+    headers: dict[HeaderName, SecretText] | None = Field(
+        default=None, max_length=20, description="Further headers to send with each request."
+    )
+    username: SecretText | None = Field(default=None, description="For HTTP Basic.")
+    password: Annotated[SecretStr, Field(max_length=8192)] | None = Field(
+        default=None, description="For HTTP Basic; may be empty."
+    )
+    api_key: SecretText | None = Field(default=None, description="For a service that takes an API key.")
+
+
+_NAME = Field(description="For people; any script.")
+_URL = Field(default=None, description="Where the upstream is. Needed unless the service brings its own.")
+_SERVICE = Field(description="`external` for any remote MCP server, or one of `GET /api/services`.")
+_SLUG = Field(
+    default=None, description="Ends the names of the server's tools. Made from the name where it is left out."
+)
+_TIMEOUT = Annotated[int, Field(ge=1, le=30, description="How long one request to the upstream may take.")]
+_EXPOSURE = Field(description="Whether agents get the generic tool, the server's own tools, or both (`external` only).")
+
+
+AuthTypeInput = Annotated[AuthType, Field(strict=False)]
+ExposureInput = Annotated[Exposure, Field(strict=False)]
+
+
+class ServerDraft(Input):
+    """A server to be stored."""
+
+    name: Annotated[Name, _NAME]
+    auth_type: AuthTypeInput
+    service_type: Annotated[ServiceType, _SERVICE] = EXTERNAL
+    url: Annotated[Url | None, _URL] = None
+    config: ConfigDraft = ConfigDraft()
+    slug: Annotated[Slug | None, _SLUG] = None
+    description: Description = ""
+    enabled: bool = True
+    timeout_seconds: _TIMEOUT = 30
+    exposure: Annotated[ExposureInput, _EXPOSURE] = Exposure.BOTH
+
+
+class ServerChange(Change):
+    """Any subset of a server's fields. What is left out stays as it is."""
+
+    name: Annotated[Name, _NAME] = ""
+    auth_type: AuthTypeInput = AuthType.NONE
+    service_type: Annotated[ServiceType, _SERVICE] = EXTERNAL
+    url: Annotated[Url | None, _URL] = None
+    config: ConfigDraft = ConfigDraft()
+    slug: Annotated[Slug, _SLUG] = ""
+    description: Description = ""
+    enabled: bool = True
+    timeout_seconds: _TIMEOUT = 30
+    exposure: Annotated[ExposureInput, _EXPOSURE] = Exposure.BOTH
+
+
+class ServerView(View):
+    """A server, without its credentials."""
+
+    id: ServerId
+    name: str
+    slug: str
+    description: str
+    url: str | None
+    auth_type: AuthType
+    service_type: str
+    enabled: bool
+    timeout_seconds: int
+    exposure: Exposure
+    configured: list[str] = Field(description="Which credentials are stored; their names only.")
+    oauth_connected: bool | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="Whether its OAuth connection stands; only where `authType` is `oauth`.",
+    )
+    created_at: Timestamp
+    updated_at: Timestamp
+    version: int

@@ -1,0 +1,215 @@
+"""What can be done with the servers of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol, runtime_checkable
+
+from pydantic.alias_generators import to_camel
+
+from api.access.context import WorkspaceContext
+from api.audit.service import Event, Journal
+from api.errors import Clash, InUse, Invalid, NotFound
+from api.http.answers import check_if_match
+from api.kit.clock import Clock, rfc3339
+from api.kit.ids import new_id
+from api.kit.outbound import Egress, Origin, UrlRefused, check_text
+from api.kit.secret import Secret
+from api.kit.store import Change, Conflict, Store
+from api.kit.tries import until_it_holds
+from api.kit.vault import Place, Sealing, Vault
+from api.servers import credentials
+from api.servers.repository import Server, Servers, record_of
+from api.servers.rules import Rules, Shape
+from api.servers.schemas import AuthType, ConfigDraft, ServerChange, ServerDraft
+from api.servers.slugs import is_reserved, slug_of
+
+DETACHED_AT_ONCE = 30
+NAMED_AGENTS = 10
+WHAT_THE_RULES_ARE_ABOUT = {"url", "auth_type", "service_type", "exposure", "config"}
+
+Receipt = Callable[[Server], Sequence[Change]]
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What the service works with, the same for every request."""
+
+    store: Store
+    vault: Vault
+    journal: Journal
+    clock: Clock
+    rules: Rules
+    egress: Egress
+
+
+@runtime_checkable
+class Users(Protocol):
+    """Who enables a server: agents, as far as servers know."""
+
+    async def of(self, server_id: str, limit: int) -> list[str]: ...
+
+    async def detached(self, server_id: str, agent_ids: Sequence[str]) -> tuple[list[Change], list[Event]]:
+        """What to write so that these agents no longer enable it."""
+        ...
+
+
+class ServerService:
+    def __init__(self, ctx: WorkspaceContext, shop: Workshop) -> None:
+        self._ctx = ctx
+        self._shop = shop
+        self._servers = Servers(shop.store, ctx)
+
+    async def get(self, server_id: str) -> Server:
+        return _found(await self._servers.known(server_id))
+
+    async def page(self, limit: int, after: str | None) -> Sequence[Server]:
+        return await self._servers.page(limit, after)
+
+    async def create(self, draft: ServerDraft, receipt: Receipt) -> Server:
+        self._shop.rules.check(_shape_of(draft), draft.config)
+        if draft.slug is not None:
+            _check_slug(draft.slug)
+        return await until_it_holds(lambda: self._create(draft, receipt))
+
+    async def _create(self, draft: ServerDraft, receipt: Receipt) -> Server:
+        now = self._shop.clock.now()
+        server_id = new_id("server", self._ctx.workspace_id, now)
+        sealed, guards = await self._seal(server_id, credentials.given(draft.config))
+        server = Server(
+            **draft.model_dump(exclude={"config", "slug"}),
+            id=server_id,
+            slug=draft.slug or await self._servers.free_slug(slug_of(draft.name)),
+            created_at=rfc3339(now),
+            updated_at=rfc3339(now),
+            sealed=sealed,
+        )
+        event = Event("server.created", server.id, server.name, tuple(sorted(sealed)))
+        await self._write([*self._servers.add(server), *guards], event, draft.slug, receipt(server))
+        return server
+
+    async def update(self, server_id: str, change: ServerChange, if_match: str | None) -> Server:
+        if "slug" in change.model_fields_set:
+            _check_slug(change.slug)
+        return await until_it_holds(lambda: self._update(server_id, change, if_match))
+
+    async def _update(self, server_id: str, change: ServerChange, if_match: str | None) -> Server:
+        old = _found(await self._servers.now(server_id))
+        check_if_match(if_match, old.version)
+        draft = replace(old, **self._fields(old, change), updated_at=rfc3339(self._shop.clock.now()))
+        config = change.config if "config" in change.model_fields_set else None
+        kept, fresh = self._credentials(old, draft, config)
+        if change.model_fields_set & WHAT_THE_RULES_ARE_ABOUT:
+            self._shop.rules.check(_shape_of(draft), config if fresh else None)
+        sealed, guards = await self._seal(server_id, fresh)
+        new = replace(draft, sealed={**kept, **sealed}, version=old.version + 1)
+        event = Event("server.updated", new.id, new.name, _changed(old, new))
+        slug = new.slug if new.slug != old.slug else None
+        await self._write([*self._servers.replace(old, new), *guards], event, slug)
+        return new
+
+    def _fields(self, old: Server, change: ServerChange) -> dict[str, Any]:
+        """The fields to set; a service that brings its own address takes the place of one that was typed."""
+        fields = change.given()
+        fields.pop("config", None)
+        service_type = fields.get("service_type", old.service_type)
+        if "url" not in fields and self._shop.rules.brings_its_own_url(service_type):
+            fields["url"] = None
+        return fields
+
+    def _credentials(
+        self, old: Server, new: Server, config: ConfigDraft | None
+    ) -> tuple[dict[str, str], dict[str, Secret]]:
+        """What is kept sealed as it is, and what has to be sealed.
+
+        A credential stays with the place it was entered for: where the server turns to another origin, service or way
+        of signing in, none of the old ones goes along.
+        """
+        fresh = credentials.given(config) if config else {}
+        if fresh or self._moved(old, new):
+            return {}, fresh
+        gone = credentials.cleared(config) if config else set()
+        return {name: text for name, text in old.sealed.items() if name not in gone}, {}
+
+    def _moved(self, old: Server, new: Server) -> bool:
+        if (old.auth_type, old.service_type) != (new.auth_type, new.service_type):
+            return True
+        return old.url != new.url and self._origin(old.url) != self._origin(new.url)
+
+    def _origin(self, url: str | None) -> Origin | None:
+        try:
+            return None if url is None else check_text(url, self._shop.egress).origin
+        except UrlRefused:  # it was acceptable once; nothing is sent there now
+            return None
+
+    async def _seal(self, server_id: str, fresh: dict[str, Secret]) -> tuple[dict[str, str], list[Change]]:
+        if not fresh:
+            return {}, []
+        sealing: Sealing = await self._shop.vault.sealing(self._ctx.partition)
+        sk = record_of(server_id)
+        return {name: sealing.seal(Place(sk, name), secret).text for name, secret in fresh.items()}, [sealing.check]
+
+    async def _write(
+        self, changes: Sequence[Change], event: Event, slug: str | None = None, receipt: Sequence[Change] = ()
+    ) -> None:
+        try:
+            await self._shop.journal.commit(self._ctx, changes, event, receipt=receipt)
+        except Conflict as conflict:
+            if slug is not None and self._servers.slug_key(slug) in conflict.failed:
+                raise Clash(f"Another server of this workspace has the slug `{slug}`.") from conflict
+            raise
+
+    async def delete(self, server_id: str, users: Users, *, detach: bool, if_match: str | None) -> None:
+        """Takes the server off all agents first, where that was asked for; many agents take several writes."""
+        finished = False
+        while not finished:
+            finished = await until_it_holds(lambda: self._delete(server_id, users, detach, if_match))
+
+    async def _delete(self, server_id: str, users: Users, detach: bool, if_match: str | None) -> bool:
+        revision = await self._shop.journal.revision(self._ctx)
+        server = _found(await self._servers.now(server_id))
+        check_if_match(if_match, server.version)
+        agents = await users.of(server_id, DETACHED_AT_ONCE + 1)
+        if agents and not detach:
+            raise InUse(_in_use(agents))
+        changes, events = await users.detached(server_id, agents[:DETACHED_AT_ONCE])
+        last = len(agents) <= DETACHED_AT_ONCE
+        if last:
+            changes += self._servers.remove(server)
+            events.append(Event("server.deleted", server.id, server.name))
+        await self._shop.journal.commit(self._ctx, changes, *events, while_revision=revision)
+        return last
+
+    async def missing(self, server_ids: Sequence[str]) -> set[str]:
+        """Those of the ids that are not servers of this workspace: another's and nobody's are told apart nowhere."""
+        found = await self._servers.now_many(server_ids)
+        return set(server_ids) - {server.id for server in found}
+
+
+def _found(server: Server | None) -> Server:
+    if server is None:
+        raise NotFound
+    return server
+
+
+def _in_use(agents: Sequence[str]) -> str:
+    shown = ", ".join(agents[:NAMED_AGENTS]) + (" and more" if len(agents) > NAMED_AGENTS else "")
+    return f"Enabled by {shown}. Disable it there first, or delete with `?detach=true`."
+
+
+def _check_slug(slug: str) -> None:
+    if is_reserved(slug):
+        raise Invalid.at("slug", "`server` and what begins with `server-` is reserved.")
+
+
+def _shape_of(server: Server | ServerDraft) -> Shape:
+    return Shape(server.service_type, AuthType(server.auth_type), server.url, server.exposure)
+
+
+def _changed(old: Server, new: Server) -> tuple[str, ...]:
+    """Names only: of the fields that differ, and of the credentials that came, changed or went."""
+    plain = [to_camel(each.name) for each in fields(Server) if getattr(old, each.name) != getattr(new, each.name)]
+    names = {name for name in {*old.sealed, *new.sealed} if old.sealed.get(name) != new.sealed.get(name)}
+    unsaid = {"sealed", "version", "updatedAt"}
+    return tuple(sorted({*plain, *(f"config.{name}" for name in names)} - unsaid))

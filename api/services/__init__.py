@@ -1,0 +1,1 @@
+"""Which services there are, and what each needs."""

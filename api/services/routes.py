@@ -1,0 +1,36 @@
+"""`/api/services`: what can be chosen as a server's `serviceType`, beside `external`."""
+
+from __future__ import annotations
+
+from litestar import Response, get
+from litestar.di import NamedDependency
+from pydantic import TypeAdapter
+
+from api.access.guards import NeedsAnyKey
+from api.http.answers import Answer
+from api.http.routing import Doc, Reply, documented
+from api.services.schemas import EXAMPLE, ServiceView
+from api.services.service import ServiceList
+
+MANY = TypeAdapter(list[ServiceView])
+
+
+@get(
+    "/api/services",
+    guards=[NeedsAnyKey()],
+    opt=documented(
+        Doc(
+            "listServices",
+            "Services",
+            "List the services",
+            "What each needs of a server's fields and of the operator's set-up, and which tools it has. All in one "
+            "page; any valid key may read it.",
+            Reply(200, "All of them.", MANY, [EXAMPLE]),
+        )
+    ),
+)
+async def list_services(services: NamedDependency[ServiceList]) -> Response[bytes]:
+    return Answer(200, MANY.dump_json(services.views(), by_alias=True)).response()
+
+
+ROUTES = [list_services]

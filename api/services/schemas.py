@@ -1,0 +1,62 @@
+"""Services as callers see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from api.http.models import View
+
+
+class ConfigFieldView(View):
+    """A field of a server's `config` that the service needs."""
+
+    name: str
+    title: str
+    description: str
+    secret: bool
+    placeholder: str | None
+
+
+class ToolView(View):
+    """A tool that agents get. Its full name ends with the server's slug."""
+
+    name: str
+    description: str
+    writes: bool
+
+
+class ServiceView(View):
+    """A service, and what it takes to use it."""
+
+    service_type: str
+    title: str
+    description: str
+    auth_types: list[str]
+    urls: list[str] = Field(description="What a server's `url` may be; empty: the service brings its own address.")
+    config_fields: list[ConfigFieldView]
+    scopes: list[str] = Field(description="What Connect asks the vendor for.")
+    tools: list[ToolView]
+    configured: bool = Field(description="Whether the operator has set up what the service needs.")
+    needs: list[str] = Field(description="The environment variables that configure it.")
+    redirect_uri: str | None = Field(description="To register with the vendor's OAuth app.")
+    docs_url: str
+    console_url: str
+
+
+EXAMPLE: dict[str, Any] = {
+    "serviceType": "linear",
+    "title": "Linear",
+    "description": "Read teams, projects and issues.",
+    "authTypes": ["oauth"],
+    "urls": [],
+    "configFields": [],
+    "scopes": ["read"],
+    "tools": [{"name": "linear_list_teams", "description": "List the teams.", "writes": False}],
+    "configured": False,
+    "needs": ["LINEAR_OAUTH_CLIENT_ID", "LINEAR_OAUTH_CLIENT_SECRET"],
+    "redirectUri": "https://plugboard.example.com/api/mcp/oauth/linear/callback",
+    "docsUrl": "https://linear.app/developers/oauth-2-0-authentication",
+    "consoleUrl": "https://linear.app/settings/api",
+}

@@ -1,0 +1,102 @@
+"""`/healthz`, `/readyz`, `/openapi.yaml`, `/docs`: open to all, because they show nothing of any workspace."""
+
+from __future__ import annotations
+
+import asyncio
+
+from litestar import Response, get
+from litestar.datastructures import State
+from litestar.di import NamedDependency
+from pydantic import Field, TypeAdapter
+
+from api.access.guards import OpenToAll
+from api.errors import Unavailable
+from api.http.answers import Answer
+from api.http.models import View
+from api.http.routing import Doc, Reply, documented
+from api.kit.store import Key, Store, StoreError
+
+READY_WITHIN_SECONDS = 1.0
+TAG = "System"
+
+
+class StatusView(View):
+    """How it is."""
+
+    status: str = Field(pattern="^(alive|ready)$")
+
+
+STATUS = TypeAdapter(StatusView)
+
+
+@get(
+    "/healthz",
+    guards=[OpenToAll("it says only that the process answers")],
+    opt=documented(
+        Doc(
+            "isAlive",
+            TAG,
+            "Is the process alive?",
+            "Touches nothing else.",
+            Reply(200, "It is.", STATUS, {"status": "alive"}),
+        )
+    ),
+)
+async def healthz() -> Response[bytes]:
+    return Answer(200, STATUS.dump_json(StatusView(status="alive"))).response()
+
+
+@get(
+    "/readyz",
+    guards=[OpenToAll("it says only whether the store answers")],
+    opt=documented(
+        Doc(
+            "isReady",
+            TAG,
+            "Can it serve?",
+            "Asks the store, for a second at the most.",
+            Reply(200, "It can.", STATUS, {"status": "ready"}),
+            problems=[Unavailable],
+        )
+    ),
+)
+async def readyz(store: NamedDependency[Store]) -> Response[bytes]:
+    try:
+        async with asyncio.timeout(READY_WITHIN_SECONDS):
+            await store.get(Key("SYSTEM", "DATAKEY"))
+    except (StoreError, TimeoutError) as error:
+        raise Unavailable("The store does not answer.") from error
+    return Answer(200, STATUS.dump_json(StatusView(status="ready"))).response()
+
+
+@get(
+    "/openapi.yaml",
+    guards=[OpenToAll("the contract is public")],
+    opt=documented(
+        Doc(
+            "getContract",
+            TAG,
+            "Read this contract",
+            "OpenAPI 3.1.",
+            Reply(200, "The contract.", media_type="application/yaml"),
+        )
+    ),
+)
+async def openapi_yaml(state: State) -> Response[bytes]:
+    return Response(state.contract, media_type="application/yaml")
+
+
+@get(
+    "/docs",
+    guards=[OpenToAll("the contract is public")],
+    opt=documented(
+        Doc(
+            "getDocs", TAG, "Read this contract as a page", "For people.", Reply(200, "A page.", media_type="text/html")
+        )
+    ),
+)
+async def docs(state: State) -> Response[bytes]:
+    return Response(state.docs_page, media_type="text/html")
+
+
+ROUTES = [healthz, readyz, openapi_yaml, docs]

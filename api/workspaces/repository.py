@@ -1,0 +1,112 @@
+"""Where workspaces are kept: the workspace itself, the list of all, and what is left to clear away of deleted ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from api.access.context import WorkspaceContext, partition_of
+from api.access.repository import META, owned_keys, remove_lookup, revision_key
+from api.kit.store import Absent, Always, Change, Delete, Item, Key, Present, Put, Store, Unchanged
+
+ALL = "WORKSPACES"
+DELETED = "DELETED"
+CLEARED_AT_ONCE = 45  # each may be an API key, which has a lookup beside it
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    id: str
+    name: str
+    created_at: str
+    updated_at: str
+    version: int = 1
+
+    @classmethod
+    def of(cls, item: Item) -> Workspace:
+        return cls(**item.data, version=item.version)
+
+    def data(self) -> dict[str, Any]:
+        data = asdict(self)
+        del data["version"]
+        return data
+
+
+class OneWorkspace:
+    """The workspace that the context is for."""
+
+    def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
+        self._store = store
+        self._ctx = ctx
+
+    async def known(self) -> Workspace | None:
+        """As of the request's beginning, or later: to show."""
+        item = await self._ctx.snapshot.get(META)
+        return Workspace.of(item) if item else None
+
+    async def now(self) -> Workspace | None:
+        """As stored this moment: to change."""
+        item = await self._store.get(_key(self._ctx.workspace_id))
+        return Workspace.of(item) if item else None
+
+    def replace(self, old: Workspace, new: Workspace) -> list[Change]:
+        return [Put(_key(new.id), new.data(), Unchanged(old.version))]
+
+    def remove(self, workspace: Workspace) -> list[Change]:
+        """From here on nobody gets in; the rest is cleared away after."""
+        return [
+            Delete(_key(workspace.id), Unchanged(workspace.version)),
+            Delete(revision_key(self._ctx.partition), Present()),
+            Delete(_listed(workspace.id), Always()),
+            Put(_deleted(workspace.id), {}, Always()),
+        ]
+
+
+class AllWorkspaces:
+    """For operators, who see that workspaces exist and nothing that is in them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def page(self, limit: int, after: str | None) -> list[Workspace]:
+        listed = await self._store.query(ALL, limit=limit, after=after)
+        found = await self._store.get_many([_key(item.key.sk) for item in listed])
+        return [Workspace.of(found[key]) for item in listed if (key := _key(item.key.sk)) in found]
+
+    async def ids(self, after: str | None = None) -> list[str]:
+        return [item.key.sk for item in await self._store.query(ALL, limit=100, after=after)]
+
+    def add(self, workspace: Workspace) -> list[Change]:
+        return [
+            Put(_key(workspace.id), workspace.data(), Absent()),
+            Put(revision_key(partition_of(workspace.id)), {}, Absent()),
+            Put(_listed(workspace.id), {}, Absent()),
+        ]
+
+    async def deleted(self) -> list[str]:
+        """Workspaces of which something may be left."""
+        return [item.key.sk for item in await self._store.query(DELETED, limit=100)]
+
+    async def clear_some(self, workspace_id: str) -> bool:
+        """Whether there is more to clear away."""
+        left = await self._store.query(partition_of(workspace_id), limit=CLEARED_AT_ONCE)
+        await self._store.write(*_clearing(left) or [Delete(_deleted(workspace_id), Always())])
+        return bool(left)
+
+
+def _clearing(items: Sequence[Item]) -> list[Change]:
+    lookups = [Delete(change.key, Always()) for change in map(remove_lookup, owned_keys(items))]
+    return [*(Delete(item.key, Always()) for item in items), *lookups]
+
+
+def _key(workspace_id: str) -> Key:
+    return Key(partition_of(workspace_id), META)
+
+
+def _listed(workspace_id: str) -> Key:
+    return Key(ALL, workspace_id)
+
+
+def _deleted(workspace_id: str) -> Key:
+    return Key(DELETED, workspace_id)

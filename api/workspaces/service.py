@@ -1,0 +1,160 @@
+"""What can be done with workspaces."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, partition_of
+from api.access.idempotency import raise_if_done
+from api.access.repository import add_key
+from api.api_keys.service import KeyMaker
+from api.audit.service import Event, Journal
+from api.errors import NotFound
+from api.http.answers import check_if_match
+from api.kit.clock import Clock, rfc3339
+from api.kit.datakeys import KeyRing
+from api.kit.ids import random_text
+from api.kit.secret import Secret
+from api.kit.store import Change, Conflict, Store, StoreBusy
+from api.kit.tries import until_it_holds
+from api.workspaces.repository import AllWorkspaces, OneWorkspace, Workspace
+from api.workspaces.schemas import WorkspaceChange
+
+Receipt = Callable[["Founded"], Sequence[Change]]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Founded:
+    workspace: Workspace
+    key: Secret
+
+
+class WorkspaceService:
+    """For those who are in the workspace."""
+
+    def __init__(
+        self, ctx: WorkspaceContext, store: Store, journal: Journal, keyring: KeyRing, clock: Clock, removal: Removal
+    ) -> None:
+        self._ctx = ctx
+        self._one = OneWorkspace(store, ctx)
+        self._journal = journal
+        self._keyring = keyring
+        self._clock = clock
+        self._removal = removal
+
+    async def get(self) -> Workspace:
+        return _found(await self._one.known())
+
+    async def update(self, change: WorkspaceChange, if_match: str | None) -> Workspace:
+        async def write() -> Workspace:
+            old = _found(await self._one.now())
+            check_if_match(if_match, old.version)
+            new = replace(old, **change.given(), updated_at=rfc3339(self._clock.now()), version=old.version + 1)
+            event = Event("workspace.updated", new.id, new.name, tuple(sorted(change.model_fields_set)))
+            await self._journal.commit(self._ctx, self._one.replace(old, new), event)
+            return new
+
+        return await until_it_holds(write)
+
+    async def delete(self, if_match: str | None) -> None:
+        """Its data keys go in the same write: from then on no backup of it can be read."""
+
+        async def write() -> None:
+            workspace = _found(await self._one.now())
+            check_if_match(if_match, workspace.version)
+            keys = await self._keyring.destroy_changes(self._ctx.partition)
+            event = Event("workspace.deleted", workspace.id, workspace.name)
+            await self._journal.close(self._ctx, [*self._one.remove(workspace), *keys], event)
+
+        await until_it_holds(write)
+        self._keyring.forget(self._ctx.partition)
+        self._removal.begin(self._ctx.workspace_id)
+
+
+class Workspaces:
+    """For operators, and for the first start."""
+
+    def __init__(self, store: Store, journal: Journal, keyring: KeyRing, clock: Clock, keys: KeyMaker) -> None:
+        self._store = store
+        self._all = AllWorkspaces(store)
+        self._journal = journal
+        self._keyring = keyring
+        self._clock = clock
+        self._keys = keys
+
+    async def page(self, limit: int, after: str | None) -> Sequence[Workspace]:
+        return await self._all.page(limit, after)
+
+    async def ids(self, after: str | None = None) -> Sequence[str]:
+        return await self._all.ids(after)
+
+    async def found(self, ctx: OperatorContext, name: str, receipt: Receipt) -> Founded:
+        """A workspace with its data key and its first admin key, in one write."""
+        now = rfc3339(self._clock.now())
+        workspace = Workspace(f"ws_{random_text()}", name, now, now)
+        partition = partition_of(workspace.id)
+        record, text = await self._keys.make("First admin key", Scope.ADMIN, created_by=ctx.caller.key_id)
+        founded = Founded(workspace, text)
+        receipts = receipt(founded)
+        changes = [
+            *self._all.add(workspace),
+            *await self._keyring.first_key_changes(partition),
+            *add_key(partition, record),
+            *self._journal.records(
+                workspace.id,
+                ctx,
+                Event("workspace.created", workspace.id, name),
+                Event("api_key.created", record.id, record.name),
+            ),
+        ]
+        try:
+            await self._store.write(*changes, *receipts)
+        except Conflict as conflict:
+            raise_if_done(conflict, receipts)
+            raise
+        return founded
+
+
+class Removal:
+    """Clears away what deleted workspaces leave behind, beside the requests; a start takes up what a stop left."""
+
+    def __init__(self, store: Store) -> None:
+        self._all = AllWorkspaces(store)
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    def begin(self, workspace_id: str) -> None:
+        task = asyncio.create_task(self._clear(workspace_id))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def resume(self) -> None:
+        for workspace_id in await self._all.deleted():
+            self.begin(workspace_id)
+
+    async def finish(self) -> None:
+        for task in self._under_way:
+            task.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
+
+    async def _clear(self, workspace_id: str) -> None:
+        try:
+            while await self._all.clear_some(workspace_id):
+                pass
+        except StoreBusy:
+            log.warning("clearing away a deleted workspace goes on at the next start")
+
+
+def setup_context() -> OperatorContext:
+    """For what is done at the machine itself, without a request."""
+    return OperatorContext(Caller("setup", "setup", Scope.OPERATOR, Secret(b"")), request_id="setup")
+
+
+def _found(workspace: Workspace | None) -> Workspace:
+    if workspace is None:
+        raise NotFound
+    return workspace

@@ -1,0 +1,155 @@
+"""What is known about a service before anybody calls it: the facts of its `manifest.toml`, checked.
+
+Facts only. Where a vendor does something that no field can say, the service's folder says it in Python.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+FILE = "manifest.toml"
+RESERVED_NAMES = frozenset({"external"})  # a server of that type is any remote MCP server
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=300, strip_whitespace=True)]
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)+$", max_length=39)]
+"""At most 39 characters: with `_` and a slug of 24 after it, the whole name has 64."""
+Url = Annotated[str, StringConstraints(pattern=r"^https://[a-z0-9.-]+(/[!-~]*)?$", max_length=300)]
+Origin = Annotated[str, StringConstraints(pattern=r"^https://[a-z0-9.-]+$")]
+Many = Field(default=(), strict=False)  # TOML has lists, we keep tuples
+
+
+class ManifestError(Exception):
+    """A manifest cannot be used; the message names the file and the field."""
+
+
+class Facts(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ConfigField(Facts):
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z][A-Za-z0-9]{0,31}$")]
+    title: Text
+    description: Text
+    secret: bool
+    placeholder: Text | None = None
+    """How such a value looks, for a form; no value is refused for looking otherwise."""
+
+
+class Tool(Facts):
+    """`name` is the base name; a toolbox appends the server's slug."""
+
+    name: ToolName
+    description: Text
+    writes: bool
+
+
+class Revocation(Facts):
+    """One request for each kind of token in `tokens`, in that order; the value is the name of the field it goes in."""
+
+    url: Url
+    client_auth: Literal["basic", "body", "none"]
+    body: Literal["json", "form"]
+    tokens: Mapping[Literal["refresh", "access"], Text] = Field(min_length=1)
+
+
+class OAuth(Facts):
+    authorize_url: Url
+    authorize_params: Mapping[str, str] = Field(default_factory=dict)
+    token_url: Url
+    client_auth: Literal["basic", "body"]
+    token_body: Literal["json", "form"]
+    scopes: tuple[Text, ...] = Many
+    scope_separator: Literal[" ", ","] = " "
+    pkce: bool
+    rotates: bool
+    """A refresh answers a new refresh token and ends the old one."""
+    expires_in: int | None = Field(default=None, gt=0)
+    """Seconds an access token lives, where the vendor says so; None where it says nothing or it depends on the app."""
+    revoke: Revocation | None = None
+
+    @property
+    def scope(self) -> str:
+        return self.scope_separator.join(self.scopes)
+
+
+class Service(Facts):
+    name: Name
+    title: Text
+    description: Text
+    console_url: Url
+    docs_url: Url
+    auth_types: tuple[Literal["oauth", "header"], ...] = Field(strict=False, min_length=1)
+    config_fields: tuple[ConfigField, ...] = Many
+    urls: tuple[Origin, ...] = Many
+    """The base URLs that a server may choose from; empty where the service brings its own."""
+    api_base_url: Origin | None = None
+    oauth: OAuth | None = None
+    tools: tuple[Tool, ...] = Field(strict=False, min_length=1)
+
+    @property
+    def env_prefix(self) -> str:
+        return self.name.upper().replace("-", "_")
+
+    def variable(self, suffix: str) -> str:
+        """The environment variable of an operator's setting, such as `OAUTH_TOKEN_URL`."""
+        return f"{self.env_prefix}_{suffix}"
+
+    @property
+    def client_id_variable(self) -> str:
+        return self.variable("OAUTH_CLIENT_ID")
+
+    @property
+    def client_secret_variable(self) -> str:
+        return self.variable("OAUTH_CLIENT_SECRET")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.name in RESERVED_NAMES:
+            raise ValueError(f"name: {self.name} is reserved")
+        if ("oauth" in self.auth_types) != (self.oauth is not None):
+            raise ValueError("oauth: the block and the auth type oauth go together")
+        if ("header" in self.auth_types) != bool(self.config_fields):
+            raise ValueError("config_fields: they and the auth type header go together")
+        if bool(self.urls) == (self.api_base_url is not None):
+            raise ValueError("api_base_url: either this or urls is given")
+        return self
+
+    @model_validator(mode="after")
+    def _tools_are_told_apart(self) -> Self:
+        names = [tool.name for tool in self.tools]
+        if len(set(names)) != len(names):
+            raise ValueError("tools: two have the same name")
+        prefix = self.name.replace("-", "_") + "_"
+        if not all(name.startswith(prefix) for name in names):
+            raise ValueError(f"tools: every name begins with {prefix}")
+        return self
+
+
+def load_services(folder: Path) -> Mapping[str, Service]:
+    return MappingProxyType({path.parent.name: load_service(path) for path in sorted(folder.glob(f"*/{FILE}"))})
+
+
+def load_service(path: Path) -> Service:
+    try:
+        service = Service.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        raise ManifestError(f"{path}: {_complaints(error)}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ManifestError(f"{path}: {error}") from error
+    if service.name != path.parent.name:
+        raise ManifestError(f"{path}: name: {service.name} is not the name of its folder")
+    return service
+
+
+def _complaints(error: ValidationError) -> str:
+    return "; ".join(
+        ": ".join(filter(None, (".".join(map(str, complaint["loc"])), complaint["msg"])))
+        for complaint in error.errors()
+    )

@@ -1,0 +1,66 @@
+"""Who may see a secret in the clear: the files named here and no others."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+CODE = ("api", "integrations", "infra", "bench")
+
+# Each name opens something: a sealed value, or an envelope under a key. Where it may be mentioned, and why.
+ALLOWED = {
+    "unseal": {
+        "api/kit/vault.py",  # its home; `reseal` keeps the secret inside, so that a rewrap needs no right to see it
+    },
+    "decrypt": {
+        "api/kit/envelope.py",  # its home
+        "api/kit/vault.py",  # opens values
+        "api/kit/roots.py",  # opens data keys
+        "api/kit/roots_kms.py",  # asks KMS to
+        "api/access/idempotency.py",  # an answer, under the API key of the caller it goes back to; no data key opens it
+    },
+}
+
+
+def mentions(source: str) -> set[str]:
+    """The names of `ALLOWED` that the code calls, hands on, imports, defines or spells for `getattr`."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(attr=name) | ast.Name(id=name) | ast.alias(name=name) | ast.Constant(value=str(name)):
+                found.add(name.rpartition(".")[2])
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+    return found & ALLOWED.keys()
+
+
+@pytest.mark.requirement("ENC-15")
+def test_secrets_are_unsealed_only_where_they_are_used() -> None:
+    files = [file for folder in CODE for file in (PROJECT / folder).rglob("*.py")]
+    found = {(name, str(file.relative_to(PROJECT))) for file in files for name in mentions(file.read_text())}
+    allowed = {(name, file) for name, places in ALLOWED.items() for file in places}
+
+    assert found - allowed == set(), "these files may not open what is sealed"
+    assert allowed - found == set(), "these files do not need the permission they have"
+
+
+@pytest.mark.requirement("ENC-15")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "token = await self._vault.unseal(partition, place, sealed)",
+        "opened = map(vault.unseal, sealed)",
+        "from api.kit.envelope import decrypt",
+        "from api.kit.envelope import decrypt as show",
+        "import api.kit.envelope as e; e.decrypt(key, context, envelope)",
+        "getattr(vault, 'unseal')(partition, place, sealed)",
+        "async def unseal(): ...",
+    ],
+)
+def test_every_way_to_open_something_is_noticed(source: str) -> None:
+    assert mentions(source)
+
+
+def test_sealing_is_free_for_all() -> None:
+    assert not mentions("sealed = (await vault.sealing(partition)).seal(place, secret)  # unseal, decrypt")

@@ -1,0 +1,81 @@
+from collections.abc import Iterator
+
+import pytest
+
+from api.kit.secret import Secret
+from api.settings import Settings
+from tests.fakes.dynamodb import (
+    NO_DYNOXIDE,
+    aws_access,
+    dynoxide_endpoint,
+    dynoxide_is_installed,
+    moto_endpoint,
+    new_table,
+)
+from tests.harness import Plugboard, Workspace, served
+
+ROOT_KEY = "test:bHVrzZ1Yp0b6mYtqv3cJx8Q9sWfKd2RgTnUoAiEhLjM="
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def moto() -> Iterator[str]:
+    with aws_access(), moto_endpoint() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def dynoxide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if not dynoxide_is_installed():
+        pytest.skip(NO_DYNOXIDE)
+    with aws_access(), dynoxide_endpoint(tmp_path_factory.mktemp("dynoxide") / "tables.db") as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
+    """A Plugboard on SQLite that the tests of a run share; each has workspaces of its own in it."""
+    with served(Settings(data_dir=tmp_path_factory.mktemp("plugboard"))) as plugboard:
+        yield plugboard
+
+
+@pytest.fixture(scope="session")
+def on_moto(moto: str) -> Iterator[Plugboard]:
+    with served(_on_dynamodb(moto)) as plugboard:
+        yield plugboard
+
+
+@pytest.fixture(scope="session")
+def on_dynoxide(dynoxide: str) -> Iterator[Plugboard]:
+    with served(_on_dynamodb(dynoxide)) as plugboard:
+        yield plugboard
+
+
+@pytest.fixture
+def plugboard(on_sqlite: Plugboard) -> Plugboard:
+    return on_sqlite
+
+
+@pytest.fixture(params=["sqlite", "moto", "dynoxide"])
+def any_plugboard(request: pytest.FixtureRequest) -> Plugboard:
+    """For what has to hold on every store."""
+    found: Plugboard = request.getfixturevalue(f"on_{request.param}")
+    return found
+
+
+@pytest.fixture
+def workspace(plugboard: Plugboard) -> Workspace:
+    return plugboard.make_workspace()
+
+
+@pytest.fixture
+def any_workspace(any_plugboard: Plugboard) -> Workspace:
+    return any_plugboard.make_workspace()
+
+
+def _on_dynamodb(endpoint: str) -> Settings:
+    return Settings(store="dynamodb", table=new_table(endpoint), dynamodb_endpoint=endpoint, root_key=Secret(ROOT_KEY))

@@ -1,0 +1,386 @@
+"""What every engine of the store port promises. One that fails here is no engine."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from api.kit.store import (
+    MAX_CHANGES,
+    Absent,
+    Always,
+    Change,
+    Check,
+    Condition,
+    Conflict,
+    Delete,
+    ItemTooLarge,
+    Key,
+    Present,
+    Put,
+    Store,
+    Unchanged,
+)
+from tests.fakes.still_clock import StillClock
+
+pytestmark = pytest.mark.requirement("DB-01")
+
+A = Key("WS#1", "SERVER#a")
+B = Key("WS#1", "SERVER#b")
+C = Key("WS#1", "SERVER#c")
+
+CONDITIONS: dict[str, tuple[Condition, set[str]]] = {
+    "absent": (Absent(), {"missing", "expired"}),
+    "present": (Present(), {"live"}),
+    "always": (Always(), {"missing", "live", "expired"}),
+    "unchanged": (Unchanged(1), {"live"}),
+    "unchanged since another version": (Unchanged(2), set()),
+}
+STATES = ("missing", "live", "expired")
+
+
+async def stored(store: Store, key: Key, state: str, clock: StillClock) -> None:
+    if state != "missing":
+        expires_at = int(clock.now()) + (60 if state == "live" else -60)
+        await store.write(Put(key, {"was": state}, Absent(), expires_at))
+
+
+async def holds(store: Store, change: Change) -> bool:
+    try:
+        await store.write(change)
+    except Conflict as conflict:
+        return change.key not in conflict.failed
+    return True
+
+
+async def sks(store: Store, prefix: str = "", **options: object) -> list[str]:
+    return [item.key.sk for item in await store.query("WS#1", prefix, **options)]
+
+
+async def fill(store: Store, *names: str) -> None:
+    for first in range(0, len(names), 25):
+        await store.write(*(Put(Key("WS#1", sk), {"sk": sk}, Absent()) for sk in names[first : first + 25]))
+
+
+@pytest.mark.parametrize("kind", ["put", "delete", "check"])
+@pytest.mark.parametrize("named", CONDITIONS)
+async def test_every_condition_means_the_same_in_every_change(
+    store: Store, clock: StillClock, kind: str, named: str
+) -> None:
+    condition, held_by = CONDITIONS[named]
+    for state in STATES:
+        key = Key("WS#1", state)
+        await stored(store, key, state, clock)
+        before = await store.get(key)
+        change = {
+            "put": Put(key, {"is": "new"}, condition),
+            "delete": Delete(key, condition),
+            "check": Check(key, condition),
+        }[kind]
+
+        held = await holds(store, change)
+
+        assert held == (state in held_by), state
+        after = await store.get(key)
+        if not held or kind == "check":
+            assert after == before
+        elif kind == "delete":
+            assert after is None
+        else:
+            assert after is not None
+            assert (after.data, after.expires_at) == ({"is": "new"}, None)
+
+
+async def test_what_was_written_is_read_back_whole(store: Store) -> None:
+    put = Put(A, {"name": "Notion", "tags": ["x", None, True, 1.5]}, Absent(), expires_at=2_000_000_000)
+    await store.write(put)
+
+    item = await store.get(A)
+
+    assert item is not None
+    assert (item.key, item.data, item.version, item.expires_at) == (A, put.data, put.version, 2_000_000_000)
+
+
+async def test_deep_and_foreign_json_comes_back_as_it_was(store: Store) -> None:
+    deep: object = "bottom"
+    for level in range(100):
+        deep = [deep] if level % 2 else {"in": deep}
+    data = {
+        "deep": deep,
+        "text": 'é 漢字 🔌 \u0000 \u2028 "quoted" \\ \r\n',
+        "ключ": {"": []},
+        "number": [0, -1, 2**53, 1e-9, 0.1],
+    }
+    await store.write(Put(Key("WS#ü", "🔌"), data, Absent()))
+
+    item = await store.get(Key("WS#ü", "🔌"))
+
+    assert item is not None
+    assert item.data == data
+
+
+async def test_nothing_is_found_where_nothing_is(store: Store) -> None:
+    await fill(store, "SERVER#a")
+
+    assert await store.get(B) is None
+    assert await store.get(Key("WS#2", "SERVER#a")) is None
+    assert await store.get_many([]) == {}
+    assert await store.query("WS#2") == []
+
+
+async def test_many_are_read_at_once_and_only_those_that_exist(store: Store) -> None:
+    await fill(store, *(f"{number:03}" for number in range(130)))
+    wanted = [Key("WS#1", f"{number:03}") for number in (*range(120), 500, 7, 7)]
+
+    found = await store.get_many(wanted)
+
+    assert list(found) == wanted[:120]
+    assert all(item.data == {"sk": key.sk} for key, item in found.items())
+
+
+async def test_a_write_happens_whole_or_not_at_all(store: Store) -> None:
+    await fill(store, "SERVER#a", "SERVER#b")
+    before = await store.query("WS#1")
+
+    with pytest.raises(Conflict) as caught:
+        await store.write(Put(C, {}, Absent()), Delete(A, Unchanged(1)), Check(B, Unchanged(9)))
+
+    assert caught.value.failed == {B}
+    assert await store.query("WS#1") == before
+
+    await store.write(Put(C, {}, Absent()), Delete(A, Unchanged(1)), Check(B, Unchanged(1)))
+    assert await sks(store) == ["SERVER#b", "SERVER#c"]
+
+
+async def test_a_conflict_names_every_condition_that_failed(store: Store) -> None:
+    await fill(store, "SERVER#b")
+
+    with pytest.raises(Conflict) as caught:
+        await store.write(
+            Check(Key("WS#1", "other"), Always()), Delete(A, Present()), Put(B, {}, Absent()), Put(C, {}, Absent())
+        )
+
+    assert caught.value.failed == {A, B}
+
+
+async def test_a_check_that_always_holds_may_stand_alone(store: Store) -> None:
+    await store.write(Check(A, Always()))
+
+    assert await store.get(A) is None
+
+
+@pytest.mark.requirement("DB-06")
+async def test_an_item_is_gone_at_the_second_it_expires(store: Store, clock: StillClock) -> None:
+    await store.write(Put(A, {}, Absent(), int(clock.now()) + 10), Put(B, {}, Absent()))
+
+    clock.advance(9)
+    assert await store.get(A) is not None
+    assert list(await store.get_many([A, B])) == [A, B]
+    assert await sks(store) == ["SERVER#a", "SERVER#b"]
+
+    clock.advance(1)
+    assert await store.get(A) is None
+    assert list(await store.get_many([A, B])) == [B]
+    assert await sks(store) == ["SERVER#b"]
+    await store.write(Put(A, {"is": "new"}, Absent()))
+    assert await sks(store) == ["SERVER#a", "SERVER#b"]
+
+
+@pytest.mark.requirement("DB-06")
+async def test_expired_items_do_not_use_up_the_limit_of_a_query(store: Store, clock: StillClock) -> None:
+    soon = int(clock.now()) + 1
+    await store.write(*(Put(Key("WS#1", f"{n:02}"), {}, Absent(), None if n % 5 == 4 else soon) for n in range(20)))
+    clock.advance(5)
+
+    assert await sks(store, limit=3) == ["04", "09", "14"]
+    assert await sks(store, limit=3, newest_first=True) == ["19", "14", "09"]
+    assert await sks(store, limit=100) == ["04", "09", "14", "19"]
+
+
+async def test_a_query_answers_in_the_order_of_code_points(store: Store) -> None:
+    names = ["Z", "a", "a#1", "a#10", "a#2", "z", "é", "漢", "\uffee", "🔌"]
+    await fill(store, *reversed(names))
+
+    assert await sks(store) == names
+    assert await sks(store, newest_first=True) == names[::-1]
+    assert await sks(store, "a#") == ["a#1", "a#10", "a#2"]
+    assert await sks(store, "🔌") == ["🔌"]
+
+
+async def test_a_query_stays_in_its_partition_and_prefix(store: Store) -> None:
+    await fill(store, "AGENT#1", "SERVER#1", "SERVER#2", "SLUG#1")
+    await store.write(Put(Key("WS#10", "SERVER#9"), {}, Absent()))
+
+    assert await sks(store, "SERVER#") == ["SERVER#1", "SERVER#2"]
+    assert await sks(store, "SERVER#1#") == []
+    assert await sks(store, "SERVER#", limit=1) == ["SERVER#1"]
+    assert await sks(store, "SERVER#", limit=1, newest_first=True) == ["SERVER#2"]
+
+
+async def test_a_query_goes_on_beyond_any_place(store: Store) -> None:
+    await fill(store, "a", "m#1", "m#3", "m#5", "z")
+
+    assert await sks(store, "m#", after="m#1") == ["m#3", "m#5"]
+    assert await sks(store, "m#", after="m#2") == ["m#3", "m#5"]
+    assert await sks(store, "m#", after="m#5") == []
+    assert await sks(store, "m#", after="m#3", newest_first=True) == ["m#1"]
+    assert await sks(store, after="m#3") == ["m#5", "z"]
+    assert await sks(store, after="m#3", newest_first=True) == ["m#1", "a"]
+
+
+@pytest.mark.parametrize(("after", "upwards", "downwards"), [("", 2, 0), ("a", 2, 0), ("m", 2, 0), ("z", 0, 2)])
+async def test_a_query_may_start_outside_of_its_prefix(store: Store, after: str, upwards: int, downwards: int) -> None:
+    await fill(store, "a", "m#1", "m#2", "z")
+
+    assert len(await store.query("WS#1", "m#", after=after)) == upwards
+    assert len(await store.query("WS#1", "m#", after=after, newest_first=True)) == downwards
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+async def test_paging_loses_nothing_and_repeats_nothing(store: Store, newest_first: bool) -> None:
+    names = [f"SERVER#{number:03}" for number in range(250)]
+    await fill(store, *names)
+
+    seen, after = [], None
+    while page := await sks(store, "SERVER#", limit=40, after=after, newest_first=newest_first):
+        seen += page
+        after = page[-1]
+
+    assert seen == sorted(names, reverse=newest_first)
+    assert len(await store.query("WS#1", limit=1000)) == 250
+
+
+async def test_a_query_reads_on_beyond_a_megabyte(store: Store) -> None:
+    await store.write(*(Put(Key("WS#1", f"{number}"), {"text": "x" * 300_000}, Absent()) for number in range(8)))
+
+    assert await sks(store) == list("01234567")
+    assert await sks(store, limit=6, newest_first=True) == list("765432")
+
+
+async def test_a_write_takes_a_hundred_changes(store: Store) -> None:
+    changes = [Put(Key("WS#1", f"{number:03}"), {"n": number}, Absent()) for number in range(MAX_CHANGES)]
+    await store.write(*changes)
+
+    assert len(await store.query("WS#1", limit=1000)) == MAX_CHANGES
+
+
+async def test_a_write_refuses_what_no_engine_could_do_at_once(store: Store) -> None:
+    too_many = [Put(Key("WS#1", f"{number:03}"), {}, Absent()) for number in range(MAX_CHANGES + 1)]
+
+    for changes in (too_many, [], [Put(A, {}, Absent()), Check(A, Absent())]):
+        with pytest.raises(ValueError, match="a write"):
+            await store.write(*changes)
+
+    assert await store.query("WS#1") == []
+
+
+@pytest.mark.requirement("DB-03")
+async def test_an_item_up_to_the_limit_is_stored(store: Store) -> None:
+    await store.write(Put(A, {"text": "x" * 349_000}, Absent()), Put(B, {"text": "é" * 174_900}, Absent()))
+
+    found = await store.get_many([A, B])
+
+    assert [len(found[key].data["text"]) for key in (A, B)] == [349_000, 174_900]
+
+
+@pytest.mark.requirement("DB-03")
+@pytest.mark.parametrize("text", ["x" * 350_000, "é" * 175_000], ids=["ascii", "two bytes each"])
+async def test_an_item_over_the_limit_is_refused_and_nothing_is_written(store: Store, text: str) -> None:
+    with pytest.raises(ItemTooLarge):
+        await store.write(Put(A, {}, Absent()), Put(B, {"text": text}, Absent()))
+
+    assert await store.query("WS#1") == []
+
+
+async def test_every_write_of_an_item_is_a_version_of_its_own(store: Store) -> None:
+    await store.write(Put(A, {"n": 1}, Absent()))
+    first = await store.get(A)
+    await store.write(Put(A, {"n": 2}, Always()))
+    second = await store.get(A)
+
+    assert first is not None
+    assert second is not None
+    assert first.version != second.version
+    with pytest.raises(Conflict):
+        await store.write(Put(A, {"n": 3}, Unchanged(first.version)))
+    await store.write(Put(A, {"n": 3}, Unchanged(second.version)))
+
+
+async def test_what_was_deleted_can_be_made_again(store: Store) -> None:
+    await store.write(Put(A, {"life": 1}, Absent()))
+    await store.write(Delete(A, Present()))
+    with pytest.raises(Conflict):
+        await store.write(Delete(A, Present()))
+
+    await store.write(Put(A, {"life": 2}, Absent()))
+
+    item = await store.get(A)
+    assert item is not None
+    assert item.data == {"life": 2}
+
+
+async def test_what_one_store_acknowledged_another_sees_at_once(open_store: Callable[[], Store]) -> None:
+    here, there = open_store(), open_store()
+
+    for number in range(10):
+        await here.write(Put(A, {"n": number}, Always()))
+        item = await there.get(A)
+        assert item is not None
+        assert item.data == {"n": number}
+
+
+async def test_no_update_is_lost_among_many_writers(store: Store, engine: str) -> None:
+    # moto answers one request at a time and slowly; its rollback is not safe among threads, so it shows less here.
+    writers, rounds = (8, 5) if engine == "moto" else (32, 20)
+    at_once = asyncio.Semaphore(8)  # with no pause between tries, only one of those at once gets through
+    await store.write(Put(A, {"n": 0}, Absent()))
+
+    async def add_one() -> None:
+        while True:
+            item = await store.get(A)
+            assert item is not None
+            try:
+                return await store.write(Put(A, {"n": item.data["n"] + 1}, Unchanged(item.version)))
+            except Conflict:
+                pass
+
+    async def writer() -> None:
+        for _ in range(rounds):
+            async with at_once:
+                await add_one()
+
+    await asyncio.gather(*(writer() for _ in range(writers)))
+
+    item = await store.get(A)
+    assert item is not None
+    assert item.data == {"n": writers * rounds}
+    assert item.version == writers * rounds + 1
+
+
+async def test_of_many_that_claim_the_same_name_exactly_one_wins(store: Store) -> None:
+    async def claim(number: int) -> bool:
+        mine = Key("WS#1", f"SERVER#{number:02}")
+        try:
+            await store.write(Put(Key("WS#1", "SLUG#x"), {"by": number}, Absent()), Put(mine, {}, Absent()))
+        except Conflict:
+            return False
+        return True
+
+    won = await asyncio.gather(*(claim(number) for number in range(32)))
+
+    winner = won.index(True)
+    assert won.count(True) == 1
+    assert await sks(store, "SERVER#") == [f"SERVER#{winner:02}"]
+    slug = await store.get(Key("WS#1", "SLUG#x"))
+    assert slug is not None
+    assert slug.data == {"by": winner}
+
+
+async def test_a_store_may_be_closed_twice(open_store: Callable[[], Store]) -> None:
+    store = open_store()
+    await store.write(Put(A, {}, Absent()))
+
+    await store.close()
+    await store.close()
+
+    assert await open_store().get(A) is not None

@@ -1,0 +1,171 @@
+"""A served Plugboard for tests to call over HTTP, and callers to do it with."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+import uvicorn
+from litestar.types import ASGIApp
+
+from api.api_keys.service import make_operator_key
+from api.app import create_app
+from api.kit.clock import Clock
+from api.parts import assemble
+from api.settings import Settings
+
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # made once: a client that makes its own takes 15 ms
+PATIENCE_SECONDS = 60.0
+
+WEATHER = {
+    "name": "Weather API",
+    "url": "https://api.weather.example.com/mcp",
+    "authType": "header",
+    "config": {"headerValue": "Bearer canary-weather"},
+}
+
+
+def caller(url: str, key: str | None = None, **headers: str) -> httpx2.Client:
+    sent = headers | ({"Authorization": f"Bearer {key}"} if key else {})
+    return httpx2.Client(base_url=url, headers=sent, verify=NO_TLS, timeout=PATIENCE_SECONDS, trust_env=False)
+
+
+def many_callers(url: str, key: str) -> httpx2.AsyncClient:
+    limits = httpx2.Limits(max_connections=100)
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx2.AsyncClient(
+        base_url=url, headers=headers, verify=NO_TLS, timeout=PATIENCE_SECONDS, trust_env=False, limits=limits
+    )
+
+
+@dataclass
+class Workspace:
+    """A workspace of a test's own, and its first admin."""
+
+    plugboard: Plugboard
+    id: str
+    key: str
+    admin: httpx2.Client
+
+    @property
+    def path(self) -> str:
+        return f"/api/workspaces/{self.id}"
+
+    @property
+    def servers(self) -> str:
+        return f"{self.path}/mcp-servers"
+
+    @property
+    def agents(self) -> str:
+        return f"{self.path}/agents"
+
+    @property
+    def api_keys(self) -> str:
+        return f"{self.path}/api-keys"
+
+    @property
+    def audit(self) -> str:
+        return f"{self.path}/audit"
+
+    def make_server(self, **changed: Any) -> dict[str, Any]:
+        return _made(self.admin.post(self.servers, json=WEATHER | changed))
+
+    def make_agent(self, **changed: Any) -> dict[str, Any]:
+        return _made(self.admin.post(self.agents, json={"name": "Support"} | changed))
+
+    def make_key(self, scope: str, **changed: Any) -> dict[str, Any]:
+        return _made(self.admin.post(self.api_keys, json={"name": f"a {scope} key", "scope": scope} | changed))
+
+    def caller(self, scope: str, **changed: Any) -> httpx2.Client:
+        return self.plugboard.caller(self.make_key(scope, **changed)["apiKey"])
+
+
+@dataclass
+class Plugboard:
+    url: str
+    settings: Settings
+    operator_key: str
+    opened: list[httpx2.Client] = field(default_factory=list)
+
+    def caller(self, key: str | None = None, **headers: str) -> httpx2.Client:
+        self.opened.append(caller(self.url, key, **headers))
+        return self.opened[-1]
+
+    @property
+    def operator(self) -> httpx2.Client:
+        return self.caller(self.operator_key)
+
+    def make_workspace(self, name: str = "Acme") -> Workspace:
+        made = _made(self.operator.post("/api/workspaces", json={"name": name}))
+        return Workspace(self, made["id"], made["apiKey"], self.caller(made["apiKey"]))
+
+    def close(self) -> None:
+        for client in self.opened:
+            client.close()
+
+
+@contextmanager
+def served(settings: Settings, clock: Clock | None = None) -> Iterator[Plugboard]:
+    key = asyncio.run(_operator_key(settings, clock))
+    with listening(create_app(settings, clock)) as url:
+        plugboard = Plugboard(url, settings, key)
+        try:
+            yield plugboard
+        finally:
+            plugboard.close()
+
+
+@contextmanager
+def listening(app: ASGIApp) -> Iterator[str]:
+    """Serves an app on a free port of 127.0.0.1, in a thread, and stops it as a signal would."""
+    config = uvicorn.Config(
+        app, port=0, loop="uvloop", http="httptools", ws="none", lifespan="on", log_config=None, access_log=False
+    )
+    server = uvicorn.Server(config)
+    started = threading.Event()
+    thread = threading.Thread(target=_run, args=(server, started), daemon=True)
+    thread.start()
+    assert started.wait(PATIENCE_SECONDS), "the server did not start"
+    assert server.started, "the server could not start"
+    try:
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE_SECONDS)
+        assert not thread.is_alive(), "the server did not stop"
+
+
+def _run(server: uvicorn.Server, started: threading.Event) -> None:
+    try:
+        asyncio.run(_serve(server, started))
+    finally:
+        started.set()
+
+
+async def _serve(server: uvicorn.Server, started: threading.Event) -> None:
+    serving = asyncio.create_task(server.serve())
+    while not (server.started or serving.done()):  # noqa: ASYNC110  # uvicorn tells nobody when it listens
+        await asyncio.sleep(0.005)
+    started.set()
+    await serving
+
+
+async def _operator_key(settings: Settings, clock: Clock | None) -> str:
+    parts = await assemble(settings, clock)
+    try:
+        return (await make_operator_key(parts.store, parts.key_maker)).reveal_text()
+    finally:
+        await parts.close()
+
+
+def _made(answer: httpx2.Response) -> dict[str, Any]:
+    assert answer.status_code == 201, answer.text
+    made: dict[str, Any] = answer.json()
+    return made

@@ -1,0 +1,132 @@
+"""infra/stack.yaml makes what Plugboard needs and gives it no right that it does not use."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from api.kit.table import STACK, stack
+from tests.fakes.dynamodb import aws_access, moto_endpoint, table_by_stack
+
+DYNAMO = Path(__file__).parents[2] / "api" / "kit" / "dynamo.py"
+
+
+def properties(name: str) -> Any:
+    return stack()["Resources"][name]["Properties"]
+
+
+def statement(sid: str) -> Any:
+    statements = properties("ServicePolicy")["PolicyDocument"]["Statement"]
+    return next(statement for statement in statements if statement["Sid"] == sid)
+
+
+@pytest.fixture
+def endpoint() -> Iterator[str]:
+    with aws_access(), moto_endpoint() as endpoint:
+        yield endpoint
+
+
+def test_the_template_is_clean() -> None:
+    linted = subprocess.run(
+        [Path(sys.executable).with_name("cfn-lint"), "--include-checks", "I", "--", str(STACK)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (linted.returncode, linted.stdout) == (0, "")
+
+
+def test_the_tags_of_cloudformation_are_read_as_what_they_stand_for() -> None:
+    assert properties("Table")["TableName"] == {"Ref": "TableName"}
+    assert statement("ReadAndWriteItems")["Resource"] == {"Fn::GetAtt": ["Table", "Arn"]}
+    assert properties("ServicePolicy")["Roles"] == [{"Ref": "ServiceRole"}]
+    assert properties("RootKey")["KeyPolicy"]["Statement"][0]["Principal"]["AWS"] == {
+        "Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:root"
+    }
+    assert stack()["Conditions"]["OnEks"] == {"Fn::Equals": [{"Ref": "ServicePrincipal"}, "pods.eks.amazonaws.com"]}
+
+
+def test_the_table_expires_recovers_and_resists_deletion() -> None:
+    table = properties("Table")
+
+    assert table["TimeToLiveSpecification"] == {"AttributeName": "expires", "Enabled": True}
+    assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    assert table["DeletionProtectionEnabled"] is True
+    assert table["SSESpecification"] == {"SSEEnabled": True}
+
+
+@pytest.mark.parametrize("name", ["Table", "RootKey"])
+def test_what_holds_credentials_outlives_its_stack(name: str) -> None:
+    resource = stack()["Resources"][name]
+
+    assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Retain", "Retain")
+
+
+@pytest.mark.requirement("DB-07")
+def test_no_copy_of_an_item_is_kept_in_an_index_or_a_stream() -> None:
+    assert not [name for name in properties("Table") if "Index" in name or "Stream" in name]
+
+
+@pytest.mark.requirement("DB-04")
+def test_the_rights_on_the_table_are_those_that_the_store_uses() -> None:
+    allowed = set(statement("ReadAndWriteItems")["Action"])
+    tree = ast.parse(DYNAMO.read_text(encoding="utf-8"))
+    client = next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == "DynamoClient")
+    operations = {node.name for node in client.body if isinstance(node, ast.FunctionDef)} - {"close"}
+
+    assert operations == {"get_item", "batch_get_item", "query", "transact_write_items"}
+    in_a_transaction = {"PutItem", "DeleteItem", "ConditionCheckItem"}
+    assert allowed == {f"dynamodb:{name}" for name in {"GetItem", "BatchGetItem", "Query"} | in_a_transaction}
+
+
+@pytest.mark.requirement("AUD-02")
+def test_audit_records_cannot_be_deleted_or_changed() -> None:
+    denied = statement("AuditIsAppendOnly")
+
+    assert denied["Effect"] == "Deny"
+    assert {"dynamodb:DeleteItem", "dynamodb:UpdateItem"} == set(denied["Action"])
+    assert denied["Condition"] == {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": ["AUDIT#*"]}}
+
+
+def test_the_service_names_each_right_and_each_resource() -> None:
+    for given in properties("ServicePolicy")["PolicyDocument"]["Statement"]:
+        assert not [action for action in given["Action"] if "*" in action]
+        assert given["Resource"] != "*"
+        if any(action.startswith("kms:") for action in given["Action"]):
+            assert given["Condition"] == {"StringEquals": {"kms:EncryptionContext:app": "plugboard"}}
+
+
+def test_the_root_key_turns_and_opens_for_the_service_alone() -> None:
+    key = properties("RootKey")
+    account, service = key["KeyPolicy"]["Statement"]
+
+    assert key["EnableKeyRotation"] is True
+    assert key["PendingWindowInDays"] == 30
+    uses = ("Decrypt", "Encrypt", "GenerateDataKey", "ReEncrypt", "CreateGrant", "kms:*")
+    assert not [action for action in account["Action"] if action.removeprefix("kms:").startswith(uses)]
+    assert "kms:*" not in account["Action"]
+    assert "kms:PutKeyPolicy" in account["Action"]
+    assert service["Principal"] == {"AWS": {"Fn::GetAtt": ["ServiceRole", "Arn"]}}
+    assert service["Condition"] == {"StringEquals": {"kms:EncryptionContext:app": "plugboard"}}
+
+
+def test_the_stack_can_be_made_and_says_what_the_service_needs(endpoint: str) -> None:
+    name = table_by_stack(endpoint)
+
+    cloudformation = boto3.session.Session().client("cloudformation", endpoint_url=endpoint)
+    made = cloudformation.describe_stacks(StackName=name)["Stacks"][0]
+    outputs = {output["OutputKey"]: output["OutputValue"] for output in made["Outputs"]}
+    cloudformation.close()
+
+    assert made["StackStatus"] == "CREATE_COMPLETE"
+    assert outputs["TableName"] == name
+    assert outputs["TableArn"].endswith(f":table/{name}")
+    assert ":key/" in outputs["RootKeyArn"]
+    assert ":role/" in outputs["ServiceRoleArn"]
+    assert ":policy/" in outputs["ServicePolicyArn"]

@@ -1,0 +1,290 @@
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from integrations import ManifestError, Service, services
+from integrations.manifest import load_service, load_services
+
+HERE = Path(__file__).parents[2] / "integrations"
+SERVICES = list(services().values())
+
+HUBSPOT_TOOLS = (
+    "list_contacts get_contact search_contacts list_companies get_company search_companies "
+    "list_deals get_deal search_deals list_owners get_owner search_owners"
+)
+HUBSPOT_SCOPES = (
+    "crm.objects.contacts.read crm.objects.companies.read crm.objects.deals.read crm.objects.owners.read oauth"
+)
+POSTHOG_TOOLS = (
+    "list_projects get_project list_events list_feature_flags get_feature_flag list_insights get_insight "
+    "list_persons get_person get"
+)
+
+SMALL = """
+name = "sixth"
+title = "Sixth"
+description = "One more."
+console_url = "https://sixth.example.com/apps"
+docs_url = "https://sixth.example.com/docs"
+auth_types = ["oauth"]
+api_base_url = "https://api.sixth.example.com"
+
+[oauth]
+authorize_url = "https://sixth.example.com/authorize"
+token_url = "https://sixth.example.com/token"
+client_auth = "basic"
+token_body = "form"
+pkce = true
+rotates = true
+
+[[tools]]
+name = "sixth_read"
+description = "Read one."
+writes = false
+"""
+
+
+def write(folder: Path, text: str, name: str = "sixth") -> Path:
+    path = folder / name / "manifest.toml"
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def complaint(tmp_path: Path, text: str) -> str:
+    path = write(tmp_path, text)
+    with pytest.raises(ManifestError) as refused:
+        load_service(path)
+    assert str(path) in str(refused.value)
+    return str(refused.value)
+
+
+def test_the_five_services_are_found_in_order_and_read_once() -> None:
+    assert list(services()) == ["hubspot", "linear", "notion", "posthog", "slack"]
+    assert services() is services()
+
+
+def test_a_sixth_service_needs_only_a_folder(tmp_path: Path) -> None:
+    for service in SERVICES:
+        shutil.copytree(HERE / service.name, tmp_path / service.name)
+    write(tmp_path, SMALL)
+    (tmp_path / "mcp").mkdir()  # a folder without a manifest is no service
+    assert list(load_services(tmp_path)) == ["hubspot", "linear", "notion", "posthog", "sixth", "slack"]
+
+
+def test_the_smallest_manifest_has_the_plainest_facts(tmp_path: Path) -> None:
+    service = load_service(write(tmp_path, SMALL))
+    assert service.oauth is not None
+    assert (service.oauth.scope, service.oauth.expires_in, service.oauth.revoke) == ("", None, None)
+    assert (service.urls, service.config_fields) == ((), ())
+
+
+def test_nothing_is_read_when_the_package_is_imported() -> None:
+    code = "import integrations; assert integrations.services.cache_info().currsize == 0"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=HERE.parent)
+
+
+def test_integrations_import_nothing_of_the_product() -> None:
+    for path in HERE.rglob("*.py"):
+        assert not re.search(r"^\s*(from|import) api\b", path.read_text(encoding="utf-8"), re.MULTILINE), path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ('name = "sixth"\n', "", "name: Field required"),
+        ('name = "sixth"\n', 'name = "Sixth"\n', "name: "),
+        ('name = "sixth"\n', 'name = "seventh"\n', "tools: every name begins with seventh_"),
+        ('title = "Sixth"', 'title = ""', "title: "),
+        ('title = "Sixth"', "title = 6", "title: "),
+        ('title = "Sixth"', 'title = "Sixth"\ncolour = "red"', "colour: Extra inputs"),
+        ('["oauth"]', "[]", "auth_types: "),
+        ('["oauth"]', '["basic"]', "auth_types.0: "),
+        ('["oauth"]', '["oauth", "header"]', "config_fields: they and the auth type header go together"),
+        ('auth_types = ["oauth"]', 'auth_types = "oauth"', "auth_types: "),
+        ('api_base_url = "https://api.sixth.example.com"', "", "api_base_url: either this or urls is given"),
+        ('base_url = "https://api.sixth.example.com"', 'base_url = "http://a.com"', "api_base_url: "),
+        ('base_url = "https://api.sixth.example.com"', 'base_url = "https://a.com/"', "api_base_url: "),
+        ('api_base_url = "', 'urls = ["https://a.com"]\napi_base_url = "', "api_base_url: either this or urls"),
+        ('"https://sixth.example.com/token"', '"https://user@sixth.example.com/token"', "oauth.token_url: "),
+        ('"https://sixth.example.com/token"', '"https://sixth.example.com/to ken"', "oauth.token_url: "),
+        ('client_auth = "basic"', 'client_auth = "none"', "oauth.client_auth: "),
+        ("pkce = true", 'pkce = "yes"', "oauth.pkce: "),
+        ("pkce = true", "pkce = 1", "oauth.pkce: "),
+        ("pkce = true", "pkce = true\nexpires_in = 0", "oauth.expires_in: "),
+        ("pkce = true", 'pkce = true\nscopes = ["a", 1]', "oauth.scopes.1: "),
+        ("pkce = true", 'pkce = true\nscope_separator = "+"', "oauth.scope_separator: "),
+        ("pkce = true", "pkce = true\nauthorize_params = { owner = 1 }", "oauth.authorize_params.owner: "),
+        ('name = "sixth_read"', 'name = "read"', "tools.0.name: "),
+        ('name = "sixth_read"', 'name = "sixth_Read"', "tools.0.name: "),
+        ('name = "sixth_read"', 'name = "seventh_read"', "tools: every name begins with sixth_"),
+        ('name = "sixth_read"', f'name = "sixth_{"a" * 34}"', "tools.0.name: "),
+        ("writes = false", "", "tools.0.writes: Field required"),
+        ('description = "Read one."', "", "tools.0.description: Field required"),
+    ],
+)
+def test_a_manifest_with_a_bad_field_is_refused_by_file_and_field(
+    tmp_path: Path, old: str, new: str, field: str
+) -> None:
+    assert old in SMALL
+    assert f" {field}" in complaint(tmp_path, SMALL.replace(old, new, 1)).replace("Value error, ", "")
+
+
+def test_a_manifest_without_its_oauth_block_is_refused(tmp_path: Path) -> None:
+    head, _, rest = SMALL.partition("[oauth]")
+    text = head + rest[rest.index("[[tools]]") :]
+    assert "oauth: the block and the auth type oauth go together" in complaint(tmp_path, text)
+
+
+def test_a_manifest_with_a_tool_twice_is_refused(tmp_path: Path) -> None:
+    tool = SMALL[SMALL.index("[[tools]]") :]
+    assert "tools: two have the same name" in complaint(tmp_path, SMALL + tool)
+
+
+def test_a_revocation_names_a_token(tmp_path: Path) -> None:
+    text = SMALL.replace(
+        "[[tools]]",
+        '[oauth.revoke]\nurl = "https://a.com/r"\nclient_auth = "none"\nbody = "form"\ntokens = {}\n\n[[tools]]',
+    )
+    assert " oauth.revoke.tokens: " in complaint(tmp_path, text)
+
+
+def test_a_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
+    assert "at line 1" in complaint(tmp_path, "name = \ntitle = 1")
+
+
+def test_a_service_of_another_name_than_its_folder_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, SMALL, name="seventh")
+    with pytest.raises(ManifestError, match="name: sixth is not the name of its folder"):
+        load_service(path)
+
+
+def test_the_type_of_any_remote_server_is_not_a_service(tmp_path: Path) -> None:
+    text = SMALL.replace('"sixth"', '"external"').replace("sixth_read", "external_read")
+    assert "name: external is reserved" in complaint(tmp_path, text)
+
+
+def test_variables_follow_from_the_name(tmp_path: Path) -> None:
+    text = SMALL.replace('"sixth"', '"big-sixth"').replace("sixth_read", "big_sixth_read")
+    service = load_service(write(tmp_path, text, name="big-sixth"))
+    assert service.env_prefix == "BIG_SIXTH"
+    assert service.client_id_variable == "BIG_SIXTH_OAUTH_CLIENT_ID"
+    assert services()["notion"].client_secret_variable == "NOTION_OAUTH_CLIENT_SECRET"
+    assert services()["posthog"].variable("API_BASE_URL") == "POSTHOG_API_BASE_URL"
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
+def test_every_tool_says_in_one_sentence_what_it_does(service: Service) -> None:
+    for tool in service.tools:
+        assert re.fullmatch(r"[A-Z][^.]*\.", tool.description.replace("phx_", "")), tool
+        assert len(f"{tool.name}_{'s' * 24}") <= 64
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
+def test_every_readme_tells_what_the_manifest_needs(service: Service) -> None:
+    text = (HERE / service.name / "README.md").read_text(encoding="utf-8")
+    for url in service.urls:
+        assert url in text
+    if service.oauth:
+        needed = {
+            service.client_id_variable,
+            service.client_secret_variable,
+            *service.oauth.scopes,
+            service.console_url,
+        }
+        needed.add(f"{{OAUTH_REDIRECT_BASE_URL}}/api/mcp/oauth/{service.name}/callback")
+        assert {word for word in needed if word not in text} == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "tools"),
+    [
+        ("notion", "read search create* update* query_database create_database_page* update_database_page*"),
+        ("linear", "list_teams list_projects list_issues get_issue search_issues"),
+        (
+            "hubspot",
+            HUBSPOT_TOOLS,
+        ),
+        ("slack", "list_channels get_channel_history post_message*"),
+        (
+            "posthog",
+            POSTHOG_TOOLS,
+        ),
+    ],
+)
+def test_a_service_has_these_tools_and_a_star_marks_those_that_write(name: str, tools: str) -> None:
+    told = [f"{tool.name}{'*' if tool.writes else ''}" for tool in services()[name].tools]
+    assert told == [f"{name}_{tool}" for tool in tools.split()]
+
+
+@pytest.mark.parametrize(
+    ("name", "authorize", "token", "revoke", "how"),
+    [
+        (
+            "notion",
+            "https://api.notion.com/v1/oauth/authorize",
+            "https://api.notion.com/v1/oauth/token",
+            "https://api.notion.com/v1/oauth/revoke",
+            ("basic", "json", "", False, True, None, {"owner": "user"}),
+        ),
+        (
+            "linear",
+            "https://linear.app/oauth/authorize",
+            "https://api.linear.app/oauth/token",
+            "https://api.linear.app/oauth/revoke",
+            ("body", "form", "read", True, True, 86399, {"actor": "app"}),
+        ),
+        (
+            "hubspot",
+            "https://app.hubspot.com/oauth/authorize",
+            "https://api.hubapi.com/oauth/2026-09/token",
+            "https://api.hubapi.com/oauth/2026-09/token/revoke",
+            (
+                "body",
+                "form",
+                HUBSPOT_SCOPES,
+                False,
+                False,
+                1800,
+                {},
+            ),
+        ),
+        (
+            "slack",
+            "https://slack.com/oauth/v2/authorize",
+            "https://slack.com/api/oauth.v2.access",
+            "https://slack.com/api/auth.revoke",
+            (
+                "basic",
+                "form",
+                "channels:read,channels:history,groups:read,groups:history,chat:write",
+                False,
+                True,
+                None,
+                {},
+            ),
+        ),
+    ],
+)
+def test_a_service_is_connected_this_way(
+    name: str, authorize: str, token: str, revoke: str, how: tuple[object, ...]
+) -> None:
+    oauth = services()[name].oauth
+    assert oauth is not None
+    assert oauth.revoke is not None
+    assert (oauth.authorize_url, oauth.token_url, oauth.revoke.url) == (authorize, token, revoke)
+    told = (oauth.client_auth, oauth.token_body, oauth.scope, oauth.pkce, oauth.rotates, oauth.expires_in)
+    assert (*told, oauth.authorize_params) == how
+
+
+def test_posthog_takes_a_secret_key_and_one_of_two_addresses() -> None:
+    posthog = services()["posthog"]
+    (key,) = posthog.config_fields
+    assert posthog.auth_types == ("header",)
+    assert posthog.urls == ("https://us.posthog.com", "https://eu.posthog.com")
+    assert (posthog.oauth, posthog.api_base_url) == (None, None)
+    assert (key.name, key.secret, key.placeholder) == ("apiKey", True, "phx_…")

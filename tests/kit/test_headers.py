@@ -1,0 +1,135 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.kit.headers import HeaderRefused, check_header, check_header_value, check_headers
+
+CANARY = "canary-5f1c"
+
+
+@pytest.mark.parametrize(
+    "name", ["X-Api-Key", "x-tenant", "User-Agent", "Origin", "X_Token", "!#$%&'*+.^_`|~-9", "a" * 64]
+)
+def test_a_header_of_the_users_own_passes(name: str) -> None:
+    check_header(name, "value")
+
+
+@pytest.mark.requirement("EGR-12")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Host", "Connection", "Keep-Alive", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "HTTP2-Settings", "Via"),
+        *("Cookie", "Cookie2", "Set-Cookie", "Expect", "Accept", "Accept-Encoding", "Max-Forwards", "Last-Event-ID"),
+        *("Content-Length", "Content-Type", "Content-Encoding", "Proxy-Authorization", "Proxy-Connection"),
+        *("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded", "X-Real-IP", "True-Client-IP"),
+        *("Mcp-Session-Id", "MCP-Protocol-Version", "mcp-method"),
+        *("hOsT", "content_length", "Transfer_Encoding", "X_Forwarded-For", "PROXY_AUTHORIZATION"),
+    ],
+)
+def test_a_header_of_the_connection_cannot_be_set(name: str) -> None:
+    with pytest.raises(HeaderRefused, match="belongs to the connection") as refused:
+        check_header(name, CANARY)
+    assert refused.value.name == name
+    assert CANARY not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["Authorization", "authorization"])
+def test_authorization_is_told_where_it_belongs(name: str) -> None:
+    with pytest.raises(HeaderRefused, match="headerValue"):
+        check_header(name, "Bearer x")
+
+
+@pytest.mark.requirement("EGR-12")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        "X Key",
+        "X-Key:",
+        "X-Key\r\nHost",
+        "X-Key\n",
+        "X\x00",
+        "X-Kéy",
+        "X(Key)",
+        'X"',
+        "X,Y",
+        "X/Y",
+        "a" * 65,
+        "\uff03",
+    ],
+)
+def test_what_is_no_header_name_is_refused_and_not_repeated(name: str) -> None:
+    with pytest.raises(HeaderRefused) as refused:
+        check_header(name, "value")
+    assert refused.value.name is None
+    assert str(refused.value) == "A header's name is 1 to 64 letters, digits, hyphens or the like."
+
+
+@pytest.mark.requirement("EGR-12")
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(f"{CANARY}\r\nHost: evil", f"{CANARY}\n", f"{CANARY}\r", f"\n{CANARY}", f"{CANARY}\x00", f"{CANARY}\tb"),
+        *(f"{CANARY}\x7f", f"{CANARY}\x85b", f"{CANARY}\x1b[0m", f"{CANARY}€", f"{CANARY}\u2028", f"{CANARY}\ud800"),
+        *(f" {CANARY}", f"{CANARY} ", f"\t{CANARY}", f"\xa0{CANARY}", CANARY * 1000),
+    ],
+)
+def test_a_value_that_could_be_more_than_a_value_is_refused_and_not_repeated(value: str) -> None:
+    with pytest.raises(HeaderRefused, match="Header X-Key: its value") as refused:
+        check_header("X-Key", value)
+    assert CANARY not in str(refused.value)
+    with pytest.raises(HeaderRefused, match="Header Authorization: its value") as refused:
+        check_header_value(value)
+    assert CANARY not in str(refused.value)
+
+
+def test_an_empty_value_is_refused() -> None:
+    with pytest.raises(HeaderRefused, match="empty"):
+        check_header_value("")
+
+
+@pytest.mark.parametrize("value", ["Bearer token_123", "a", "a  b", "ä\xa0ö", "x" * 8192])
+def test_a_plain_value_passes(value: str) -> None:
+    check_header_value(value)
+    check_header("X-Key", value)
+
+
+@pytest.mark.requirement("EGR-13")
+@pytest.mark.parametrize("value", ["${CANARY}", "$CANARY", "%CANARY%", "{{CANARY}}", "{CANARY}", "$(id)", "`id`", "~"])
+def test_what_looks_like_a_template_stays_as_it_was_given(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY", "expanded")
+    headers = {"X-Key": value}
+    check_headers(headers)
+    assert headers == {"X-Key": value}
+
+
+def test_twenty_headers_pass_and_one_more_does_not() -> None:
+    twenty = {f"X-Key-{number}": "value" for number in range(20)}
+    check_headers({})
+    check_headers(twenty)
+    with pytest.raises(HeaderRefused, match="At most 20"):
+        check_headers({**twenty, "X-One-More": "value"})
+
+
+def test_a_header_given_twice_in_other_letters_is_refused() -> None:
+    with pytest.raises(HeaderRefused, match="x-key: it is given twice"):
+        check_headers({"X-Key": CANARY, "x-key": "value"})
+
+
+def test_one_bad_header_among_good_ones_is_named() -> None:
+    with pytest.raises(HeaderRefused) as refused:
+        check_headers({"X-Good": "value", "Cookie": CANARY})
+    assert refused.value.name == "Cookie"
+
+
+@pytest.mark.requirement("EGR-12")
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_what_passes_is_one_line_of_a_request(name: str, value: str) -> None:
+    try:
+        check_header(name, value)
+    except HeaderRefused:
+        return
+    line = f"{name}: {value}".encode("latin-1")
+    assert line.decode("latin-1").splitlines() == [f"{name}: {value}"]
+    assert not set(line) & {0, 10, 13}
