@@ -112,8 +112,16 @@ def open_roots(settings: Settings) -> RootKeys:
         if local is None:
             raise BadSetting("PLUGBOARD_ROOT_KEY", NO_ROOT_KEY)
         return local
-    kms = KmsRoots(kms_client(), settings.kms_key_id)
+    kms = _kms_roots(settings.kms_key_id)
     return JoinedRoots(kms, local) if local else kms
+
+
+def _kms_roots(key_ids: str) -> KmsRoots:
+    """Several, separated by commas, while one takes the place of another: the first seals, all of them read."""
+    try:
+        return KmsRoots(kms_client(), *key_ids.replace(" ", "").split(","))
+    except BadRootKeys as error:
+        raise BadSetting("PLUGBOARD_KMS_KEY_ID", str(error)) from error
 
 
 def _local_roots(settings: Settings) -> LocalRoots | None:

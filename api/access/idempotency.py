@@ -7,18 +7,13 @@ API key: it may hold a secret that is shown once, and only who was shown it may 
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
-import os
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from litestar import Request
 
 from api.access.context import Caller, OperatorContext, WorkspaceContext
@@ -26,10 +21,12 @@ from api.access.repository import OPERATORS
 from api.errors import Invalid, KeyReused, Unavailable
 from api.http.answers import Answer
 from api.kit.clock import Clock
+from api.kit.envelope import bind, decrypt, derive, encrypt, from_text, to_text
 from api.kit.secret import Secret
 from api.kit.store import Absent, Change, Conflict, Item, Key, Put, Store
 
 KEPT_SECONDS = 24 * 3600
+SEALED_BY_CALLER = 1  # the envelope's key number: there is one key, the caller's
 KEY_FORM = re.compile(r"[\x21-\x7e]{1,255}")
 HEADER = "Idempotency-Key"
 
@@ -112,25 +109,21 @@ def _slot(request: Request[Any, Any, Any], given: str) -> _Slot:
     return _Slot(
         Key(partition, f"IDEMPOTENCY#{place}"),
         _digest(request.method, request.scope["path"], request.scope["query_string"].decode("latin-1"), body),
-        _sealing_key(context.caller, place),
+        derive(context.caller.secret, f"idempotency {place}"),
     )
 
 
-def _sealing_key(caller: Caller, place: str) -> Secret:
-    derive = HKDF(SHA256(), length=32, salt=place.encode(), info=b"plugboard idempotency v1")
-    return Secret(derive.derive(caller.secret.reveal()))
-
-
 def _seal(slot: _Slot, body: bytes) -> str:
-    nonce = os.urandom(12)
-    sealed = AESGCM(slot.sealing.reveal()).encrypt(nonce, body, slot.request_hash.encode())
-    return base64.b64encode(nonce + sealed).decode()
+    return to_text(encrypt(slot.sealing, SEALED_BY_CALLER, _bound_to(slot), Secret(body)))
 
 
 def _open(slot: _Slot, item: Item) -> Answer:
-    raw = base64.b64decode(item.data["body"])
-    body = AESGCM(slot.sealing.reveal()).decrypt(raw[:12], raw[12:], slot.request_hash.encode())
+    body = decrypt(slot.sealing, _bound_to(slot), from_text(item.data["body"])).reveal()
     return Answer(item.data["status"], body, item.data["headers"])
+
+
+def _bound_to(slot: _Slot) -> bytes:
+    return bind("idempotency", *slot.key, slot.request_hash)
 
 
 def _digest(*parts: str) -> str:

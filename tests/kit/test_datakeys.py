@@ -30,7 +30,7 @@ class Hands:
 
 
 class Watched:
-    """Root keys that count what they are asked, can be down, and can be made to wait."""
+    """Root keys that count what they are asked, can be down, and wait while their gate is closed."""
 
     def __init__(self, roots: RootKeys) -> None:
         self._roots = roots
@@ -41,7 +41,13 @@ class Watched:
         self.gate = asyncio.Event()
         self.gate.set()
 
+    def close_gate(self) -> None:
+        self.gate.clear()
+        self.asked.clear()
+
     async def new_data_key(self, context: Mapping[str, str]) -> tuple[Secret, WrappedKey]:
+        self.asked.set()
+        await self.gate.wait()
         return await self._roots.new_data_key(context)
 
     async def wrap(self, secret: Secret, context: Mapping[str, str]) -> WrappedKey:
@@ -109,6 +115,17 @@ async def test_a_wrapped_key_that_is_moved_to_another_owner_does_not_open(store:
 
     with pytest.raises(CannotOpen):
         await ring.key("WS#other", 1)
+
+
+@pytest.mark.requirement("ENC-01")
+async def test_a_wrapped_key_that_is_moved_to_another_version_does_not_open(store: Store) -> None:
+    ring = await ring_with_key(store)
+    await ring.rotate(W)
+    first, place = await store.get(Key(W, "DATAKEY#000001")), Key(W, "DATAKEY#000002")
+    await store.write(Put(place, first.data, Present()))
+
+    with pytest.raises(CannotOpen):
+        await ring.key(W, 2)
 
 
 async def test_a_wrapped_key_that_was_altered_does_not_open(store: Store) -> None:
@@ -232,7 +249,7 @@ async def test_while_the_root_key_is_down_remembered_keys_serve_until_they_expir
 async def test_all_who_wait_for_a_key_share_one_question_to_the_root_key(store: Store) -> None:
     roots = Watched(new_roots())
     ring = await ring_with_key(store, roots)
-    roots.gate.clear()
+    roots.close_gate()
     waiting = [asyncio.ensure_future(ring.key(W, 1)) for _ in range(50)]
     await roots.asked.wait()
 
@@ -247,7 +264,7 @@ async def test_all_who_wait_for_a_key_share_one_question_to_the_root_key(store: 
 async def test_a_failure_nobody_waits_for_is_no_noise_and_is_not_remembered(store: Store) -> None:
     roots = Watched(new_roots())
     ring = await ring_with_key(store, roots)
-    roots.gate.clear()
+    roots.close_gate()
     roots.down = True
     waiting = asyncio.ensure_future(ring.key(W, 1))
     await roots.asked.wait()
@@ -263,7 +280,7 @@ async def test_a_failure_nobody_waits_for_is_no_noise_and_is_not_remembered(stor
 async def test_what_was_forgotten_while_it_was_loaded_is_not_remembered(store: Store) -> None:
     roots = Watched(new_roots())
     ring = await ring_with_key(store, roots)
-    roots.gate.clear()
+    roots.close_gate()
     waiting = asyncio.ensure_future(ring.key(W, 1))
     await roots.asked.wait()
     ring.forget(W)
@@ -347,6 +364,23 @@ async def test_old_keys_are_not_destroyed_when_the_head_has_moved_on(store: Stor
 
 
 @pytest.mark.requirement("ENC-09")
+async def test_a_rotation_does_not_bring_back_versions_that_are_retired_meanwhile(store: Store) -> None:
+    roots = Watched(new_roots())
+    ring = await ring_with_key(store, roots)
+    await ring.rotate(W)
+    roots.close_gate()
+    rotating = asyncio.ensure_future(ring.rotate(W))
+    await roots.asked.wait()
+
+    await ring.retire(W, await ring.head(W))
+    roots.gate.set()
+
+    assert await rotating == 3
+    head = await ring.head(W)
+    assert (head.active, head.minimum) == (3, 2)
+
+
+@pytest.mark.requirement("ENC-09")
 async def test_a_new_root_key_rewraps_data_keys_and_the_old_one_can_go(store: Store) -> None:
     old, new = Secret(secrets.token_bytes(32)), Secret(secrets.token_bytes(32))
     before = await ring_with_key(store, LocalRoots({"old": old}))
@@ -374,7 +408,7 @@ async def test_a_data_key_that_is_destroyed_while_it_is_rewrapped_stays_destroye
     await ring_with_key(store, LocalRoots({"old": old}))
     roots = Watched(LocalRoots({"new": Secret(secrets.token_bytes(32)), "old": old}))
     ring = KeyRing(store, roots, Hands())
-    roots.gate.clear()
+    roots.close_gate()
     rewrapping = asyncio.ensure_future(ring.rewrap(W))
     await roots.asked.wait()
 

@@ -241,6 +241,21 @@ async def test_a_user_who_writes_meanwhile_wins(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("ENC-08")
+async def test_a_rotation_during_a_rewrap_is_noticed(tmp_path: Path) -> None:
+    store = Overtaken(tmp_path / "test.db")
+    ring = KeyRing(store, LocalRoots({"old": OLD}), SystemClock())
+    await store.write(*await ring.first_key_changes(W))
+    await put(store, ring, "SERVER#s", token="t")
+    await ring.rotate(W)
+    store.overtake = lambda: ring.rotate(W)
+
+    outcome = await rewrap(store, ring, W)
+
+    assert (outcome.left.values, outcome.retired_keys) == ({Under("old", 3): 1}, 2)
+    await store.close()
+
+
+@pytest.mark.requirement("ENC-08")
 async def test_a_server_that_is_deleted_meanwhile_stays_deleted(tmp_path: Path) -> None:
     store = Overtaken(tmp_path / "test.db")
     ring = KeyRing(store, LocalRoots({"old": OLD}), SystemClock())

@@ -110,6 +110,10 @@ REFUSED = {
     "every seventh": (entry(bytes(number * 7 % 256 for number in range(32))), "pattern"),
     "sixteen bytes twice": (entry(secrets.token_bytes(16) * 2), "pattern"),
     "few distinct bytes": (entry(bytes([1, 250, 9, 177] * 8)), "pattern"),
+    "sixteen bytes in no order": (
+        entry(bytes.fromhex("d5d4ceccd0ced4cccfd1d6d0ccd4d1ccd6d7d4d6ccd3d6d2cfc9ced1d6d7cfd5")),
+        "pattern",
+    ),
     "text": (entry(b"correct horse battery staple, ok"), "text"),
     "hexadecimal text": (entry(secrets.token_hex(16).encode()), "text"),
     "changeme in base64": (Secret("k1:" + "changeme" * 5 + "chaA"[:3] + "="), "pattern"),
