@@ -9,7 +9,7 @@ from tests.fakes.dynamodb import (
     aws_access,
     dynoxide_endpoint,
     dynoxide_is_installed,
-    moto_endpoint,
+    moto_process,
     new_table,
 )
 from tests.harness import Plugboard, Workspace, served
@@ -23,8 +23,8 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def moto() -> Iterator[str]:
-    with aws_access(), moto_endpoint() as endpoint:
+def moto_beside() -> Iterator[str]:
+    with aws_access(), moto_process() as endpoint:
         yield endpoint
 
 
@@ -44,8 +44,8 @@ def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
 
 
 @pytest.fixture(scope="session")
-def on_moto(moto: str) -> Iterator[Plugboard]:
-    with served(_on_dynamodb(moto)) as plugboard:
+def on_moto(moto_beside: str) -> Iterator[Plugboard]:
+    with served(_on_dynamodb(moto_beside)) as plugboard:
         yield plugboard
 
 

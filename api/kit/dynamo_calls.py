@@ -10,7 +10,6 @@ import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
@@ -89,7 +88,9 @@ class Calls:
     def make(self, send: Callable[[], Answer], patience: float) -> Answer:
         """The answer of `send`, `Cancelled`, or `StoreBusy` at the end of tries, patience or spare tries."""
         deadline, in_doubt = self._clock.monotonic() + patience, False
-        for tries in count(1):
+        tries = 0
+        while True:
+            tries += 1
             outcome = _outcome(send)
             if not isinstance(outcome, Failure):
                 self._spare.earn()
@@ -98,12 +99,12 @@ class Calls:
             if outcome.reasons:
                 raise Cancelled(outcome.reasons, in_doubt=in_doubt)
             pause = pause_before(tries)
-            if not (outcome.again and tries < MOST_TRIES and self._clock.monotonic() + pause < deadline):
-                break
-            if outcome.costly and not self._spare.spend():
-                break
+            if tries == MOST_TRIES or self._clock.monotonic() + pause >= deadline or not self._may_repeat(outcome):
+                raise StoreBusy(outcome.text)
             self._pause(pause)
-        raise StoreBusy(outcome.text)
+
+    def _may_repeat(self, failure: Failure) -> bool:
+        return failure.again and (not failure.costly or self._spare.spend())
 
     def wait(self, tries: int) -> None:
         self._pause(pause_before(tries))

@@ -234,6 +234,7 @@ async def test_a_query_may_start_outside_of_its_prefix(store: Store, after: str,
 
     assert len(await store.query("WS#1", "m#", after=after)) == upwards
     assert len(await store.query("WS#1", "m#", after=after, newest_first=True)) == downwards
+    assert len(await store.query("WS#1", after="")) == 4
 
 
 @pytest.mark.parametrize("newest_first", [False, True])

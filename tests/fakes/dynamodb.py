@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import socket
 import subprocess
+import sys
 import threading
 import uuid
 from collections.abc import Iterator
@@ -37,7 +38,8 @@ ACCESS = {
     "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
 }
 PATIENT = 30.0  # a stand-in can be slow on a busy machine
-DYNOXIDE = Path(__file__).parents[1] / "tools/node_modules/@dynoxide/linux-x64/dynoxide"
+ROOT = Path(__file__).parents[2]
+DYNOXIDE = ROOT / "tests/tools/node_modules/@dynoxide/linux-x64/dynoxide"
 NO_DYNOXIDE = "dynoxide is not installed: run `npm ci` in tests/tools"
 PATIENCE_SECONDS = 10
 
@@ -82,6 +84,26 @@ def moto_endpoint() -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextmanager
+def moto_process() -> Iterator[str]:
+    """moto with a state of its own, which no `mock_aws` of a test beside it empties: for what lasts longer than one."""
+    command = [sys.executable, "-c", "from tests.fakes.dynamodb import serve_moto; serve_moto()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.stdin.close()  # which ends it, as the end of this process would
+
+
+def serve_moto() -> None:
+    with aws_access(), moto_endpoint() as endpoint:
+        sys.stdout.write(f"{endpoint}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
 
 
 def dynoxide_is_installed() -> bool:

@@ -14,6 +14,7 @@ from api.kit.table import STACK, stack
 from tests.fakes.dynamodb import aws_access, moto_endpoint, table_by_stack
 
 DYNAMO = Path(__file__).parents[2] / "api" / "kit" / "dynamo.py"
+KMS = Path(__file__).parents[2] / "api" / "kit" / "roots_kms.py"
 
 
 def properties(name: str) -> Any:
@@ -83,6 +84,17 @@ def test_the_rights_on_the_table_are_those_that_the_store_uses() -> None:
     assert operations == {"get_item", "batch_get_item", "query", "transact_write_items"}
     in_a_transaction = {"PutItem", "DeleteItem", "ConditionCheckItem"}
     assert allowed == {f"dynamodb:{name}" for name in {"GetItem", "BatchGetItem", "Query"} | in_a_transaction}
+
+
+def test_the_rights_on_the_root_key_are_those_that_the_vault_uses() -> None:
+    tree = ast.parse(KMS.read_text(encoding="utf-8"))
+    client = next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == "KmsClient")
+    operations = {node.name for node in client.body if isinstance(node, ast.FunctionDef)}
+    key_policy = properties("RootKey")["KeyPolicy"]["Statement"][1]
+
+    assert operations == {"generate_data_key", "encrypt", "decrypt"}
+    for given in (statement("WrapDataKeys"), key_policy):
+        assert set(given["Action"]) == {"kms:GenerateDataKey", "kms:Encrypt", "kms:Decrypt"}
 
 
 @pytest.mark.requirement("AUD-02")

@@ -122,6 +122,14 @@ async def test_losing_answer_after_answer_still_writes_once(ours: DynamoStore, f
         assert (item.data, item.version) == ({"n": number}, number + 1)
 
 
+async def test_what_stands_in_the_way_tells_by_itself_that_it_is_ours(ours: DynamoStore, faults: Faults) -> None:
+    faults.put("TransactWriteItems", [faults.lost_answer])
+
+    await ours.write(Put(NEW, {}, Absent()))
+
+    assert [name for name, _ in faults.sent] == ["TransactWriteItems"] * 2
+
+
 @pytest.mark.requirement("REL-08")
 @pytest.mark.parametrize("kind", WRITES)
 async def test_a_write_that_never_arrived_is_sent_again(
