@@ -22,12 +22,12 @@ def json_name(field: str) -> str:
 def given(config: ConfigDraft) -> dict[str, Secret]:
     """The credentials that hold a value, by their names in JSON, each as the text that is sealed."""
     found = {name: getattr(config, name) for name in config.model_fields_set}
-    return {json_name(name): _text(value) for name, value in found.items() if value is not None}
+    return {json_name(name): _text(value) for name, value in found.items() if not _is_nothing(value)}
 
 
 def cleared(config: ConfigDraft) -> set[str]:
     """The names given as null. They clear fields only where nothing else is given: values replace everything."""
-    return {json_name(name) for name in config.model_fields_set if getattr(config, name) is None}
+    return {json_name(name) for name in config.model_fields_set if _is_nothing(getattr(config, name))}
 
 
 def check(config: ConfigDraft, takes: Sequence[str], auth_type: AuthType) -> Iterator[FieldError]:
@@ -41,6 +41,11 @@ def check(config: ConfigDraft, takes: Sequence[str], auth_type: AuthType) -> Ite
     elif takes and len(missing) == len(takes):
         yield FieldError(f"config.{takes[0]}", "Required.")
     yield from _values(config)
+
+
+def _is_nothing(value: object) -> bool:
+    """Null, or headers of which there are none. An empty password is something."""
+    return value is None or value == {}
 
 
 def _text(value: object) -> Secret:

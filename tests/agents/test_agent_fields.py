@@ -1,0 +1,204 @@
+from typing import Any
+
+import pytest
+
+from tests.harness import Workspace, complaints
+
+NOBODYS = "server_" + "0" * 33
+
+GOOD: list[tuple[str, Any]] = [
+    ("name", "S"),
+    ("name", "n" * 100),
+    ("name", "サポート ☎"),
+    ("description", "d" * 500),
+    ("description", "Lines\n\tand tabs."),
+    ("instructions", ""),
+    ("instructions", "Be brief.\n" * 3200),
+    ("enabledMcpServerIds", []),
+    ("enabledMcpServerToolNames", {}),
+]
+
+BAD: list[tuple[str, Any, str]] = [
+    *(("name", value, "name") for value in ["", "  ", "n" * 101, "two\nlines", "nul\x00", None, 7]),
+    *(("description", value, "description") for value in ["d" * 501, "bell\x07", None, 7]),
+    *(("instructions", value, "instructions") for value in ["i" * 32_001, "bell\x07", None, 7, ["Be brief."]]),
+    *(("enabledMcpServerIds", value, "enabledMcpServerIds") for value in [None, "server_x", {}, 7]),
+    ("enabledMcpServerIds", [NOBODYS, NOBODYS], "enabledMcpServerIds"),
+    ("enabledMcpServerIds", [f"server_{number}" for number in range(41)], "enabledMcpServerIds"),
+    *(
+        ("enabledMcpServerIds", [value], "enabledMcpServerIds.0")
+        for value in ["", "a" * 41, "Server_1", "a#b", 7, None]
+    ),
+    ("enabledMcpServerIds", [NOBODYS], "enabledMcpServerIds.0"),
+    *(("enabledMcpServerToolNames", value, "enabledMcpServerToolNames") for value in [None, [], "get_weather"]),
+    ("enabledMcpServerToolNames", {f"server_{n}": [] for n in range(41)}, "enabledMcpServerToolNames"),
+    ("enabledMcpServerToolNames", {NOBODYS: []}, f"enabledMcpServerToolNames.{NOBODYS}"),
+    *(
+        ("enabledMcpServerToolNames", {"server_1": value}, "enabledMcpServerToolNames.server_1")
+        for value in [None, "get_weather", ["a", "a"], [f"t{number}" for number in range(501)]]
+    ),
+    *(
+        ("enabledMcpServerToolNames", {"server_1": [value]}, "enabledMcpServerToolNames.server_1.0")
+        for value in ["", "t" * 129, "a\nb", "nul\x00", None, 7]
+    ),
+    *((name, "x", name) for name in ["id", "version", "createdAt", "updatedAt", "model", "servers", "Name", "slug"]),
+]
+
+
+def test_an_agent_is_answered_as_it_is_stored(any_workspace: Workspace) -> None:
+    server = any_workspace.make_server()["id"]
+    draft = {
+        "name": "Support",
+        "description": "Answers tickets.",
+        "instructions": "Be brief.",
+        "enabledMcpServerIds": [server],
+        "enabledMcpServerToolNames": {server: ["get_weather"]},
+    }
+
+    answer = any_workspace.admin.post(any_workspace.agents, json=draft)
+
+    made = answer.json()
+    assert (answer.status_code, answer.headers["ETag"]) == (201, '"1"')
+    assert answer.headers["Location"] == f"{any_workspace.agents}/{made['id']}"
+    assert made == draft | {
+        "id": made["id"],
+        "createdAt": made["createdAt"],
+        "updatedAt": made["createdAt"],
+        "version": 1,
+    }
+    assert any_workspace.admin.get(answer.headers["Location"]).json() == made
+    assert any_workspace.admin.get(any_workspace.agents).json() == [made]
+
+
+def test_what_is_left_out_has_a_default(workspace: Workspace) -> None:
+    made = workspace.admin.post(workspace.agents, json={"name": "Support"}).json()
+
+    assert (made["description"], made["instructions"]) == ("", "")
+    assert (made["enabledMcpServerIds"], made["enabledMcpServerToolNames"]) == ([], {})
+
+
+def test_a_name_is_needed(workspace: Workspace) -> None:
+    assert complaints(workspace.admin.post(workspace.agents, json={})) == ["name"]
+
+
+@pytest.mark.parametrize(("field", "value"), GOOD)
+def test_a_field_is_stored_as_it_was_sent(workspace: Workspace, field: str, value: object) -> None:
+    assert workspace.make_agent(**{field: value})[field] == value
+
+    path = f"{workspace.agents}/{workspace.make_agent(name='Other', description='Old', instructions='Old')['id']}"
+    changed = workspace.admin.put(path, json={field: value})
+    assert changed.status_code == 200
+    assert changed.json()[field] == value
+    assert workspace.admin.get(path).json() == changed.json()
+
+
+@pytest.mark.parametrize(("field", "value", "path"), BAD)
+def test_a_bad_field_is_refused_by_its_path(workspace: Workspace, field: str, value: object, path: str) -> None:
+    refused = workspace.admin.post(workspace.agents, json={"name": "Support"} | {field: value})
+    assert complaints(refused) == [path]
+    assert workspace.admin.get(workspace.agents).json() == []
+
+    made = workspace.make_agent()
+    at = f"{workspace.agents}/{made['id']}"
+    assert complaints(workspace.admin.put(at, json={field: value})) == [path]
+    assert workspace.admin.get(at).json() == made
+
+
+def test_one_field_changes_alone(workspace: Workspace) -> None:
+    server = workspace.make_server()["id"]
+    made = workspace.make_agent(
+        description="Answers.",
+        instructions="Be brief.",
+        enabledMcpServerIds=[server],
+        enabledMcpServerToolNames={server: ["a"]},
+    )
+    expected, path = made, f"{workspace.agents}/{made['id']}"
+    changes = {"name": "Sales", "description": "Sells.", "instructions": "Be bold."}
+
+    for version, (field, value) in enumerate(changes.items(), start=2):
+        changed = workspace.admin.put(path, json={field: value})
+        expected = expected | {field: value, "version": version, "updatedAt": changed.json()["updatedAt"]}
+        assert changed.json() == expected
+        assert changed.headers["ETag"] == f'"{version}"'
+    assert workspace.admin.get(path).json() == expected
+
+
+@pytest.mark.requirement("REL-04")
+@pytest.mark.parametrize("tags", ['"1"', '"3"', 'W/"2"', "2", ""])
+def test_a_stale_write_changes_nothing(workspace: Workspace, tags: str) -> None:
+    path = f"{workspace.agents}/{workspace.make_agent()['id']}"
+    second = workspace.admin.put(path, json={"name": "Second"}).json()
+
+    changed = workspace.admin.put(path, json={"name": "Third"}, headers={"If-Match": tags})
+    deleted = workspace.admin.delete(path, headers={"If-Match": tags})
+
+    assert (changed.status_code, deleted.status_code) == (412, 412)
+    assert workspace.admin.get(path).json() == second
+
+
+@pytest.mark.requirement("REL-04")
+def test_versions_are_held_to_on_every_store(any_workspace: Workspace) -> None:
+    path = f"{any_workspace.agents}/{any_workspace.make_agent()['id']}"
+
+    assert any_workspace.admin.put(path, json={"name": "B"}, headers={"If-Match": '"1"'}).status_code == 200
+    assert any_workspace.admin.put(path, json={"name": "C"}, headers={"If-Match": '"1"'}).status_code == 412
+    assert any_workspace.admin.put(path, json={"name": "C"}, headers={"If-Match": "*"}).json()["version"] == 3
+    assert any_workspace.admin.delete(path, headers={"If-Match": '"2"'}).status_code == 412
+    assert any_workspace.admin.delete(path, headers={"If-Match": '"2", "3"'}).status_code == 204
+
+
+def test_a_deleted_agent_is_gone(any_workspace: Workspace) -> None:
+    path = f"{any_workspace.agents}/{any_workspace.make_agent()['id']}"
+    gone = any_workspace.admin.delete(path)
+
+    assert (gone.status_code, gone.content) == (204, b"")
+    for answer in (
+        any_workspace.admin.get(path),
+        any_workspace.admin.put(path, json={"name": "New"}),
+        any_workspace.admin.delete(path),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert any_workspace.admin.get(any_workspace.agents).json() == []
+
+
+def test_another_workspaces_agent_is_answered_like_one_that_does_not_exist(workspace: Workspace) -> None:
+    theirs = workspace.plugboard.make_workspace().make_agent()["id"]
+    nobodys = "agent_" + "0" * 33
+
+    for method, body in (("GET", None), ("PUT", {"name": "Mine"}), ("DELETE", None)):
+        answers = [
+            workspace.admin.request(method, f"{workspace.agents}/{each}", json=body) for each in (theirs, nobodys)
+        ]
+        assert [answer.status_code for answer in answers] == [404, 404]
+        assert answers[0].content == answers[1].content
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 100])
+def test_following_the_links_shows_every_agent_once(any_workspace: Workspace, limit: int) -> None:
+    made = [any_workspace.make_agent(name=f"A{number}") for number in range(7)]
+    found, following = [], f"{any_workspace.agents}?limit={limit}"
+
+    while following:
+        answer = any_workspace.admin.get(following)
+        assert len(answer.json()) <= limit
+        found += answer.json()
+        following = answer.links["next"]["url"] if "next" in answer.links else ""
+
+    assert found == made
+
+
+@pytest.mark.requirement("AUD-01")
+def test_the_audit_trail_tells_of_an_agents_life(workspace: Workspace) -> None:
+    server = workspace.make_server()["id"]
+    made = workspace.make_agent()
+    path = f"{workspace.agents}/{made['id']}"
+    workspace.admin.put(path, json={"name": "Sales", "enabledMcpServerIds": [server]})
+    workspace.admin.delete(path)
+
+    told = [each for each in workspace.admin.get(workspace.audit).json() if each["target"]["id"] == made["id"]]
+
+    assert [(each["action"], each["fields"]) for each in reversed(told)] == [
+        ("agent.created", []),
+        ("agent.updated", ["enabledMcpServerIds", "name"]),
+        ("agent.deleted", []),
+    ]

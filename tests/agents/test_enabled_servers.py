@@ -1,0 +1,182 @@
+"""Which servers an agent enables, in which order, and which of their tools."""
+
+from typing import Any
+
+from api.agents.schemas import MAX_SERVERS
+from tests.harness import Workspace, complaints
+
+
+def make(workspace: Workspace, many: int) -> list[str]:
+    return [workspace.make_server(name=f"S{number}")["id"] for number in range(many)]
+
+
+def put(workspace: Workspace, agent: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    answer = workspace.admin.put(f"{workspace.agents}/{agent['id']}", json=fields)
+    assert answer.status_code == 200, answer.text
+    changed: dict[str, Any] = answer.json()
+    return changed
+
+
+def test_the_order_of_the_servers_is_kept(any_workspace: Workspace) -> None:
+    first, second, third = make(any_workspace, 3)
+    agent = any_workspace.make_agent(enabledMcpServerIds=[third, first, second])
+    assert agent["enabledMcpServerIds"] == [third, first, second]
+
+    changed = put(any_workspace, agent, enabledMcpServerIds=[second, third, first])
+    assert changed["enabledMcpServerIds"] == [second, third, first]
+    assert any_workspace.admin.get(f"{any_workspace.agents}/{agent['id']}").json() == changed
+
+
+def test_forty_servers_are_swapped_for_forty_others_in_one_request(any_workspace: Workspace) -> None:
+    servers = make(any_workspace, 2 * MAX_SERVERS)
+    before, after = servers[:MAX_SERVERS], servers[MAX_SERVERS:]
+    agent = any_workspace.make_agent(
+        enabledMcpServerIds=before, enabledMcpServerToolNames={each: ["a"] for each in before}
+    )
+
+    changed = put(
+        any_workspace, agent, enabledMcpServerIds=after, enabledMcpServerToolNames={each: ["b"] for each in after}
+    )
+
+    assert changed["enabledMcpServerIds"] == after
+    assert changed["enabledMcpServerToolNames"] == {each: ["b"] for each in after}
+    assert any_workspace.admin.get(f"{any_workspace.agents}/{agent['id']}").json() == changed
+    assert any_workspace.admin.delete(f"{any_workspace.servers}/{before[0]}").status_code == 204
+    assert any_workspace.admin.delete(f"{any_workspace.servers}/{after[0]}").status_code == 409
+
+
+def test_forty_servers_and_an_idempotency_key_fit_into_one_write(workspace: Workspace) -> None:
+    servers = make(workspace, MAX_SERVERS)
+
+    made = workspace.admin.post(
+        workspace.agents, json={"name": "S", "enabledMcpServerIds": servers}, headers={"Idempotency-Key": "k1"}
+    )
+
+    assert made.status_code == 201
+    gone = workspace.admin.delete(f"{workspace.agents}/{made.json()['id']}")
+    assert gone.status_code == 204
+    assert workspace.admin.delete(f"{workspace.servers}/{servers[-1]}").status_code == 204
+
+
+def test_forty_one_servers_are_refused(workspace: Workspace) -> None:
+    servers = make(workspace, MAX_SERVERS + 1)
+
+    refused = workspace.admin.post(workspace.agents, json={"name": "S", "enabledMcpServerIds": servers})
+
+    assert complaints(refused) == ["enabledMcpServerIds"]
+
+
+def test_a_server_stands_in_the_list_once(workspace: Workspace) -> None:
+    (server,) = make(workspace, 1)
+    agent = workspace.make_agent(enabledMcpServerIds=[server])
+    twice = {"enabledMcpServerIds": [server, server]}
+
+    assert complaints(workspace.admin.post(workspace.agents, json={"name": "S"} | twice)) == ["enabledMcpServerIds"]
+    assert complaints(workspace.admin.put(f"{workspace.agents}/{agent['id']}", json=twice)) == ["enabledMcpServerIds"]
+
+
+def test_a_missing_and_a_foreign_server_are_refused_in_the_same_words(any_workspace: Workspace) -> None:
+    theirs = any_workspace.plugboard.make_workspace().make_server()["id"]
+    gone, here = make(any_workspace, 2)
+    any_workspace.admin.delete(f"{any_workspace.servers}/{gone}")
+    never = "server_" + "0" * 33
+    agent = any_workspace.make_agent(enabledMcpServerIds=[here])
+
+    messages = set()
+    for strange in (theirs, gone, never, "no_id_at_all"):
+        ids = {"enabledMcpServerIds": [here, strange]}
+        for refused in (
+            any_workspace.admin.post(any_workspace.agents, json={"name": "S"} | ids),
+            any_workspace.admin.put(f"{any_workspace.agents}/{agent['id']}", json=ids),
+        ):
+            assert complaints(refused) == ["enabledMcpServerIds.1"]
+            messages.add(refused.text.replace(strange, "<id>"))
+    assert len(messages) == 1
+    assert any_workspace.admin.get(any_workspace.agents).json() == [agent]
+
+
+def test_every_missing_server_is_named(workspace: Workspace) -> None:
+    (here,) = make(workspace, 1)
+    ids = ["server_a", here, "server_b"]
+
+    refused = workspace.admin.post(workspace.agents, json={"name": "S", "enabledMcpServerIds": ids})
+
+    assert complaints(refused) == ["enabledMcpServerIds.0", "enabledMcpServerIds.2"]
+    assert "server_b" in refused.json()["errors"][1]["message"]
+
+
+def test_tool_rules_are_kept_as_they_were_given(any_workspace: Workspace) -> None:
+    all_tools, some, none = make(any_workspace, 3)
+    rules = {some: ["z", "Get Weather!", "天気"], none: []}
+
+    agent = any_workspace.make_agent(enabledMcpServerIds=[all_tools, some, none], enabledMcpServerToolNames=rules)
+
+    assert agent["enabledMcpServerToolNames"] == rules
+    assert any_workspace.admin.get(f"{any_workspace.agents}/{agent['id']}").json() == agent
+
+
+def test_tool_rules_replace_those_that_were_there(workspace: Workspace) -> None:
+    first, second = make(workspace, 2)
+    agent = workspace.make_agent(
+        enabledMcpServerIds=[first, second], enabledMcpServerToolNames={first: ["a"], second: ["b"]}
+    )
+
+    assert put(workspace, agent, enabledMcpServerToolNames={second: []})["enabledMcpServerToolNames"] == {second: []}
+    assert put(workspace, agent, name="Renamed")["enabledMcpServerToolNames"] == {second: []}
+    assert put(workspace, agent, enabledMcpServerToolNames={})["enabledMcpServerToolNames"] == {}
+
+
+def test_a_rule_for_a_server_that_is_not_enabled_is_refused(workspace: Workspace) -> None:
+    enabled, other = make(workspace, 2)
+    agent = workspace.make_agent(enabledMcpServerIds=[enabled], enabledMcpServerToolNames={enabled: ["a"]})
+    path = f"{workspace.agents}/{agent['id']}"
+    rule = {"enabledMcpServerToolNames": {enabled: ["a"], other: ["b"]}}
+
+    made = workspace.admin.post(workspace.agents, json={"name": "S", "enabledMcpServerIds": [enabled]} | rule)
+    assert complaints(made) == [f"enabledMcpServerToolNames.{other}"]
+    assert complaints(workspace.admin.put(path, json=rule)) == [f"enabledMcpServerToolNames.{other}"]
+    both = {"enabledMcpServerIds": [other], "enabledMcpServerToolNames": {enabled: ["a"]}}
+    assert complaints(workspace.admin.put(path, json=both)) == [f"enabledMcpServerToolNames.{enabled}"]
+    assert workspace.admin.get(path).json() == agent
+
+
+def test_a_rule_goes_with_the_server_that_is_disabled(workspace: Workspace) -> None:
+    first, second = make(workspace, 2)
+    agent = workspace.make_agent(
+        enabledMcpServerIds=[first, second], enabledMcpServerToolNames={first: ["a"], second: []}
+    )
+
+    assert put(workspace, agent, enabledMcpServerIds=[second])["enabledMcpServerToolNames"] == {second: []}
+    again = put(workspace, agent, enabledMcpServerIds=[first, second])
+    assert again["enabledMcpServerToolNames"] == {second: []}
+
+
+def test_a_rule_may_come_together_with_its_server(workspace: Workspace) -> None:
+    first, second = make(workspace, 2)
+    agent = workspace.make_agent(enabledMcpServerIds=[first], enabledMcpServerToolNames={first: ["a"]})
+
+    changed = put(workspace, agent, enabledMcpServerIds=[second], enabledMcpServerToolNames={second: ["b"]})
+
+    assert changed["enabledMcpServerToolNames"] == {second: ["b"]}
+
+
+def test_five_hundred_tools_of_a_server_can_be_named(workspace: Workspace) -> None:
+    (server,) = make(workspace, 1)
+    names = [f"tool_{number}_{'t' * 100}" for number in range(500)]
+
+    agent = workspace.make_agent(enabledMcpServerIds=[server], enabledMcpServerToolNames={server: names})
+
+    assert agent["enabledMcpServerToolNames"] == {server: names}
+
+
+def test_rules_too_large_for_one_agent_are_refused(workspace: Workspace) -> None:
+    servers = make(workspace, 20)
+    rules = {server: [f"{number:03}{'t' * 60}" for number in range(500)] for server in servers}
+
+    refused = workspace.admin.post(
+        workspace.agents, json={"name": "S", "enabledMcpServerIds": servers, "enabledMcpServerToolNames": rules}
+    )
+
+    assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+    assert workspace.admin.get(workspace.agents).json() == []
+    assert workspace.admin.delete(f"{workspace.servers}/{servers[0]}").status_code == 204

@@ -1,0 +1,84 @@
+import asyncio
+
+import pytest
+
+from api.kit.store import Conflict, Key, StoreBusy
+from api.kit.tries import LONGEST_PAUSE_SECONDS, TRIES, until_it_holds
+
+CONFLICT = Conflict([Key("WS#a", "SERVER#s")])
+
+
+class Work:
+    """Meets a conflict so many times, then gets through."""
+
+    def __init__(self, conflicts: int) -> None:
+        self.conflicts = conflicts
+        self.runs = 0
+        self.runs_again = asyncio.Event()
+
+    async def __call__(self) -> str:
+        self.runs += 1
+        if self.runs > 1:
+            self.runs_again.set()
+        if self.runs <= self.conflicts:
+            raise CONFLICT
+        return f"at run {self.runs}"
+
+
+async def test_work_that_holds_is_done_once() -> None:
+    work = Work(0)
+
+    assert await until_it_holds(work) == "at run 1"
+    assert work.runs == 1
+
+
+async def test_work_that_met_a_conflict_runs_again_from_the_start() -> None:
+    assert await until_it_holds(Work(3)) == "at run 4"
+
+
+async def test_there_is_an_end_to_trying() -> None:
+    work = Work(TRIES)
+
+    with pytest.raises(StoreBusy, match="too many others"):
+        await asyncio.wait_for(until_it_holds(work), TRIES * LONGEST_PAUSE_SECONDS)
+    assert work.runs == TRIES
+
+
+@pytest.mark.parametrize("error", [StoreBusy("down"), ValueError("a mistake"), KeyError("k")])
+async def test_only_a_conflict_is_tried_again(error: Exception) -> None:
+    runs = []
+
+    async def work() -> None:
+        runs.append(1)
+        raise error
+
+    with pytest.raises(type(error)):
+        await until_it_holds(work)
+    assert len(runs) == 1
+
+
+async def test_trying_can_be_cancelled() -> None:
+    work = Work(TRIES)
+    trying = asyncio.create_task(until_it_holds(work))
+    await work.runs_again.wait()
+    trying.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await trying
+    assert work.runs < TRIES
+
+
+async def test_those_who_count_together_all_get_through() -> None:
+    count = 0
+
+    async def add_one() -> None:
+        nonlocal count
+        read = count
+        await asyncio.sleep(0)  # the others read meanwhile
+        if count != read:
+            raise CONFLICT
+        count = read + 1
+
+    await asyncio.gather(*(until_it_holds(add_one) for _ in range(30)))
+
+    assert count == 30

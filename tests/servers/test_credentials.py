@@ -1,0 +1,220 @@
+"""What becomes of `config`: kept, replaced, cleared, and never answered."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.harness import WEATHER, Workspace, complaints
+
+HEADERS = {"X-Api-Key": "canary-key", "X-Tenant": "canary-tenant"}
+BOTH = {"headerValue": "Bearer canary", "headers": HEADERS}
+BASIC = {"authType": "basic", "config": {"username": "ada", "password": "canary-password"}}
+
+
+def put(workspace: Workspace, server_id: str, **fields: Any) -> dict[str, Any]:
+    answer = workspace.admin.put(f"{workspace.servers}/{server_id}", json=fields)
+    assert answer.status_code == 200, answer.text
+    changed: dict[str, Any] = answer.json()
+    return changed
+
+
+def put_config(workspace: Workspace, server_id: str, config: dict[str, Any]) -> list[str]:
+    return list(put(workspace, server_id, config=config)["configured"])
+
+
+def test_credentials_are_stored_as_they_were_given(workspace: Workspace) -> None:
+    header, basic = workspace.make_server(config=BOTH), workspace.make_server(**BASIC)
+
+    stored = workspace.stored_credentials(header["id"])
+    assert header["configured"] == ["headerValue", "headers"]
+    assert stored["headerValue"] == "Bearer canary"
+    assert json.loads(stored["headers"]) == HEADERS
+    assert basic["configured"] == ["password", "username"]
+    assert workspace.stored_credentials(basic["id"]) == {"username": "ada", "password": "canary-password"}
+
+
+def test_a_password_may_be_empty(workspace: Workspace) -> None:
+    made = workspace.make_server(authType="basic", config={"username": "ada", "password": ""})
+
+    assert workspace.stored_credentials(made["id"]) == {"username": "ada", "password": ""}
+
+
+@pytest.mark.requirement("EGR-13")
+@pytest.mark.parametrize("value", ["Bearer ${AWS_SECRET_ACCESS_KEY}", "$HOME", "{{ secret }}", "%PATH%", "a\\nb", "ü"])
+def test_nothing_in_a_value_is_expanded(workspace: Workspace, value: str) -> None:
+    made = workspace.make_server(config={"headerValue": value, "headers": {"X-Key": value}})
+
+    stored = workspace.stored_credentials(made["id"])
+    assert stored["headerValue"] == value
+    assert json.loads(stored["headers"]) == {"X-Key": value}
+
+
+@pytest.mark.requirement("ENC-17", "ENC-18", "AUD-04")
+def test_no_answer_shows_a_credential(workspace: Workspace) -> None:
+    made = workspace.admin.post(workspace.servers, json=WEATHER | {"config": BOTH})
+    path = f"{workspace.servers}/{made.json()['id']}"
+    told = [
+        made,
+        workspace.admin.get(path),
+        workspace.admin.get(workspace.servers),
+        workspace.admin.put(path, json={"config": BOTH | {"headers": {"X-Canary-Name": "canary"}}}),
+        workspace.admin.put(path, json={"config": {"headerValue": "canary\n"}}),
+        workspace.admin.put(path, json={"config": {"username": "canary"}}),
+        workspace.admin.delete(path),
+        workspace.admin.get(workspace.audit),
+    ]
+
+    assert [answer.status_code for answer in told] == [201, 200, 200, 200, 422, 422, 204, 200]
+    for answer in told:
+        assert "canary" not in answer.text.lower()
+        assert "canary" not in str(answer.headers).lower()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "Forecast"},
+        {"enabled": False, "description": "Off for now.", "timeoutSeconds": 5, "exposure": "tools", "slug": "forecast"},
+        {"authType": "header", "serviceType": "external", "url": WEATHER["url"]},
+        {},
+    ],
+)
+def test_a_change_of_something_else_keeps_the_credentials(workspace: Workspace, change: dict[str, Any]) -> None:
+    made = workspace.make_server(config=BOTH)
+    before = workspace.stored_credentials(made["id"])
+
+    assert put(workspace, made["id"], **change)["configured"] == ["headerValue", "headers"]
+    assert workspace.stored_credentials(made["id"]) == before
+
+
+def test_given_credentials_replace_all_that_is_stored(workspace: Workspace) -> None:
+    made = workspace.make_server(config=BOTH)
+
+    assert put_config(workspace, made["id"], {"headerValue": "Bearer canary-2"}) == ["headerValue"]
+    assert workspace.stored_credentials(made["id"]) == {"headerValue": "Bearer canary-2"}
+
+    assert put_config(workspace, made["id"], {"headers": {"X-Key": "canary-3"}, "headerValue": None}) == ["headers"]
+    assert workspace.stored_credentials(made["id"]) == {"headers": '{"X-Key":"canary-3"}'}
+
+
+def test_a_null_clears_the_credential_that_it_names(workspace: Workspace) -> None:
+    made = workspace.make_server(config=BOTH)
+
+    assert put_config(workspace, made["id"], {"headerValue": None}) == ["headers"]
+    assert list(workspace.stored_credentials(made["id"])) == ["headers"]
+    assert put_config(workspace, made["id"], {"headers": None}) == []
+    assert put_config(workspace, made["id"], {"headers": None}) == []
+    assert workspace.stored_credentials(made["id"]) == {}
+
+
+def test_no_headers_at_all_clear_the_stored_ones(workspace: Workspace) -> None:
+    made = workspace.make_server(config=BOTH)
+
+    assert put_config(workspace, made["id"], {"headers": {}}) == ["headerValue"]
+    assert put_config(workspace, made["id"], {"headerValue": "Bearer canary-2", "headers": {}}) == ["headerValue"]
+
+
+def test_a_cleared_credential_can_be_given_again(workspace: Workspace) -> None:
+    made = workspace.make_server()
+
+    assert put_config(workspace, made["id"], {"headerValue": None}) == []
+    assert put_config(workspace, made["id"], {"headerValue": "Bearer canary-again"}) == ["headerValue"]
+    assert workspace.stored_credentials(made["id"]) == {"headerValue": "Bearer canary-again"}
+
+
+def test_half_of_basic_credentials_does_not_replace_the_whole(workspace: Workspace) -> None:
+    made = workspace.make_server(**BASIC)
+
+    refused = workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"config": {"username": "eve"}})
+
+    assert complaints(refused) == ["config.password"]
+    assert workspace.stored_credentials(made["id"]) == {"username": "ada", "password": "canary-password"}
+
+
+@pytest.mark.requirement("AUD-01")
+def test_the_audit_trail_names_the_credentials_that_changed(workspace: Workspace) -> None:
+    made = workspace.make_server(config=BOTH)
+    put_config(workspace, made["id"], {"headerValue": "Bearer canary-2"})
+    put_config(workspace, made["id"], {"headerValue": None})
+    put(workspace, made["id"], name="Forecast")
+
+    records = [record for record in workspace.admin.get(workspace.audit).json() if record["target"]["id"] == made["id"]]
+
+    assert [(record["action"], record["fields"]) for record in reversed(records)] == [
+        ("server.created", ["headerValue", "headers"]),
+        ("server.updated", ["config.headerValue", "config.headers"]),
+        ("server.updated", ["config.headerValue"]),
+        ("server.updated", ["name"]),
+    ]
+
+
+def test_twenty_headers_are_enough(workspace: Workspace) -> None:
+    headers = {f"X-Key-{number}": "canary" for number in range(20)}
+    made = workspace.make_server(config={"headers": headers})
+    assert json.loads(workspace.stored_credentials(made["id"])["headers"]) == headers
+
+    config = {"headers": headers | {"X-Key-20": "canary"}}
+    assert complaints(workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})) == ["config.headers"]
+    path = f"{workspace.servers}/{made['id']}"
+    assert complaints(workspace.admin.put(path, json={"config": config})) == ["config.headers"]
+
+
+@pytest.mark.requirement("EGR-12")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Host", "HOST", "Connection", "Keep-Alive", "TE", "Trailer", "Transfer-Encoding", "Upgrade"),
+        *("Cookie", "Set-Cookie", "Content-Length", "content-type", "Content_Length", "Proxy-Authorization"),
+        *("Forwarded", "X-Forwarded-For", "X_Forwarded_Host", "Mcp-Session-Id", "MCP-Protocol-Version"),
+        *("Authorization", "authorization", "", " ", "X Key", "X-Key:", "X-Ké", "X\nKey", "X-Key\x00", "x" * 65),
+    ],
+)
+def test_some_headers_cannot_be_set(workspace: Workspace, name: str) -> None:
+    config = {"headers": {"X-Fine": "canary", name: "canary"}}
+
+    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
+
+    assert {path.split(".")[1] for path in complaints(refused)} == {"headers"}
+    assert "canary" not in refused.text
+    made = workspace.make_server()
+    assert workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"config": config}).status_code == 422
+
+
+@pytest.mark.requirement("EGR-12")
+@pytest.mark.parametrize("value", ["", "a\rb", "a\nb", "a\r\nX-Other: b", "a\x00b", " a", "a ", "☔", "v" * 8193])
+def test_a_header_value_stays_a_value(workspace: Workspace, value: str) -> None:
+    config = {"headers": {"X-Key": value}}
+
+    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
+
+    assert {path.split(".")[1] for path in complaints(refused)} == {"headers"}
+
+
+def test_one_header_in_two_spellings_is_refused(workspace: Workspace) -> None:
+    config = {"headers": {"X-Key": "canary", "x-key": "canary"}}
+
+    assert complaints(workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})) == ["config.headers"]
+
+
+@pytest.mark.parametrize("config", [{"username": "a:b", "password": "p"}, {"username": "a\nb", "password": "p"}])
+def test_a_name_that_basic_cannot_carry_is_refused(workspace: Workspace, config: dict[str, str]) -> None:
+    sent = WEATHER | {"authType": "basic", "config": config}
+
+    assert complaints(workspace.admin.post(workspace.servers, json=sent)) == ["config.username"]
+
+
+def test_basic_takes_any_script_and_colons_in_the_password(workspace: Workspace) -> None:
+    config = {"username": "ада", "password": "pä:ss wörd☔"}
+    made = workspace.make_server(authType="basic", config=config)
+
+    assert workspace.stored_credentials(made["id"]) == config
+
+
+def test_credentials_too_large_for_one_server_are_refused(workspace: Workspace) -> None:
+    config = {"headers": {f"X-{number}": "ü" * 8192 for number in range(20)}}
+
+    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
+
+    assert refused.status_code == 413
+    assert workspace.admin.get(workspace.servers).json() == []

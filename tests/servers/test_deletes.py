@@ -1,0 +1,166 @@
+from typing import Any
+
+import pytest
+
+from tests.harness import Workspace, complaints
+
+
+def actions(workspace: Workspace) -> list[tuple[str, str]]:
+    """Of the newest hundred, oldest first."""
+    found = workspace.admin.get(workspace.audit, params={"limit": 100}).json()
+    return [(record["action"], record["target"]["id"]) for record in reversed(found)]
+
+
+def agents_of(workspace: Workspace, server_id: str, many: int) -> list[dict[str, Any]]:
+    return [
+        workspace.make_agent(
+            name=f"Agent {number}",
+            enabledMcpServerIds=[server_id],
+            enabledMcpServerToolNames={server_id: ["get_weather"]},
+        )
+        for number in range(many)
+    ]
+
+
+def test_a_deleted_server_is_gone(any_workspace: Workspace) -> None:
+    made = any_workspace.make_server()
+
+    answer = any_workspace.admin.delete(f"{any_workspace.servers}/{made['id']}")
+
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert any_workspace.admin.get(any_workspace.servers).json() == []
+    assert actions(any_workspace)[-1] == ("server.deleted", made["id"])
+
+
+def test_a_server_in_use_stays_and_the_refusal_names_its_agents(any_workspace: Workspace) -> None:
+    made = any_workspace.make_server()
+    agents = agents_of(any_workspace, made["id"], 2)
+    path = f"{any_workspace.servers}/{made['id']}"
+
+    for query in ("", "?detach=false"):
+        refused = any_workspace.admin.delete(path + query)
+        assert (refused.status_code, refused.json()["code"]) == (409, "in_use")
+        assert all(agent["id"] in refused.json()["detail"] for agent in agents)
+        assert "and more" not in refused.json()["detail"]
+    assert any_workspace.admin.get(path).json() == made
+
+
+def test_the_refusal_names_ten_agents_and_says_when_there_are_more(workspace: Workspace) -> None:
+    made = workspace.make_server()
+    agents = agents_of(workspace, made["id"], 11)
+
+    detail = workspace.admin.delete(f"{workspace.servers}/{made['id']}").json()["detail"]
+
+    assert sum(agent["id"] in detail for agent in agents) == 10
+    assert "and more" in detail
+
+
+def test_a_server_that_no_agent_enables_any_more_can_be_deleted(any_workspace: Workspace) -> None:
+    made, other = any_workspace.make_server(), any_workspace.make_server()
+    kept, gone = agents_of(any_workspace, made["id"], 2)
+    path = f"{any_workspace.servers}/{made['id']}"
+
+    any_workspace.admin.delete(f"{any_workspace.agents}/{gone['id']}")
+    assert any_workspace.admin.delete(path).status_code == 409
+    any_workspace.admin.put(f"{any_workspace.agents}/{kept['id']}", json={"enabledMcpServerIds": [other["id"]]})
+
+    assert any_workspace.admin.delete(path).status_code == 204
+
+
+def test_a_server_is_deleted_and_taken_off_its_agents(any_workspace: Workspace) -> None:
+    made, other = any_workspace.make_server(), any_workspace.make_server()
+    agents = [
+        any_workspace.make_agent(
+            enabledMcpServerIds=[other["id"], made["id"]],
+            enabledMcpServerToolNames={made["id"]: ["a"], other["id"]: ["b"]},
+        )
+        for _ in range(3)
+    ]
+    untouched = any_workspace.make_agent(enabledMcpServerIds=[other["id"]])
+
+    answer = any_workspace.admin.delete(f"{any_workspace.servers}/{made['id']}", params={"detach": "true"})
+
+    assert answer.status_code == 204
+    assert any_workspace.admin.get(any_workspace.servers).json() == [other]
+    *detached, last = any_workspace.admin.get(any_workspace.agents).json()
+    assert last == untouched
+    for before, after in zip(agents, detached, strict=True):
+        assert after == before | {
+            "enabledMcpServerIds": [other["id"]],
+            "enabledMcpServerToolNames": {other["id"]: ["b"]},
+            "version": 2,
+            "updatedAt": after["updatedAt"],
+        }
+    told = actions(any_workspace)[-4:]
+    assert sorted(told) == sorted(
+        [*(("agent.updated", agent["id"]) for agent in agents), ("server.deleted", made["id"])]
+    )
+    assert any_workspace.admin.delete(f"{any_workspace.servers}/{other['id']}").status_code == 409
+
+
+@pytest.mark.requirement("REL-07", "AUD-01")
+@pytest.mark.parametrize("many", [30, 31, 70])
+def test_a_server_is_taken_off_however_many_agents(workspace: Workspace, many: int) -> None:
+    made = workspace.make_server()
+    agents = agents_of(workspace, made["id"], many)
+
+    answer = workspace.admin.delete(f"{workspace.servers}/{made['id']}", params={"detach": "true"})
+
+    assert answer.status_code == 204
+    after = workspace.admin.get(workspace.agents, params={"limit": 100}).json()
+    assert [agent["id"] for agent in after] == [agent["id"] for agent in agents]
+    assert all(agent["enabledMcpServerIds"] == [] for agent in after)
+    assert all(agent["enabledMcpServerToolNames"] == {} for agent in after)
+    assert {agent["version"] for agent in after} == {2}
+    told = actions(workspace)
+    assert sorted(told[-many - 1 :]) == sorted(
+        [*(("agent.updated", agent["id"]) for agent in agents), ("server.deleted", made["id"])]
+    )
+
+
+def test_a_server_is_taken_off_many_agents_on_every_store(any_workspace: Workspace) -> None:
+    made = any_workspace.make_server()
+    agents_of(any_workspace, made["id"], 31)  # one more than a single write takes
+
+    assert any_workspace.admin.delete(f"{any_workspace.servers}/{made['id']}?detach=true").status_code == 204
+
+    after = any_workspace.admin.get(any_workspace.agents, params={"limit": 100}).json()
+    assert [agent["enabledMcpServerIds"] for agent in after] == [[]] * 31
+    assert any_workspace.admin.get(any_workspace.servers).json() == []
+
+
+def test_detaching_is_harmless_where_no_agent_is(workspace: Workspace) -> None:
+    made = workspace.make_server()
+
+    assert workspace.admin.delete(f"{workspace.servers}/{made['id']}?detach=true").status_code == 204
+
+
+@pytest.mark.parametrize("text", ["1", "yes", "True", ""])
+def test_detach_is_true_or_false(workspace: Workspace, text: str) -> None:
+    made = workspace.make_server()
+    path = f"{workspace.servers}/{made['id']}"
+
+    assert complaints(workspace.admin.delete(path, params={"detach": text})) == ["detach"]
+    assert workspace.admin.get(path).status_code == 200
+
+
+def test_a_stale_delete_detaches_nobody(workspace: Workspace) -> None:
+    made = workspace.make_server()
+    agents = agents_of(workspace, made["id"], 2)
+    path = f"{workspace.servers}/{made['id']}"
+
+    refused = workspace.admin.delete(path, params={"detach": "true"}, headers={"If-Match": '"2"'})
+
+    assert refused.status_code == 412
+    assert workspace.admin.get(workspace.agents).json() == agents
+
+
+def test_a_delete_that_knows_the_version_detaches_everybody(workspace: Workspace) -> None:
+    made = workspace.make_server()
+    agents_of(workspace, made["id"], 33)
+
+    answer = workspace.admin.delete(
+        f"{workspace.servers}/{made['id']}", params={"detach": "true"}, headers={"If-Match": '"1"'}
+    )
+
+    assert answer.status_code == 204

@@ -1,0 +1,181 @@
+"""What each field of a server takes, on the way in by POST and by PUT alike."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.harness import WEATHER, Workspace, complaints
+
+GOOD: list[tuple[str, Any]] = [
+    ("name", "W"),
+    ("name", "n" * 100),
+    ("name", "天気予報 ☔ مرحبا"),
+    ("name", " kept as it was typed "),
+    ("description", ""),
+    ("description", "ü" * 500),
+    ("description", "Lines\n\tand tabs."),
+    ("enabled", False),
+    ("enabled", True),
+    ("timeoutSeconds", 1),
+    ("timeoutSeconds", 30),
+    ("exposure", "both"),
+    ("exposure", "generic"),
+    ("exposure", "tools"),
+    ("slug", "w"),
+    ("slug", "9"),
+    ("slug", "a" * 24),
+    ("slug", "weather-2-eu"),
+    ("slug", "servers"),
+    ("slug", "my-server"),
+    ("url", "https://api.weather.example.com/"),
+    ("url", "https://api.weather.example.com/other?region=eu"),
+]
+
+BAD: list[tuple[str, Any]] = [
+    *(
+        ("name", value)
+        for value in ["", " ", "\t", "n" * 101, "two\nlines", "nul\x00", "del\x7f", None, 7, True, ["W"]]
+    ),
+    *(("description", value) for value in ["d" * 501, "bell\x07", "\x7f", "escape\x1b", None, 7, {}]),
+    *(("enabled", value) for value in ["true", 1, 0, None, []]),
+    *(("timeoutSeconds", value) for value in [0, -1, 31, 1.5, 30.0, "30", True, None, 10**30]),
+    *(("exposure", value) for value in ["", "all", "Both", None, 1, ["both"]]),
+    *(("slug", value) for value in ["", "-a", "a-", "A", "a_b", "a b", "ü", "a" * 25, "a\n", 7]),
+    *(("slug", value) for value in ["server", "server-", "server-1", "server-x"]),
+    *(("url", value) for value in ["", "h" * 2049, 7, None, ["https://example.com"]]),
+    *(("authType", value) for value in ["", "bearer", "Header", "header ", None, 1, ["none"]]),
+    *(("serviceType", value) for value in ["", "gmail", "External", "a" * 33, "../notion", "no_tion", None, 1]),
+    *(("config", value) for value in [None, [], "Bearer canary", 7]),
+    *((name, "x") for name in ["id", "version", "createdAt", "updatedAt", "configured", "oauthConnected"]),
+    *((name, "x") for name in ["Name", "auth_type", "timeout", "headers", "__proto__", "workspaceId"]),
+]
+
+BAD_CONFIG: list[tuple[str, Any]] = [
+    *(("headerValue", value) for value in ["", "v" * 8193, 7, True, ["v"], {}]),
+    *(("headerValue", value) for value in ["line\nbreak", "line\r\nbreak", "nul\x00", " led", "trailed ", "emoji 🌦"]),
+    *(("headers", value) for value in ["X-Key: v", 7, [["X-Key", "v"]]]),
+    *((name, "v") for name in ["username", "password", "apiKey"]),
+    *((name, "v") for name in ["header_value", "token", "Authorization", "oauth"]),
+]
+
+
+@pytest.mark.parametrize(("field", "value"), GOOD)
+def test_a_field_is_stored_as_it_was_sent(workspace: Workspace, field: str, value: object) -> None:
+    made = workspace.make_server(**{field: value})
+    assert made[field] == value
+
+    other = workspace.make_server(name="Other", slug="other")
+    path = f"{workspace.servers}/{other['id']}"
+    if field == "slug":
+        workspace.admin.delete(f"{workspace.servers}/{made['id']}")
+    changed = workspace.admin.put(path, json={field: value})
+    assert changed.status_code == 200, changed.text
+    assert changed.json()[field] == value
+    assert workspace.admin.get(path).json() == changed.json()
+
+
+@pytest.mark.parametrize(("field", "value"), BAD)
+def test_a_bad_field_is_refused_by_its_path(workspace: Workspace, field: str, value: object) -> None:
+    refused = workspace.admin.post(workspace.servers, json=WEATHER | {field: value})
+    assert complaints(refused) == [field]
+    assert workspace.admin.get(workspace.servers).json() == []
+
+    made = workspace.make_server()
+    path = f"{workspace.servers}/{made['id']}"
+    assert complaints(workspace.admin.put(path, json={field: value})) == [field]
+    assert workspace.admin.get(path).json() == made
+
+
+@pytest.mark.parametrize(("field", "value"), BAD_CONFIG)
+def test_a_bad_credential_is_refused_by_its_path(workspace: Workspace, field: str, value: object) -> None:
+    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": {"headerValue": "v", field: value}})
+    assert complaints(refused) == [f"config.{field}"]
+
+    made = workspace.make_server()
+    path = f"{workspace.servers}/{made['id']}"
+    assert complaints(workspace.admin.put(path, json={"config": {"headerValue": "v", field: value}})) == [
+        f"config.{field}"
+    ]
+    assert workspace.stored_credentials(made["id"]) == {"headerValue": "Bearer canary-weather"}
+
+
+@pytest.mark.parametrize("field", ["name", "authType"])
+def test_what_is_needed_is_asked_for(workspace: Workspace, field: str) -> None:
+    draft = {name: value for name, value in WEATHER.items() if name != field}
+
+    assert complaints(workspace.admin.post(workspace.servers, json=draft)) == [field]
+
+
+def test_an_external_server_needs_a_url(workspace: Workspace) -> None:
+    refused = workspace.admin.post(workspace.servers, json={"name": "W", "authType": "none"})
+
+    assert complaints(refused) == ["url"]
+
+
+def test_what_is_left_out_has_a_default(workspace: Workspace) -> None:
+    made = workspace.admin.post(
+        workspace.servers, json={"name": "Weather", "authType": "none", "url": "https://example.com"}
+    ).json()
+
+    assert {name: made[name] for name in ("serviceType", "description", "enabled", "timeoutSeconds", "exposure")} == {
+        "serviceType": "external",
+        "description": "",
+        "enabled": True,
+        "timeoutSeconds": 30,
+        "exposure": "both",
+    }
+    assert made["configured"] == []
+    assert "oauthConnected" not in made
+
+
+def test_every_wrong_field_is_named_at_once(workspace: Workspace) -> None:
+    wrong = {"name": "", "authType": "x", "timeoutSeconds": 0, "config": {"token": "t"}, "extra": 1}
+
+    assert sorted(complaints(workspace.admin.post(workspace.servers, json=wrong))) == [
+        "authType",
+        "config.token",
+        "extra",
+        "name",
+        "timeoutSeconds",
+    ]
+
+
+@pytest.mark.parametrize("body", [[], [WEATHER], "text", 7, True, None])
+def test_a_body_that_is_no_object_is_refused(workspace: Workspace, body: object) -> None:
+    made = workspace.make_server()
+
+    for method, path in (("POST", workspace.servers), ("PUT", f"{workspace.servers}/{made['id']}")):
+        sent = workspace.admin.request(
+            method, path, content=json.dumps(body), headers={"Content-Type": "application/json"}
+        )
+        assert complaints(sent) == [""]
+
+
+@pytest.mark.requirement("ENC-17")
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"headerValue": "canary\n"},
+        {"headerValue": ["canary"]},
+        {"headerValue": {"canary": "canary"}},
+        {"headers": {"X-Key": "canary\n"}},
+        {"headers": {"X-Key": ["canary"]}},
+        {"headers": {"Bearer canary" + "y" * 64: "v"}},
+        {"headers": {"a canary": "v"}},
+        {"canary" * 20: "v"},
+        {"apiKey": "canary"},
+    ],
+)
+def test_a_complaint_does_not_repeat_a_credential(workspace: Workspace, config: dict[str, Any]) -> None:
+    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
+
+    assert refused.status_code == 422
+    assert "canary" not in refused.text
+
+
+def test_long_names_do_not_make_long_complaints(workspace: Workspace) -> None:
+    refused = workspace.admin.post(workspace.servers, json=WEATHER | {f"{each}" + "x" * 5000: 1 for each in range(50)})
+
+    assert complaints(refused) == ["…"] * 20
+    assert len(refused.content) < 2000

@@ -1,0 +1,143 @@
+"""The list of servers, page by page; agents are listed by the same code."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from tests.harness import Workspace, complaints
+
+
+def make(workspace: Workspace, many: int) -> list[dict[str, Any]]:
+    return [workspace.make_server(name=f"S{number}") for number in range(many)]
+
+
+def pages(workspace: Workspace, path: str, limit: int) -> list[list[dict[str, Any]]]:
+    """Follows `Link` to the end."""
+    found, following = [], f"{path}?limit={limit}"
+    while following:
+        answer = workspace.admin.get(following)
+        assert answer.status_code == 200, answer.text
+        found.append(answer.json())
+        following = answer.links["next"]["url"] if "next" in answer.links else ""
+    return found
+
+
+def cursor(workspace: Workspace, path: str) -> str:
+    """Of the second page."""
+    url = workspace.admin.get(f"{path}?limit=1").links["next"]["url"]
+    return str(url).partition("cursor=")[2]
+
+
+def test_servers_are_listed_in_the_order_of_their_making(any_workspace: Workspace) -> None:
+    made = make(any_workspace, 5)
+    any_workspace.admin.put(f"{any_workspace.servers}/{made[2]['id']}", json={"name": "AAA"})
+
+    listed = any_workspace.admin.get(any_workspace.servers).json()
+
+    assert [server["id"] for server in listed] == [server["id"] for server in made]
+    assert listed[2]["name"] == "AAA"
+
+
+def test_an_empty_list_is_an_empty_array(any_workspace: Workspace) -> None:
+    answer = any_workspace.admin.get(any_workspace.servers)
+
+    assert answer.json() == []
+    assert "Link" not in answer.headers
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 8])
+def test_following_the_links_shows_everything_once(any_workspace: Workspace, limit: int) -> None:
+    made = make(any_workspace, 7)
+
+    found = pages(any_workspace, any_workspace.servers, limit)
+
+    assert [len(page) for page in found[:-1]] == [limit] * (len(found) - 1)
+    assert 0 < len(found[-1]) <= limit
+    assert [server for page in found for server in page] == made
+
+
+def test_a_page_has_fifty_unless_asked_otherwise(workspace: Workspace) -> None:
+    make(workspace, 51)
+
+    first = workspace.admin.get(workspace.servers)
+
+    assert len(first.json()) == 50
+    assert len(workspace.admin.get(first.links["next"]["url"]).json()) == 1
+    assert len(workspace.admin.get(workspace.servers, params={"limit": 100}).json()) == 51
+
+
+def test_a_link_keeps_what_was_asked(workspace: Workspace) -> None:
+    make(workspace, 3)
+
+    link = workspace.admin.get(workspace.servers, params={"limit": 1}).headers["Link"]
+
+    assert link.startswith(f"<{workspace.servers}?limit=1&cursor=")
+    assert link.endswith('>; rel="next"')
+
+
+def test_changes_between_pages_lose_nothing_and_show_nothing_twice(any_workspace: Workspace) -> None:
+    made = make(any_workspace, 6)
+    first = any_workspace.admin.get(any_workspace.servers, params={"limit": 2})
+    any_workspace.admin.delete(f"{any_workspace.servers}/{made[1]['id']}")  # where the next page begins
+    any_workspace.admin.delete(f"{any_workspace.servers}/{made[3]['id']}")
+    new = any_workspace.make_server()
+
+    second = any_workspace.admin.get(first.links["next"]["url"])
+    third = any_workspace.admin.get(second.links["next"]["url"])
+
+    assert second.json() == [made[2], made[4]]
+    assert third.json() == [made[5], new]
+    assert "next" not in third.links
+
+
+@pytest.mark.requirement("REL-11")
+def test_a_cursor_is_good_for_its_own_list_only(workspace: Workspace) -> None:
+    other = workspace.plugboard.make_workspace()
+    for each in (workspace, other):
+        make(each, 2)
+        each.make_agent()
+        each.make_agent()
+    mine, theirs = cursor(workspace, workspace.servers), cursor(other, other.servers)
+
+    assert workspace.admin.get(workspace.servers, params={"cursor": mine}).status_code == 200
+    for path, wrong in (
+        (workspace.servers, theirs),
+        (workspace.servers, cursor(workspace, workspace.agents)),
+        (workspace.servers, cursor(workspace, workspace.audit)),
+        (workspace.agents, mine),
+        (workspace.audit, mine),
+        (workspace.api_keys, mine),
+    ):
+        refused = workspace.admin.get(path, params={"cursor": wrong})
+        assert (refused.status_code, refused.json()["code"]) == (400, "invalid_cursor"), path
+
+
+@pytest.mark.requirement("REL-11")
+def test_a_forged_cursor_is_refused(workspace: Workspace) -> None:
+    made = make(workspace, 2)
+    good = cursor(workspace, workspace.servers)
+    raw = base64.urlsafe_b64decode(good + "=" * (-len(good) % 4))
+    forged = [
+        *("", " ", "x", "ü", "null", "0" * 700, made[0]["id"], good[:-1], good + "A", good + "=", good.swapcase()),
+        base64.urlsafe_b64encode(made[0]["id"].encode()).decode(),
+        base64.urlsafe_b64encode(raw[:16] + made[1]["id"].encode()).decode().rstrip("="),
+        base64.urlsafe_b64encode(bytes([raw[0] ^ 1]) + raw[1:]).decode().rstrip("="),
+    ]
+
+    for each in forged:
+        refused = workspace.admin.get(workspace.servers, params={"cursor": each})
+        assert (refused.status_code, refused.json()["code"]) == (400, "invalid_cursor"), each
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "101", "1000000000000", "", "ten", "1.0", "1e1", "+5", " 5", "٣", "0x5"])
+def test_a_page_has_one_to_a_hundred(workspace: Workspace, limit: str) -> None:
+    assert complaints(workspace.admin.get(workspace.servers, params={"limit": limit})) == ["limit"]
+
+
+def test_only_ones_own_servers_are_listed(workspace: Workspace) -> None:
+    other = workspace.plugboard.make_workspace()
+    mine, theirs = workspace.make_server(), other.make_server()
+
+    assert workspace.admin.get(workspace.servers).json() == [mine]
+    assert other.admin.get(other.servers).json() == [theirs]

@@ -1,0 +1,176 @@
+"""A credential is never sent to a place that it was not entered for: what moves a server drops it."""
+
+from typing import Any
+
+import pytest
+
+from tests.harness import Workspace
+
+pytestmark = pytest.mark.requirement("EGR-10")
+
+URL = "https://mcp.example.com/mcp"
+CONFIGS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "header": {"headerValue": "Bearer canary", "headers": {"X-Key": "canary"}},
+    "basic": {"username": "ada", "password": "canary"},
+    "oauth": {},
+}
+US, EU = "https://us.posthog.com", "https://eu.posthog.com"
+POSTHOG = {"serviceType": "posthog", "authType": "header", "url": US, "config": {"apiKey": "phx_canary"}}
+
+SAME_ORIGIN = [
+    (URL, "https://mcp.example.com"),
+    (URL, "https://mcp.example.com/other?x=1"),
+    (URL, "https://MCP.Example.COM/mcp"),
+    (URL, "HTTPS://mcp.example.com/mcp"),
+    (URL, "https://mcp.example.com:443/mcp"),
+    ("https://mcp.example.com:443/mcp", URL),
+    (URL, "https://mcp.example.com./mcp"),
+    ("https://mcp.example.com:8443/a", "https://mcp.example.com:8443/b"),
+    ("https://[2606:4700:4700::1111]/", "https://[2606:4700:4700:0:0:0:0:1111]:443/mcp"),
+]
+OTHER_ORIGIN = [
+    (URL, "https://mcp.example.org/mcp"),
+    (URL, "https://example.com/mcp"),
+    (URL, "https://evil.mcp.example.com/mcp"),
+    (URL, "https://mcp.example.com.evil.com/mcp"),
+    (URL, "https://mcp.example.com:8443/mcp"),
+    ("https://mcp.example.com:8443/mcp", URL),
+    ("https://mcp.example.com:8443/mcp", "https://mcp.example.com:8444/mcp"),
+    ("https://8.8.8.8/mcp", "https://8.8.4.4/mcp"),
+]
+
+
+def put(workspace: Workspace, made: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    answer = workspace.admin.put(f"{workspace.servers}/{made['id']}", json=fields)
+    assert answer.status_code == 200, answer.text
+    changed: dict[str, Any] = answer.json()
+    return changed
+
+
+@pytest.mark.parametrize(("before", "after"), SAME_ORIGIN)
+def test_another_address_of_the_same_origin_keeps_the_credentials(
+    workspace: Workspace, before: str, after: str
+) -> None:
+    made = workspace.make_server(url=before, config=CONFIGS["header"])
+    stored = workspace.stored_credentials(made["id"])
+
+    changed = put(workspace, made, url=after)
+
+    assert changed["url"] == after
+    assert changed["configured"] == ["headerValue", "headers"]
+    assert workspace.stored_credentials(made["id"]) == stored
+
+
+@pytest.mark.parametrize(("before", "after"), OTHER_ORIGIN)
+@pytest.mark.parametrize("auth_type", ["header", "basic"])
+def test_another_origin_drops_the_credentials(workspace: Workspace, auth_type: str, before: str, after: str) -> None:
+    made = workspace.make_server(url=before, authType=auth_type, config=CONFIGS[auth_type])
+
+    assert put(workspace, made, url=after)["configured"] == []
+    assert workspace.stored_credentials(made["id"]) == {}
+    assert put(workspace, made, url=before)["configured"] == []
+
+
+def test_another_origin_takes_the_credentials_that_come_along(workspace: Workspace) -> None:
+    made = workspace.make_server(url=URL, config=CONFIGS["header"])
+
+    changed = put(workspace, made, url="https://mcp.example.org", config={"headerValue": "Bearer canary-new"})
+
+    assert changed["configured"] == ["headerValue"]
+    assert workspace.stored_credentials(made["id"]) == {"headerValue": "Bearer canary-new"}
+
+
+@pytest.mark.parametrize("config", [{}, {"headerValue": None}, {"headers": None}])
+def test_another_origin_drops_what_an_empty_config_would_keep(workspace: Workspace, config: dict[str, None]) -> None:
+    made = workspace.make_server(url=URL, config=CONFIGS["header"])
+
+    assert put(workspace, made, url="https://mcp.example.org", config=config)["configured"] == []
+    assert workspace.stored_credentials(made["id"]) == {}
+
+
+@pytest.mark.parametrize("after", CONFIGS)
+@pytest.mark.parametrize("before", CONFIGS)
+def test_another_way_of_signing_in_drops_the_credentials(workspace: Workspace, before: str, after: str) -> None:
+    made = workspace.make_server(url=URL, authType=before, config=CONFIGS[before])
+
+    changed = put(workspace, made, authType=after)
+
+    kept = CONFIGS[before] if before == after else {}
+    assert changed["configured"] == sorted(kept)
+    assert sorted(workspace.stored_credentials(made["id"])) == sorted(kept)
+    assert put(workspace, made, authType=before)["configured"] == sorted(kept)
+
+
+@pytest.mark.parametrize("after", CONFIGS)
+@pytest.mark.parametrize("before", CONFIGS)
+def test_another_way_of_signing_in_takes_its_own_credentials(workspace: Workspace, before: str, after: str) -> None:
+    made = workspace.make_server(url=URL, authType=before, config=CONFIGS[before])
+
+    changed = put(workspace, made, authType=after, config=CONFIGS[after])
+
+    assert changed["configured"] == sorted(CONFIGS[after])
+    assert sorted(workspace.stored_credentials(made["id"])) == sorted(CONFIGS[after])
+
+
+def test_a_move_to_a_service_and_back_drops_the_credentials(workspace: Workspace) -> None:
+    made = workspace.make_server(url=URL, config=CONFIGS["header"])
+
+    service = put(workspace, made, serviceType="linear", authType="oauth")
+    assert (service["url"], service["configured"]) == (None, [])
+    assert workspace.stored_credentials(made["id"]) == {}
+
+    back = put(workspace, made, serviceType="external", authType="header", url=URL)
+    assert (back["url"], back["configured"]) == (URL, [])
+    assert workspace.stored_credentials(made["id"]) == {}
+    assert put(workspace, made, config=CONFIGS["header"])["configured"] == ["headerValue", "headers"]
+
+
+def test_a_service_that_becomes_external_needs_an_address(workspace: Workspace) -> None:
+    made = workspace.make_server(serviceType="linear", authType="oauth", url=None, config={})
+
+    refused = workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"serviceType": "external"})
+
+    assert refused.status_code == 422
+    assert [error["path"] for error in refused.json()["errors"]] == ["url"]
+
+
+def test_the_same_address_and_header_under_another_service_drop_the_credentials(workspace: Workspace) -> None:
+    made = workspace.make_server(**POSTHOG)
+
+    external = put(workspace, made, serviceType="external")
+    assert (external["url"], external["configured"]) == (US, [])
+
+    put(workspace, made, config={"headerValue": "Bearer canary"})
+    assert put(workspace, made, serviceType="posthog")["configured"] == []
+    assert workspace.stored_credentials(made["id"]) == {}
+
+
+def test_the_other_region_of_posthog_is_another_origin(workspace: Workspace) -> None:
+    made = workspace.make_server(**POSTHOG)
+
+    assert put(workspace, made, url=EU)["configured"] == []
+    assert put(workspace, made, url=US, config={"apiKey": "phx_canary-2"})["configured"] == ["apiKey"]
+    assert workspace.stored_credentials(made["id"]) == {"apiKey": "phx_canary-2"}
+
+
+@pytest.mark.parametrize("config", [{"headerValue": "Bearer canary"}, {"apiKey": "k", "headers": {"X-Key": "v"}}])
+def test_a_move_does_not_take_credentials_of_another_kind(workspace: Workspace, config: dict[str, Any]) -> None:
+    made = workspace.make_server(url=US, config=CONFIGS["header"])
+
+    path = f"{workspace.servers}/{made['id']}"
+    refused = workspace.admin.put(path, json={"serviceType": "posthog", "config": config})
+
+    assert refused.status_code == 422
+    assert workspace.admin.get(path).json() == made
+    assert len(workspace.stored_credentials(made["id"])) == 2
+
+
+def test_the_audit_trail_tells_of_dropped_credentials(workspace: Workspace) -> None:
+    made = workspace.make_server(url=URL, config=CONFIGS["header"])
+    put(workspace, made, url="https://mcp.example.org")
+
+    newest = workspace.admin.get(workspace.audit).json()[0]
+
+    assert newest["action"] == "server.updated"
+    assert newest["fields"] == ["config.headerValue", "config.headers", "url"]

@@ -1,0 +1,191 @@
+"""Which authType goes with which serviceType, URL and config: the whole table."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tests.harness import Workspace, complaints
+
+AUTH_TYPES = ("none", "header", "basic", "oauth")
+WITH_OAUTH = ("hubspot", "linear", "notion", "slack")
+URL = "https://mcp.example.com/mcp"
+POSTHOG = ("https://us.posthog.com", "https://eu.posthog.com")
+
+CONFIGS: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "headerValue": {"headerValue": "Bearer canary"},
+    "headers": {"headers": {"X-Key": "canary"}},
+    "both headers": {"headerValue": "Bearer canary", "headers": {"X-Key": "canary"}},
+    "basic": {"username": "ada", "password": "canary"},
+    "no password": {"username": "ada"},
+    "no username": {"password": "canary"},
+    "apiKey": {"apiKey": "phx_canary"},
+    "apiKey and more": {"apiKey": "phx_canary", "headerValue": "Bearer canary"},
+    "nulls": {"headerValue": None, "headers": None, "username": None, "password": None, "apiKey": None},
+    "no headers": {"headers": {}},
+}
+NOTHING = {"nothing", "nulls", "no headers"}
+
+# What each kind of server takes, and what is wrong with the rest.
+TAKEN = {
+    ("external", "none"): NOTHING,
+    ("external", "header"): {"headerValue", "headers", "both headers"},
+    ("external", "basic"): {"basic"},
+    ("external", "oauth"): NOTHING,
+    ("posthog", "header"): {"apiKey"},
+    **{(service, "oauth"): NOTHING for service in WITH_OAUTH},
+}
+SERVICES = ("external", "posthog", *WITH_OAUTH)
+
+
+def draft(service: str, auth_type: str, config: str) -> dict[str, Any]:
+    urls = {"external": {"url": URL}, "posthog": {"url": POSTHOG[0]}}.get(service, {})
+    return {"name": "S", "serviceType": service, "authType": auth_type, "config": CONFIGS[config], **urls}
+
+
+@pytest.mark.parametrize(("service", "auth_type"), [*product(SERVICES, AUTH_TYPES)])
+def test_only_what_can_work_is_stored(workspace: Workspace, service: str, auth_type: str) -> None:
+    for config, values in CONFIGS.items():
+        answer = workspace.admin.post(workspace.servers, json=draft(service, auth_type, config))
+
+        if (service, auth_type) not in TAKEN:
+            assert complaints(answer) == ["authType"], config
+        elif config not in TAKEN[service, auth_type]:
+            assert {path.partition(".")[0] for path in complaints(answer)} == {"config"}, config
+        else:
+            assert answer.status_code == 201, answer.text
+            given = values if config not in NOTHING else {}
+            assert answer.json()["configured"] == sorted(given)
+
+
+@pytest.mark.parametrize(("service", "auth_type"), [*product(SERVICES, AUTH_TYPES)])
+def test_a_change_is_held_to_the_same_table(workspace: Workspace, service: str, auth_type: str) -> None:
+    for config, values in CONFIGS.items():
+        made = workspace.make_server(authType="none", config={})
+        wanted = draft(service, auth_type, config)
+
+        answer = workspace.admin.put(f"{workspace.servers}/{made['id']}", json=wanted)
+
+        if (service, auth_type) not in TAKEN:
+            assert complaints(answer) == ["authType"], config
+        elif config not in TAKEN[service, auth_type] | NOTHING:  # credentials may come later, wrong ones may not
+            assert {path.partition(".")[0] for path in complaints(answer)} == {"config"}, config
+        else:
+            assert answer.status_code == 200, answer.text
+            given = values if config not in NOTHING else {}
+            assert answer.json()["configured"] == sorted(given)
+
+
+@pytest.mark.parametrize(
+    ("service", "auth_type", "config", "wrong"),
+    [
+        ("external", "none", "headerValue", ["config.headerValue"]),
+        ("external", "none", "basic", ["config.password", "config.username"]),
+        ("external", "header", "nothing", ["config.headerValue"]),
+        ("external", "header", "no headers", ["config.headerValue"]),
+        ("external", "basic", "nothing", ["config.username", "config.password"]),
+        ("external", "basic", "no password", ["config.password"]),
+        ("external", "basic", "no username", ["config.username"]),
+        ("external", "oauth", "headers", ["config.headers"]),
+        ("posthog", "header", "nothing", ["config.apiKey"]),
+        ("posthog", "header", "headerValue", ["config.headerValue", "config.apiKey"]),
+        ("posthog", "header", "apiKey and more", ["config.headerValue"]),
+        ("linear", "oauth", "apiKey", ["config.apiKey"]),
+    ],
+)
+def test_the_refusal_says_which_credential(
+    workspace: Workspace, service: str, auth_type: str, config: str, wrong: list[str]
+) -> None:
+    assert complaints(workspace.admin.post(workspace.servers, json=draft(service, auth_type, config))) == wrong
+
+
+def test_the_refusal_says_what_the_service_needs(workspace: Workspace) -> None:
+    def message(**sent: Any) -> str:
+        answer = workspace.admin.post(workspace.servers, json={"name": "S"} | sent)
+        assert answer.status_code == 422
+        return str(answer.json()["errors"][0]["message"])
+
+    assert "`oauth`" in message(serviceType="slack", authType="header", config={"headerValue": "v"})
+    assert "`header`" in message(serviceType="posthog", authType="oauth", url=POSTHOG[0])
+    known = message(serviceType="gmail", authType="oauth")
+    assert all(service in known for service in SERVICES)
+    posthog = message(serviceType="posthog", authType="header", config={"apiKey": "k"})
+    assert all(url in posthog for url in POSTHOG)
+
+
+@pytest.mark.requirement("EGR-10")
+@pytest.mark.parametrize("url", POSTHOG)
+def test_posthog_is_at_one_of_two_addresses(workspace: Workspace, url: str) -> None:
+    made = workspace.make_server(serviceType="posthog", url=url, config={"apiKey": "phx_canary"})
+
+    assert made["url"] == url
+    assert made["configured"] == ["apiKey"]
+
+
+@pytest.mark.requirement("EGR-10")
+@pytest.mark.parametrize(
+    "url",
+    [
+        None,
+        "https://us.posthog.com/",
+        "https://us.posthog.com:443",
+        "https://US.posthog.com",
+        "http://us.posthog.com",
+        "https://app.posthog.com",
+        "https://posthog.com",
+        "https://us.posthog.com.",
+        "https://us.posthog.com.example.com",
+        "https://us.posthog.com/api",
+        " https://us.posthog.com",
+        "https://example.com",
+    ],
+)
+def test_posthog_is_nowhere_else(workspace: Workspace, url: str | None) -> None:
+    sent = {"name": "P", "serviceType": "posthog", "authType": "header", "config": {"apiKey": "k"}, "url": url}
+    assert complaints(workspace.admin.post(workspace.servers, json=sent)) == ["url"]
+
+    made = workspace.make_server(serviceType="posthog", url=POSTHOG[0], config={"apiKey": "k"})
+    assert complaints(workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"url": url})) == ["url"]
+
+
+@pytest.mark.parametrize("service", WITH_OAUTH)
+def test_a_service_brings_its_own_address(workspace: Workspace, service: str) -> None:
+    made = workspace.make_server(serviceType=service, authType="oauth", url=None, config={})
+    path = f"{workspace.servers}/{made['id']}"
+
+    assert made["url"] is None
+    assert made["oauthConnected"] is False
+    assert complaints(workspace.admin.put(path, json={"url": "https://example.com"})) == ["url"]
+    assert workspace.admin.put(path, json={"url": None}).status_code == 200
+    sent = {"name": "S", "serviceType": service, "authType": "oauth", "url": f"https://{service}.com"}
+    assert complaints(workspace.admin.post(workspace.servers, json=sent)) == ["url"]
+
+
+def test_any_remote_server_can_have_oauth(workspace: Workspace) -> None:
+    made = workspace.make_server(authType="oauth", config={})
+
+    assert (made["serviceType"], made["authType"]) == ("external", "oauth")
+    assert made["oauthConnected"] is False
+
+
+@pytest.mark.parametrize("service", ["posthog", *WITH_OAUTH])
+@pytest.mark.parametrize("exposure", ["generic", "tools"])
+def test_a_service_has_no_exposure_to_choose(workspace: Workspace, service: str, exposure: str) -> None:
+    auth_type, config = ("header", "apiKey") if service == "posthog" else ("oauth", "nothing")
+    sent = draft(service, auth_type, config)
+    assert complaints(workspace.admin.post(workspace.servers, json=sent | {"exposure": exposure})) == ["exposure"]
+
+    made = workspace.admin.post(workspace.servers, json=sent | {"exposure": "both"}).json()
+    path = f"{workspace.servers}/{made['id']}"
+    assert complaints(workspace.admin.put(path, json={"exposure": exposure})) == ["exposure"]
+    assert workspace.admin.get(path).json() == made
+
+
+def test_an_external_server_with_an_exposure_cannot_become_a_service_unseen(workspace: Workspace) -> None:
+    made = workspace.make_server(exposure="tools")
+    path = f"{workspace.servers}/{made['id']}"
+    becomes = {"serviceType": "linear", "authType": "oauth"}
+
+    assert complaints(workspace.admin.put(path, json=becomes)) == ["exposure"]
+    assert workspace.admin.put(path, json=becomes | {"exposure": "both"}).json()["url"] is None

@@ -1,0 +1,182 @@
+"""PUT takes any subset, each write makes a version, and `If-Match` holds a write to the version that was read."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.settings import Settings
+from tests.fakes.still_clock import StillClock
+from tests.harness import Workspace, served
+
+CHANGES: dict[str, Any] = {
+    "name": "Forecast",
+    "slug": "forecast",
+    "description": "Tomorrow's.",
+    "url": "https://api.weather.example.com/v2/mcp",
+    "enabled": False,
+    "timeoutSeconds": 5,
+    "exposure": "generic",
+}
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_one_field_changes_alone(workspace: Workspace, field: str) -> None:
+    made = workspace.make_server(description="Today's.")
+    path = f"{workspace.servers}/{made['id']}"
+
+    changed = workspace.admin.put(path, json={field: CHANGES[field]})
+
+    expected = made | {field: CHANGES[field], "version": 2, "updatedAt": changed.json()["updatedAt"]}
+    assert changed.json() == expected
+    assert changed.headers["ETag"] == '"2"'
+    assert workspace.admin.get(path).json() == expected
+    assert workspace.admin.get(workspace.servers).json() == [expected]
+
+
+def test_all_fields_change_together(any_workspace: Workspace) -> None:
+    made = any_workspace.make_server()
+
+    changed = any_workspace.admin.put(f"{any_workspace.servers}/{made['id']}", json=CHANGES).json()
+
+    assert changed == made | CHANGES | {"version": 2, "updatedAt": changed["updatedAt"]}
+
+
+def test_a_change_moves_the_time_of_the_change_alone(tmp_path: Path) -> None:
+    clock = StillClock()
+    with served(Settings(data_dir=tmp_path), clock) as plugboard:
+        workspace = plugboard.make_workspace()
+        made = workspace.make_server()
+        clock.advance(1.5)
+        changed = workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"name": "Forecast"}).json()
+
+    assert (made["createdAt"], made["updatedAt"]) == ("2027-01-15T08:00:00.000Z", "2027-01-15T08:00:00.000Z")
+    assert (changed["createdAt"], changed["updatedAt"]) == ("2027-01-15T08:00:00.000Z", "2027-01-15T08:00:01.500Z")
+
+
+def test_versions_count_the_changes(any_workspace: Workspace) -> None:
+    path = f"{any_workspace.servers}/{any_workspace.make_server()['id']}"
+
+    for version in range(2, 6):
+        changed = any_workspace.admin.put(path, json={"description": f"The {version}th."})
+        assert changed.json()["version"] == version
+        assert changed.headers["ETag"] == any_workspace.admin.get(path).headers["ETag"] == f'"{version}"'
+
+
+def test_a_refused_change_makes_no_version(workspace: Workspace) -> None:
+    made = workspace.make_server()
+    path = f"{workspace.servers}/{made['id']}"
+
+    assert workspace.admin.put(path, json={"name": "New", "timeoutSeconds": 99}).status_code == 422
+    assert workspace.admin.put(path, json={"name": "New", "url": "https://localhost"}).status_code == 422
+    assert workspace.admin.put(path, json={"name": "New", "slug": "server"}).status_code == 422
+
+    assert workspace.admin.get(path).json() == made
+
+
+@pytest.mark.requirement("REL-04")
+@pytest.mark.parametrize("tags", ['"2"', "*", '"1", "2"', '"7","2"', '"2" ,"7"'])
+def test_a_write_that_knows_the_version_is_carried_out(workspace: Workspace, tags: str) -> None:
+    path = f"{workspace.servers}/{workspace.make_server()['id']}"
+    workspace.admin.put(path, json={"name": "Second"})
+
+    changed = workspace.admin.put(path, json={"name": "Third"}, headers={"If-Match": tags})
+
+    assert (changed.status_code, changed.json()["version"]) == (200, 3)
+    assert workspace.admin.delete(path, headers={"If-Match": '"3"'}).status_code == 204
+
+
+@pytest.mark.requirement("REL-04")
+@pytest.mark.parametrize("tags", ['"1"', '"3"', 'W/"2"', '"1", W/"2"', "2", "'2'", '"02"', '"2', '""', "", "W/*"])
+def test_a_stale_write_changes_nothing(workspace: Workspace, tags: str) -> None:
+    path = f"{workspace.servers}/{workspace.make_server()['id']}"
+    second = workspace.admin.put(path, json={"name": "Second"}).json()
+
+    changed = workspace.admin.put(
+        path, json={"name": "Third", "config": {"headerValue": None}}, headers={"If-Match": tags}
+    )
+    deleted = workspace.admin.delete(path, headers={"If-Match": tags})
+
+    for answer in (changed, deleted):
+        assert (answer.status_code, answer.json()["code"]) == (412, "stale")
+    assert workspace.admin.get(path).json() == second
+    assert [each["action"] for each in workspace.admin.get(workspace.audit).json()].count("server.updated") == 1
+
+
+@pytest.mark.requirement("REL-04")
+def test_versions_are_held_to_on_every_store(any_workspace: Workspace) -> None:
+    path = f"{any_workspace.servers}/{any_workspace.make_server()['id']}"
+
+    second = any_workspace.admin.put(path, json={"name": "Second"}, headers={"If-Match": '"1"'})
+    stale = any_workspace.admin.put(path, json={"name": "Third"}, headers={"If-Match": '"1"'})
+
+    assert (second.status_code, stale.status_code) == (200, 412)
+    assert any_workspace.admin.delete(path, headers={"If-Match": '"1"'}).status_code == 412
+    assert any_workspace.admin.get(path).json() == second.json()
+    assert any_workspace.admin.delete(path, headers={"If-Match": '"2"'}).status_code == 204
+
+
+def test_a_stale_write_is_told_so_before_its_content_is_judged_against_the_rules(workspace: Workspace) -> None:
+    path = f"{workspace.servers}/{workspace.make_server()['id']}"
+
+    stale = workspace.admin.put(path, json={"authType": "basic", "url": None}, headers={"If-Match": '"9"'})
+
+    assert stale.status_code == 412
+
+
+def test_a_write_without_a_version_is_carried_out(workspace: Workspace) -> None:
+    path = f"{workspace.servers}/{workspace.make_server()['id']}"
+
+    assert workspace.admin.put(path, json={"name": "Forecast"}).status_code == 200
+    assert workspace.admin.delete(path).status_code == 204
+
+
+def test_a_server_can_be_switched_off_and_on(workspace: Workspace) -> None:
+    made = workspace.make_server(enabled=False)
+    path = f"{workspace.servers}/{made['id']}"
+
+    assert made["enabled"] is False
+    assert made["configured"] == ["headerValue"]
+    assert workspace.admin.put(path, json={"enabled": True}).json()["enabled"] is True
+    assert workspace.admin.put(path, json={"name": "Forecast"}).json()["enabled"] is True
+    assert workspace.admin.put(path, json={"enabled": False}).json()["configured"] == ["headerValue"]
+
+
+def test_an_agent_may_enable_a_server_that_is_switched_off(workspace: Workspace) -> None:
+    made = workspace.make_server(enabled=False)
+
+    assert workspace.make_agent(enabledMcpServerIds=[made["id"]])["enabledMcpServerIds"] == [made["id"]]
+
+
+@pytest.mark.parametrize("server_id", ["server_x", "x", "server_" + "0" * 33, "%00", "ü", "a" * 500])
+def test_what_is_no_server_is_not_found(workspace: Workspace, server_id: str) -> None:
+    path = f"{workspace.servers}/{server_id}"
+
+    for method in ("GET", "DELETE"):
+        assert workspace.admin.request(method, path).status_code == 404
+    assert workspace.admin.put(path, json={"name": "New"}).status_code == 404
+
+
+def test_a_server_that_is_gone_is_not_found(any_workspace: Workspace) -> None:
+    path = f"{any_workspace.servers}/{any_workspace.make_server()['id']}"
+    assert any_workspace.admin.delete(path).status_code == 204
+
+    for answer in (
+        any_workspace.admin.get(path),
+        any_workspace.admin.put(path, json={"name": "New"}, headers={"If-Match": "*"}),
+        any_workspace.admin.delete(path, headers={"If-Match": '"1"'}),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert any_workspace.admin.get(any_workspace.servers).json() == []
+
+
+def test_another_workspaces_server_is_answered_like_one_that_does_not_exist(workspace: Workspace) -> None:
+    theirs = workspace.plugboard.make_workspace().make_server()["id"]
+    nobodys = "server_" + "0" * 33
+
+    for method, body in (("GET", None), ("PUT", {"name": "Mine"}), ("DELETE", None)):
+        answers = [
+            workspace.admin.request(method, f"{workspace.servers}/{each}", json=body) for each in (theirs, nobodys)
+        ]
+        assert [answer.status_code for answer in answers] == [404, 404]
+        assert answers[0].content == answers[1].content

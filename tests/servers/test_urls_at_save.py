@@ -1,0 +1,63 @@
+"""The first two points at which a URL is judged: when a server is stored, and when it is changed."""
+
+import pytest
+
+from tests.corpus.urls import GOOD, HOSTILE, Hostile
+from tests.harness import WEATHER, Plugboard, Workspace, complaints
+
+pytestmark = pytest.mark.requirement("EGR-02")
+
+KINDS = sorted({hostile.kind for hostile in HOSTILE})
+
+
+def of_kind(kind: str) -> list[Hostile]:
+    return [hostile for hostile in HOSTILE if hostile.kind == kind]
+
+
+@pytest.fixture(scope="module")
+def in_one_workspace(on_sqlite: Plugboard) -> Workspace:
+    return on_sqlite.make_workspace()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hostile_url_is_refused_on_create_and_on_update(in_one_workspace: Workspace, kind: str) -> None:
+    workspace = in_one_workspace
+    made = workspace.make_server()
+    path = f"{workspace.servers}/{made['id']}"
+
+    for hostile in of_kind(kind):
+        created = workspace.admin.post(workspace.servers, json=WEATHER | {"url": hostile.url})
+        changed = workspace.admin.put(path, json={"url": hostile.url})
+
+        for refused in (created, changed):
+            assert complaints(refused) == ["url"], hostile.url
+            message = refused.json()["errors"][0]["message"]
+            assert hostile.because in message or "String should have at" in message, hostile.url
+    assert workspace.admin.get(path).json() == made
+
+
+@pytest.mark.parametrize("url", GOOD)
+def test_a_good_url_is_taken_on_create_and_on_update(in_one_workspace: Workspace, url: str) -> None:
+    workspace = in_one_workspace
+    made = workspace.make_server(url=url)
+    assert made["url"] == url
+
+    other = workspace.make_server(url="https://example.org/")
+    changed = workspace.admin.put(f"{workspace.servers}/{other['id']}", json={"url": url})
+    assert changed.json()["url"] == url
+
+
+def test_a_refused_url_is_not_repeated(workspace: Workspace) -> None:
+    refused = workspace.admin.post(workspace.servers, json=WEATHER | {"url": "https://ada:canary@example.com/canary"})
+
+    assert complaints(refused) == ["url"]
+    assert "canary" not in refused.text
+
+
+def test_a_url_is_judged_also_when_another_part_of_the_server_changes(workspace: Workspace) -> None:
+    made = workspace.make_server(serviceType="linear", authType="oauth", url=None, config={})
+    path = f"{workspace.servers}/{made['id']}"
+
+    becomes = {"serviceType": "external", "url": "https://169.254.169.254/mcp"}
+
+    assert complaints(workspace.admin.put(path, json=becomes)) == ["url"]
