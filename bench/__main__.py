@@ -1,0 +1,45 @@
+"""`python -m bench`: measures, shows, and fails where a target is missed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import uvloop
+
+from bench.plan import FULL, QUICK, measure
+from bench.processes import Cores
+from bench.report import ratios, show, write
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> None:
+    asked = _parser().parse_args()
+    if not hasattr(os, "sched_setaffinity"):
+        sys.exit("bench: needs Linux, to keep the server and who measures it on cores of their own.")
+    cores = Cores.divide()
+    os.sched_setaffinity(0, cores.asker)
+    with tempfile.TemporaryDirectory(prefix="plugboard-bench-") as directory:
+        measured = uvloop.run(measure(QUICK if asked.quick else FULL, Path(directory), cores))
+    found = ratios(measured)
+    show(measured, found)
+    write(measured, found, asked.to)
+    missed = [each for each in found if each.missed]
+    for each in missed:
+        print(f"missed: {each.name} is {each.ratio:.2f}, the target is at most {each.at_most:.2f}", file=sys.stderr)
+    sys.exit(1 if missed else 0)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="make bench", description="Measures the product against a bare route.")
+    parser.add_argument("--quick", action="store_true", help="about 20 seconds, with fewer servers stored")
+    parser.add_argument("--to", type=Path, default=RESULTS / f"{time.strftime('%Y%m%d-%H%M%S')}.json", help="where to")
+    return parser
+
+
+main()

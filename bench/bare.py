@@ -1,0 +1,35 @@
+"""The floor: a Litestar app that only answers the bytes it was given, served exactly as the product is."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import uvicorn
+from litestar import Litestar, MediaType, get
+
+from api import commands
+from api.asgi import settle
+from api.servers.routes import SERVER, SERVERS
+
+ONE, MANY = "one.json", "many.json"
+
+
+def bare_app(answers: Path) -> Litestar:
+    one, many = ((answers / name).read_bytes() for name in (ONE, MANY))
+
+    @get(SERVER, media_type=MediaType.JSON)
+    async def answer_one() -> bytes:
+        return one
+
+    @get(SERVERS, media_type=MediaType.JSON)
+    async def answer_many() -> bytes:
+        return many
+
+    return Litestar([answer_one, answer_many], openapi_config=None, logging_config=None)
+
+
+if __name__ == "__main__":
+    app = bare_app(Path(sys.argv[2]))
+    settle()
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), **commands.SERVED)

@@ -1,0 +1,145 @@
+"""Asks a server as fast as it answers: keep-alive connections on raw sockets, every answer checked."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+END_OF_HEAD = b"\r\n\r\n"
+LENGTH = b"content-length: "
+
+
+class WrongAnswer(Exception):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    path: str
+    request: bytes
+    begins: bytes
+    """What the body begins with: all of it, or enough to tell it from any other."""
+
+    @classmethod
+    def get(cls, path: str, key: str, begins: bytes) -> Question:
+        head = f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {key}\r\naccept: */*\r\n\r\n"
+        return cls(path, head.encode(), begins)
+
+
+@dataclass(slots=True)
+class Round:
+    """What one uninterrupted stretch of asking found."""
+
+    requests: int
+    seconds: float
+    p50: float
+    cpu_seconds: float = 0.0
+
+    @property
+    def per_request(self) -> float:
+        return self.seconds / self.requests
+
+    @property
+    def busy_per_request(self) -> float:
+        return self.cpu_seconds / self.requests
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """What the connections of a round share."""
+
+    questions: Iterator[Question]
+    ends: float
+    took: list[float] = field(default_factory=list)
+
+
+async def load(port: int, questions: Iterator[Question], concurrency: int, seconds: float) -> Round:
+    loop = asyncio.get_running_loop()
+    pairs = [await loop.create_connection(_Connection, "127.0.0.1", port) for _ in range(concurrency)]
+    started = time.perf_counter()
+    stretch = _Stretch(questions, started + seconds)
+    try:
+        await asyncio.gather(*(connection.ask_until_the_end(stretch) for _, connection in pairs))
+    finally:
+        for transport, _ in pairs:
+            transport.close()
+    return Round(len(stretch.took), time.perf_counter() - started, statistics.median(stretch.took))
+
+
+async def body_of(port: int, question: Question) -> bytes:
+    """The answer to one question."""
+    transport, connection = await asyncio.get_running_loop().create_connection(_Connection, "127.0.0.1", port)
+    try:
+        await connection.ask_until_the_end(_Stretch(iter([question]), 0.0))
+        return connection.last
+    finally:
+        transport.close()
+
+
+class _Connection(asyncio.Protocol):
+    def __init__(self) -> None:
+        self.last = b""
+        self._buffer = b""
+        self._asked_at = 0.0
+        self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # TCP is no less
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._fail(exc or WrongAnswer("the connection was closed"))
+
+    def ask_until_the_end(self, stretch: _Stretch) -> asyncio.Future[None]:
+        self._stretch = stretch
+        self._ask()
+        return self._done
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer = self._buffer + data if self._buffer else data
+        try:
+            body = whole_body(self._buffer)
+            if body is None:
+                return
+            check(body, self._question)
+        except WrongAnswer as error:
+            self._fail(error)
+            return
+        now = time.perf_counter()
+        self._stretch.took.append(now - self._asked_at)
+        self.last, self._buffer = body, b""
+        if now < self._stretch.ends:
+            self._ask()
+        else:
+            self._done.set_result(None)
+
+    def _ask(self) -> None:
+        self._question = next(self._stretch.questions)
+        self._asked_at = time.perf_counter()
+        self._transport.write(self._question.request)
+
+    def _fail(self, error: Exception) -> None:
+        if not self._done.done():
+            self._done.set_exception(error)
+
+
+def whole_body(answer: bytes) -> bytes | None:
+    """None while more is to come."""
+    end = answer.find(END_OF_HEAD)
+    if end < 0:
+        return None
+    if not answer.startswith(b"HTTP/1.1 200 "):
+        raise WrongAnswer(answer[:400].decode("latin-1"))
+    at = answer.find(LENGTH, 0, end + 2) + len(LENGTH)
+    length = int(answer[at : answer.index(b"\r\n", at)])
+    body = answer[end + len(END_OF_HEAD) :]
+    if len(body) > length:
+        raise WrongAnswer(f"more came than the {length} bytes that were announced")
+    return body if len(body) == length else None
+
+
+def check(body: bytes, question: Question) -> None:
+    if not body.startswith(question.begins):
+        raise WrongAnswer(f"{question.path} answered {body[:200]!r}")

@@ -1,0 +1,102 @@
+"""Starts the servers to measure, each on the core that is theirs, and tells what they use."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+PATIENCE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cores:
+    """One for the server that is measured, the rest for who measures; with one core, they share it."""
+
+    server: frozenset[int]
+    asker: frozenset[int]
+
+    @classmethod
+    def divide(cls) -> Cores:
+        first, *rest = sorted(os.sched_getaffinity(0))
+        return cls(frozenset({first}), frozenset(rest or {first}))
+
+    @contextmanager
+    def for_server(self) -> Iterator[None]:
+        """What is started in here inherits the server's core."""
+        os.sched_setaffinity(0, self.server)
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(0, self.asker)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    port: int
+    pid: int
+    start_seconds: float
+
+    def cpu_seconds(self) -> float:
+        return time.clock_gettime(~self.pid << 3 | 2)  # the number that Linux gives to the CPU clock of a process
+
+    def peak_bytes(self) -> int:
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+
+
+@contextmanager
+def product(cores: Cores, data: Path) -> Iterator[Served]:
+    """Its access log is on, and goes to a file."""
+    command = [str(Path(sys.executable).with_name("plugboard")), "serve"]
+    with _running(cores, command, data / "server.log", PLUGBOARD_DATA_DIR=str(data)) as served:
+        yield served
+
+
+@contextmanager
+def bare(cores: Cores, answers: Path) -> Iterator[Served]:
+    command = [sys.executable, "-m", "bench.bare", "{port}", str(answers)]
+    with _running(cores, command, answers / "server.log") as served:
+        yield served
+
+
+@contextmanager
+def _running(cores: Cores, command: list[str], log: Path, **settings: str) -> Iterator[Served]:
+    port = _free_port()
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("PLUGBOARD_")}
+    environment = plain | settings | {"PLUGBOARD_PORT": str(port)}
+    started = time.perf_counter()
+    with log.open("wb") as output, cores.for_server():
+        line = [part.format(port=port) for part in command]
+        process = subprocess.Popen(line, env=environment, stdout=output, stderr=output)
+    try:
+        _wait_for(port, process, log)
+        yield Served(port, process.pid, time.perf_counter() - started)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE_SECONDS)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """It listens only when it can answer."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < give_up and process.poll() is None:
+        with socket.socket() as trial:
+            if trial.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.005)
+    raise SystemExit(f"The server did not start:\n{log.read_text()[-2000:]}")
