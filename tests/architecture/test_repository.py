@@ -1,0 +1,186 @@
+"""What a stranger gets with a clone: nothing in it points to a place that they do not have."""
+
+import ast
+import json
+import os
+import re
+import stat
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+PROJECT = Path(__file__).parents[2]
+# Put together here, so that this file does not name what it looks for.
+REGISTRIES = ["py" + "pi.org", "python" + "hosted.org", "npm" + "js.org", "npm" + "js.com", "deb." + "debian.org"]
+NOT_OURS = {".git", ".venv", "var", "node_modules", "__pycache__", "results", "build", "dist"}
+LOCKS = ["requirements.lock", "requirements-dev.lock"]
+
+
+def our_files() -> list[Path]:
+    """All that a clone holds: git knows; without git, all but what is made here."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode == 0:
+        return [path for name in listed.stdout.split("\0") if name and (path := PROJECT / name).is_file()]
+    return [path for path in PROJECT.rglob("*") if path.is_file() and not NOT_OURS & {*path.parts}]
+
+
+def text_of(name: str) -> str:
+    return (PROJECT / name).read_text(encoding="utf-8")
+
+
+def names_a_registry(text: str) -> bool:
+    return any(host in text for host in REGISTRIES)
+
+
+def locked(text: str) -> dict[str, int]:
+    """The packages of a lock file, each with the number of its hashes."""
+    entries = [entry for entry in re.split(r"\n(?=\S)", text.strip()) if not entry.startswith("#")]
+    return {entry.partition("==")[0]: entry.count("--hash=sha256:") for entry in entries}
+
+
+def normal(requirement: str) -> str:
+    name = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert name, requirement
+    return re.sub(r"[-_.]+", "-", name[0]).lower()
+
+
+def required() -> dict[str, set[str]]:
+    project = tomllib.loads(text_of("pyproject.toml"))["project"]
+    extra = project["optional-dependencies"]
+    run = {normal(each) for each in [*project["dependencies"], *extra["build"]]}
+    return {"requirements.lock": run, "requirements-dev.lock": run | {normal(each) for each in extra["dev"]}}
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"^([a-z-]+):", text_of("Makefile"), re.MULTILINE))
+
+
+def test_no_file_names_a_package_registry_or_a_place_of_one_machine() -> None:
+    files = our_files()
+    here = f"{PROJECT}{os.sep}"
+    texts = {str(file.relative_to(PROJECT)): file.read_text(encoding="utf-8", errors="replace") for file in files}
+
+    assert "Makefile" in texts
+    assert [name for name, text in texts.items() if names_a_registry(text)] == []
+    assert [name for name, text in texts.items() if here in text] == []
+
+
+@pytest.mark.parametrize("host", REGISTRIES)
+def test_a_registry_in_a_text_is_noticed(host: str) -> None:
+    assert names_a_registry(f"--index-url https://x.{host}/simple")
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_file_has_hashes_and_no_address(lock: str) -> None:
+    text = text_of(lock)
+    packages = locked(text)
+
+    assert required()[lock] <= {normal(name) for name in packages}
+    assert [name for name, hashes in packages.items() if hashes == 0] == []
+    assert re.findall(r"https?:|file:|^\s*-(?!-hash)\S+|@ ", text, re.MULTILINE) == []
+
+
+def test_a_package_without_a_hash_is_noticed() -> None:
+    assert locked("a==1 \\\n    --hash=sha256:00\nb==2\n") == {"a": 1, "b": 0}
+
+
+def test_both_lock_files_agree() -> None:
+    """`make run` and `make test` share an environment: what one installs, the other must not replace."""
+    run, develop = (set(re.findall(r"^\S+==\S+", text_of(lock), re.MULTILINE)) for lock in LOCKS)
+
+    assert run <= develop
+
+
+def test_the_lock_file_of_npm_has_hashes_and_no_address() -> None:
+    lock: dict[str, Any] = json.loads(text_of("tests/tools/package-lock.json"))
+    packages = [package for path, package in lock["packages"].items() if path]
+
+    assert packages
+    assert [package for package in packages if "resolved" in package or "integrity" not in package] == []
+
+
+def test_make_alone_lists_every_target() -> None:
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # not `make test`'s own
+    shown = subprocess.run(["make"], cwd=PROJECT, env=alone, capture_output=True, text=True, check=True)
+
+    assert shown.stderr == ""
+    assert {line.split()[0] for line in shown.stdout.splitlines()} == targets()
+    assert targets() >= {"help", "setup", "run", "test", "check", "format", "openapi", "fuzz", "bench", "lock", "clean"}
+
+
+def test_ci_is_a_program_that_runs_only_targets_there_are() -> None:
+    ci = PROJECT / ".ci/run"
+
+    assert ci.stat().st_mode & stat.S_IXUSR
+    assert text_of(".ci/run").startswith("#!/usr/bin/env bash\n")
+    assert "set -euo pipefail\n" in text_of(".ci/run")
+    assert set(re.findall(r"^make ([a-z-]+)", text_of(".ci/run"), re.MULTILINE)) <= targets()
+    subprocess.run(["bash", "-n", ci], check=True)
+
+
+def test_every_dependency_has_its_reason() -> None:
+    decision = text_of("docs/decisions/0012-dependencies.md")
+    rows = re.findall(r"^\| ([a-z][^|]*?) \|", decision, re.MULTILINE)
+    explained = {normal(name) for row in rows for name in re.sub(r" \(.*\)", "", row).split(", ")} - {"package"}
+
+    assert explained == required()["requirements-dev.lock"]
+
+
+def test_decisions_are_numbered_short_and_say_what_keeps_them() -> None:
+    decisions = sorted((PROJECT / "docs/decisions").glob("*.md"))
+    parts = ("**Context.**", "**Decision.**", "**Consequences.**", "**Alternatives.**", "**Kept by**")
+    incomplete = [each.name for each in decisions if any(part not in each.read_text() for part in parts)]
+    long = [each.name for each in decisions if len(each.read_text().splitlines()) > 60]
+
+    assert [each.name[:4] for each in decisions] == [f"{number:04}" for number in range(1, len(decisions) + 1)]
+    assert (incomplete, long) == ([], [])
+
+
+@pytest.mark.parametrize("document", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/decisions"])
+def test_every_path_that_a_document_names_is_there(document: str) -> None:
+    files = sorted((PROJECT / document).glob("*.md")) or [PROJECT / document]
+    missing = [f"{file.name}: {path}" for file in files for path in paths_in(file) if not exists(path, file)]
+
+    assert missing == []
+
+
+def paths_in(file: Path) -> set[str]:
+    text = file.read_text(encoding="utf-8")
+    linked = set(re.findall(r"\]\(([^):#]+)\)", text))
+    quoted = set(re.findall(r"`((?:api|integrations|infra|tests|docs|bench|\.ci)/[\w./-]+)`", text))
+    return linked | quoted
+
+
+def exists(path: str, file: Path) -> bool:
+    return (PROJECT / path).exists() or (file.parent / path).exists()
+
+
+def variables_read() -> set[str]:
+    """The names of variables that settings.py spells, without those it makes from a service's name."""
+    words = {node.value for node in ast.walk(ast.parse(text_of("api/settings.py"))) if isinstance(node, ast.Constant)}
+    return {word for word in words if isinstance(word, str) and re.fullmatch(r"(PLUGBOARD|OAUTH)_[A-Z_]+", word)}
+
+
+def test_the_readme_tells_of_every_variable_and_of_none_that_is_not_read() -> None:
+    told = set(re.findall(r"`((?:PLUGBOARD|OAUTH)_[A-Z_]+)`", text_of("README.md")))
+
+    assert "PLUGBOARD_STORE" in told
+    assert told == variables_read()
+
+
+def test_compose_passes_every_variable_on_that_does_not_belong_to_the_image() -> None:
+    passed = set(yaml.safe_load(text_of("infra/compose.yaml"))["services"]["plugboard"]["environment"])
+    of_the_image = {"PLUGBOARD_HOST", "PLUGBOARD_PORT", "PLUGBOARD_DATA_DIR"}
+
+    assert {name for name in passed if re.match(r"PLUGBOARD_|OAUTH_", name)} == variables_read() - of_the_image
+    assert [name for name in passed if "=" in name] == []
