@@ -38,6 +38,7 @@ class Caller:
     scope: Scope
     secret: Secret
     agent_ids: frozenset[str] | None = None
+    expires_at: str | None = None
 
     def may_invoke(self, agent_id: str) -> bool:
         return self.scope.includes(Scope.INVOKE) and (self.agent_ids is None or agent_id in self.agent_ids)

@@ -5,28 +5,20 @@ A route that asks nothing has to say so, and why; otherwise the app does not sta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from litestar import Litestar
-from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from api.access.context import Caller, Scope
+from api.access.context import Caller, Scope, WorkspaceContext
 from api.access.service import Access
-from api.errors import Forbidden, Unauthorized
+from api.errors import AppError, Forbidden, NotFound, Unauthorized
+from api.http.routing import ID_PATTERN, Connection, Guard, guard_of
 
-Connection = ASGIConnection[Any, Any, Any, Any]
-
-
-class Guard:
-    """Litestar calls it before the handler; it leaves the caller's context in the request's state."""
-
-    asks = ""
-
-    async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
-        raise NotImplementedError
+ID_FORM = re.compile(ID_PATTERN.strip("^$"))
 
 
 @dataclass(frozen=True)
@@ -41,16 +33,23 @@ class Needs(Guard):
         return f"a key of the workspace with scope `{self.scope}`" + (" or an operator key" * self.operator_too)
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
+        connection.scope["state"]["context"] = await self._enter(connection)
+        if not all(map(_is_id, connection.path_params.values())):
+            raise NotFound
+
+    async def _enter(self, connection: Connection) -> WorkspaceContext:
         access: Access = connection.app.state.access
         workspace_id = connection.path_params["workspace_id"]
         authorization = _authorization(connection)
         request_id = connection.scope["state"]["request_id"]
+        if not _is_id(workspace_id):
+            await access.identify(authorization)
+            raise NotFound
         if self.operator_too and (caller := await access.identify(authorization)).scope is Scope.OPERATOR:
-            context = await access.enter_as_operator(caller, workspace_id, request_id)
-        else:
-            context = await access.enter(authorization, workspace_id, request_id)
-            self._check(context.caller, connection)
-        connection.state.context = context
+            return await access.enter_as_operator(caller, workspace_id, request_id)
+        context = await access.enter(authorization, workspace_id, request_id)
+        self._check(context.caller, connection)
+        return context
 
     def _check(self, caller: Caller, connection: Connection) -> None:
         if not caller.scope.includes(self.scope):
@@ -74,6 +73,7 @@ class NeedsOperator(Guard):
 @dataclass(frozen=True)
 class NeedsAnyKey(Guard):
     asks = "any valid key"
+    refuses: ClassVar[tuple[type[AppError], ...]] = (Unauthorized,)
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
         access: Access = connection.app.state.access
@@ -85,7 +85,8 @@ class OpenToAll(Guard):
     """The route shows nothing of any workspace."""
 
     because: str
-    asks: str = field(default="nobody's key", init=False)
+    asks = "no key"
+    refuses: ClassVar[tuple[type[AppError], ...]] = ()
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
         pass
@@ -106,16 +107,17 @@ def check_every_route_is_guarded(app: Litestar) -> None:
         raise UnguardedRoute(f"These routes say nothing about who may call them: {', '.join(unguarded)}")
 
 
-def guard_of(handler: BaseRouteHandler) -> Guard | None:
-    return next((guard for guard in handler.guards or () if isinstance(guard, Guard)), None)
-
-
 def _handlers(route: Any) -> Iterable[BaseRouteHandler]:
     return getattr(route, "route_handlers", None) or [route.route_handler]
 
 
 def _answers_options_only(handler: BaseRouteHandler) -> bool:
     return getattr(handler, "http_methods", None) == {"OPTIONS"}
+
+
+def _is_id(text: str) -> bool:
+    """No store is asked for what cannot be an id of ours: an engine may refuse it in ways of its own."""
+    return ID_FORM.fullmatch(text) is not None
 
 
 def _authorization(connection: Connection) -> str:

@@ -8,6 +8,7 @@ API key: it may hold a secret that is shown once, and only who was shown it may 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,7 +17,7 @@ from typing import Any
 
 from litestar import Request
 
-from api.access.context import Caller, OperatorContext, WorkspaceContext
+from api.access.context import OperatorContext, WorkspaceContext
 from api.access.repository import OPERATORS
 from api.errors import Invalid, KeyReused, Unavailable
 from api.http.answers import Answer
@@ -104,13 +105,16 @@ class Once:
 def _slot(request: Request[Any, Any, Any], given: str) -> _Slot:
     context: WorkspaceContext | OperatorContext = request.state.context
     partition = context.partition if isinstance(context, WorkspaceContext) else OPERATORS
-    place = _digest(context.caller.key_id, request.scope["path"], given)
-    body = json.dumps(request.state.body, sort_keys=True)
-    return _Slot(
-        Key(partition, f"IDEMPOTENCY#{place}"),
-        _digest(request.method, request.scope["path"], request.scope["query_string"].decode("latin-1"), body),
-        derive(context.caller.secret, f"idempotency {place}"),
-    )
+    secret, path = context.caller.secret, str(request.scope["path"])
+    place = hashlib.sha256(_joined(context.caller.key_id, path, given)).hexdigest()
+    asked = _joined(request.method, path, request.scope["query_string"].decode("latin-1"), _body(request))
+    # Keyed: the body may hold a password, and a bare hash of it could be tried out on a copy of the table.
+    request_hash = hmac.digest(derive(secret, f"idempotent request {place}").reveal(), asked, hashlib.sha256)
+    return _Slot(Key(partition, f"IDEMPOTENCY#{place}"), request_hash.hex(), derive(secret, f"idempotency {place}"))
+
+
+def _body(request: Request[Any, Any, Any]) -> str:
+    return json.dumps(request.state.body, sort_keys=True)
 
 
 def _seal(slot: _Slot, body: bytes) -> str:
@@ -126,6 +130,5 @@ def _bound_to(slot: _Slot) -> bytes:
     return bind("idempotency", *slot.key, slot.request_hash)
 
 
-def _digest(*parts: str) -> str:
-    joined = "".join(f"{len(part)}:{part}" for part in parts)
-    return hashlib.sha256(joined.encode()).hexdigest()
+def _joined(*parts: str) -> bytes:
+    return "".join(f"{len(part)}:{part}" for part in parts).encode()

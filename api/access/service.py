@@ -5,12 +5,13 @@ from __future__ import annotations
 import hmac
 from dataclasses import dataclass
 
-from api.access.context import Caller, OperatorContext, WorkspaceContext, partition_of
+from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, partition_of
 from api.access.keys import ApiKey
+from api.access.known import KnownCallers
 from api.access.peppers import Peppers
 from api.access.repository import OPERATORS, KeyRecord, Keys
 from api.access.usage import Usage
-from api.errors import NotFound, Unauthorized
+from api.errors import Forbidden, NotFound, Unauthorized
 from api.kit.clock import Clock, rfc3339
 from api.kit.snapshots import Memory, Snapshot
 
@@ -30,18 +31,18 @@ class Access:
         self._peppers = peppers
         self._usage = usage
         self._clock = clock
+        self._known = KnownCallers()
 
     async def identify(self, authorization: str) -> Caller:
         """The caller, wherever the key belongs."""
-        return (await self._find_anywhere(_parse(authorization))).caller
+        return (await self._find_anywhere(authorization)).caller
 
     async def enter(self, authorization: str, workspace_id: str, request_id: str) -> WorkspaceContext:
         """The right to act for this workspace. A good key of another one learns only that there is nothing here."""
-        key = _parse(authorization)
-        partition = partition_of(workspace_id)
-        found = await self._find_in(partition, key)
+        found = await self._find_in(partition_of(workspace_id), authorization)
         if found is None:
-            await self._find_anywhere(key)
+            if (await self._find_anywhere(authorization)).caller.scope is Scope.OPERATOR:
+                raise Forbidden("An operator key sees nothing of what is in a workspace. Use a key of the workspace.")
             raise NotFound
         return WorkspaceContext(workspace_id, found.caller, found.snapshot, request_id)
 
@@ -55,31 +56,43 @@ class Access:
     async def operate(self, authorization: str, request_id: str) -> OperatorContext:
         return OperatorContext(await self.identify(authorization), request_id)
 
-    async def _find_anywhere(self, key: ApiKey) -> Found:
-        partition = await self._keys.owner(key.key_id)
-        found = await self._find_in(partition or OPERATORS, key)
+    async def _find_anywhere(self, authorization: str) -> Found:
+        partition = await self._keys.owner(_parse(authorization).key_id)
+        found = await self._find_in(partition or OPERATORS, authorization)
         if found is None:
             raise Unauthorized
         return found
 
-    async def _find_in(self, partition: str, key: ApiKey) -> Found | None:
+    async def _find_in(self, partition: str, authorization: str) -> Found | None:
+        known = self._known.get(partition, authorization)
+        if known is None:
+            _parse(authorization)  # what cannot be a key of ours costs no read
         snapshot = await self._memory.open(partition)
-        record = await self._keys.find(snapshot, key.key_id) if snapshot else None
-        if not await self._matches(record, key) or snapshot is None or record is None:
+        if known and snapshot and known.revision == snapshot.revision:
+            caller: Caller | None = known.caller
+        else:
+            caller = await self._check(snapshot, _parse(authorization))
+            if snapshot and caller:
+                self._known.remember(snapshot, authorization, caller)
+        if snapshot is None or caller is None or self._expired(caller):
             return None
-        self._usage.note(partition, record.id)
-        agent_ids = None if record.agent_ids is None else frozenset(record.agent_ids)
-        return Found(Caller(record.id, record.name, record.scope, key.secret, agent_ids), snapshot)
+        self._usage.note(partition, caller.key_id)
+        return Found(caller, snapshot)
 
-    async def _matches(self, record: KeyRecord | None, key: ApiKey) -> bool:
+    async def _check(self, snapshot: Snapshot | None, key: ApiKey) -> Caller | None:
         """The same work whether or not there is such a key, so that the time taken names no key's id."""
+        record = await self._keys.find(snapshot, key.key_id) if snapshot else None
         pepper = await (self._peppers.of(record.pepper) if record else self._peppers.any())
-        expected = record.hash if record else _NOBODYS_HASH
-        same = hmac.compare_digest(key.hashed(pepper), expected)
-        return same and record is not None and not self._expired(record)
+        same = hmac.compare_digest(key.hashed(pepper), record.hash if record else _NOBODYS_HASH)
+        return _caller(record, key) if record and same else None
 
-    def _expired(self, record: KeyRecord) -> bool:
-        return record.expires_at is not None and record.expires_at <= rfc3339(self._clock.now())
+    def _expired(self, caller: Caller) -> bool:
+        return caller.expires_at is not None and caller.expires_at <= rfc3339(self._clock.now())
+
+
+def _caller(record: KeyRecord, key: ApiKey) -> Caller:
+    agent_ids = None if record.agent_ids is None else frozenset(record.agent_ids)
+    return Caller(record.id, record.name, record.scope, key.secret, agent_ids, record.expires_at)
 
 
 def _parse(authorization: str) -> ApiKey:

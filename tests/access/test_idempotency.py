@@ -1,0 +1,224 @@
+"""The same POST sent twice happens once."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from api.settings import Settings
+from tests.fakes.still_clock import StillClock
+from tests.harness import WEATHER, Plugboard, Workspace, many_callers, served
+from tests.operations import stripped
+
+DAY = 24 * 3600.0
+CREATED = ["mcp-servers", "agents", "api-keys"]
+DRAFTS: dict[str, dict[str, Any]] = {
+    "mcp-servers": WEATHER,
+    "agents": {"name": "Support"},
+    "api-keys": {"name": "CI", "scope": "read"},
+}
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture
+def timed(tmp_path: Path, clock: StillClock) -> Iterator[Workspace]:
+    with served(Settings(data_dir=tmp_path), clock) as plugboard:
+        yield plugboard.make_workspace()
+
+
+def once(caller: httpx2.Client, path: str, body: Any, key: str = "first") -> httpx2.Response:
+    return caller.post(path, json=body, headers={"Idempotency-Key": key})
+
+
+@pytest.mark.requirement("REL-01")
+@pytest.mark.parametrize("kind", CREATED)
+def test_the_same_request_again_gets_the_same_answer_and_makes_nothing(any_workspace: Workspace, kind: str) -> None:
+    path = f"{any_workspace.path}/{kind}"
+    before = len(any_workspace.admin.get(path).json())
+
+    first, second = (once(any_workspace.admin, path, DRAFTS[kind]) for _ in range(2))
+
+    assert first.status_code == 201
+    assert stripped(first) == stripped(second)
+    assert {"etag", "location"} <= set(second.headers)
+    assert len(any_workspace.admin.get(path).json()) == before + 1
+
+
+@pytest.mark.requirement("REL-01")
+def test_a_workspace_is_made_once_and_its_key_is_shown_again(any_plugboard: Plugboard) -> None:
+    operator = any_plugboard.operator
+    key = secrets.token_hex(8)  # the operator is everyone's
+    first, second = (once(operator, "/api/workspaces", {"name": "Twice"}, key) for _ in range(2))
+
+    assert first.status_code == 201
+    assert stripped(first) == stripped(second)
+    assert any_plugboard.caller(second.json()["apiKey"]).get(second.headers["Location"]).status_code == 200
+
+
+@pytest.mark.requirement("REL-01")
+def test_the_secret_of_a_key_is_shown_again_to_who_made_it(workspace: Workspace) -> None:
+    keys = [once(workspace.admin, workspace.api_keys, DRAFTS["api-keys"]).json()["apiKey"] for _ in range(2)]
+
+    assert keys[0] == keys[1]
+    assert workspace.plugboard.caller(keys[1]).get(workspace.servers).status_code == 200
+
+
+@pytest.mark.requirement("REL-01")
+def test_a_key_that_stands_for_another_body_is_refused(workspace: Workspace) -> None:
+    assert once(workspace.admin, workspace.servers, WEATHER).status_code == 201
+
+    for body in (WEATHER | {"name": "Other"}, WEATHER | {"config": {"headerValue": "other"}}, WEATHER | {"slug": "x"}):
+        answer = once(workspace.admin, workspace.servers, body)
+        assert (answer.status_code, answer.json()["code"]) == (422, "idempotency_key_reused")
+    assert len(workspace.admin.get(workspace.servers).json()) == 1
+
+
+def test_the_same_body_written_otherwise_is_the_same_body(workspace: Workspace) -> None:
+    headers = {"Idempotency-Key": "spelling", "Content-Type": "application/json"}
+    compact = workspace.admin.post(workspace.agents, content=b'{"name":"A","description":"b"}', headers=headers)
+    airy = workspace.admin.post(
+        workspace.agents, content=b'{ "description": "b",\n "name": "\\u0041" }', headers=headers
+    )
+
+    assert compact.status_code == 201
+    assert compact.content == airy.content
+
+
+@pytest.mark.requirement("REL-01")
+def test_another_path_another_workspace_and_another_caller_have_keys_of_their_own(workspace: Workspace) -> None:
+    other, colleague = workspace.plugboard.make_workspace(), workspace.caller("manage")
+    answers = [
+        once(workspace.admin, workspace.agents, {"name": "x"}),
+        once(colleague, workspace.agents, {"name": "x"}),
+        once(other.admin, other.agents, {"name": "x"}),
+        once(workspace.admin, workspace.servers, WEATHER),
+    ]
+
+    assert [answer.status_code for answer in answers] == [201] * 4
+    assert len({answer.json()["id"] for answer in answers}) == 4
+
+
+@pytest.mark.requirement("REL-03")
+def test_a_request_that_failed_leaves_its_key_free(workspace: Workspace) -> None:
+    refused = [
+        {"name": ""},
+        {"name": "x", "unknown": 1},
+        {"name": "x", "enabledMcpServerIds": ["server_none"]},
+    ]
+    for body in refused:
+        assert once(workspace.admin, workspace.agents, body).status_code == 422
+
+    assert once(workspace.admin, workspace.agents, {"name": "x"}).status_code == 201
+
+
+def test_a_slug_that_was_taken_leaves_the_key_free(workspace: Workspace) -> None:
+    taken = workspace.make_server(slug="taken")
+    assert once(workspace.admin, workspace.servers, WEATHER | {"slug": "taken"}).status_code == 409
+
+    workspace.admin.delete(f"{workspace.servers}/{taken['id']}")
+
+    assert once(workspace.admin, workspace.servers, WEATHER | {"slug": "taken"}).status_code == 201
+
+
+@pytest.mark.requirement("REL-02")
+async def test_of_fifty_at_the_same_time_one_makes_it_and_all_are_answered(any_workspace: Workspace) -> None:
+    headers = {"Idempotency-Key": "fifty"}
+    async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
+        sent = [callers.post(any_workspace.servers, json=WEATHER, headers=headers) for _ in range(50)]
+        answers = await asyncio.gather(*sent)
+
+    assert {answer.status_code for answer in answers} == {201}
+    assert len({str(stripped(answer)) for answer in answers}) == 1
+    assert [each["id"] for each in any_workspace.admin.get(any_workspace.servers).json()] == [answers[0].json()["id"]]
+    actions = [each["action"] for each in any_workspace.admin.get(any_workspace.audit).json()]
+    assert actions.count("server.created") == 1
+
+
+@pytest.mark.requirement("REL-02")
+async def test_of_two_bodies_at_the_same_time_one_is_made(workspace: Workspace) -> None:
+    headers = {"Idempotency-Key": "either"}
+    async with many_callers(workspace.plugboard.url, workspace.key) as callers:
+        bodies = [{"name": f"agent {number % 2}"} for number in range(20)]
+        answers = await asyncio.gather(*(callers.post(workspace.agents, json=body, headers=headers) for body in bodies))
+
+    assert sorted(answer.status_code for answer in answers) == [201] * 10 + [422] * 10
+    assert len(workspace.admin.get(workspace.agents).json()) == 1
+
+
+@pytest.mark.requirement("REL-01")
+def test_a_key_is_kept_for_a_day(timed: Workspace, clock: StillClock) -> None:
+    first = once(timed.admin, timed.agents, {"name": "x"}).json()["id"]
+
+    clock.advance(DAY - 1)
+    assert once(timed.admin, timed.agents, {"name": "x"}).json()["id"] == first
+    clock.advance(1)
+    second = once(timed.admin, timed.agents, {"name": "x"}).json()["id"]
+    assert second != first
+    assert once(timed.admin, timed.agents, {"name": "x"}).json()["id"] == second
+
+
+@pytest.mark.parametrize("key", [b"", b"x" * 256, "schlüssel".encode(), b"a b", b"tab\tbed", b"\xff"])
+def test_a_key_has_a_form(workspace: Workspace, key: bytes) -> None:
+    answer = workspace.admin.post(workspace.agents, json={"name": "x"}, headers=[(b"Idempotency-Key", key)])
+
+    assert answer.status_code == 422
+    assert [error["path"] for error in answer.json()["errors"]] == ["Idempotency-Key"]
+    assert workspace.admin.get(workspace.agents).json() == []
+
+
+def test_the_longest_key_will_do(workspace: Workspace) -> None:
+    assert once(workspace.admin, workspace.agents, {"name": "x"}, "~" * 255).status_code == 201
+
+
+def test_the_answer_is_that_of_then_whatever_became_of_the_thing(workspace: Workspace) -> None:
+    first = once(workspace.admin, workspace.agents, {"name": "x"})
+    workspace.admin.delete(first.headers["Location"])
+
+    assert once(workspace.admin, workspace.agents, {"name": "x"}).content == first.content
+
+
+@pytest.mark.requirement("REL-03", "ENC-16")
+def test_what_is_kept_of_a_request_tells_nothing_of_what_was_in_it(tmp_path: Path) -> None:
+    body = WEATHER | {"authType": "basic", "config": {"username": "canary-user", "password": "canary-pass"}}
+    with served(Settings(data_dir=tmp_path)) as plugboard:
+        workspace = plugboard.make_workspace()
+        made = once(workspace.admin, workspace.servers, body)
+        key = once(workspace.admin, workspace.api_keys, DRAFTS["api-keys"]).json()["apiKey"]
+    dump = b"".join(file.read_bytes() for file in tmp_path.glob("plugboard.db*"))
+
+    assert made.status_code == 201
+    for text in (b"canary", key.encode(), key.split("_")[2].encode()):
+        assert text not in dump
+    for guess in guesses(body, workspace.servers):
+        assert hashlib.sha256(guess).hexdigest().encode() not in dump
+
+
+def guesses(body: Any, path: str) -> list[bytes]:
+    """What an unkeyed hash of the request could be of."""
+    texts = [json.dumps(body, sort_keys=True), json.dumps(body), json.dumps(body, separators=(",", ":"))]
+    parts: list[Callable[[str], list[str]]] = [lambda text: [text], lambda text: ["POST", path, "", text]]
+    found = [part(text) for part in parts for text in texts]
+    return [
+        glue.encode()
+        for each in found
+        for glue in ("".join(each), "".join(f"{len(part)}:{part}" for part in each), "\n".join(each))
+    ]
+
+
+def test_only_who_was_answered_is_answered_again(workspace: Workspace) -> None:
+    first = once(workspace.admin, workspace.api_keys, DRAFTS["api-keys"]).json()
+    other = workspace.caller("admin")
+
+    assert once(other, workspace.api_keys, DRAFTS["api-keys"]).json()["apiKey"] != first["apiKey"]

@@ -1,0 +1,90 @@
+"""Who is refused as unknown, and that nobody learns why."""
+
+import httpx2
+import pytest
+
+from api.access.keys import ApiKey
+from api.kit.secret import Secret
+from tests.harness import Plugboard, Workspace, caller
+from tests.operations import GUARDED, OPERATIONS, SOME_IDS, Operation, stripped
+
+Headers = list[tuple[str, str]]
+
+
+@pytest.fixture(scope="module")
+def wronged(on_sqlite: Plugboard) -> Workspace:
+    return on_sqlite.make_workspace()
+
+
+@pytest.fixture(scope="module")
+def bad_keys(wronged: Workspace) -> dict[str, Headers]:
+    workspace = wronged
+    good = workspace.key
+    revoked = workspace.make_key("admin")
+    assert workspace.admin.delete(f"{workspace.api_keys}/{revoked['id']}").status_code == 204
+    expired = workspace.make_key("admin", expiresAt="2020-01-01T00:00:00Z")["apiKey"]
+    own = ApiKey.parse(good)
+    assert own is not None
+    wrong_secret = ApiKey(own.key_id, Secret("0" * 32)).text().reveal_text()
+    unknown = ApiKey.new().text().reveal_text()
+    return {
+        "none": [],
+        "empty": [("Authorization", "")],
+        "no key": [("Authorization", "Bearer")],
+        "malformed": [("Authorization", "Bearer hello")],
+        "wrong checksum": [("Authorization", f"Bearer {good[:-1]}{'a' if good[-1] != 'a' else 'b'}")],
+        "unknown": [("Authorization", f"Bearer {unknown}")],
+        "wrong secret": [("Authorization", f"Bearer {wrong_secret}")],
+        "revoked": [("Authorization", f"Bearer {revoked['apiKey']}")],
+        "expired": [("Authorization", f"Bearer {expired}")],
+        "two": [("Authorization", f"Bearer {good}"), ("Authorization", f"Bearer {good}")],
+        "other scheme": [("Authorization", f"Basic {good}")],
+        "no scheme": [("Authorization", good)],
+        "joined": [("Authorization", f"Bearer {good}, Bearer {good}")],
+        "another header": [("X-Api-Key", good), ("Cookie", f"key={good}")],
+        "bytes": [("Authorization", "Bearer \xff\xfe")],
+    }
+
+
+def sent(workspace: Workspace, operation: Operation, headers: Headers) -> httpx2.Response:
+    raw = [(name.encode(), value.encode("latin-1")) for name, value in headers]
+    path = operation.path({**SOME_IDS, "workspaceId": workspace.id})
+    with caller(workspace.plugboard.url) as anyone:
+        return anyone.request(operation.method, path, headers=raw, content=b"{}" if operation.takes_body else None)
+
+
+@pytest.mark.requirement("AUT-03", "AUT-04", "AUT-06")
+@pytest.mark.parametrize("operation", GUARDED, ids=str)
+def test_every_bad_key_gets_the_same_answer(
+    wronged: Workspace, operation: Operation, bad_keys: dict[str, Headers]
+) -> None:
+    answers = {kind: stripped(sent(wronged, operation, headers)) for kind, headers in bad_keys.items()}
+
+    assert {status for status, _, _ in answers.values()} == {401}
+    assert len({str(answer) for answer in answers.values()}) == 1
+    _status, body, headers = answers["none"]
+    assert b'"code":"unauthorized"' in body
+    assert ("www-authenticate", "Bearer") in headers
+
+
+@pytest.mark.requirement("AUT-06")
+def test_a_bad_key_is_refused_in_the_workspace_that_it_was_for(workspace: Workspace) -> None:
+    revoked = workspace.make_key("admin")
+    late = workspace.plugboard.caller(revoked["apiKey"])
+    assert late.get(workspace.servers).status_code == 200
+
+    workspace.admin.delete(f"{workspace.api_keys}/{revoked['id']}")
+
+    nobody = workspace.plugboard.caller(ApiKey.new().text().reveal_text())
+    for path in (workspace.path, workspace.servers, workspace.audit, "/api/workspaces", "/api/services"):
+        assert stripped(late.get(path)) == stripped(nobody.get(path))
+        assert late.get(path).status_code == 401
+
+
+def test_what_is_open_to_all_shows_no_workspace(workspace: Workspace) -> None:
+    anyone = workspace.plugboard.caller()
+    for operation in OPERATIONS:
+        if operation.is_open:
+            answer = anyone.request(operation.method, operation.path({}))
+            assert answer.status_code == 200
+            assert workspace.id not in answer.text

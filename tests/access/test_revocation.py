@@ -1,0 +1,156 @@
+"""A key that was taken away is of no use from the very next request on, whoever answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from api.access.keys import ApiKey
+from api.kit.clock import rfc3339
+from api.settings import Settings
+from tests.fakes.still_clock import StillClock
+from tests.harness import Plugboard, Workspace, caller, served
+
+MINUTE, HOUR = 60.0, 3600.0
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture
+def timed(tmp_path: Path, clock: StillClock) -> Iterator[Workspace]:
+    """A workspace in a Plugboard whose clock stands still."""
+    with served(Settings(data_dir=tmp_path), clock) as plugboard:
+        yield plugboard.make_workspace()
+
+
+@pytest.mark.requirement("AUT-04")
+def test_revocation_holds_at_once_in_every_process(any_workspace: Workspace) -> None:
+    made = any_workspace.make_key("manage")
+    with served(any_workspace.plugboard.settings) as second:
+        here, there = any_workspace.plugboard.caller(made["apiKey"]), second.caller(made["apiKey"])
+        for _ in range(3):
+            assert here.get(any_workspace.servers).status_code == there.get(any_workspace.servers).status_code == 200
+
+        assert any_workspace.admin.delete(f"{any_workspace.api_keys}/{made['id']}").status_code == 204
+
+        assert there.get(any_workspace.servers).status_code == 401
+        assert here.get(any_workspace.servers).status_code == 401
+        assert there.post(any_workspace.agents, json={"name": "late"}).status_code == 401
+        assert any_workspace.admin.get(any_workspace.agents).json() == []
+
+
+@pytest.mark.requirement("AUT-04")
+def test_a_new_key_works_at_once_in_every_process(any_workspace: Workspace) -> None:
+    with served(any_workspace.plugboard.settings) as second:
+        assert second.caller(any_workspace.key).get(any_workspace.servers).status_code == 200
+        assert second.caller(any_workspace.make_key("read")["apiKey"]).get(any_workspace.servers).status_code == 200
+
+
+@pytest.mark.requirement("AUT-04")
+def test_a_key_expires_to_the_millisecond(timed: Workspace, clock: StillClock) -> None:
+    key = timed.caller("read", expiresAt=rfc3339(clock.now() + HOUR))
+
+    clock.advance(HOUR - 0.001)
+    assert key.get(timed.servers).status_code == 200
+    clock.advance(0.001)
+    assert key.get(timed.servers).status_code == 401
+
+
+def test_an_expiry_may_be_said_in_any_time_zone(timed: Workspace) -> None:
+    made = timed.make_key("read", expiresAt="2030-06-01T02:00:00.5+02:00")
+
+    assert made["expiresAt"] == "2030-06-01T00:00:00.500Z"
+
+
+def test_an_admin_can_revoke_the_key_that_it_calls_with(workspace: Workspace) -> None:
+    own = workspace.make_key("admin")
+    key = workspace.plugboard.caller(own["apiKey"])
+
+    assert key.delete(f"{workspace.api_keys}/{own['id']}").status_code == 204
+    assert key.get(workspace.path).status_code == 401
+
+
+def test_a_key_is_revoked_once(workspace: Workspace) -> None:
+    path = f"{workspace.api_keys}/{workspace.make_key('read')['id']}"
+
+    assert workspace.admin.delete(path).status_code == 204
+    assert workspace.admin.delete(path).status_code == 404
+
+
+def used_at(workspace: Workspace, key_id: str) -> str | None:
+    listed = {each["id"]: each for each in workspace.admin.get(workspace.api_keys).json()}
+    last: str | None = listed[key_id]["lastUsedAt"]
+    return last
+
+
+def finished(workspace: Workspace, key_id: str, expected: str) -> bool:
+    """Use is written beside the requests, so it may show a few requests later."""
+    return any(used_at(workspace, key_id) == expected for _ in range(200))
+
+
+@pytest.mark.requirement("AUT-02")
+def test_the_last_use_of_a_key_is_shown_to_the_minute(timed: Workspace, clock: StillClock) -> None:
+    made = timed.make_key("read")
+    key = timed.plugboard.caller(made["apiKey"])
+    assert used_at(timed, made["id"]) is None
+
+    first = rfc3339(clock.now())
+    key.get(timed.servers)
+    assert finished(timed, made["id"], first)
+
+    clock.advance(MINUTE - 1)
+    key.get(timed.servers)
+    assert used_at(timed, made["id"]) == first
+
+    clock.advance(1)
+    key.get(timed.servers)
+    assert finished(timed, made["id"], rfc3339(clock.now()))
+
+
+@pytest.mark.requirement("AUT-02")
+def test_a_refused_key_leaves_no_use(timed: Workspace) -> None:
+    made = timed.make_key("read")
+    own = ApiKey.parse(made["apiKey"])
+    assert own is not None
+    forged = ApiKey(own.key_id, ApiKey.new().secret).text().reveal_text()
+
+    assert timed.plugboard.caller(forged).get(timed.servers).status_code == 401
+    assert used_at(timed, made["id"]) is None
+
+
+@pytest.mark.requirement("AUT-02")
+def test_using_a_key_changes_no_version_that_others_hold(workspace: Workspace) -> None:
+    made = workspace.make_key("read")
+    workspace.plugboard.caller(made["apiKey"]).get(workspace.servers)
+
+    path = f"{workspace.api_keys}/{made['id']}"
+    assert workspace.admin.delete(path, headers={"If-Match": '"1"'}).status_code == 204
+
+
+def test_a_stopped_server_writes_what_it_still_knows_of_uses(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    with served(settings) as plugboard:
+        workspace = plugboard.make_workspace()
+        made = workspace.make_key("read")
+        plugboard.caller(made["apiKey"]).get(workspace.servers)
+
+    with served(settings) as again, caller(again.url, workspace.key) as admin:
+        listed = {each["id"]: each for each in admin.get(workspace.api_keys).json()}
+        assert listed[made["id"]]["lastUsedAt"] is not None
+
+
+def statuses(client: httpx2.Client, path: str, times: int) -> set[int]:
+    return {client.get(path).status_code for _ in range(times)}
+
+
+@pytest.mark.requirement("AUT-04")
+def test_an_operator_key_works_in_every_process(any_plugboard: Plugboard) -> None:
+    with served(any_plugboard.settings) as second:
+        assert statuses(second.caller(any_plugboard.operator_key), "/api/workspaces", 2) == {200}
+        assert statuses(any_plugboard.caller(second.operator_key), "/api/workspaces", 2) == {200}

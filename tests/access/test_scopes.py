@@ -1,0 +1,130 @@
+"""Who may do what: written by hand, so that a guard that changes has to change here too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from api.access.context import Scope
+from api.access.guards import Needs, NeedsAnyKey, NeedsOperator, guard_of
+from api.app import inner_app
+from api.settings import Settings
+from tests.harness import WEATHER, Plugboard, Workspace
+from tests.operations import GUARDED, IN_A_WORKSPACE, Operation
+
+READERS = {"admin", "manage", "read"}
+MANAGERS = {"admin", "manage"}
+ADMINS = {"admin"}
+OPERATORS = {"operator"}
+ALL = {"admin", "manage", "read", "invoke", "operator"}
+
+MAY: Mapping[str, set[str]] = {
+    "listWorkspaces": OPERATORS,
+    "createWorkspace": OPERATORS,
+    "getWorkspace": READERS,
+    "updateWorkspace": ADMINS,
+    "deleteWorkspace": ADMINS | OPERATORS,
+    "listApiKeys": ADMINS,
+    "createApiKey": ADMINS,
+    "revokeApiKey": ADMINS,
+    "listServers": READERS,
+    "createServer": MANAGERS,
+    "getServer": READERS,
+    "updateServer": MANAGERS,
+    "deleteServer": MANAGERS,
+    "listAgents": READERS,
+    "createAgent": MANAGERS,
+    "getAgent": READERS,
+    "updateAgent": MANAGERS,
+    "deleteAgent": MANAGERS,
+    "listAudit": ADMINS,
+    "listServices": ALL,
+}
+BODIES: Mapping[str, Any] = {
+    "createWorkspace": {"name": "New"},
+    "updateWorkspace": {"name": "New"},
+    "createApiKey": {"name": "New", "scope": "read"},
+    "createServer": WEATHER,
+    "updateServer": {"name": "New"},
+    "createAgent": {"name": "New"},
+    "updateAgent": {"name": "New"},
+}
+
+
+def test_the_table_is_about_every_operation_that_asks_for_a_key() -> None:
+    assert {operation.id for operation in GUARDED} == MAY.keys()
+
+
+@pytest.mark.requirement("AUT-06")
+@pytest.mark.parametrize("operation", GUARDED, ids=str)
+def test_a_key_may_do_what_its_scope_says_and_nothing_else(plugboard: Plugboard, operation: Operation) -> None:
+    for scope in ALL:
+        workspace = plugboard.make_workspace()
+        caller = plugboard.operator if scope == "operator" else workspace.caller(scope)
+        answer = operation.send(caller, ids_in(workspace, operation), BODIES.get(operation.id))
+
+        if scope in MAY[operation.id]:
+            assert answer.is_success, f"{scope}: {answer.text}"
+        else:
+            assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), scope
+
+
+def ids_in(workspace: Workspace, operation: Operation) -> dict[str, str]:
+    make = {
+        "workspaceId": lambda: workspace.id,
+        "serverId": lambda: workspace.make_server()["id"],
+        "agentId": lambda: workspace.make_agent()["id"],
+        "keyId": lambda: workspace.make_key("read")["id"],
+    }
+    return {name: make[name]() for name in operation.parameters}
+
+
+@pytest.mark.requirement("AUT-06")
+def test_the_guards_ask_what_the_table_says() -> None:
+    found = {operation: {str(scope) for scope in Scope if allows(guard, scope)} for operation, guard in guards()}
+
+    assert found == MAY
+
+
+def guards() -> Iterator[tuple[str, object]]:
+    for route in inner_app(Settings()).routes:
+        for handler in getattr(route, "route_handlers", ()):
+            doc, guard = handler.opt.get("doc"), guard_of(handler)
+            if doc and isinstance(guard, Needs | NeedsOperator | NeedsAnyKey):
+                yield doc.id, guard
+
+
+def allows(guard: object, scope: Scope) -> bool:
+    match guard:
+        case Needs(scope=needed, operator_too=too):
+            return scope.includes(needed) or (too and scope is Scope.OPERATOR)
+        case NeedsOperator():
+            return scope is Scope.OPERATOR
+        case _:
+            return True
+
+
+@pytest.mark.requirement("AUT-06")
+@pytest.mark.parametrize("operation", IN_A_WORKSPACE, ids=str)
+def test_an_operator_is_told_nothing_about_what_is_in_a_workspace(workspace: Workspace, operation: Operation) -> None:
+    if "operator" in MAY[operation.id]:
+        return
+    operator, body = workspace.plugboard.operator, BODIES.get(operation.id)
+    there = ids_in(workspace, operation)
+    nowhere = {name: text[:-4] + "0000" for name, text in there.items()}
+
+    assert operation.send(operator, there, body).content == operation.send(operator, nowhere, body).content
+
+
+def test_a_scope_includes_only_what_it_is_made_of() -> None:
+    included = {scope: {other for other in Scope if scope.includes(other)} for scope in Scope}
+
+    assert included == {
+        Scope.ADMIN: {Scope.ADMIN, Scope.MANAGE, Scope.READ, Scope.INVOKE},
+        Scope.MANAGE: {Scope.MANAGE, Scope.READ},
+        Scope.READ: {Scope.READ},
+        Scope.INVOKE: {Scope.INVOKE},
+        Scope.OPERATOR: {Scope.OPERATOR},
+    }

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.harness import Workspace, complaints
+
+FOREVER = {"expiresAt": None, "agentIds": None, "lastUsedAt": None}
+
+
+def test_a_key_is_shown_once(any_workspace: Workspace) -> None:
+    answer = any_workspace.admin.post(any_workspace.api_keys, json={"name": "CI", "scope": "manage"})
+
+    assert answer.status_code == 201
+    made = answer.json()
+    admin = any_workspace.admin.get(any_workspace.api_keys).json()
+    own = next(key for key in admin if key["id"] != made["id"])
+    assert answer.headers["Location"] == f"{any_workspace.api_keys}/{made['id']}"
+    assert answer.headers["ETag"] == '"1"'
+    assert made == FOREVER | {
+        "id": made["id"],
+        "name": "CI",
+        "scope": "manage",
+        "createdAt": made["createdAt"],
+        "createdBy": own["id"],
+        "version": 1,
+        "apiKey": made["apiKey"],
+    }
+    listed = [{**key, "lastUsedAt": None} for key in admin if key["id"] == made["id"]]
+    assert listed == [{name: value for name, value in made.items() if name != "apiKey"}]
+
+
+@pytest.mark.requirement("ENC-17")
+def test_no_list_shows_a_key(workspace: Workspace) -> None:
+    made = workspace.make_key("invoke")
+    listed = workspace.admin.get(workspace.api_keys)
+
+    assert made["id"] in listed.text
+    assert not re.search(r"pb_|apiKey|hash|pepper", listed.text)
+
+
+def test_the_first_key_was_made_by_the_operator(workspace: Workspace) -> None:
+    (first,) = workspace.admin.get(workspace.api_keys).json()
+
+    assert (first["scope"], first["name"]) == ("admin", "First admin key")
+    assert first["createdBy"].startswith("key_")
+
+
+@pytest.mark.parametrize("scope", ["admin", "manage", "read", "invoke"])
+def test_a_key_is_of_one_of_four_scopes(workspace: Workspace, scope: str) -> None:
+    assert workspace.make_key(scope)["scope"] == scope
+
+
+@pytest.mark.requirement("AUT-06")
+@pytest.mark.parametrize("scope", ["operator", "Admin", "", None, ["admin"], "read write"])
+def test_there_is_no_other_scope(workspace: Workspace, scope: object) -> None:
+    answer = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": scope})
+
+    assert complaints(answer) == ["scope"]
+
+
+def test_an_invoke_key_may_be_limited_to_agents(workspace: Workspace) -> None:
+    agents = [workspace.make_agent()["id"] for _ in range(2)]
+
+    assert workspace.make_key("invoke", agentIds=agents)["agentIds"] == agents
+
+
+@pytest.mark.parametrize("scope", ["admin", "manage", "read"])
+def test_only_invoke_keys_are_limited_to_agents(workspace: Workspace, scope: str) -> None:
+    agent = workspace.make_agent()["id"]
+    answer = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": scope, "agentIds": [agent]})
+
+    assert answer.status_code == 422
+    assert "Only a key with scope `invoke` can be limited to agents." in answer.text
+
+
+@pytest.mark.parametrize(
+    ("changed", "path"),
+    [
+        ({"agentIds": []}, "agentIds"),
+        ({"agentIds": ["agent_x"]}, "agentIds.0"),
+        ({"agentIds": "agent_x"}, "agentIds"),
+        ({"name": ""}, "name"),
+        ({"name": "x" * 101}, "name"),
+        ({"name": "two\nlines"}, "name"),
+        ({"name": None}, "name"),
+        ({"apiKey": "pb_mine"}, "apiKey"),
+        ({"id": "key_mine"}, "id"),
+        ({"expiresAt": "tomorrow"}, "expiresAt"),
+        ({"expiresAt": "2030-01-01"}, "expiresAt"),
+        ({"expiresAt": "2030-01-01T00:00:00"}, "expiresAt"),
+        ({"expiresAt": "2030-02-30T00:00:00Z"}, "expiresAt"),
+        ({"expiresAt": "2030-01-01T24:00:00Z"}, "expiresAt"),
+        ({"expiresAt": "2030-01-01T00:00:00+25:00"}, "expiresAt"),
+        ({"expiresAt": "٢٠٣٠-01-01T00:00:00Z"}, "expiresAt"),
+        ({"expiresAt": 1_900_000_000}, "expiresAt"),
+    ],
+)
+def test_what_is_wrong_with_a_key_is_said(workspace: Workspace, changed: dict[str, Any], path: str) -> None:
+    answer = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": "invoke"} | changed)
+
+    assert complaints(answer) == [path]
+    assert len(workspace.admin.get(workspace.api_keys).json()) == 1
+
+
+@pytest.mark.parametrize(
+    "time", ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00+01:00", "0999-12-31T23:59:59Z", "9999-12-31T23:59:59-01:00"]
+)
+def test_no_time_is_beyond_what_can_be_answered(workspace: Workspace, time: str) -> None:
+    answer = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": "read", "expiresAt": time})
+
+    assert answer.status_code in {201, 422}
+    if answer.status_code == 201:
+        assert re.fullmatch(r"\d{4}-.*Z", answer.json()["expiresAt"])
+
+
+def test_keys_are_paged(workspace: Workspace) -> None:
+    made = {workspace.make_key("read")["id"] for _ in range(5)}
+    found: list[str] = []
+    url: str | None = f"{workspace.api_keys}?limit=2"
+    while url:
+        answer = workspace.admin.get(url)
+        found += [key["id"] for key in answer.json()]
+        link = answer.headers.get("Link")
+        url = link.partition("<")[2].partition(">")[0] if link else None
+
+    assert len(found) == len(set(found)) == 6
+    assert made < set(found)
+
+
+def test_a_key_is_revoked_as_it_was_read_or_not_at_all(any_workspace: Workspace) -> None:
+    path = f"{any_workspace.api_keys}/{any_workspace.make_key('read')['id']}"
+
+    assert any_workspace.admin.delete(path, headers={"If-Match": '"2"'}).status_code == 412
+    gone = any_workspace.admin.delete(path, headers={"If-Match": '"2", "1"'})
+    assert (gone.status_code, gone.content) == (204, b"")
+    assert path.rpartition("/")[2] not in any_workspace.admin.get(any_workspace.api_keys).text

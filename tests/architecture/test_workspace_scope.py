@@ -1,0 +1,158 @@
+"""Which code can reach into a workspace at all: the files named here, each with its reason, and no others."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+OWN = "WS" + "#"
+OPERATIONS = {"get", "get_many", "query", "write"}
+
+MAY_NAME_A_PARTITION = {
+    "api/access/context.py",  # the one place where an id becomes a partition
+}
+MAY_MAKE_A_PARTITION_FROM_AN_ID = {
+    "api/access/context.py",  # its home
+    "api/access/service.py",  # from the path of the request, together with the key that came with it
+    "api/workspaces/service.py",  # of the workspace that it makes
+    "api/workspaces/repository.py",  # for operators: the list of workspaces, and clearing away what a deleted one left
+    "api/commands.py",  # for the operator at the machine: keys of all workspaces, or of the one that was named
+}
+MAY_TAKE_A_CONTEXT_APART = {
+    "api/access/context.py",  # its home
+    "api/access/idempotency.py",  # the record of a request lies beside what the request made
+    "api/access/repository.py",  # of a snapshot, which `access` opened
+    "api/access/known.py",  # of a snapshot: who was checked is remembered for that partition alone
+    "api/agents/repository.py",
+    "api/servers/repository.py",
+    "api/workspaces/repository.py",
+    "api/audit/service.py",  # the journal: every change goes through it and renews the revision
+    "api/api_keys/service.py",  # the keys of all owners have one repository, so the service says whose
+    "api/servers/service.py",  # to seal for the workspace
+    "api/workspaces/service.py",  # to destroy the data keys of the workspace
+}
+MAY_ASK_A_STORE = {
+    "api/access/repository.py",
+    "api/agents/repository.py",
+    "api/audit/repository.py",
+    "api/servers/repository.py",
+    "api/workspaces/repository.py",
+    "api/audit/service.py",  # the journal
+    "api/access/idempotency.py",  # reads the record of a request; the journal writes it
+    "api/access/usage.py",  # writes when a key was used, which is no configuration
+    "api/workspaces/service.py",  # founds a workspace: there is no context for it before
+    "api/api_keys/service.py",  # makes an operator key, which is of no workspace
+    "api/system/routes.py",  # asks whether the store answers
+}
+
+
+def strings(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def names_a_partition(tree: ast.AST) -> bool:
+    return any(OWN in text for text in strings(tree))
+
+
+def makes_a_partition(tree: ast.AST) -> bool:
+    return mentions(tree, "partition_of")
+
+
+def takes_a_context_apart(tree: ast.AST) -> bool:
+    """`ctx.partition` is read, whatever the context is called; `text.partition(…)` is a call and another thing."""
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "partition"
+        and id(node) not in called
+        and "tally" not in ast.unparse(node.value)
+        for node in ast.walk(tree)
+    ) or any(text == "partition" for text in strings(tree))
+
+
+def asks_a_store(tree: ast.AST) -> bool:
+    """A method of a store is called, or handed on."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr in OPERATIONS and _is_a_store(node.value)
+        for node in ast.walk(tree)
+    )
+
+
+def _is_a_store(node: ast.expr) -> bool:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name.lower().endswith("store")
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name.lower().endswith("store")
+        case _:
+            return False
+
+
+def mentions(tree: ast.AST, wanted: str) -> bool:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name) | ast.FunctionDef(name=name):
+                if name == wanted:
+                    return True
+            case _:
+                pass
+    return False
+
+
+RULES = [
+    pytest.param(names_a_partition, MAY_NAME_A_PARTITION, True, id="names a partition"),
+    pytest.param(makes_a_partition, MAY_MAKE_A_PARTITION_FROM_AN_ID, False, id="makes a partition from an id"),
+    pytest.param(takes_a_context_apart, MAY_TAKE_A_CONTEXT_APART, False, id="takes a context apart"),
+    pytest.param(asks_a_store, MAY_ASK_A_STORE, False, id="asks a store"),
+]
+
+
+def files(with_kit: bool) -> Iterator[Path]:
+    """The kit knows no workspace: it takes the partition that it is given, so only the first rule is about it."""
+    for folder in ("api", "integrations"):
+        for file in (PROJECT / folder).rglob("*.py"):
+            if with_kit or not file.is_relative_to(PROJECT / "api/kit"):
+                yield file
+
+
+@pytest.mark.requirement("AUT-07")
+@pytest.mark.parametrize(("does", "allowed", "with_kit"), RULES)
+def test_only_the_files_named_here_reach_into_a_workspace(does: object, allowed: set[str], with_kit: bool) -> None:
+    assert callable(does)
+    found = {str(file.relative_to(PROJECT)) for file in files(with_kit) if does(ast.parse(file.read_text()))}
+
+    assert found - allowed == set(), "these files may not do that"
+    assert allowed - found == set(), "these files do not need the permission they have"
+
+
+@pytest.mark.requirement("AUT-07")
+@pytest.mark.parametrize(
+    ("does", "source"),
+    [
+        (names_a_partition, "key = Key(f'WS#{other}', 'META')"),
+        (names_a_partition, "key = Key('WS#' + other, 'META')"),
+        (makes_a_partition, "from api.access.context import partition_of as p"),
+        (makes_a_partition, "store.get(Key(context.partition_of(other), sk))"),
+        (takes_a_context_apart, "self._p = request.state.context.partition"),
+        (takes_a_context_apart, "getattr(ctx, 'partition')"),
+        (asks_a_store, "await self._store.get(key)"),
+        (asks_a_store, "await self._shop.store.write(*changes)"),
+        (asks_a_store, "work = partial(parts.store.query, partition)"),
+        (asks_a_store, "await SqliteStore(path).get(key)"),
+    ],
+)
+def test_every_way_to_reach_into_a_workspace_is_noticed(does: object, source: str) -> None:
+    assert callable(does)
+    assert does(ast.parse(source))
+
+
+@pytest.mark.parametrize(
+    "source", ["head, _, tail = text.partition(' ')", "request.headers.get('a')", "self._memory.get(1)", "x = 'WSX'"]
+)
+def test_other_code_is_left_in_peace(source: str) -> None:
+    tree = ast.parse(source)
+    assert not any((names_a_partition(tree), makes_a_partition(tree), takes_a_context_apart(tree), asks_a_store(tree)))

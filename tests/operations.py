@@ -1,0 +1,66 @@
+"""Which operations does the served contract have, and where would each go?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import yaml
+
+from api.app import inner_app
+from api.settings import Settings
+
+
+@dataclass(frozen=True)
+class Operation:
+    id: str
+    method: str
+    template: str
+    is_open: bool
+    takes_body: bool
+
+    @property
+    def parameters(self) -> list[str]:
+        return re.findall(r"\{(\w+)\}", self.template)
+
+    def path(self, ids: Mapping[str, str]) -> str:
+        return self.template.format(**ids)
+
+    def send(self, caller: httpx2.Client, ids: Mapping[str, str], body: Any = None) -> httpx2.Response:
+        return caller.request(
+            self.method, self.path(ids), json=({} if body is None else body) if self.takes_body else None
+        )
+
+    def __str__(self) -> str:
+        return self.id
+
+
+def stripped(answer: httpx2.Response) -> tuple[int, bytes, list[tuple[str, str]]]:
+    """All of an answer but what differs each time."""
+    headers = [(name, value) for name, value in answer.headers.multi_items() if name not in ("x-request-id", "date")]
+    return answer.status_code, answer.content, headers
+
+
+def _operations() -> list[Operation]:
+    served = inner_app(Settings()).state.contract
+    paths = yaml.load(served, yaml.CSafeLoader)["paths"]
+    return [
+        Operation(each["operationId"], method.upper(), path, each["security"] == [], "requestBody" in each)
+        for path, methods in paths.items()
+        for method, each in methods.items()
+    ]
+
+
+OPERATIONS = _operations()
+GUARDED = [operation for operation in OPERATIONS if not operation.is_open]
+IN_A_WORKSPACE = [operation for operation in GUARDED if "workspaceId" in operation.parameters]
+# For where it is refused before anything is looked up.
+SOME_IDS = {
+    "workspaceId": "ws_3kq8v0zj5m1t7r2x9c4b",
+    "serverId": "server_w7pk1kd3f9g2h0n4q8v0zj5m1t7r2x9c4b",
+    "agentId": "agent_w7pk1kd3f9h4k6n4q8v0zj5m1t7r2x9c4b",
+    "keyId": "key_8m2d5w0rt4k7z1x9c3vb",
+}

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.harness import Plugboard, Workspace, complaints
+
+
+def test_an_operator_makes_a_workspace_with_its_first_admin_key(any_plugboard: Plugboard) -> None:
+    answer = any_plugboard.operator.post("/api/workspaces", json={"name": "Acme 株式会社"})
+
+    assert answer.status_code == 201
+    made = answer.json()
+    assert made == {
+        "id": made["id"],
+        "name": "Acme 株式会社",
+        "createdAt": made["createdAt"],
+        "updatedAt": made["createdAt"],
+        "version": 1,
+        "apiKey": made["apiKey"],
+    }
+    assert answer.headers["ETag"] == '"1"'
+    assert answer.headers["Location"] == f"/api/workspaces/{made['id']}"
+    del made["apiKey"]
+    admin = any_plugboard.caller(answer.json()["apiKey"])
+    assert admin.get(answer.headers["Location"]).json() == made
+    assert made in listed(any_plugboard)
+
+
+def listed(plugboard: Plugboard, limit: int = 100) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    url: str | None = f"/api/workspaces?limit={limit}"
+    while url:
+        answer = plugboard.operator.get(url)
+        assert len(answer.json()) <= limit
+        found += answer.json()
+        link = answer.headers.get("Link")
+        url = link.partition("<")[2].partition(">")[0] if link else None
+    return found
+
+
+def test_workspaces_are_paged(plugboard: Plugboard) -> None:
+    made = {plugboard.make_workspace(f"Paged {number}").id for number in range(5)}
+    found = [each["id"] for each in listed(plugboard, limit=3)]
+
+    assert made <= set(found)
+    assert len(found) == len(set(found))
+
+
+@pytest.mark.requirement("ENC-17")
+def test_the_list_shows_that_workspaces_exist_and_nothing_in_them(workspace: Workspace) -> None:
+    workspace.make_server(name="Canary server")
+    workspace.make_agent(name="Canary agent")
+
+    (own,) = [each for each in listed(workspace.plugboard) if each["id"] == workspace.id]
+    assert own.keys() == {"id", "name", "createdAt", "updatedAt", "version"}
+
+
+@pytest.mark.parametrize("body", [{}, {"name": ""}, {"name": "x" * 101}, {"name": "\t"}, {"name": 1}])
+def test_a_workspace_needs_a_name(plugboard: Plugboard, body: dict[str, Any]) -> None:
+    assert complaints(plugboard.operator.post("/api/workspaces", json=body)) == ["name"]
+
+
+@pytest.mark.parametrize("field", ["id", "apiKey", "ownerEmail"])
+def test_a_workspace_has_no_other_field(plugboard: Plugboard, field: str) -> None:
+    body = {"name": "x", field: "mine"}
+
+    assert complaints(plugboard.operator.post("/api/workspaces", json=body)) == [field]
+
+
+@pytest.mark.requirement("REL-04")
+def test_a_workspace_is_renamed_as_it_was_read(any_workspace: Workspace) -> None:
+    read = any_workspace.admin.get(any_workspace.path)
+    renamed = any_workspace.admin.put(
+        any_workspace.path, json={"name": "New"}, headers={"If-Match": read.headers["ETag"]}
+    )
+
+    assert renamed.status_code == 200
+    assert renamed.json() == read.json() | {"name": "New", "version": 2, "updatedAt": renamed.json()["updatedAt"]}
+    assert renamed.headers["ETag"] == '"2"'
+    late = any_workspace.admin.put(any_workspace.path, json={"name": "Late"}, headers={"If-Match": '"1"'})
+    assert (late.status_code, late.json()["code"]) == (412, "stale")
+    assert any_workspace.admin.get(any_workspace.path).json() == renamed.json()
+
+
+def test_a_change_of_nothing_is_no_mistake(workspace: Workspace) -> None:
+    assert workspace.admin.put(workspace.path, json={}).json()["name"] == "Acme"
+
+
+@pytest.mark.parametrize("body", [{"name": ""}, {"name": None}])
+def test_a_name_cannot_be_taken_away(workspace: Workspace, body: dict[str, Any]) -> None:
+    assert complaints(workspace.admin.put(workspace.path, json=body)) == ["name"]
+
+
+def test_workspaces_may_have_the_same_name(plugboard: Plugboard) -> None:
+    one, two = plugboard.make_workspace("Same"), plugboard.make_workspace("Same")
+
+    assert one.id != two.id
+    assert one.admin.get(two.path).status_code == 404
