@@ -7,51 +7,50 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
 
-import uvicorn
+from pydantic import ValidationError
 
+from api import serving
 from api.access.context import partition_of
 from api.access.peppers import SYSTEM
 from api.access.repository import revision_key
 from api.api_keys.service import make_operator_key
 from api.kit import logs
-from api.kit.datakeys import TooManyDataKeys
+from api.kit.datakeys import NoDataKey, TooManyDataKeys
 from api.kit.dynamo import dynamo_client
-from api.kit.rewrap import Tally, count, rewrap
+from api.kit.rewrap import Outcome, Tally, count, rewrap
 from api.kit.store import Present, Put
 from api.kit.table import create_table
 from api.parts import Parts, assemble
 from api.settings import Settings
+from api.workspaces.schemas import WorkspaceDraft
 from api.workspaces.service import Founded, setup_context
 
 FIRST_WORKSPACE = "My workspace"
 DRAIN_SECONDS = 35  # an upstream request may take 30
+SERVED: dict[str, Any] = {
+    "loop": "uvloop",
+    "http": "api.http.heads:BoundedHeads",
+    "log_config": None,
+    "access_log": False,
+    "server_header": False,
+    "lifespan": "on",
+    "ws": "none",
+    "timeout_graceful_shutdown": DRAIN_SECONDS,
+}
 
 
 def serve(settings: Settings) -> None:
     """Everything that can be refused is refused here, once, before a process is started or a port opened."""
+    serving.check_address(settings)
     first = asyncio.run(_prepare(settings))
     if first:
         _greet(settings, first)
     logs.configure()
-    uvicorn.run(
-        "api.asgi:app",
-        factory=True,
-        host=settings.host,
-        port=settings.port,
-        workers=settings.workers,
-        loop="uvloop",
-        http="httptools",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        lifespan="on",
-        ws="none",
-        proxy_headers=bool(settings.trusted_proxies),
-        forwarded_allow_ips=settings.trusted_proxies or None,
-        timeout_graceful_shutdown=DRAIN_SECONDS,
-    )
+    serving.run(settings, **SERVED)
 
 
 async def _prepare(settings: Settings) -> Founded | None:
@@ -68,7 +67,7 @@ async def setup(settings: Settings, asked: argparse.Namespace) -> None:
             key = await make_operator_key(parts.store, parts.key_maker)
             made = {"apiKey": key.reveal_text()}
         else:
-            founded = await _found(parts, asked.workspace)
+            founded = await _found(parts, _name(asked.workspace))
             made = {"workspaceId": founded.workspace.id, "apiKey": founded.key.reveal_text()}
     if not asked.json:
         _say("Keep this key: it cannot be shown again.")
@@ -78,29 +77,28 @@ async def setup(settings: Settings, asked: argparse.Namespace) -> None:
 async def keys_status(settings: Settings, asked: argparse.Namespace) -> None:
     async with _opened(settings) as parts:
         async for partition in _partitions(parts, asked.workspace):
-            _say(_counted(await count(parts.store, parts.keyring, partition)))
+            with _unless_it_goes_away():
+                _say(_counted(await count(parts.store, parts.keyring, partition)))
 
 
 async def keys_rotate(settings: Settings, asked: argparse.Namespace) -> None:
     async with _opened(settings) as parts:
         async for partition in _partitions(parts, asked.workspace):
-            try:
-                _say(f"{partition}: now at version {await parts.keyring.rotate(partition)}")
-            except TooManyDataKeys as error:
-                _say(f"{partition}: {error}")
+            with _unless_it_goes_away():
+                try:
+                    _say(f"{partition}: now at version {await parts.keyring.rotate(partition)}")
+                except TooManyDataKeys as error:
+                    _say(f"{partition}: {error}")
 
 
 async def keys_rewrap(settings: Settings, asked: argparse.Namespace) -> None:
     left = 0
     async with _opened(settings) as parts:
         async for partition in _partitions(parts, asked.workspace):
-            revision = Put(revision_key(partition), {}, Present())
-            done = await rewrap(parts.store, parts.keyring, partition, *([] if partition == SYSTEM else [revision]))
-            _say(
-                f"{partition}: {done.resealed_values} values sealed again, {done.rewrapped_keys} data keys wrapped "
-                f"again, {done.retired_keys} destroyed, {done.left.old} values left under old keys"
-            )
-            left += done.left.old + done.left.old_data_keys
+            with _unless_it_goes_away():
+                done = await rewrap(parts.store, parts.keyring, partition, partial(_new_revision, partition))
+                _say(_brought(partition, done))
+                left += done.left.old + done.left.old_data_keys
     if left:
         sys.exit("Something is left under old keys: run it again, with all root keys that were in use configured.")
 
@@ -119,12 +117,31 @@ async def _opened(settings: Settings) -> AsyncIterator[Parts]:
         await parts.close()
 
 
+def _name(text: str) -> str:
+    try:
+        return WorkspaceDraft(name=text).name
+    except ValidationError:
+        sys.exit("plugboard: a workspace's name has 1 to 100 characters in one line, and not only spaces")
+
+
 async def _found(parts: Parts, name: str) -> Founded:
     return await parts.workspaces.found(setup_context(), name, lambda _: ())
 
 
+def _unless_it_goes_away() -> suppress:
+    """A workspace may be deleted between the moment that it is listed and its turn."""
+    return suppress(NoDataKey)
+
+
+def _new_revision(partition: str) -> list[Put]:
+    """Tells the processes that serve to drop what they remember; of the system nothing is remembered that way."""
+    return [] if partition == SYSTEM else [Put(revision_key(partition), {}, Present())]
+
+
 async def _partitions(parts: Parts, workspace_id: str | None) -> AsyncIterator[str]:
     if workspace_id is not None:
+        if not await parts.keyring.keys(partition_of(workspace_id)):
+            sys.exit(f"plugboard: there is no workspace {workspace_id}")
         yield partition_of(workspace_id)
         return
     yield SYSTEM
@@ -133,6 +150,13 @@ async def _partitions(parts: Parts, workspace_id: str | None) -> AsyncIterator[s
         for each in page:
             yield partition_of(each)
         after = page[-1]
+
+
+def _brought(partition: str, done: Outcome) -> str:
+    return (
+        f"{partition}: {done.resealed_values} values sealed again, {done.rewrapped_keys} data keys wrapped again, "
+        f"{done.retired_keys} destroyed, {done.left.old} values left under old keys"
+    )
 
 
 def _counted(tally: Tally) -> str:

@@ -7,7 +7,7 @@ looks at what is stored and remembers nothing, and its writes meet a Conflict wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -20,6 +20,9 @@ from api.kit.vault import Place, Sealed, Sealing, Vault
 
 SEALED = "sealed"
 PAGE = 100
+
+Announcement = Callable[[], Sequence[Change]]
+"""Makes what goes into a write to tell others to drop what they remember: anew for each write, so that each is news."""
 
 
 class Under(NamedTuple):
@@ -69,15 +72,14 @@ async def status(store: Store, keyring: KeyRing, partitions: Iterable[str]) -> l
     return tallies
 
 
-async def rewrap(store: Store, keyring: KeyRing, partition: str, *with_retirement: Change) -> Outcome:
+async def rewrap(store: Store, keyring: KeyRing, partition: str, announce: Announcement = tuple) -> Outcome:
     """Brings data keys under the sealing root and values under the active data key, then destroys the old data keys.
 
-    `with_retirement` goes into the write that destroys: what tells others to drop the values that they remember.
     Values that can't be opened stay as they are, are counted in `left`, and keep the old keys alive.
     """
     rewrapped = await keyring.rewrap(partition)
-    resealed = await _reseal_all(store, Vault(keyring), partition)
-    retire = partial(_retire, store, keyring, partition, with_retirement)
+    resealed = await _reseal_all(store, Vault(keyring), partition, announce)
+    retire = partial(_retire, store, keyring, partition, announce)
     retired, left = await until_it_holds(retire)
     return Outcome(rewrapped, resealed, retired, left)
 
@@ -90,16 +92,16 @@ async def _count(store: Store, keyring: KeyRing, partition: str, head: Head) -> 
     return Tally(partition, newest, values, Counter(roots.values()))
 
 
-async def _reseal_all(store: Store, vault: Vault, partition: str) -> int:
+async def _reseal_all(store: Store, vault: Vault, partition: str, announce: Announcement) -> int:
     active = (await vault.sealing(partition)).version
     resealed = 0
     async for item in _items(store, partition):
         if any(version != active for version in _versions(item)):
-            resealed += await until_it_holds(partial(_reseal, store, vault, item.key))
+            resealed += await until_it_holds(partial(_reseal, store, vault, item.key, announce))
     return resealed
 
 
-async def _reseal(store: Store, vault: Vault, key: Key) -> int:
+async def _reseal(store: Store, vault: Vault, key: Key, announce: Announcement) -> int:
     sealing, item = await vault.sealing(key.pk), await store.get(key)
     if item is None:
         return 0
@@ -108,7 +110,7 @@ async def _reseal(store: Store, vault: Vault, key: Key) -> int:
     changed = sum(after[field] != before[field] for field in before)
     if changed:
         data = {**item.data, SEALED: after}
-        await store.write(Put(key, data, Unchanged(item.version), item.expires_at), sealing.check)
+        await store.write(Put(key, data, Unchanged(item.version), item.expires_at), sealing.check, *announce())
     return changed
 
 
@@ -120,10 +122,10 @@ async def _newest(vault: Vault, sealing: Sealing, place: Place, text: str) -> st
         return text  # stays sealed as it is: what is destroyed here nobody could ever repair
 
 
-async def _retire(store: Store, keyring: KeyRing, partition: str, changes: tuple[Change, ...]) -> tuple[int, Tally]:
+async def _retire(store: Store, keyring: KeyRing, partition: str, announce: Announcement) -> tuple[int, Tally]:
     head = await keyring.head(partition)
     left = await _count(store, keyring, partition, head)
-    retired = 0 if left.old else await keyring.retire(partition, head, *changes)
+    retired = 0 if left.old else await keyring.retire(partition, head, *announce())
     return retired, left
 
 

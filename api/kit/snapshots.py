@@ -7,13 +7,16 @@ whether all that was read under the same revision still holds: one read a reques
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from api.kit.store import Item, Key, Store
 
 REVISION = "REVISION"
 REMEMBERED_ITEMS = 20_000
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +28,18 @@ class Snapshot:
     _memory: Memory
 
     async def get(self, sk: str) -> Item | None:
-        return await self._memory.item(Key(self.partition, sk), self.revision)
+        return await self.made(sk, _itself)
+
+    async def made(self, sk: str, make: Callable[[Item], T]) -> T | None:
+        """What the item stands for: made once a revision, not once a request, of a kind that never changes."""
+        return await self._memory.made(Key(self.partition, sk), self.revision, make)
 
 
 class Memory:
     def __init__(self, store: Store, at_most: int = REMEMBERED_ITEMS) -> None:
         self._store = store
         self._at_most = at_most
-        self._items: dict[Key, tuple[int, Item]] = {}
+        self._made: OrderedDict[tuple[Key, Callable[[Item], Any]], tuple[int, Any]] = OrderedDict()
         self._read_revision = SharedReads(self._revision)
 
     async def open(self, partition: str) -> Snapshot | None:
@@ -40,31 +47,38 @@ class Memory:
         revision = await self._read_revision(partition)
         return None if revision is None else Snapshot(partition, revision, self)
 
-    async def item(self, key: Key, revision: int) -> Item | None:
-        known = self._items.get(key)
+    async def made(self, key: Key, revision: int, make: Callable[[Item], T]) -> T | None:
+        known = self._made.get((key, make))
         if known is not None and known[0] == revision:
-            return known[1]
+            found: T = known[1]
+            return found
         item = await self._store.get(key)
         if item is None:
-            self._items.pop(key, None)
-        elif item.expires_at is None:  # what time takes away, no revision announces
-            self._remember(key, revision, item)
-        return item
+            self._made.pop((key, make), None)
+            return None
+        made = make(item)
+        if item.expires_at is None:  # what time takes away, no revision announces
+            self._remember((key, make), revision, made)
+        return made
 
-    def _remember(self, key: Key, revision: int, item: Item) -> None:
-        self._items.pop(key, None)
-        if len(self._items) >= self._at_most:
-            del self._items[next(iter(self._items))]
-        self._items[key] = (revision, item)
+    def _remember(self, what: tuple[Key, Callable[[Item], T]], revision: int, made: T) -> None:
+        self._made.pop(what, None)
+        if len(self._made) >= self._at_most:
+            self._made.popitem(last=False)  # a plain dict would look for its first through all that were removed
+        self._made[what] = (revision, made)
 
     async def _revision(self, partition: str) -> int | None:
         item = await self._store.get(Key(partition, REVISION))
         return item.version if item else None
 
 
+def _itself(item: Item) -> Item:
+    return item
+
+
 @dataclass(slots=True)
 class _Turn:
-    done: asyncio.Event = field(default_factory=asyncio.Event)
+    done: asyncio.Event | None = None  # made where somebody waits for it
     next: asyncio.Task[int | None] | None = None
 
 
@@ -83,7 +97,8 @@ class SharedReads:
         if turn is None:
             return await self._lead(key)
         if turn.next is None:
-            turn.next = asyncio.create_task(self._follow(key, turn))
+            turn.done = asyncio.Event()
+            turn.next = asyncio.create_task(self._follow(key, turn.done))
         return await asyncio.shield(turn.next)
 
     async def _lead(self, key: str) -> int | None:
@@ -91,10 +106,11 @@ class SharedReads:
         try:
             return await self._read(key)
         finally:
-            turn.done.set()
-            if turn.next is None:
+            if turn.done is None:
                 del self._turns[key]
+            else:
+                turn.done.set()
 
-    async def _follow(self, key: str, turn: _Turn) -> int | None:
-        await turn.done.wait()
+    async def _follow(self, key: str, done: asyncio.Event) -> int | None:
+        await done.wait()
         return await self._lead(key)

@@ -44,6 +44,7 @@ CREATE INDEX IF NOT EXISTS expiring ON items (expires) WHERE expires IS NOT NULL
 """
 COLUMNS = "pk, sk, version, expires, data"
 LIVE = "(expires IS NULL OR expires > ?)"
+GET = f"SELECT {COLUMNS} FROM items WHERE pk = ? AND sk = ? AND {LIVE}"
 WRITE_PATIENCE_SECONDS = 10.0
 READ_PATIENCE_SECONDS = 1.0
 SWEEP_EVERY_SECONDS = 60.0
@@ -75,7 +76,7 @@ class SqliteStore:
         return connection
 
     async def get(self, key: Key) -> Item | None:
-        rows = self._read(f"SELECT {COLUMNS} FROM items WHERE pk = ? AND sk = ? AND {LIVE}", (*key, self._now()))
+        rows = self._read(GET, (*key, self._now()))
         return _item(rows[0]) if rows else None
 
     async def get_many(self, keys: Sequence[Key]) -> dict[Key, Item]:

@@ -191,16 +191,46 @@ async def test_keys_of_the_installation_are_resealed_with_but_never_destroyed(st
     assert await Vault(ring).derived_key("SYSTEM", "pepper", pepper.version) == pepper
 
 
-async def test_others_are_told_in_the_write_that_ends_the_old_keys(store: SqliteStore, ring: KeyRing) -> None:
-    told: Change = Put(Key(W, "REVISION"), {}, Always())
-    await put(store, ring, "SERVER#a", token="a")
+async def test_others_are_told_by_a_new_revision_in_every_write(tmp_path: Path) -> None:
+    store = Watched(tmp_path / "test.db")
+    ring = KeyRing(store, LocalRoots({"old": OLD}), SystemClock())
+    await store.write(*await ring.first_key_changes(W))
+    for sk in ("SERVER#a", "SERVER#b"):
+        await put(store, ring, sk, token="t")
 
-    await rewrap(store, ring, W, told)
-    assert await store.get(told.key) is None
+    store.written.clear()
+    await rewrap(store, ring, W, announced)
+    assert store.written == []
 
     await ring.rotate(W)
-    await rewrap(store, ring, W, told)
-    assert (await store.get(told.key)).version == told.version
+    store.written.clear()
+    await rewrap(store, ring, W, announced)
+
+    told = [next(change for change in changes if change.key.sk == "REVISION") for changes in store.written]
+    assert [{change.key.sk for change in changes} - {"DATAKEY", "REVISION"} for changes in store.written] == [
+        {"SERVER#a"},
+        {"SERVER#b"},
+        {"DATAKEY#000001"},
+    ]
+    assert len({change.version for change in told}) == 3
+    assert (await store.get(Key(W, "REVISION"))).version == told[-1].version
+    await store.close()
+
+
+def announced() -> list[Change]:
+    return [Put(Key(W, "REVISION"), {}, Always())]
+
+
+class Watched(SqliteStore):
+    """A store that remembers what was written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.written: list[tuple[Change, ...]] = []
+
+    async def write(self, *changes: Change) -> None:
+        await super().write(*changes)
+        self.written.append(changes)
 
 
 class Overtaken(SqliteStore):

@@ -1,0 +1,115 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.kit.json_text import MAX_DEPTH, UnreadableJson, parse_json
+
+plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+documents = st.recursive(plain, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=30)
+
+
+def nested(depth: int) -> bytes:
+    return b"[" * depth + b"]" * depth
+
+
+@given(documents)
+def test_what_json_can_say_is_read_as_it_was_meant(document: Any) -> None:
+    assert parse_json(json.dumps(document).encode()) == document
+    assert parse_json(json.dumps(document, ensure_ascii=False).encode()) == document
+
+
+@given(st.binary())
+def test_bytes_are_read_or_refused_and_nothing_else(raw: bytes) -> None:
+    try:
+        value = parse_json(raw)
+    except UnreadableJson:
+        return
+    assert parse_json(json.dumps(value).encode()) == value
+
+
+@pytest.mark.requirement("AUT-16")
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "not JSON: line 1, column 1"),
+        ('{"a":1}\n{"b":2}', "not JSON: line 2, column 1"),
+        ("{'a':1}", "not JSON: line 1, column 2"),
+        ("[1,]", "not JSON"),
+        ('"a\nb"', "not JSON"),
+        ('"\\x41"', "not JSON"),
+        ("01", "not JSON"),
+        ("+1", "not JSON"),
+        (".5", "not JSON"),
+        ("1.", "not JSON"),
+        ("0x1", "not JSON"),
+        ("1_000", "not JSON"),
+        ("\u0661", "not JSON"),
+        ("\u00a01", "not JSON"),
+        ("\ufeff{}", "not JSON"),
+        ("True", "not JSON"),
+        ("NaN", "NaN is not a JSON number"),
+        ("[Infinity]", "Infinity is not a JSON number"),
+        ('{"a":-Infinity}', "-Infinity is not a JSON number"),
+        ("1e999", "too large"),
+        ("-1e999", "too large"),
+        ("1.0" + "0" * 400 + "e400", "too large"),
+        ("9" * 5000, "a number is too long"),
+        ("-" + "9" * 5000, "a number is too long"),
+        ('{"a":1,"a":1}', "same key twice"),
+        ('{"a":1,"\\u0061":1}', "same key twice"),
+        ('[{"a":{"b":1,"b":2}}]', "same key twice"),
+        ('"\\ud800"', "half of a surrogate"),
+        ('{"\\udc00":1}', "half of a surrogate"),
+        ('["a",["\\udc00\\ud800"]]', "half of a surrogate"),
+    ],
+)
+def test_what_two_readers_could_take_differently_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(UnreadableJson, match=reason):
+        parse_json(text.encode())
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig", "latin-1"])
+def test_only_utf_8_without_a_mark_is_read(encoding: str) -> None:
+    with pytest.raises(UnreadableJson):
+        parse_json('{"a":"ä"}'.encode(encoding))
+
+
+@pytest.mark.requirement("AUT-16")
+def test_64_levels_are_the_most() -> None:
+    assert parse_json(nested(MAX_DEPTH))
+    assert MAX_DEPTH == 64
+    for depth in (65, 500, 10_000, 100_000):
+        with pytest.raises(UnreadableJson, match="64 levels"):
+            parse_json(nested(depth))
+
+
+def test_objects_and_lists_count_alike() -> None:
+    assert parse_json(b'{"a":[' * 32 + b"]}" * 32)
+    with pytest.raises(UnreadableJson, match="64 levels"):
+        parse_json(b'{"a":[' * 33 + b"]}" * 33)
+
+
+def test_wide_is_not_deep() -> None:
+    assert len(list(parse_json(b"[" + b"[]," * 10_000 + b"[]]"))) == 10_001  # type: ignore[call-overload]
+
+
+def test_whole_surrogate_pairs_are_text() -> None:
+    assert parse_json(b'"\\ud83d\\ude00"') == "\U0001f600"
+
+
+def test_zero_may_be_spelt_small() -> None:
+    assert parse_json(b"[1e-999, -0.0, 0]") == [0.0, 0.0, 0]
+
+
+@pytest.mark.requirement("ENC-13")
+@pytest.mark.parametrize(
+    "text", ['{"a":"canary"', '{"canary":1,"canary":2}', '"canary\\ud800"', "canary", '"canary\n"']
+)
+def test_a_refusal_does_not_repeat_the_text(text: str) -> None:
+    with pytest.raises(UnreadableJson) as caught:
+        parse_json(text.encode())
+
+    assert "canary" not in str(caught.value)

@@ -1,0 +1,163 @@
+import asyncio
+import io
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from api.kit import logs
+from api.kit.clock import rfc3339
+from api.kit.logs import FIELDS, JsonLines, RequestLog
+from tests.fakes.still_clock import StillClock
+
+
+@pytest.fixture(autouse=True)
+def _root_logger_is_put_back() -> Iterator[None]:
+    logger = logging.getLogger()
+    handlers, level = logger.handlers[:], logger.level
+    asked_for = logging.logThreads, logging.logProcesses, logging.logMultiprocessing
+    noisy = {name: logging.getLogger(name).level for name in ("botocore", "boto3", "urllib3", "asyncio")}
+    try:
+        yield
+    finally:
+        logger.handlers[:] = handlers
+        logger.setLevel(level)
+        logging.logThreads, logging.logProcesses, logging.logMultiprocessing = asked_for
+        for name, was in noisy.items():
+            logging.getLogger(name).setLevel(was)
+
+
+def opens_something(password: str) -> None:
+    try:
+        raise KeyError(password)  # noqa: TRY301  # the cause is what this is about
+    except KeyError as cause:
+        raise ValueError(f"cannot open it with {password}") from cause
+
+
+def written(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_a_line_is_a_json_object() -> None:
+    stream = io.StringIO()
+    logs.configure(stream)
+
+    logging.getLogger("plugboard.test").warning("over\nthere: ключ", extra={"status": 503})
+
+    (line,) = written(stream)
+    assert line.pop("at").endswith("Z")
+    assert line == {"level": "warning", "logger": "plugboard.test", "message": "over\nthere: ключ", "status": 503}
+
+
+@pytest.mark.requirement("ENC-18")
+def test_only_fields_on_the_list_are_written() -> None:
+    stream = io.StringIO()
+    logs.configure(stream)
+    extra = {"password": "canary", "authorization": "canary", "body": {"a": "canary"}, "args_": "canary"}
+
+    logging.getLogger("plugboard.test").info("request", extra=extra | dict.fromkeys(FIELDS, "x"))
+
+    (line,) = written(stream)
+    assert line.keys() == {"at", "level", "logger", "message", *FIELDS}
+    assert "canary" not in stream.getvalue()
+
+
+@pytest.mark.requirement("ENC-13")
+def test_of_an_exception_only_its_kind_and_its_place_are_written() -> None:
+    stream = io.StringIO()
+    logs.configure(stream)
+
+    try:
+        opens_something("canary")
+    except ValueError as error:
+        logging.getLogger("plugboard.test").exception("failed", exc_info=error)
+
+    (line,) = written(stream)
+    assert line["error"] == "ValueError"
+    assert any(each.startswith("opens_something ") for each in line["where"])
+    assert "canary" not in stream.getvalue()
+
+
+@pytest.mark.requirement("ENC-13")
+def test_causes_do_not_get_into_the_line_either() -> None:
+    try:
+        opens_something("canary")
+    except ValueError:
+        record = logging.LogRecord("x", logging.ERROR, __file__, 1, "failed", None, sys.exc_info())
+
+    assert "canary" not in JsonLines().format(record)
+
+
+def test_a_field_that_is_not_known_is_left_out() -> None:
+    record = logging.LogRecord("x", logging.INFO, __file__, 1, "request", None, None)
+    record.__dict__.update(workspace=None, status=0)
+
+    line = json.loads(JsonLines().format(record))
+
+    assert "workspace" not in line
+    assert line["status"] == 0
+
+
+def test_libraries_are_heard_only_when_they_warn() -> None:
+    stream = io.StringIO()
+    logs.configure(stream)
+
+    logging.getLogger("botocore").info("canary")
+    logging.getLogger("botocore").warning("slow")
+
+    assert [line["message"] for line in written(stream)] == ["slow"]
+
+
+def test_configuring_twice_writes_once() -> None:
+    stream = io.StringIO()
+    logs.configure(stream)
+    logs.configure(stream)
+
+    logging.getLogger("plugboard.test").info("once")
+
+    assert len(written(stream)) == 1
+
+
+def test_lines_go_to_standard_error_where_nothing_else_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure()
+
+    logging.getLogger("plugboard.test").info("here")
+
+    captured = capsys.readouterr()
+    assert (captured.out, json.loads(captured.err)["message"]) == ("", "here")
+
+
+async def test_the_requests_of_one_turn_are_written_together() -> None:
+    stream = Counting()
+    log = RequestLog(stream, StillClock())
+
+    log({"status": 200, "route": "/a"})
+    log({"status": 404, "route": "/b", "password": "canary"})
+    assert stream.getvalue() == ""
+    await asyncio.sleep(0)
+    log({"status": 500})
+    await asyncio.sleep(0)
+
+    assert [line["status"] for line in written(stream)] == [200, 404, 500]
+    assert stream.writes == 2
+    assert "canary" not in stream.getvalue()
+
+
+async def test_a_request_is_logged_at_the_time_of_the_clock() -> None:
+    stream, clock = io.StringIO(), StillClock()
+
+    RequestLog(stream, clock)({"status": 200})
+    await asyncio.sleep(0)
+
+    assert written(stream)[0]["at"] == rfc3339(clock.now())
+
+
+class Counting(io.StringIO):
+    writes = 0
+
+    def write(self, text: str) -> int:
+        self.writes += 1
+        return super().write(text)

@@ -1,0 +1,184 @@
+import asyncio
+
+import pytest
+
+from api.kit.snapshots import SharedReads
+from api.kit.store import StoreBusy
+
+WS = "WS#a"
+
+
+class Reads:
+    """Reads of a number that goes up; each begins when it is asked and ends when it is let go."""
+
+    def __init__(self) -> None:
+        self.value = 0
+        self.waiting: list[asyncio.Future[None]] = []
+        self.keys: list[str] = []
+        self.fails = False
+
+    async def __call__(self, key: str) -> int | None:
+        value, fails = self.value, self.fails
+        gate: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.keys.append(key)
+        self.waiting.append(gate)
+        await gate
+        if fails:
+            raise StoreBusy("down")
+        return value
+
+    def let_go(self) -> None:
+        gate = self.waiting.pop(0)
+        if not gate.cancelled():
+            gate.set_result(None)
+
+
+async def settle() -> None:
+    """Lets everything run that can run now."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def ask(shared: SharedReads, times: int, key: str = WS) -> list[asyncio.Task[int | None]]:
+    return [asyncio.create_task(shared(key)) for _ in range(times)]
+
+
+async def test_one_who_asks_alone_reads_at_once() -> None:
+    reads = Reads()
+    shared = SharedReads(reads)
+
+    for value in range(3):
+        reads.value = value
+        (asked,) = ask(shared, 1)
+        await settle()
+        reads.let_go()
+        assert await asked == value
+
+
+async def test_nobody_shares_a_read_that_is_under_way() -> None:
+    reads = Reads()
+    shared = SharedReads(reads)
+    (first,) = ask(shared, 1)
+    await settle()
+
+    reads.value = 1  # written now, and known to those who ask from now on
+    later = ask(shared, 5)
+    await settle()
+    assert len(reads.keys) == 1
+    reads.let_go()
+    await settle()
+    assert len(reads.keys) == 2
+    reads.let_go()
+
+    assert await first == 0
+    assert await asyncio.gather(*later) == [1] * 5
+
+
+async def test_many_who_wait_share_one_read() -> None:
+    reads = Reads()
+    shared = SharedReads(reads)
+    asked = ask(shared, 1)
+    await settle()
+
+    for turn in range(1, 6):
+        reads.value = turn
+        asked += ask(shared, 100)
+        await settle()
+        reads.let_go()
+        await settle()
+    reads.let_go()
+
+    answers = await asyncio.gather(*asked)
+    assert len(reads.keys) == 6
+    assert answers == [0] + [turn for turn in range(1, 6) for _ in range(100)]
+
+
+async def test_each_partition_has_reads_of_its_own() -> None:
+    reads = Reads()
+    shared = SharedReads(reads)
+
+    asked = [*ask(shared, 1, "WS#a"), *ask(shared, 1, "WS#b")]
+    await settle()
+    assert reads.keys == ["WS#a", "WS#b"]
+    reads.let_go()
+    reads.let_go()
+
+    assert await asyncio.gather(*asked) == [0, 0]
+
+
+async def test_a_failed_read_fails_those_who_shared_it_and_no_others() -> None:
+    reads = Reads()
+    shared = SharedReads(reads)
+    (first,) = ask(shared, 1)
+    await settle()
+    reads.fails = True
+    second = ask(shared, 3)
+    await settle()
+    reads.let_go()
+    await settle()
+    reads.fails = False
+    third = ask(shared, 3)
+    await settle()
+    reads.let_go()
+    await settle()
+    reads.let_go()
+
+    assert await first == 0
+    assert [type(each) for each in await asyncio.gather(*second, return_exceptions=True)] == [StoreBusy] * 3
+    assert await asyncio.gather(*third) == [0] * 3
+
+
+@pytest.mark.parametrize("gone", [[0], [1], [2, 3], [0, 1, 2], [1, 2, 3]])
+async def test_one_who_goes_away_takes_nobody_along(gone: list[int]) -> None:
+    reads = Reads()
+    shared = SharedReads(reads)
+    asked = ask(shared, 1)
+    await settle()
+    asked += ask(shared, 3)
+    await settle()
+
+    for each in gone:
+        asked[each].cancel()
+    await settle()
+    while reads.waiting:
+        reads.let_go()
+        await settle()
+
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [
+        asyncio.CancelledError if each in gone else int for each in range(4)
+    ]
+
+
+async def test_after_everybody_went_away_the_next_one_reads_anew() -> None:
+    reads = Reads()
+    shared = SharedReads(reads)
+    asked = ask(shared, 4)
+    await settle()
+    for each in asked:
+        each.cancel()
+    await settle()
+    reads.value = 7
+    (late,) = ask(shared, 1)
+    await settle()
+    while reads.waiting:
+        reads.let_go()
+        await settle()
+
+    assert await late == 7
+
+
+async def test_nothing_is_left_when_all_have_their_answer() -> None:
+    reads = Reads()
+    shared = SharedReads(reads)
+    tasks = asyncio.all_tasks()
+    for number in range(50):
+        asked = ask(shared, 3, f"WS#{number}")
+        await settle()
+        while reads.waiting:
+            reads.let_go()
+            await settle()
+        await asyncio.gather(*asked)
+
+    assert shared._turns == {}
+    assert asyncio.all_tasks() == tasks
