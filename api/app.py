@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,11 +22,14 @@ from api.audit.routes import ROUTES as AUDIT_ROUTES
 from api.audit.service import Journal
 from api.errors import AppError, Clash, Internal, NoSuchMethod, NotFound, TooLarge, Unavailable, Unreadable
 from api.http.answers import problem
-from api.http.edge import Edge
+from api.http.edge import Edge, Note
 from api.http.openapi import as_yaml, contract
 from api.http.page import docs_page
 from api.http.paging import Paging
+from api.http.routing import allowed, options
 from api.kit.clock import Clock
+from api.kit.datakeys import NoDataKey
+from api.kit.envelope import CannotOpen
 from api.kit.roots import RootUnavailable
 from api.kit.store import Conflict, ItemTooLarge, Store, StoreBusy
 from api.parts import Parts, assemble
@@ -51,11 +54,21 @@ ROUTES: Sequence[ControllerRouterHandler] = [
 
 AnyRequest = Request[Any, Any, Any]
 
+# What an error from further in means to a caller.
+MEANINGS: Mapping[type[Exception], Callable[[], AppError]] = {
+    ItemTooLarge: lambda: TooLarge("All of its fields together are more than one object can hold."),
+    Conflict: lambda: Clash("Another request changed the same thing at the same time. Try again."),
+    NoDataKey: NotFound,  # the workspace went away meanwhile
+    StoreBusy: Unavailable,
+    RootUnavailable: Unavailable,
+    CannotOpen: lambda: Unavailable("The root key that this was sealed with is not configured."),
+}
+
 log = logging.getLogger(__name__)
 
 
-def create_app(settings: Settings, clock: Clock | None = None) -> ASGIApp:
-    return Edge(inner_app(settings, clock))
+def create_app(settings: Settings, clock: Clock | None = None, note: Note | None = None) -> ASGIApp:
+    return Edge(inner_app(settings, clock), note)
 
 
 def inner_app(
@@ -72,7 +85,7 @@ def inner_app(
             await parts.close()
 
     app = Litestar(
-        routes,
+        [*options(routes), *routes],
         dependencies=PROVIDED,
         exception_handlers={Exception: answer_problem},
         lifespan=[running],
@@ -94,19 +107,11 @@ def answer_problem(request: AnyRequest, error: Exception) -> Response[bytes]:
 
 
 def as_problem(error: Exception) -> AppError:
-    match error:
-        case AppError():
-            return error
-        case HTTPException():
-            return _of_framework(error)
-        case ItemTooLarge():
-            return TooLarge("All of its fields together are more than one object can hold.")
-        case Conflict():
-            return Clash("Another request changed the same thing at the same time. Try again.")
-        case StoreBusy() | RootUnavailable():
-            return Unavailable()
-        case _:
-            return Internal()
+    if isinstance(error, AppError):
+        return error
+    if isinstance(error, HTTPException):
+        return _of_framework(error)
+    return next((made() for kind, made in MEANINGS.items() if isinstance(error, kind)), None) or Internal()
 
 
 def _of_framework(error: HTTPException) -> AppError:
@@ -114,8 +119,8 @@ def _of_framework(error: HTTPException) -> AppError:
         case 404:
             return NotFound()
         case 405:
-            allowed = {name.title(): value for name, value in (error.headers or {}).items()}
-            return NoSuchMethod(f"It takes {allowed.get('Allow', 'others')}.", headers=allowed)
+            methods = allowed((error.headers or {}).get("allow", "").split(", "))
+            return NoSuchMethod(f"It takes {methods}.", headers={"Allow": methods})
         case 400:
             return Unreadable("The request is not in a form that can be read.")
         case _:
@@ -128,7 +133,7 @@ def _parts(request: AnyRequest) -> Parts:
 
 
 def _server_service(request: AnyRequest) -> ServerService:
-    return ServerService(request.state.context, _parts(request).workshop)
+    return ServerService(request.scope["state"]["context"], _parts(request).workshop)
 
 
 def _server_users(request: AnyRequest) -> Users:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from api import commands
+from api.kit.envelope import CannotOpen
 from api.kit.roots import RootUnavailable
 from api.kit.store import StoreBusy
 from api.settings import BadSetting, Settings
@@ -22,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             commands.serve(settings)
         else:
             asyncio.run(asked.run(settings, asked))
-    except (BadSetting, StoreBusy, RootUnavailable) as error:
+    except (BadSetting, StoreBusy, RootUnavailable, CannotOpen) as error:
         sys.exit(f"plugboard: {error}")
 
 

@@ -1,7 +1,8 @@
 """Every way a request can fail: kinds with a status and a stable code, and the one renderer (RFC 9457).
 
 AppError
-├── Unreadable 400          the body, a header or a cursor is not in a form we can read
+├── Unreadable 400          the body or a header is not in a form we can read
+├── BadCursor 400           the cursor is not one of ours, or another list's
 ├── Unauthorized 401        no key, or not a good one
 ├── Forbidden 403           the key lacks the scope
 ├── NotFound 404            not there, or another workspace's: the two are told apart nowhere

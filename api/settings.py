@@ -50,7 +50,7 @@ class Settings:
             data_dir=Path(read.text("PLUGBOARD_DATA_DIR", "var")),
             store=read.choice("PLUGBOARD_STORE", "sqlite", "dynamodb"),
             table=read.matching("PLUGBOARD_TABLE", "plugboard", TABLE_NAME),
-            dynamodb_endpoint=read.url("PLUGBOARD_DYNAMODB_ENDPOINT", None),
+            dynamodb_endpoint=read.url("PLUGBOARD_DYNAMODB_ENDPOINT", "") or None,
             root_key=read.secret("PLUGBOARD_ROOT_KEY"),
             kms_key_id=read.text("PLUGBOARD_KMS_KEY_ID", "") or None,
             public_url=read.url("OAUTH_REDIRECT_BASE_URL", "http://127.0.0.1:8400"),
@@ -95,10 +95,9 @@ class _Reader:
             raise BadSetting(name, f"must match {form.pattern}.")
         return text
 
-    def url(self, name: str, default: str | None) -> str:
-        text = self.text(name, default or "")
-        parts = urlsplit(text)
-        if text and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment):
+    def url(self, name: str, default: str) -> str:
+        text = self.text(name, default)
+        if text and not _is_base_url(text):
             raise BadSetting(name, "must be a URL such as https://plugboard.example.com, without query or fragment.")
         return text.rstrip("/")
 
@@ -114,3 +113,12 @@ class _Reader:
 
     def _has_app(self, prefix: str) -> bool:
         return all(self.text(f"{prefix}_OAUTH_CLIENT_{part}", "") for part in ("ID", "SECRET"))
+
+
+def _is_base_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half a bracket, or a port that is none
+        return False
+    return known and not set("?#") & set(text)

@@ -14,10 +14,15 @@ import httpx2
 import uvicorn
 from litestar.types import ASGIApp
 
+from api.access.context import partition_of
 from api.api_keys.service import make_operator_key
 from api.app import create_app
+from api.http.heads import BoundedHeads
 from api.kit.clock import Clock
+from api.kit.store import Key
+from api.kit.vault import Place, Sealed
 from api.parts import assemble
+from api.servers.repository import record_of
 from api.settings import Settings
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # made once: a client that makes its own takes 15 ms
@@ -85,6 +90,10 @@ class Workspace:
     def caller(self, scope: str, **changed: Any) -> httpx2.Client:
         return self.plugboard.caller(self.make_key(scope, **changed)["apiKey"])
 
+    def stored_credentials(self, server_id: str) -> dict[str, str]:
+        """What is stored of a server's `config`, in the clear, read as another process would."""
+        return asyncio.run(_unsealed(self, server_id))
+
 
 @dataclass
 class Plugboard:
@@ -125,7 +134,7 @@ def served(settings: Settings, clock: Clock | None = None) -> Iterator[Plugboard
 def listening(app: ASGIApp) -> Iterator[str]:
     """Serves an app on a free port of 127.0.0.1, in a thread, and stops it as a signal would."""
     config = uvicorn.Config(
-        app, port=0, loop="uvloop", http="httptools", ws="none", lifespan="on", log_config=None, access_log=False
+        app, port=0, loop="uvloop", http=BoundedHeads, ws="none", lifespan="on", log_config=None, access_log=False
     )
     server = uvicorn.Server(config)
     started = threading.Event()
@@ -163,6 +172,28 @@ async def _operator_key(settings: Settings, clock: Clock | None) -> str:
         return (await make_operator_key(parts.store, parts.key_maker)).reveal_text()
     finally:
         await parts.close()
+
+
+async def _unsealed(workspace: Workspace, server_id: str) -> dict[str, str]:
+    parts = await assemble(workspace.plugboard.settings)
+    try:
+        partition, sk = partition_of(workspace.id), record_of(server_id)
+        item = await parts.store.get(Key(partition, sk))
+        sealed = item.data["sealed"] if item else {}
+        opened = {
+            name: await parts.vault.unseal(partition, Place(sk, name), Sealed.parse(text))
+            for name, text in sealed.items()
+        }
+        return {name: secret.reveal_text() for name, secret in opened.items()}
+    finally:
+        await parts.close()
+
+
+def complaints(answer: httpx2.Response) -> list[str]:
+    """The paths of what was wrong with a request."""
+    assert answer.status_code == 422, answer.text
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    return [error["path"] for error in answer.json()["errors"]]
 
 
 def _made(answer: httpx2.Response) -> dict[str, Any]:

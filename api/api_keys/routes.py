@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from litestar import Request, Response, delete, get, post
+from litestar import Request, Response
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 from pydantic import TypeAdapter
@@ -20,7 +20,7 @@ from api.http import examples
 from api.http.answers import Answer, created
 from api.http.body import body_of
 from api.http.paging import PAGING, Paging
-from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, documented
+from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post
 from api.kit.secret import Secret
 
 API_KEYS = "/api/workspaces/{workspace_id:str}/api-keys"

@@ -56,7 +56,7 @@ def _utc(text: str) -> str:
         moment = datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):
         raise PydanticCustomError("time", "There is no such time.") from None
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"  # `%Y` writes the year 1 as `1`
 
 
 class ApiKeyView(View):

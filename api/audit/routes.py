@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from litestar import Request, Response, get
+from litestar import Request, Response
 from litestar.di import NamedDependency
 from pydantic import TypeAdapter
 
@@ -14,7 +14,7 @@ from api.audit.schemas import AuditView
 from api.audit.service import Journal
 from api.http import examples
 from api.http.paging import PAGING, Paging
-from api.http.routing import Doc, Reply, documented
+from api.http.routing import Doc, Reply, documented, get
 
 MANY = TypeAdapter(list[AuditView])
 

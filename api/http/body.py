@@ -17,6 +17,7 @@ MAX_BODY_BYTES = 1_048_576
 # A sender who is cut off in the middle sees a broken connection instead of our answer, so a body that is too large is
 # read to its end, up to here.
 DRAIN_BYTES = 32 * MAX_BODY_BYTES
+MAX_NAME_LENGTH = 64
 
 AnyRequest = Request[Any, Any, Any]
 InputType = TypeVar("InputType", bound=Input)
@@ -81,7 +82,8 @@ def invalid(error: ValidationError) -> Invalid:
 
 
 def _path(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location)
+    """Names that callers chose stand in it too. One longer than any of ours may be a secret in the wrong place."""
+    return ".".join("…" if len(str(part)) > MAX_NAME_LENGTH else str(part) for part in location)
 
 
 _PLAIN = {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import secrets
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from litestar.enums import ScopeType
-from litestar.types import ASGIApp, HTTPResponseStartEvent, Message, Receive, Scope, Send
+from litestar.types import ASGIApp, HTTPResponseStartEvent, HTTPScope, Message, Receive, Scope, Send
 
 GIVEN_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 SAFETY = [
@@ -19,12 +19,13 @@ SAFETY = [
     (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
 ]
 
-log = logging.getLogger("plugboard.request")
+Note = Callable[[Mapping[str, object]], None]
 
 
 class Edge:
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, note: Note | None = None) -> None:
         self._app = app
+        self._note = note
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
@@ -35,6 +36,7 @@ class Edge:
         state: dict[str, Any] = scope.setdefault("state", {})
         state["request_id"] = request_id
         extra = [*SAFETY, (b"x-request-id", request_id.encode())]
+        asked = _as_get(scope)
         status = 0
 
         async def send_more(message: Message) -> None:
@@ -42,13 +44,20 @@ class Edge:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 _extend(message, extra)
+            elif asked is not scope and message["type"] == "http.response.body":
+                message["body"] = b""
             await send(message)
 
         try:
-            await self._app(scope, receive, send_more)
+            await self._app(asked, receive, send_more)
         finally:
-            if log.isEnabledFor(logging.INFO):
-                _write(scope, request_id, status, time.perf_counter() - started)
+            if self._note:
+                self._note(_told(scope["method"], asked, status, time.perf_counter() - started))
+
+
+def _as_get(scope: HTTPScope) -> HTTPScope:
+    """HEAD is GET without the body of its answer (RFC 9110), for every route and with the same guard."""
+    return {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
 
 def _extend(message: HTTPResponseStartEvent, extra: list[tuple[bytes, bytes]]) -> None:
@@ -63,17 +72,14 @@ def _request_id(scope: Scope) -> str:
     return secrets.token_hex(12)
 
 
-def _write(scope: Scope, request_id: str, status: int, seconds: float) -> None:
+def _told(method: str, scope: Scope, status: int, seconds: float) -> dict[str, object]:
     context = scope["state"].get("context")  # what a guard left there
-    log.info(
-        "request",
-        extra={
-            "request_id": request_id,
-            "method": scope.get("method"),
-            "route": scope.get("path_template"),
-            "status": status,
-            "ms": round(seconds * 1000, 2),
-            "workspace": getattr(context, "workspace_id", None),
-            "key": getattr(getattr(context, "caller", None), "key_id", None),
-        },
-    )
+    return {
+        "request_id": scope["state"]["request_id"],
+        "method": method,
+        "route": scope.get("path_template"),
+        "status": status,
+        "ms": round(seconds * 1000, 2),
+        "workspace": getattr(context, "workspace_id", None),
+        "key": getattr(getattr(context, "caller", None), "key_id", None),
+    }

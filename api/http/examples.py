@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 WORKSPACE_ID = "ws_3kq8v0zj5m1t7r2x9c4b"
-SERVER_ID = "server_w7pk1kd3f9g2h0n4q8v0zj5m1t7r2x9c4b"
-AGENT_ID = "agent_w7pk1kd3f9h4k6n4q8v0zj5m1t7r2x9c4b"
+SERVER_ID = "server_kzq91m7q1jnbv3mf7gsqbwcw7dg3e460w"
+AGENT_ID = "agent_kzq91m7q1jnbva15eaqkk7edxe7e52wcn"
 KEY_ID = "key_8m2d5w0rt4k7z1x9c3vb"
-AUDIT_ID = "audit_1kd3f9g2h0n4q8v0zj5m1t7r2x9c4"
+AUDIT_ID = "audit_1m7q1jnbvekevbkv302ebyxym3yvq"
 AT = "2026-11-18T10:00:00.123Z"
 API_KEY = "pb_8m2d5w0rt4k7z1x9c3vb_<secret and checksum>"
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 from litestar import Litestar
 from litestar.handlers import HTTPRouteHandler
 from litestar.routes import HTTPRoute
-from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
-from pydantic.json_schema import models_json_schema
 
-from api.access.guards import Guard, NeedsOperator, OpenToAll, guard_of
 from api.errors import (
-    PROBLEM_TYPE,
     AppError,
     BadCursor,
-    Forbidden,
     Internal,
     Invalid,
     KeyReused,
@@ -27,79 +23,74 @@ from api.errors import (
     NotJson,
     Stale,
     TooLarge,
-    Unauthorized,
     Unavailable,
     Unreadable,
 )
-from api.http.routing import DOC, IDEMPOTENCY_KEY, IF_MATCH, Doc, Parameter, Reply
+from api.http import components, examples
+from api.http.components import ref
+from api.http.routing import DOC, ID_PATTERN, IDEMPOTENCY_KEY, IF_MATCH, Doc, Guard, Parameter, Reply, guard_of
 
-REF = "#/components/schemas/{model}"
 INFO = {
     "title": "Plugboard",
     "version": "0.1.0",
     "description": "Stores MCP servers and services for each workspace with sealed credentials, and turns them into "
     "tools for agents.\n\nEvery answer has an `X-Request-Id`. Every error is a problem document (RFC 9457) with a "
-    "stable `code`.",
+    "stable `code`. Objects may get further fields in time: ignore those you do not know.",
 }
-HEADERS: dict[str, Any] = {
-    "ETag": {"description": "The object's version; send it as `If-Match`.", "schema": {"type": "string"}},
-    "Location": {"description": "Where the new object is.", "schema": {"type": "string"}},
-    "Link": {
-        "description": 'Where more follows: `<…>; rel="next"`.',
-        "schema": {"type": "string"},
-    },
-    "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}},
-    "WWW-Authenticate": {"description": "How to sign in.", "schema": {"type": "string"}},
+API_KEY = {
+    "type": "http",
+    "scheme": "bearer",
+    "bearerFormat": "pb_<public id>_<secret and checksum>",
+    "description": "A key made by a workspace's admin, by an operator, or by `plugboard setup`.",
 }
-PROBLEM = {
-    "title": "Problem",
-    "type": "object",
-    "description": "What went wrong and what to do about it.",
-    "required": ["type", "title", "status", "code", "detail"],
-    "additionalProperties": False,
-    "properties": {
-        "type": {"type": "string", "format": "uri"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "code": {"type": "string", "description": "Stable: programs may rely on it."},
-        "detail": {"type": "string"},
-        "errors": {
-            "type": "array",
-            "description": "For invalid input: what is wrong, and where.",
-            "items": {
-                "type": "object",
-                "required": ["path", "message"],
-                "additionalProperties": False,
-                "properties": {"path": {"type": "string"}, "message": {"type": "string"}},
-            },
-        },
-    },
+NO_CONTENT = 204
+IDS = {
+    "workspaceId": ("The workspace's id.", examples.WORKSPACE_ID),
+    "serverId": ("The server's id.", examples.SERVER_ID),
+    "agentId": ("The agent's id.", examples.AGENT_ID),
+    "keyId": ("The API key's id, which is not the key.", examples.KEY_ID),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    path: str
+    method: str
+    doc: Doc
+    guard: Guard | None
+
+    @property
+    def in_path(self) -> list[str]:
+        return re.findall(r"\{(\w+)\}", self.path)
+
+    @property
+    def problems(self) -> dict[int, list[type[AppError]]]:
+        by_status: dict[int, list[type[AppError]]] = {}
+        for error in dict.fromkeys(_problems(self)):
+            by_status.setdefault(error.status, []).append(error)
+        return {status: by_status[status] for status in sorted(by_status)}
 
 
 def contract(app: Litestar) -> dict[str, Any]:
-    operations = [(route, handler, handler.opt[DOC]) for route, handler in _handlers(app)]
+    operations = sorted(_operations(app), key=lambda each: (each.path, each.method))
+    docs = [each.doc for each in operations]
     paths: dict[str, dict[str, Any]] = {}
-    for route, handler, doc in sorted(operations, key=lambda each: each[0].path):
-        path = re.sub(r"\{(\w+):\w+\}", lambda match: f"{{{to_camel(match[1])}}}", _path(route))
-        operation = _operation(handler, doc, re.findall(r"\{(\w+)\}", path))
-        paths.setdefault(path, {})[_method(handler)] = operation
+    for each in operations:
+        paths.setdefault(each.path, {})[each.method] = _described(each)
+    problems = {components.problem_name(errors): errors for each in operations for errors in each.problems.values()}
     return {
         "openapi": "3.1.0",
         "info": INFO,
-        "servers": [{"url": "/"}],
-        "tags": [{"name": tag} for tag in sorted({doc.tag for _, _, doc in operations})],
+        "servers": [{"url": "/", "description": "Where this document comes from."}],
+        "tags": [{"name": tag} for tag in sorted({doc.tag for doc in docs})],
         "paths": paths,
         "components": {
-            "securitySchemes": {
-                "apiKey": {
-                    "type": "http",
-                    "scheme": "bearer",
-                    "description": "A key made by a workspace's admin, by an operator, or by `plugboard setup`.",
-                }
-            },
-            "headers": HEADERS,
-            "schemas": _schemas(doc for _, _, doc in operations),
+            "securitySchemes": {"apiKey": API_KEY},
+            "headers": components.HEADERS,
+            "responses": {name: components.problem(problems[name]) for name in sorted(problems)},
+            "schemas": components.schemas(
+                [doc.body for doc in docs if doc.body], [doc.reply.body for doc in docs if doc.reply.body]
+            ),
         },
     }
 
@@ -113,45 +104,49 @@ class _Plain(yaml.SafeDumper):
         return True
 
 
-def _handlers(app: Litestar) -> Iterable[tuple[HTTPRoute, HTTPRouteHandler]]:
+def _operations(app: Litestar) -> Iterator[Operation]:
     for route in app.routes:
         if isinstance(route, HTTPRoute):
-            yield from ((route, handler) for handler in route.route_handlers if DOC in handler.opt)
+            for handler in route.route_handlers:
+                if DOC in handler.opt:
+                    yield Operation(_path(route), _method(handler), handler.opt[DOC], guard_of(handler))
 
 
 def _path(route: HTTPRoute) -> str:
-    return str(route.path_format) if "{" not in route.path else route.path
+    return re.sub(r"\{(\w+)\}", lambda match: f"{{{to_camel(match[1])}}}", str(route.path_format))
 
 
 def _method(handler: HTTPRouteHandler) -> str:
     return next(iter(handler.http_methods)).lower()
 
 
-def _operation(handler: HTTPRouteHandler, doc: Doc, in_path: Sequence[str]) -> dict[str, Any]:
-    guard = guard_of(handler)
-    operation: dict[str, Any] = {
+def _described(operation: Operation) -> dict[str, Any]:
+    doc, guard = operation.doc, operation.guard
+    described: dict[str, Any] = {
         "operationId": doc.id,
         "tags": [doc.tag],
         "summary": doc.summary,
-        "description": f"{doc.description}\n\n{_asks(guard)}",
-        "security": [] if isinstance(guard, OpenToAll) else [{"apiKey": []}],
+        "description": doc.description + (f"\n\nNeeds {guard.asks}." if guard else ""),
+        "security": [{"apiKey": []}] if guard and guard.refuses else [],
     }
-    parameters = [*map(_path_parameter, in_path), *map(_parameter, doc.parameters)]
+    parameters = [*map(_path_parameter, operation.in_path), *map(_parameter, doc.parameters)]
     if parameters:
-        operation["parameters"] = parameters
+        described["parameters"] = parameters
     if doc.body:
-        operation["requestBody"] = {"required": True, "content": _content(_ref(doc.body.__name__), doc.example)}
-    operation["responses"] = _responses(doc, guard, bool(in_path))
-    return operation
-
-
-def _asks(guard: Guard | None) -> str:
-    return f"Needs {guard.asks}." if guard else ""
+        content = _content(components.schema_of(doc.body), doc.example)
+        described["requestBody"] = {"required": True, "content": content}
+    refusals = {
+        str(status): ref("responses", components.problem_name(errors)) for status, errors in operation.problems.items()
+    }
+    return described | {"responses": {str(doc.reply.status): _reply(doc.reply), **refusals}}
 
 
 def _path_parameter(name: str) -> dict[str, Any]:
-    schema = {"type": "string", "pattern": "^[a-z0-9_]{1,40}$"}
-    return {"name": name, "in": "path", "required": True, "schema": schema}
+    description, example = IDS[name]
+    schema = {"type": "string", "pattern": ID_PATTERN}
+    return {"name": name, "in": "path", "required": True, "description": description, "schema": schema} | {
+        "example": example
+    }
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
@@ -161,27 +156,16 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         "description": parameter.description,
         "schema": dict(parameter.schema),
     }
-    if parameter.examples:
-        described["examples"] = {f"e{n}": {"value": value} for n, value in enumerate(parameter.examples, 1)}
-    return described
+    return described if parameter.example is None else described | {"example": parameter.example}
 
 
-def _responses(doc: Doc, guard: Guard | None, has_path: bool) -> dict[str, Any]:
-    responses = {str(doc.reply.status): _reply(doc.reply)}
-    by_status: dict[int, list[type[AppError]]] = {}
-    for error in dict.fromkeys(_problems(doc, guard, has_path)):
-        by_status.setdefault(error.status, []).append(error)
-    return responses | {str(status): _problem(by_status[status]) for status in sorted(by_status)}
-
-
-def _problems(doc: Doc, guard: Guard | None, has_path: bool) -> Iterable[type[AppError]]:
+def _problems(operation: Operation) -> Iterable[type[AppError]]:
     """What an operation can answer besides, told from what it asks and takes."""
+    doc, guard = operation.doc, operation.guard
     yield from doc.problems
-    if not isinstance(guard, OpenToAll):
-        yield from (Unauthorized, Internal, Unavailable)
-    if has_path or isinstance(guard, NeedsOperator):
-        yield Forbidden
-    if has_path:
+    if guard and guard.refuses:
+        yield from (*guard.refuses, Internal, Unavailable)
+    if operation.in_path:
         yield NotFound
     if doc.body:
         yield from (Unreadable, TooLarge, NotJson, Invalid)
@@ -195,62 +179,13 @@ def _problems(doc: Doc, guard: Guard | None, has_path: bool) -> Iterable[type[Ap
 
 
 def _reply(reply: Reply) -> dict[str, Any]:
-    described: dict[str, Any] = {"description": reply.description}
-    if reply.headers:
-        described["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in reply.headers}
+    described = {"description": reply.description, "headers": components.headers(reply.headers)}
     if reply.body:
-        described["content"] = _content(_schema_of(reply.body), reply.example)
-    elif reply.media_type != "application/json":
-        described["content"] = {reply.media_type: {"schema": {"type": "string"}}}
-    return described
-
-
-def _problem(errors: Sequence[type[AppError]]) -> dict[str, Any]:
-    codes = " or ".join(f"`{error.code}`" for error in errors)
-    example = {
-        "type": f"urn:plugboard:problem:{errors[0].code}",
-        "title": errors[0].title,
-        "status": errors[0].status,
-        "code": errors[0].code,
-        "detail": "A sentence that says what to do.",
-    }
-    described: dict[str, Any] = {
-        "description": f"{' or '.join(dict.fromkeys(error.title for error in errors))} ({codes}).",
-        "content": {PROBLEM_TYPE: {"schema": _ref("Problem"), "example": example}},
-    }
-    headers = {401: "WWW-Authenticate", 503: "Retry-After"}
-    if name := headers.get(errors[0].status):
-        described["headers"] = {name: {"$ref": f"#/components/headers/{name}"}}
-    return described
+        return described | {"content": _content(components.schema_of(reply.body), reply.example)}
+    if reply.status == NO_CONTENT:
+        return described
+    return described | {"content": {reply.media_type: {"schema": {"type": "string"}}}}
 
 
 def _content(schema: Mapping[str, Any], example: Any) -> dict[str, Any]:
     return {"application/json": {"schema": schema, "example": example}}
-
-
-def _ref(name: str) -> dict[str, str]:
-    return {"$ref": REF.format(model=name)}
-
-
-def _schema_of(kind: TypeAdapter[Any]) -> dict[str, Any]:
-    """A list of views is a list of references; a view is one."""
-    schema = kind.json_schema(mode="serialization", ref_template=REF)
-    if schema.get("type") == "array":
-        return {"type": "array", "items": schema["items"]}
-    return _ref(schema["title"])
-
-
-def _schemas(docs: Iterable[Doc]) -> dict[str, Any]:
-    models: list[tuple[Any, Any]] = []
-    for doc in docs:
-        if doc.body:
-            models.append((doc.body, "validation"))
-        if doc.reply.body:
-            models += [(model, "serialization") for model in _models(doc.reply.body)]
-    _, made = models_json_schema(list(dict.fromkeys(models)), ref_template=REF)
-    return {**dict(sorted(made["$defs"].items())), "Problem": PROBLEM}
-
-
-def _models(kind: TypeAdapter[Any]) -> list[Any]:
-    inner = kind._type  # noqa: SLF001  # what the adapter was made for
-    return [getattr(inner, "__args__", (inner,))[0]]

@@ -34,7 +34,7 @@ def docs_page(document: Mapping[str, Any]) -> bytes:
 
 def _section(tag: str, document: Mapping[str, Any]) -> str:
     operations = [
-        _operation(path, method, operation)
+        _operation(path, method, operation, document["components"]["responses"])
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
         if tag in operation["tags"]
@@ -42,7 +42,7 @@ def _section(tag: str, document: Mapping[str, Any]) -> str:
     return f"<section><h2>{escape(tag)}</h2>{''.join(operations)}</section>"
 
 
-def _operation(path: str, method: str, operation: Mapping[str, Any]) -> str:
+def _operation(path: str, method: str, operation: Mapping[str, Any], shared: Mapping[str, Any]) -> str:
     head = (
         f'<span class="method">{method}</span> <span class="path">{escape(path)}</span> — '
         f"{escape(operation['summary'])}"
@@ -51,7 +51,7 @@ def _operation(path: str, method: str, operation: Mapping[str, Any]) -> str:
         *(f"<p>{_text(part)}</p>" for part in operation["description"].split("\n\n")),
         _parameters(operation.get("parameters", ())),
         _examples("Body", operation.get("requestBody", {}).get("content", {})),
-        *(_answer(status, answer) for status, answer in operation["responses"].items()),
+        *(_answer(status, _resolved(answer, shared)) for status, answer in operation["responses"].items()),
     ]
     return f'<details id="{escape(operation["operationId"])}"><summary>{head}</summary>{"".join(parts)}</details>'
 
@@ -63,6 +63,12 @@ def _parameters(parameters: Iterable[Mapping[str, Any]]) -> str:
         for each in parameters
     ]
     return f"<h3>Parameters</h3><dl>{''.join(rows)}</dl>" if rows else ""
+
+
+def _resolved(answer: Mapping[str, Any], shared: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What several operations answer is written once, and named in each."""
+    found: Mapping[str, Any] = shared[answer["$ref"].rpartition("/")[2]] if "$ref" in answer else answer
+    return found
 
 
 def _answer(status: str, answer: Mapping[str, Any]) -> str:

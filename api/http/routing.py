@@ -1,17 +1,61 @@
-"""What a route tells about itself, for the contract in openapi.yaml."""
+"""What a route tells about itself: what it asks of its caller, and what stands of it in the contract."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
+from litestar import Response, route
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 from pydantic import TypeAdapter
 
-from api.errors import AppError
+from api.errors import AppError, Forbidden, Unauthorized
 from api.http.models import Input, View
 
 DOC = "doc"
+ID_PATTERN = "^[a-z0-9_]{1,40}$"
+
+Connection = ASGIConnection[Any, Any, Any, Any]
+
+
+class Guard:
+    """What a route asks of its caller. Litestar calls it before the handler."""
+
+    asks = ""
+    refuses: ClassVar[Sequence[type[AppError]]] = (Unauthorized, Forbidden)
+
+    async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
+        raise NotImplementedError
+
+
+def guard_of(handler: BaseRouteHandler) -> Guard | None:
+    return next((guard for guard in handler.guards or () if isinstance(guard, Guard)), None)
+
+
+class _AskedOnce(HTTPRouteHandler):
+    """Litestar copies the whole handler for each guard of each request; ours look at the request alone."""
+
+    async def authorize_connection(self, connection: Connection) -> None:
+        for guard in self.resolve_guards():
+            await guard(connection, self)  # type: ignore[misc]
+
+
+def get(path: str, **options: Any) -> HTTPRouteHandler:
+    return _AskedOnce(path, http_method="GET", **options)
+
+
+def post(path: str, **options: Any) -> HTTPRouteHandler:
+    return _AskedOnce(path, http_method="POST", **options)
+
+
+def put(path: str, **options: Any) -> HTTPRouteHandler:
+    return _AskedOnce(path, http_method="PUT", **options)
+
+
+def delete(path: str, **options: Any) -> HTTPRouteHandler:
+    return _AskedOnce(path, http_method="DELETE", **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +64,7 @@ class Parameter:
     description: str
     schema: Mapping[str, Any]
     where: str = "query"
-    examples: Sequence[Any] = ()
+    example: Any = None
 
 
 IF_MATCH = Parameter(
@@ -28,14 +72,14 @@ IF_MATCH = Parameter(
     "The ETag that you read: the request is carried out only if the object still has it.",
     {"type": "string"},
     "header",
-    ['"1"', "*"],
+    '"1"',
 )
 IDEMPOTENCY_KEY = Parameter(
     "Idempotency-Key",
     "Makes a repeated request harmless: within 24 hours the same key gives the same answer and nothing happens twice.",
     {"type": "string", "pattern": "^[\\x21-\\x7e]{1,255}$"},
     "header",
-    ["3c0f6f0e-9d0a-4a43-a4a5-0f2f5a0c3d11"],
+    "3c0f6f0e-9d0a-4a43-a4a5-0f2f5a0c3d11",
 )
 
 
@@ -85,3 +129,25 @@ class Doc:
 def documented(doc: Doc) -> dict[str, Any]:
     """For a route's `opt`."""
     return {DOC: doc}
+
+
+def allowed(methods: Iterable[str]) -> str:
+    """For the header `Allow`. Whatever takes GET takes HEAD, and every path takes OPTIONS."""
+    given = {*methods, "OPTIONS"}
+    return ", ".join(sorted(given | {"HEAD"} if "GET" in given else given))
+
+
+def options(routes: Iterable[object]) -> list[HTTPRouteHandler]:
+    """A handler of OPTIONS for each path. Litestar's own tell only what the first handler of a path takes."""
+    methods: dict[str, set[str]] = {}
+    for handler in (each for each in routes if isinstance(each, HTTPRouteHandler)):
+        for path in handler.paths:
+            methods.setdefault(path, set()).update(handler.http_methods)
+    return [_options(path, allowed(taken)) for path, taken in methods.items()]
+
+
+def _options(path: str, allow: str) -> HTTPRouteHandler:
+    async def answer() -> Response[None]:
+        return Response(None, status_code=204, headers={"Allow": allow})
+
+    return route(path, http_method="OPTIONS", status_code=204)(answer)

@@ -55,8 +55,7 @@ class Servers:
 
     async def known(self, server_id: str) -> Server | None:
         """As of the request's beginning, or later: to show."""
-        item = await self._snapshot.get(record_of(server_id))
-        return Server.of(item) if item else None
+        return await self._snapshot.made(record_of(server_id), Server.of)
 
     async def now(self, server_id: str) -> Server | None:
         """As stored this moment: to change."""

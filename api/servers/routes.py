@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from litestar import Request, Response, delete, get, post, put
+from litestar import Request, Response
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 from pydantic import TypeAdapter
@@ -17,7 +17,7 @@ from api.http import examples
 from api.http.answers import Answer, created, one
 from api.http.body import body_of, flag
 from api.http.paging import PAGING, Paging
-from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Parameter, Reply, documented
+from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Parameter, Reply, delete, documented, get, post, put
 from api.servers.repository import Server
 from api.servers.schemas import AuthType, Exposure, ServerChange, ServerDraft, ServerView
 from api.servers.service import ServerService, Users

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field, SecretStr, StringConstraints
+from pydantic import Field, SecretStr, StringConstraints, WithJsonSchema
 
 from api.http.models import Change, Input, Name, Prose, Timestamp, View
 from api.kit.ids import id_pattern
@@ -107,7 +107,7 @@ class ServerView(View):
     timeout_seconds: int
     exposure: Exposure
     configured: list[str] = Field(description="Which credentials are stored; their names only.")
-    oauth_connected: bool | None = Field(
+    oauth_connected: Annotated[bool | None, WithJsonSchema({"type": "boolean"})] = Field(
         default=None,
         exclude_if=lambda value: value is None,
         description="Whether its OAuth connection stands; only where `authType` is `oauth`.",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from litestar import Response, get
+from litestar import Response
 from litestar.di import NamedDependency
 from pydantic import TypeAdapter
 
 from api.access.guards import NeedsAnyKey
 from api.http.answers import Answer
-from api.http.routing import Doc, Reply, documented
+from api.http.routing import Doc, Reply, documented, get
 from api.services.schemas import EXAMPLE, ServiceView
 from api.services.service import ServiceList
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Literal
 
-from litestar import Response, get
+from litestar import Response
 from litestar.datastructures import State
 from litestar.di import NamedDependency
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
 from api.access.guards import OpenToAll
 from api.errors import Unavailable
 from api.http.answers import Answer
 from api.http.models import View
-from api.http.routing import Doc, Reply, documented
+from api.http.routing import Doc, Reply, documented, get
 from api.kit.store import Key, Store, StoreError
 
 READY_WITHIN_SECONDS = 1.0
@@ -23,7 +24,7 @@ TAG = "System"
 class StatusView(View):
     """How it is."""
 
-    status: str = Field(pattern="^(alive|ready)$")
+    status: Literal["alive", "ready"]
 
 
 STATUS = TypeAdapter(StatusView)

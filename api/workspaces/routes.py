@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from litestar import Request, Response, delete, get, post, put
+from litestar import Request, Response
 from litestar.di import NamedDependency
 from pydantic import TypeAdapter
 
@@ -16,7 +16,7 @@ from api.http import examples
 from api.http.answers import Answer, created, one
 from api.http.body import body_of
 from api.http.paging import PAGING, Paging
-from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, documented
+from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post, put
 from api.workspaces.repository import Workspace
 from api.workspaces.schemas import NewWorkspaceView, WorkspaceChange, WorkspaceDraft, WorkspaceView
 from api.workspaces.service import Founded, Workspaces, WorkspaceService

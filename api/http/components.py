@@ -1,0 +1,196 @@
+"""What do the operations of the contract share: schemas, problems and headers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import models_json_schema
+
+from api.errors import (
+    PROBLEM_TYPE,
+    AppError,
+    BadCursor,
+    Clash,
+    FieldError,
+    Forbidden,
+    Internal,
+    InUse,
+    Invalid,
+    KeyReused,
+    NotFound,
+    NotJson,
+    Stale,
+    TooLarge,
+    Unauthorized,
+    Unavailable,
+    Unreadable,
+    problem_body,
+)
+
+REQUEST_ID = "X-Request-Id"
+HEADERS: dict[str, Any] = {
+    REQUEST_ID: {
+        "description": "The request's name in our log. A caller's own is kept, where it is 8 to 64 letters, digits, "
+        "dots, underscores or hyphens.",
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{8,64}$"},
+    },
+    "ETag": {
+        "description": "The object's version; send it as `If-Match`.",
+        "schema": {"type": "string", "pattern": '^"[0-9]+"$'},
+    },
+    "Location": {"description": "Where the new object is.", "schema": {"type": "string", "format": "uri-reference"}},
+    "Link": {"description": 'Only where more follows: `<…>; rel="next"`.', "schema": {"type": "string"}},
+    "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
+    "WWW-Authenticate": {"description": "How to sign in.", "schema": {"type": "string"}},
+}
+PROBLEM = {
+    "title": "Problem",
+    "type": "object",
+    "description": "What went wrong and what to do about it (RFC 9457).",
+    "required": ["type", "title", "status", "code", "detail"],
+    "properties": {
+        "type": {"type": "string", "format": "uri", "description": "`urn:plugboard:problem:` and the code."},
+        "title": {"type": "string", "description": "The same for every problem with this code."},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "code": {"type": "string", "description": "Stable: programs may rely on it."},
+        "detail": {"type": "string", "description": "What to do, for people."},
+        "errors": {
+            "type": "array",
+            "description": "For invalid input: what is wrong, and where.",
+            "items": {
+                "type": "object",
+                "required": ["path", "message"],
+                "properties": {
+                    "path": {"type": "string", "description": "As in `config.headerValue`; empty: the whole body."},
+                    "message": {"type": "string"},
+                },
+            },
+        },
+    },
+}
+# One of each kind, as it is answered.
+PROBLEMS: dict[type[AppError], AppError] = {
+    type(error): error
+    for error in (
+        Unreadable("The body is not JSON: line 1, column 2."),
+        BadCursor(),
+        Unauthorized(),
+        Forbidden("This needs a key with scope `manage`; this key has `read`."),
+        NotFound(),
+        InUse(
+            "Enabled by agent_kzq91m7q1jnbva15eaqkk7edxe7e52wcn. Disable it there first, or delete with `?detach=true`."
+        ),
+        Clash("Another server of this workspace has the slug `weather-api`."),
+        Stale(),
+        TooLarge("A body may have at most 1048576 bytes."),
+        NotJson(),
+        Invalid("See `errors` for what to change.", errors=[FieldError("name", "This field is required.")]),
+        KeyReused(),
+        Internal(),
+        Unavailable(),
+    )
+}
+
+
+def ref(section: str, name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/{section}/{name}"}
+
+
+def headers(names: Iterable[str]) -> dict[str, Any]:
+    return {name: ref("headers", name) for name in (*names, REQUEST_ID)}
+
+
+def problem_name(errors: Sequence[type[AppError]]) -> str:
+    return "Or".join(error.__name__ for error in errors)
+
+
+def problem(errors: Sequence[type[AppError]]) -> dict[str, Any]:
+    """The answer of one status, which may stand for several problems."""
+    examples = [PROBLEMS[error] for error in errors]
+    named = sorted({name for each in examples for name in each.headers})
+    return {
+        "description": "; ".join(f"{error.title} (`{error.code}`)" for error in errors) + ".",
+        "headers": headers(named),
+        "content": {
+            PROBLEM_TYPE: {
+                "schema": ref("schemas", "Problem"),
+                "examples": {each.code: {"value": json.loads(problem_body(each))} for each in examples},
+            }
+        },
+    }
+
+
+def schemas(inputs: Iterable[type[Any]], outputs: Iterable[TypeAdapter[Any]]) -> dict[str, Any]:
+    """Exactly as pydantic enforces them."""
+    models = [(model, "validation") for model in inputs]
+    models += [(_model(kind), "serialization") for kind in outputs]
+    _, made = models_json_schema(list(dict.fromkeys(models)), ref_template="{model}")  # type: ignore[arg-type]
+    named = {_public(name): _tidy(schema) | {"title": _public(name)} for name, schema in made["$defs"].items()}
+    return {**dict(sorted(named.items())), "Problem": PROBLEM}
+
+
+def schema_of(kind: TypeAdapter[Any] | type[Any]) -> dict[str, Any]:
+    """A view or an input is a reference, a list of views a list of them."""
+    one = ref("schemas", _public(_model(kind).__name__))
+    many = isinstance(kind, TypeAdapter) and _model(kind) is not _type(kind)
+    return {"type": "array", "items": one} if many else one
+
+
+def _model(kind: TypeAdapter[Any] | type[Any]) -> Any:
+    made_for = _type(kind)
+    return getattr(made_for, "__args__", (made_for,))[0]
+
+
+def _type(kind: TypeAdapter[Any] | type[Any]) -> Any:
+    return kind._type if isinstance(kind, TypeAdapter) else kind  # noqa: SLF001  # what the adapter was made for
+
+
+def _public(name: str) -> str:
+    return name.removesuffix("View")
+
+
+def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what says nothing: titles that repeat names, and defaults that only mean `left out`."""
+    tidy = {name: _tidy_value(name, value) for name, value in schema.items() if name != "title"}
+    if isinstance(tidy.get("default", ""), dict | None):
+        del tidy["default"]
+    return _nullable(_with_named_keys(tidy))
+
+
+def _tidy_value(name: str, value: Any) -> Any:
+    match name, value:
+        case "$ref", str():
+            return ref("schemas", _public(value))["$ref"]
+        case (("properties" | "$defs"), dict()):
+            return {each: _tidy(schema) for each, schema in value.items()}
+        case (("default" | "const" | "enum" | "examples"), _):
+            return value
+        case _, dict():
+            return _tidy(value)
+        case _, list():
+            return [_tidy(each) if isinstance(each, dict) else each for each in value]
+        case _:
+            return value
+
+
+def _with_named_keys(schema: dict[str, Any]) -> dict[str, Any]:
+    """A pattern of keys leaves all others open; what we mean is that every key is like this."""
+    match schema:
+        case {"patternProperties": {**only}, **others} if len(only) == 1:
+            ((pattern, value),) = only.items()
+            names = {**others.get("propertyNames", {}), "pattern": pattern}
+            return {**others, "propertyNames": names, "additionalProperties": value}
+        case _:
+            return schema
+
+
+def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    """`anyOf` a plain type or null is, shorter, a type of two names."""
+    match schema:
+        case {"anyOf": [{"type": str(kind)} as plain, {"type": "null"}], **others} if not plain.keys() & others.keys():
+            return {**others, **plain, "type": [kind, "null"]}
+        case _:
+            return schema

@@ -1,0 +1,16 @@
+"""Prints the contract; `make openapi` writes it to openapi.yaml."""
+
+from __future__ import annotations
+
+import sys
+
+from api.app import inner_app
+from api.settings import Settings
+
+
+def main() -> None:
+    sys.stdout.buffer.write(inner_app(Settings()).state.contract)
+
+
+if __name__ == "__main__":
+    main()

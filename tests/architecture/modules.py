@@ -1,0 +1,119 @@
+"""The modules of the project, parsed, and what each imports."""
+
+import ast
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Module:
+    name: str
+    path: str
+    source: str
+    is_package: bool = False
+
+    @property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.source)
+
+
+def modules(*folders: str) -> list[Module]:
+    files = (file for folder in folders for file in sorted((PROJECT / folder).rglob("*.py")))
+    return [module(file) for file in files if "node_modules" not in file.parts]
+
+
+def module(file: Path) -> Module:
+    path = file.relative_to(PROJECT)
+    parts = path.with_suffix("").parts
+    is_package = parts[-1] == "__init__"
+    return Module(
+        ".".join(parts[:-1] if is_package else parts), str(path), file.read_text(encoding="utf-8"), is_package
+    )
+
+
+def imports(module: Module) -> set[str]:
+    """Dotted names as they are imported: `a.b` for `import a.b`, `a.b` and `a.b.c` for `from a.b import c`."""
+    found: set[str] = set()
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            source = _absolute(module, node)
+            found.add(source)
+            found.update(f"{source}.{alias.name}" for alias in node.names)
+    return found
+
+
+def _absolute(module: Module, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    above = module.name.split(".")
+    above = above[: len(above) - node.level + module.is_package]
+    return ".".join([*above, *([node.module] if node.module else [])])
+
+
+def imported_modules(module: Module, known: Collection[str]) -> set[str]:
+    """Of the project's own modules, those that are imported, a package itself where a name of it is."""
+    names = imports(module)
+    found = {name for name in names if name in known}
+    packages = {name for name in found if any(each.startswith(f"{name}.") and each in known for each in names)}
+    return found - packages - {module.name}
+
+
+def uses(source: str) -> Iterator[str]:
+    """Dotted names of what a module imports and of the attributes it takes from it, whatever it calls them."""
+    tree = ast.parse(source)
+    known: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                for alias in names:
+                    known[alias.asname or alias.name.partition(".")[0]] = (
+                        alias.name if alias.asname else alias.name.partition(".")[0]
+                    )
+                    yield alias.name
+            case ast.ImportFrom(module=str(origin), names=names, level=0):
+                for alias in names:
+                    known[alias.asname or alias.name] = f"{origin}.{alias.name}"
+                    yield f"{origin}.{alias.name}"
+    for node in ast.walk(tree):
+        name = _dotted(node)
+        if name:
+            first, _, rest = name.partition(".")
+            yield ".".join([known.get(first, first), rest]) if rest else known.get(first, first)
+
+
+def _dotted(node: ast.AST) -> str | None:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=attr):
+            above = _dotted(value)
+            return f"{above}.{attr}" if above else None
+        case _:
+            return None
+
+
+def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """Every closed way through the edges, each told once, from its first name in order."""
+    found: list[list[str]] = []
+
+    def walk(here: str, way: list[str]) -> None:
+        if here in way:
+            circle = way[way.index(here) :]
+            if circle[0] == min(circle) and circle not in found:
+                found.append(circle)
+            return
+        for there in sorted(edges.get(here, ())):
+            walk(there, [*way, here])
+
+    for start in sorted(edges):
+        walk(start, [])
+    return found
+
+
+def named(items: Iterable[str]) -> str:
+    return "\n".join(sorted(items))

@@ -1,0 +1,161 @@
+"""Some things are done in one place only, and some nowhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from tests.architecture.modules import modules, named, uses
+
+CODE = ("api", "integrations")
+
+
+@dataclass(frozen=True)
+class Ban:
+    """Names, themselves or as the beginning of longer ones, and the files that may use them, each for its reason."""
+
+    names: tuple[str, ...]
+    instead: str
+    allowed: Mapping[str, str]
+
+
+ENVIRONMENT = Ban(
+    ("os.environ", "os.getenv", "os.putenv", "os.environb"),
+    "api/settings.py reads what it is given; only what starts a process looks at the environment",
+    {"api/cli.py": "starts a process", "api/asgi.py": "starts a process"},
+)
+AWS = Ban(
+    ("boto3", "botocore"),
+    "what boto3 is and raises stays behind the ports Store and RootKeys",
+    {
+        "api/kit/dynamo.py": "the store on DynamoDB",
+        "api/kit/dynamo_calls.py": "its calls and what can go wrong with them",
+        "api/kit/roots_kms.py": "the root key in KMS",
+        "api/kit/table.py": "makes the table",
+    },
+)
+CLIENTS = Ban(
+    (
+        *("httpx", "httpx2", "httpcore", "requests", "urllib3", "aiohttp", "urllib.request", "http.client"),
+        *("socket.create_connection", "socket.socket", "asyncio.open_connection", "telnetlib", "ftplib", "smtplib"),
+    ),
+    "one place makes connections to elsewhere, and checks each of them: api/kit/outbound.py",
+    {
+        "api/kit/outbound.py": "that place",
+        "api/serving.py": "asks whether it can listen on an address; connects to nobody",
+    },
+)
+CLOCK = Ban(
+    (
+        *("time.time", "time.time_ns", "time.localtime", "time.gmtime", "datetime.datetime.now"),
+        *("datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today"),
+    ),
+    "ask the Clock that you were given",
+    {"api/kit/clock.py": "the Clock"},
+)
+OUTPUT = Ban(("print", "pprint"), "write to the log, or say it with `_say`", {})
+DANGER = Ban(
+    ("eval", "exec", "pickle", "marshal", "shelve", "os.system", "os.popen", "subprocess"),
+    "nothing here runs, or revives, what came as data",
+    {},
+)
+MOCKS = Ban(("unittest.mock", "mock", "pytest_mock"), "a fake speaks at the wire; nothing of ours is patched", {})
+
+BANS = {"environment": ENVIRONMENT, "AWS": AWS, "clients": CLIENTS, "clock": CLOCK, "output": OUTPUT, "danger": DANGER}
+
+
+def breaches(ban: Ban, source: str) -> set[str]:
+    return {used for used in uses(source) if any(used == name or used.startswith(f"{name}.") for name in ban.names)}
+
+
+def found(ban: Ban, *folders: str) -> dict[str, set[str]]:
+    return {each.path: names for each in modules(*folders) if (names := breaches(ban, each.source))}
+
+
+@pytest.mark.parametrize("ban", [pytest.param(ban, id=name) for name, ban in BANS.items() if ban is not CLIENTS])
+def test_what_is_done_in_one_place_is_done_in_no_other(ban: Ban) -> None:
+    elsewhere = {path: names for path, names in found(ban, *CODE).items() if path not in ban.allowed}
+
+    assert not elsewhere, f"{ban.instead}: {elsewhere}"
+
+
+@pytest.mark.requirement("EGR-01")
+def test_only_one_place_makes_connections_to_elsewhere() -> None:
+    elsewhere = {path: names for path, names in found(CLIENTS, *CODE).items() if path not in CLIENTS.allowed}
+
+    assert not elsewhere, f"{CLIENTS.instead}: {elsewhere}"
+
+
+def test_nothing_of_ours_is_mocked() -> None:
+    assert found(MOCKS, "api", "integrations", "tests", "bench") == {}
+
+
+def test_no_attribute_of_ours_is_set_by_a_test() -> None:
+    setters = {
+        f"{each.path}: {name}"
+        for each in modules("tests")
+        for name in uses(each.source)
+        if name in ("monkeypatch.setattr", "pytest.MonkeyPatch.setattr", "setattr")
+    }
+
+    assert not setters, named(setters)
+
+
+@pytest.mark.parametrize("ban", [ENVIRONMENT, AWS, CLOCK], ids=["environment", "AWS", "clock"])
+def test_who_is_allowed_to_needs_to(ban: Ban) -> None:
+    assert ban.allowed.keys() == found(ban, *CODE).keys()
+
+
+@pytest.mark.parametrize(
+    ("ban", "source"),
+    [
+        (ENVIRONMENT, "import os\nx = os.environ['A']"),
+        (ENVIRONMENT, "from os import environ\nx = environ.get('A')"),
+        (ENVIRONMENT, "from os import getenv as g\nx = g('A')"),
+        (ENVIRONMENT, "import os as o\nx = o.getenv('A')"),
+        (AWS, "import boto3"),
+        (AWS, "from botocore.exceptions import ClientError"),
+        (AWS, "def f():\n    import boto3.session"),
+        (CLIENTS, "import httpx"),
+        (CLIENTS, "import httpx2 as http"),
+        (CLIENTS, "from requests import get"),
+        (CLIENTS, "import urllib.request"),
+        (CLIENTS, "from urllib.request import urlopen"),
+        (CLIENTS, "from urllib import request"),
+        (CLIENTS, "import socket\ns = socket.create_connection(('a', 1))"),
+        (CLIENTS, "from socket import create_connection as c"),
+        (CLIENTS, "import asyncio\nasync def f():\n    await asyncio.open_connection('a', 1)"),
+        (CLOCK, "import time\nx = time.time()"),
+        (CLOCK, "from time import time\nx = time()"),
+        (CLOCK, "from datetime import UTC, datetime\nx = datetime.now(UTC)"),
+        (CLOCK, "import datetime as d\nx = d.datetime.utcnow()"),
+        (CLOCK, "from datetime import date\nx = date.today()"),
+        (OUTPUT, "print('x')"),
+        (OUTPUT, "say = print"),
+        (DANGER, "import pickle"),
+        (DANGER, "x = eval('1')"),
+        (MOCKS, "from unittest import mock"),
+        (MOCKS, "from unittest.mock import patch"),
+        (MOCKS, "import unittest.mock as m"),
+    ],
+)
+def test_every_way_round_a_ban_is_noticed(ban: Ban, source: str) -> None:
+    assert breaches(ban, source)
+
+
+@pytest.mark.parametrize(
+    ("ban", "source"),
+    [
+        (ENVIRONMENT, "def f(environment): return environment['A']"),
+        (CLIENTS, "from urllib.parse import urlsplit"),
+        (CLIENTS, "import socket\nx = socket.AF_INET"),
+        (CLOCK, "import time\nx = time.monotonic()"),
+        (CLOCK, "from datetime import datetime\nx = datetime.fromisoformat('2026-11-18')"),
+        (OUTPUT, "x = 'print()'  # print()"),
+        (DANGER, "import yaml\nx = yaml.safe_load('a')"),
+        (DANGER, "retrieval = evaluate('exec')"),
+        (AWS, "x = 'boto3'"),
+    ],
+)
+def test_what_only_looks_like_it_is_left_alone(ban: Ban, source: str) -> None:
+    assert not breaches(ban, source)

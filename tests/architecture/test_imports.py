@@ -1,0 +1,201 @@
+"""Who may import whom: kit ← http, errors ← access ← audit ← features ← what wires them together."""
+
+import ast
+
+import pytest
+
+from tests.architecture.modules import PROJECT, Module, cycles, imported_modules, imports, modules, named
+
+FEATURES = ("api_keys", "workspaces", "servers", "agents", "services", "system")
+LEVELS = {
+    "api.kit": 0,
+    "api.errors": 1,
+    "api.http": 1,
+    "api.access": 2,
+    "api.audit": 3,
+    **{f"api.{feature}": 4 for feature in FEATURES},
+    **{f"api.{name}": 5 for name in ("app", "asgi", "cli", "commands", "parts", "serving", "settings")},
+}
+# A feature's own door. `audit` is below the features, and its door is the same.
+DOOR = "service"
+ALLOWED = {
+    ("api.http.contract", "api.app"): "a program of its own, which nothing imports: it prints the contract of the app",
+    ("api.http.contract", "api.settings"): "the same",
+}
+# What every service shares; a service's folder may import these and itself.
+SHARED_BY_SERVICES = {"integrations.manifest"}
+
+
+def room(name: str) -> str:
+    """`api.servers` for `api.servers.routes`; `api.app` for `api.app`."""
+    return ".".join(name.split(".")[:2])
+
+
+def objection(importer: str, imported: str) -> str | None:
+    """Why the one may not import the other."""
+    if (importer, imported) in ALLOWED:
+        return None
+    for rule in (_of_integrations, _of_levels, _of_doors):
+        if why := rule(importer, imported):
+            return f"{importer} imports {imported}: {why}"
+    return None
+
+
+def _of_integrations(importer: str, imported: str) -> str | None:
+    inside, asks_inside = importer.startswith("integrations"), imported.startswith("integrations")
+    if inside and imported.startswith("api"):
+        return "integrations know nothing of the API"
+    if asks_inside and not inside and imported != "integrations":
+        return "integrations have one door: `from integrations import …`"
+    if inside and asks_inside and importer.count(".") and room(importer) != room(imported):
+        return None if imported in SHARED_BY_SERVICES else "a service's folder imports only what every service shares"
+    return None
+
+
+def _of_levels(importer: str, imported: str) -> str | None:
+    if not (importer.startswith("api.") and imported.startswith("api.")):
+        return None
+    if not {room(importer), room(imported)} <= LEVELS.keys():
+        return "its folder has no level yet: give it one"
+    higher = LEVELS[room(imported)] > LEVELS[room(importer)]
+    return "that is a level above it" if higher else None
+
+
+def _of_doors(importer: str, imported: str) -> str | None:
+    mine, other = LEVELS.get(room(importer), 0), LEVELS.get(room(imported), 0)
+    if mine != 4 or room(importer) == room(imported) or not (other == 4 or room(imported) == "api.audit"):
+        return None
+    return None if imported == f"{room(imported)}.{DOOR}" else "a feature uses another through its service.py only"
+
+
+def edges() -> dict[str, set[str]]:
+    project = modules("api", "integrations")
+    known = {each.name for each in project}
+    return {each.name: imported_modules(each, known) for each in project}
+
+
+def test_nobody_imports_what_is_above_or_behind_a_door() -> None:
+    objections = {why for one, others in edges().items() for other in others if (why := objection(one, other))}
+
+    assert not objections, named(objections)
+
+
+def test_every_exception_is_still_needed() -> None:
+    found = {(one, other) for one, others in edges().items() for other in others}
+
+    assert ALLOWED.keys() <= found
+
+
+def test_every_folder_has_its_level() -> None:
+    rooms = {room(each.name) for each in modules("api")} - {"api"}
+
+    assert rooms == LEVELS.keys()
+
+
+def test_no_folders_import_each_other_in_a_circle() -> None:
+    between: dict[str, set[str]] = {}
+    for one, others in edges().items():
+        allowed = {room(other) for other in others if (one, other) not in ALLOWED}
+        between.setdefault(room(one), set()).update(allowed - {room(one)})
+
+    assert cycles(between) == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert cycles(edges()) == []
+
+
+def test_imports_are_written_from_the_top() -> None:
+    """Also inside of functions: an import that has to hide there is a circle."""
+    hidden = {
+        f"{each.path}:{node.lineno}"
+        for each in modules("api", "integrations")
+        for node in ast.walk(each.tree)
+        if isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset
+    }
+
+    assert not hidden, named(hidden)
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported"),
+    [
+        ("api.kit.store", "api.errors"),
+        ("api.kit.store", "api.http.body"),
+        ("api.errors", "api.access.keys"),
+        ("api.http.openapi", "api.access.guards"),
+        ("api.access.service", "api.audit.service"),
+        ("api.audit.service", "api.servers.service"),
+        ("api.servers.service", "api.app"),
+        ("api.servers.service", "api.settings"),
+        ("api.agents.service", "api.servers.repository"),
+        ("api.agents.routes", "api.servers.schemas"),
+        ("api.servers.service", "api.audit.repository"),
+        ("api.servers.rules", "integrations.manifest"),
+        ("api.toolbox.service", "api.kit.store"),
+        ("integrations", "api.kit.clock"),
+        ("integrations.notion.tools", "api.kit.clock"),
+        ("integrations.notion.tools", "integrations.slack.tools"),
+        ("integrations.notion.tools", "integrations"),
+    ],
+)
+def test_a_forbidden_import_is_noticed(importer: str, imported: str) -> None:
+    assert objection(importer, imported)
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported"),
+    [
+        ("api.app", "api.servers.routes"),
+        ("api.agents.service", "api.servers.service"),
+        ("api.agents.service", "api.audit.service"),
+        ("api.audit.service", "api.audit.repository"),
+        ("api.servers.rules", "integrations"),
+        ("integrations.notion.tools", "integrations.manifest"),
+        ("integrations.notion.tools", "integrations.notion.hooks"),
+        ("integrations", "integrations.manifest"),
+    ],
+)
+def test_an_import_that_is_in_order_is_left_alone(importer: str, imported: str) -> None:
+    assert objection(importer, imported) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import a.b.c", {"a.b.c"}),
+        ("import a.b as c", {"a.b"}),
+        ("from a.b import c", {"a.b", "a.b.c"}),
+        ("from . import c", {"a.b", "a.b.c"}),
+        ("from .. import c", {"a", "a.c"}),
+        ("from .c import d", {"a.b.c", "a.b.c.d"}),
+        ("def f():\n    import a.b.c", {"a.b.c"}),
+        ("if True:\n    from a import c", {"a", "a.c"}),
+    ],
+)
+def test_every_way_to_import_is_seen(source: str, expected: set[str]) -> None:
+    assert imports(Module("a.b.x", "a/b/x.py", source)) == expected
+
+
+def test_of_a_package_the_module_in_it_is_what_is_imported() -> None:
+    source = Module("a.x", "a/x.py", "from b import c, d")
+
+    assert imported_modules(source, {"a.x", "b", "b.c"}) == {"b.c"}
+    assert imported_modules(source, {"a.x", "b"}) == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, []),
+        ({"a": {"b"}, "b": {"a"}}, [["a", "b"]]),
+        ({"c": {"b"}, "b": {"a"}, "a": {"c"}}, [["a", "c", "b"]]),
+    ],
+)
+def test_a_circle_is_noticed(between: dict[str, set[str]], expected: list[list[str]]) -> None:
+    assert cycles(between) == expected
+
+
+def test_the_parsed_files_are_the_project() -> None:
+    assert (PROJECT / "api" / "app.py").exists()
+    assert len(edges()) > 80

@@ -1,0 +1,112 @@
+"""What a reader can count on in every module."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from tests.architecture.modules import Module, modules, named
+
+CODE = ("api", "integrations", "bench")
+# Where anything at all may be caught, and why.
+BROAD: Mapping[str, str] = {}
+# Names that say nothing about what is in a file.
+EMPTY_NAMES = {"manager", "helper", "helpers", "utils", "util", "common", "base", "misc", "core", "types", "lib"}
+
+
+def first_line(source: str) -> str:
+    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+
+
+def tells_its_purpose(source: str) -> bool:
+    return bool(re.fullmatch(r".{15,}[.?:]", first_line(source)))
+
+
+def broad_excepts(module: Module) -> Iterator[str]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ExceptHandler) and catches_everything(node.type):
+            yield f"{module.path}:{node.lineno}"
+        if (
+            isinstance(node, ast.Call)
+            and "suppress" in ast.unparse(node.func)
+            and any(map(catches_everything, node.args))
+        ):
+            yield f"{module.path}:{node.lineno}"
+
+
+def catches_everything(kind: ast.expr | None) -> bool:
+    match kind:
+        case None:
+            return True
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name in ("Exception", "BaseException")
+        case ast.Tuple(elts=several):
+            return any(map(catches_everything, several))
+        case _:
+            return False
+
+
+def test_every_module_says_in_a_sentence_what_it_is_for() -> None:
+    silent = [each.path for each in modules(*CODE) if not tells_its_purpose(each.source)]
+
+    assert not silent, named(silent)
+
+
+def test_no_two_modules_say_the_same() -> None:
+    said = [first_line(each.source) for each in modules(*CODE)]
+
+    assert len(set(said)) == len(said)
+
+
+def test_nothing_catches_everything_without_a_reason() -> None:
+    found = [place for each in modules(*CODE) for place in broad_excepts(each) if each.path not in BROAD]
+
+    assert not found, named(found)
+
+
+def test_every_file_has_a_name_that_says_something() -> None:
+    empty = [each.path for each in modules(*CODE) if EMPTY_NAMES & set(re.split(r"[./_]", each.name))]
+
+    assert not empty, named(empty)
+
+
+def test_no_two_files_of_tests_have_the_same_name() -> None:
+    names = [each.path.rpartition("/")[2] for each in modules("tests") if "/test_" in each.path]
+    doubles = {name for name in names if names.count(name) > 1}
+
+    assert not doubles, named(doubles)
+
+
+@pytest.mark.parametrize(
+    "source", ["", "x = 1", '"""Short."""', '"""Something without an end"""', "# What this is for."]
+)
+def test_a_module_that_does_not_tell_its_purpose_is_noticed(source: str) -> None:
+    assert not tells_its_purpose(source)
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        "except:",
+        "except Exception:",
+        "except BaseException:",
+        "except Exception as error:",
+        "except (ValueError, Exception):",
+        "except builtins.Exception:",
+        "except* Exception:",
+    ],
+)
+def test_a_broad_except_is_noticed(handler: str) -> None:
+    source = f"try:\n    pass\n{handler}\n    pass\n"
+
+    assert list(broad_excepts(Module("a", "a.py", source))) == ["a.py:3"]
+
+
+def test_a_broad_suppress_is_noticed() -> None:
+    assert list(broad_excepts(Module("a", "a.py", "with contextlib.suppress(Exception):\n    pass\n")))
+
+
+@pytest.mark.parametrize("handler", ["except ValueError:", "except (ValueError, OSError):", "except errors.NotFound:"])
+def test_an_except_with_a_name_is_left_alone(handler: str) -> None:
+    assert not list(broad_excepts(Module("a", "a.py", f"try:\n    pass\n{handler}\n    pass\n")))

@@ -1,0 +1,92 @@
+"""What someone sees who starts it for the first time, and the second."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.process import free_port, plugboard, serving
+
+
+def test_the_first_start_makes_a_workspace_and_says_how_to_call_it(tmp_path: Path) -> None:
+    data = tmp_path / "var"
+    with serving(data) as process:
+        said = process.said()
+        with process.caller(process.key()) as admin:
+            servers = f"/api/workspaces/{process.workspace_id()}/mcp-servers"
+            assert admin.get(f"/api/workspaces/{process.workspace_id()}").json()["name"] == "My workspace"
+            assert json.loads(run_the_curl_line(said))["slug"] == "weather-api"
+            assert [server["name"] for server in admin.get(servers).json()] == ["Weather API"]
+    key_file = data / "root.key"
+    assert key_file.stat().st_mode & 0o777 == 0o600
+    assert data.stat().st_mode & 0o777 == 0o700
+    assert key_file.read_text().strip() not in said
+    assert "pb_" not in process.logged()
+
+    with serving(data) as again:
+        assert again.said() == ""
+        with again.caller(re.findall(r"pb_\w+", said)[0]) as admin:
+            assert len(admin.get(servers.replace(process.url, again.url)).json()) == 1
+
+
+def run_the_curl_line(said: str) -> str:
+    line = said[said.index("  curl ") :]
+    if not shutil.which("curl"):
+        pytest.skip("the line needs curl")
+    run = subprocess.run(
+        ["sh", "-c", line.replace("curl ", "curl -sS ", 1)], capture_output=True, text=True, check=True
+    )
+    return run.stdout
+
+
+def test_a_database_without_its_key_file_is_not_served(tmp_path: Path) -> None:
+    data = tmp_path / "var"
+    assert plugboard(data, "setup", "--operator").returncode == 0
+    (data / "root.key").rename(tmp_path / "elsewhere")
+
+    refused = plugboard(data, "serve", PLUGBOARD_PORT=free_port())
+
+    assert refused.returncode == 1
+    assert "root.key is missing" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert not (data / "root.key").exists()
+
+
+def test_another_key_file_than_its_own_opens_no_database(tmp_path: Path) -> None:
+    data = tmp_path / "var"
+    assert plugboard(data, "setup", "--operator").returncode == 0
+    assert plugboard(tmp_path / "other", "setup", "--operator").returncode == 0
+    (tmp_path / "other/root.key").replace(data / "root.key")
+
+    refused = plugboard(data, "serve", PLUGBOARD_PORT=free_port())
+
+    assert refused.returncode == 1
+    assert "root key" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert "My workspace" not in refused.stdout
+
+
+def test_a_port_that_is_taken_is_named_before_anything_is_made(tmp_path: Path) -> None:
+    data = tmp_path / "var"
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        refused = plugboard(data, "serve", PLUGBOARD_PORT=other.getsockname()[1])
+
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("plugboard: PLUGBOARD_PORT: ")
+    assert "Traceback" not in refused.stderr
+    assert refused.stdout == ""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_address_that_is_not_the_machines_is_named(tmp_path: Path, workers: int) -> None:
+    refused = plugboard(tmp_path / "var", "serve", PLUGBOARD_HOST="192.0.2.1", PLUGBOARD_WORKERS=workers)
+
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("plugboard: PLUGBOARD_HOST: ")
+    assert refused.stderr.count("\n") == 1

@@ -1,0 +1,96 @@
+"""A process that is killed in the middle of everything: what it said was done is done, whole."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from api.access.context import partition_of
+from api.kit.store import Item
+from api.parts import assemble
+from api.settings import Settings
+from tests.e2e.process import Process, serving
+from tests.harness import WEATHER, many_callers
+
+WRITERS, KILLED_AFTER = 8, 60
+
+
+class Storm:
+    """Writers that make servers, and agents that enable them, until nobody answers any more."""
+
+    def __init__(self, process: Process, path: str, key: str) -> None:
+        self._process = process
+        self._path = path
+        self._key = key
+        self.acknowledged: list[dict[str, Any]] = []
+
+    async def rage(self) -> None:
+        async with many_callers(self._process.url, self._key) as callers:
+            await asyncio.gather(*(self._write(callers, number) for number in range(WRITERS)))
+
+    async def _write(self, callers: httpx2.AsyncClient, number: int) -> None:
+        try:
+            while True:
+                server = await self._post(callers, "mcp-servers", WEATHER | {"name": f"storm {number}"})
+                await self._post(callers, "agents", {"name": "storm", "enabledMcpServerIds": [server["id"]]})
+        except httpx2.TransportError:
+            pass  # killed
+
+    async def _post(self, callers: httpx2.AsyncClient, kind: str, body: object) -> dict[str, Any]:
+        answer = await callers.post(f"{self._path}/{kind}", json=body)
+        assert answer.status_code == 201, answer.text
+        made: dict[str, Any] = answer.json()
+        self.acknowledged.append(made)
+        if len(self.acknowledged) == KILLED_AFTER:
+            self._process.popen.kill()
+        return made
+
+
+async def stored(data_dir: Path, workspace_id: str) -> tuple[list[Item], list[Item]]:
+    parts = await assemble(Settings(data_dir=data_dir))
+    try:
+        items = await parts.store.query(partition_of(workspace_id), limit=100_000)
+        workspace = next(item for item in items if item.key.sk == "META")
+        month = workspace.data["created_at"][:7]
+        return items, await parts.store.query(f"AUDIT#{workspace_id}#{month}", limit=100_000)
+    finally:
+        await parts.close()
+
+
+def found(items: Sequence[Item], prefix: str) -> set[str]:
+    return {item.key.sk.removeprefix(prefix) for item in items if item.key.sk.startswith(prefix)}
+
+
+@pytest.mark.requirement("REL-02", "REL-07", "REL-20")
+def test_what_was_acknowledged_is_there_and_nothing_is_there_in_part(tmp_path: Path) -> None:
+    data, acknowledged, key, workspace_id = tmp_path / "var", [], "", ""
+    for _ in range(3):
+        with serving(data) as process:
+            key, workspace_id = key or process.key(), workspace_id or process.workspace_id()
+            storm = Storm(process, f"/api/workspaces/{workspace_id}", key)
+            asyncio.run(storm.rage())
+            process.ended()
+        acknowledged += storm.acknowledged
+
+    items, trail = asyncio.run(stored(data, workspace_id))
+    servers = {item.data["id"]: item for item in items if item.key.sk.startswith("SERVER#")}
+    agents = {item.data["id"]: item for item in items if item.key.sk.startswith("AGENT#")}
+    claims = {
+        item.key.sk.removeprefix("SLUG#"): item.data["server"] for item in items if item.key.sk.startswith("SLUG#")
+    }
+
+    assert len(acknowledged) >= 3 * KILLED_AFTER
+    assert {made["id"] for made in acknowledged} <= servers.keys() | agents.keys()
+    assert claims == {item.data["slug"]: server_id for server_id, item in servers.items()}
+    assert all(item.data["sealed"].keys() == {"headerValue"} for item in servers.values())
+    uses = {f"{server}#{agent}" for agent, item in agents.items() for server in item.data["enabled_mcp_server_ids"]}
+    assert found(items, "USE#") == uses
+    told = [
+        record.data["target_id"] for record in trail if record.data["action"] in ("server.created", "agent.created")
+    ]
+    assert sorted(told) == sorted([*servers, *agents])

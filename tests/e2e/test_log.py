@@ -1,0 +1,48 @@
+"""The log of a process: what can be found in it, and what never is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.process import serving
+
+
+@pytest.mark.requirement("ENC-18")
+def test_each_request_is_a_line_of_json_that_tells_what_was_done_and_not_what_was_said(tmp_path: Path) -> None:
+    with serving(tmp_path / "var") as process, process.caller(process.key()) as admin:
+        workspace_id = process.workspace_id()
+        answer = admin.get(
+            f"/api/workspaces/{workspace_id}/mcp-servers?limit=7&token=query-canary",
+            headers={
+                "X-Request-Id": "find-me-again",
+                "User-Agent": "agent-canary",
+                "Referer": "https://referer-canary",
+            },
+        )
+        assert answer.status_code == 200
+        assert "Server" not in answer.headers
+        key_id = admin.get(f"/api/workspaces/{workspace_id}/api-keys").json()[0]["id"]
+        admin.get("/path-canary")
+        lines, logged = process.log_lines(), process.logged()
+
+    (line,) = [line for line in lines if line.get("request_id") == "find-me-again"]
+    assert line == {
+        "at": line["at"],
+        "level": "info",
+        "logger": "plugboard.request",
+        "message": "request",
+        "request_id": "find-me-again",
+        "method": "GET",
+        "route": line["route"],
+        "status": 200,
+        "ms": line["ms"],
+        "workspace": workspace_id,
+        "key": key_id,
+    }
+    assert line["route"].endswith("/mcp-servers")
+    assert workspace_id not in line["route"]
+    assert "canary" not in logged
+    assert "limit=7" not in logged
+    assert process.key() not in logged

@@ -1,0 +1,119 @@
+"""Has schemathesis call a served Plugboard in every way that its contract allows, and in many that it does not.
+
+`make fuzz` runs it; further arguments go to schemathesis, as in `make fuzz ARGS=--seed=1`.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from api.settings import Settings
+from tests.harness import Plugboard, served
+from tests.http.wire import OPERATIONS
+
+EXAMPLES = 40
+LIMIT_SECONDS = 300
+HAR = "calls.har"
+
+CONFIG = """
+headers = {{ Authorization = "Bearer {admin}" }}
+parameters = {{ workspaceId = "{workspace}" }}
+
+[generation]
+database = "none"
+max-examples = {examples}
+
+[cache]
+enabled = false
+
+[phases.stateful]
+max-steps = 10
+
+# What JSON Schema cannot say is refused all the same: which fields go together, which ids there are, which URLs may
+# be called, which cursors and versions are ours.
+[checks.positive_data_acceptance]
+expected-statuses = ["2xx", 400, 404, 409, 412, 422]
+
+# A bad header, cursor, version or media type has an answer of its own.
+[checks.negative_data_rejection]
+expected-statuses = [400, 401, 404, 405, 409, 412, 413, 415, 422]
+
+# Operators make and list workspaces; the workspace that this one deletes is not the one that all the others need.
+[[operations]]
+include-path = "/api/workspaces"
+headers = {{ Authorization = "Bearer {operator}" }}
+
+[[operations]]
+include-operation-id = "deleteWorkspace"
+headers = {{ Authorization = "Bearer {operator}" }}
+parameters = {{ workspaceId = "{spare}" }}
+
+# Not the key that all requests are made with.
+[[operations]]
+include-operation-id = "revokeApiKey"
+parameters = {{ keyId = "{key}" }}
+"""
+
+
+def config(plugboard: Plugboard) -> str:
+    workspace = plugboard.make_workspace()
+    return CONFIG.format(
+        admin=workspace.key,
+        operator=plugboard.operator_key,
+        workspace=workspace.id,
+        spare=plugboard.make_workspace().id,
+        key=workspace.make_key("read")["id"],
+        examples=EXAMPLES,
+    )
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name, served(Settings(data_dir=Path(name))) as plugboard:
+        folder = Path(name)
+        Path(folder, "schemathesis.toml").write_text(config(plugboard))
+        run(folder, plugboard.url, sys.argv[1:])
+        if unreached := operations() - carried_out(folder / HAR):
+            sys.exit(f"These were never carried out, so little is known about them: {sorted(unreached)}")
+
+
+def run(folder: Path, url: str, more: Sequence[str]) -> None:
+    asked = [
+        f"--config-file={folder}/schemathesis.toml",
+        "run",
+        f"{url}/openapi.yaml",
+        f"--report-har-path={folder}/{HAR}",
+    ]
+    done = subprocess.run([sys.executable, "-m", "schemathesis.cli", *asked, *more], check=False, timeout=LIMIT_SECONDS)
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+def carried_out(report: Path) -> set[str]:
+    """The operations that were answered with a success at least once."""
+    entries = json.loads(report.read_text())["log"]["entries"]
+    good = {(each["request"]["method"], urlsplit(each["request"]["url"]).path) for each in entries if succeeded(each)}
+    return {
+        str(operation)
+        for operation in OPERATIONS
+        for method, path in good
+        if method == operation.method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", operation.path), path)
+    }
+
+
+def succeeded(entry: Mapping[str, Any]) -> bool:
+    return bool(200 <= entry["response"]["status"] < 300)
+
+
+def operations() -> set[str]:
+    """But for the contract itself: to read that is how it begins, and no call of its own."""
+    return {str(operation) for operation in OPERATIONS} - {"getContract"}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from api import errors
+from api.errors import FieldError, Invalid, Stale, problem_body
+from api.http.answers import check_if_match, etag, problem
+from api.http.body import invalid
+from api.http.models import Input
+
+KINDS = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, errors.AppError) and kind is not errors.AppError
+]
+
+
+@pytest.mark.parametrize("header", [None, '"3"', "*", '"2", "3"', '"3","4"', ' "3" ', '"2" , *'])
+def test_an_if_match_that_names_the_version_lets_pass(header: str | None) -> None:
+    check_if_match(header, 3)
+
+
+@pytest.mark.parametrize("header", ["", '"2"', "3", 'W/"3"', '"33"', "'3'", '"3', '""', ",", '"03"', '" 3"'])
+def test_any_other_if_match_is_stale(header: str) -> None:
+    with pytest.raises(Stale):
+        check_if_match(header, 3)
+
+
+def test_an_etag_is_the_version_in_quotes() -> None:
+    assert etag(3) == '"3"'
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_problem_is_a_problem_document(kind: type[errors.AppError]) -> None:
+    error = kind.__new__(kind)
+    errors.AppError.__init__(error, "What to do.")
+
+    assert problem(error).status_code == kind.status
+    assert json.loads(problem_body(error)) == {
+        "type": f"urn:plugboard:problem:{kind.code}",
+        "title": kind.title,
+        "status": kind.status,
+        "code": kind.code,
+        "detail": "What to do.",
+    }
+
+
+def test_codes_are_unique() -> None:
+    codes = [kind.code for kind in KINDS]
+
+    assert len(set(codes)) == len(codes)
+
+
+def test_every_kind_is_in_the_tree_that_the_module_shows() -> None:
+    assert errors.__doc__
+    for kind in KINDS:
+        line = next(line for line in errors.__doc__.splitlines() if kind.__name__ in line.replace(",", "").split())
+        assert str(kind.status) in line, f"{kind.__name__} is not shown, or with another status"
+
+
+def test_errors_are_told_in_the_body() -> None:
+    body = json.loads(problem_body(Invalid("See.", errors=[FieldError("name", "Required.")])))
+
+    assert body["errors"] == [{"path": "name", "message": "Required."}]
+
+
+@pytest.mark.requirement("ENC-13")
+def test_neither_an_error_nor_its_causes_repeat_what_was_sent() -> None:
+    class Body(Input):
+        number: int
+
+    with pytest.raises(ValidationError) as caught:
+        Body.model_validate({"number": "canary"})
+    refusal = invalid(caught.value)
+
+    assert "canary" not in repr(caught.value)
+    assert "canary" not in problem_body(refusal).decode()
+    assert [error.path for error in refusal.errors] == ["number"]
+
+
+def test_a_very_long_name_is_not_repeated() -> None:
+    class Body(Input):
+        number: int
+
+    with pytest.raises(ValidationError) as caught:
+        Body.model_validate({"number": 1, "canary" * 20: 1})
+
+    assert [error.path for error in invalid(caught.value).errors] == ["…"]

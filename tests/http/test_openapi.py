@@ -1,0 +1,267 @@
+"""The contract is what the code does, what is committed, and what is served; and it is a good one."""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml
+from openapi_spec_validator import validate
+
+from api import errors
+from api.app import inner_app
+from api.http.components import PROBLEMS
+from api.http.contract import main
+from api.settings import Settings
+from tests.harness import Plugboard
+from tests.http.wire import CONTRACT, CONTRACT_FILE, OPERATIONS, WITH_BODY, Operation, resolved
+
+PROJECT = Path(__file__).parents[2]
+SCHEMAS = CONTRACT["components"]["schemas"]
+
+
+def with_components(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema of the contract that can be used by itself."""
+    return {**schema, "components": CONTRACT["components"]}
+
+
+def is_valid(schema: Mapping[str, Any], value: Any) -> bool:
+    return jsonschema_rs.Draft202012Validator(with_components(schema), validate_formats=True).is_valid(value)
+
+
+def parts(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Every object in a document, from the outside in."""
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from parts(inner)
+
+
+def test_the_committed_contract_is_what_the_code_says() -> None:
+    said = inner_app(Settings()).state.contract.decode()
+    committed = CONTRACT_FILE.read_text()
+
+    difference = "".join(
+        difflib.unified_diff(committed.splitlines(keepends=True), said.splitlines(keepends=True), "committed", "code")
+    )
+    assert not difference, f"openapi.yaml is not what the code says: run `make openapi`.\n{difference}"
+
+
+def test_the_served_contract_is_the_committed_one(plugboard: Plugboard) -> None:
+    answer = plugboard.caller().get("/openapi.yaml")
+
+    assert answer.headers["Content-Type"].startswith("application/yaml")
+    assert answer.content == CONTRACT_FILE.read_bytes()
+
+
+def test_make_openapi_prints_the_contract(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    main()
+
+    assert capsysbinary.readouterr().out == CONTRACT_FILE.read_bytes()
+    assert "$(BIN)/python -m api.http.contract > openapi.yaml" in (PROJECT / "Makefile").read_text()
+
+
+def test_it_is_openapi_3_1() -> None:
+    validate(CONTRACT)
+
+    assert CONTRACT["openapi"].startswith("3.1.")
+
+
+def test_its_version_is_the_projects() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+
+    assert CONTRACT["info"]["version"] == project["version"]
+
+
+def test_every_route_is_in_it() -> None:
+    served = {
+        (method, re.sub(r"\{(\w+)[^}]*\}", "{}", route.path))
+        for route in inner_app(Settings()).routes
+        for method in getattr(route, "methods", ()) - {"OPTIONS", "HEAD"}
+    }
+
+    assert served == {(each.method, re.sub(r"\{\w+\}", "{}", each.path)) for each in OPERATIONS}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=str)
+def test_an_operation_says_what_it_does_and_what_it_needs(operation: Operation) -> None:
+    described = operation.described
+
+    assert described["summary"]
+    assert len(described["description"].split("\n\n")) == 2
+    assert described["description"].rpartition("\n\n")[2].startswith("Needs ")
+    assert described["security"] == ([{"apiKey": []}] if operation.path.startswith("/api/") else [])
+    assert set(described["tags"]) <= {tag["name"] for tag in CONTRACT["tags"]}
+    assert all(each["description"] and each["schema"] for each in described.get("parameters", []))
+
+
+def test_operation_ids_are_unique_and_fit_for_method_names() -> None:
+    ids = [str(each) for each in OPERATIONS]
+
+    assert len(set(ids)) == len(ids)
+    assert all(re.fullmatch(r"[a-z][A-Za-z]{2,39}", each) for each in ids)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=str)
+def test_every_answer_has_a_schema_and_examples_that_keep_to_it(operation: Operation) -> None:
+    for status, answer in operation.described["responses"].items():
+        described = resolved(answer)
+        assert described["description"]
+        assert "X-Request-Id" in described["headers"]
+        if status == "204":
+            assert "content" not in described
+            continue
+        ((media_type, media),) = described["content"].items()
+        assert (media_type == "application/problem+json") == (int(status) >= 400)
+        examples = (
+            [media["example"]] if "example" in media else [e["value"] for e in media.get("examples", {}).values()]
+        )
+        assert examples or media["schema"] == {"type": "string"}  # but for the contract itself, and its page
+        assert all(is_valid(media["schema"], example) for example in examples), examples
+
+
+@pytest.mark.parametrize("operation", WITH_BODY, ids=str)
+def test_the_example_of_a_body_keeps_to_its_schema(operation: Operation) -> None:
+    assert is_valid(operation.body_schema, operation.example)
+    assert not is_valid(operation.body_schema, operation.example | {"unknown": 1})
+    assert operation.described["requestBody"]["required"] is True
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=str)
+def test_an_example_of_a_parameter_keeps_to_its_schema(operation: Operation) -> None:
+    for parameter in operation.described.get("parameters", []):
+        if "example" in parameter:
+            assert is_valid(parameter["schema"], parameter["example"]), parameter["name"]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=str)
+def test_what_an_operation_can_refuse_follows_from_what_it_takes(operation: Operation) -> None:
+    statuses = set(operation.described["responses"])
+    names = {each["name"] for each in operation.described.get("parameters", [])}
+
+    assert {"401", "500", "503"} <= statuses or operation.described["security"] == []
+    assert ("404" in statuses) == ("{" in operation.path)
+    assert ("415" in statuses) == ("413" in statuses) == ("requestBody" in operation.described)
+    assert ("412" in statuses) == ("If-Match" in names)
+    assert ("Idempotency-Key" in names) == (operation.method == "POST")
+    assert ("If-Match" in names) == (operation.method in ("PUT", "DELETE"))
+    assert ("limit" in names) == ("cursor" in names)
+
+
+def test_every_kind_of_error_has_an_example() -> None:
+    kinds = {
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.AppError) and kind is not errors.AppError
+    }
+
+    assert kinds - PROBLEMS.keys() == {errors.NoSuchMethod}  # 405 belongs to no operation
+    assert len({kind.code for kind in kinds}) == len(kinds)
+
+
+def test_the_limits_of_a_server_are_told() -> None:
+    draft = SCHEMAS["ServerDraft"]
+    fields = draft["properties"]
+
+    assert draft["additionalProperties"] is False
+    assert draft["required"] == ["name", "authType"]
+    assert (fields["name"]["minLength"], fields["name"]["maxLength"]) == (1, 100)
+    assert (fields["timeoutSeconds"]["minimum"], fields["timeoutSeconds"]["maximum"]) == (1, 30)
+    assert fields["timeoutSeconds"]["default"] == 30
+    assert fields["slug"]["maxLength"] == 24
+    assert fields["url"]["type"] == ["string", "null"]
+    assert resolved(fields["authType"])["enum"] == ["none", "header", "basic", "oauth"]
+    assert resolved(fields["exposure"])["enum"] == ["both", "generic", "tools"]
+    assert "default" not in fields["config"]
+
+
+@pytest.mark.parametrize(
+    ("body", "good"),
+    [
+        ({"name": "Weather", "authType": "none"}, True),
+        ({"name": "Weather", "authType": "none", "slug": "weather-api"}, True),
+        ({"name": "Weather", "authType": "none", "slug": "weather_api"}, False),
+        ({"name": "Weather", "authType": "none", "slug": "-"}, False),
+        ({"name": "Weather\n", "authType": "none"}, False),
+        ({"name": " ", "authType": "none"}, False),
+        ({"name": "Погода", "authType": "none"}, True),
+        ({"name": "Weather", "authType": "digest"}, False),
+        ({"name": "Weather", "authType": "none", "timeoutSeconds": 31}, False),
+        ({"name": "Weather", "authType": "header", "config": {"token": "x"}}, False),
+        ({"name": "Weather", "authType": "header", "config": {"headerValue": None}}, True),
+        ({"name": "Weather", "authType": "header", "config": {"headers": {"": "x"}}}, False),
+        ({"name": "Weather", "authType": "header", "config": {"headers": {"X-Key": "x"}}}, True),
+    ],
+)
+def test_a_client_can_tell_good_bodies_from_bad_ones(body: dict[str, Any], good: bool) -> None:
+    assert is_valid({"$ref": "#/components/schemas/ServerDraft"}, body) is good
+
+
+@pytest.mark.requirement("ENC-17")
+def test_credentials_are_write_only_and_in_no_answer() -> None:
+    fields = SCHEMAS["ConfigDraft"]["properties"]
+    secrets = [fields[name] for name in fields if name != "headers"] + [fields["headers"]["additionalProperties"]]
+    outgoing = {name for name in SCHEMAS if not name.endswith(("Draft", "Change"))}
+
+    assert all(each["format"] == "password" and each["writeOnly"] is True for each in secrets)
+    assert SCHEMAS["ConfigDraft"]["additionalProperties"] is False
+    for name in outgoing:
+        assert "config" not in SCHEMAS[name].get("properties", {})
+        assert "ConfigDraft" not in str(SCHEMAS[name])
+
+
+@pytest.mark.parametrize("name", [name for name in SCHEMAS if name.endswith("Change")])
+def test_a_change_takes_any_subset_and_promises_no_defaults(name: str) -> None:
+    schema = SCHEMAS[name]
+
+    assert "required" not in schema
+    assert is_valid(schema, {})
+    assert all("default" not in field for field in schema["properties"].values())
+    assert schema["additionalProperties"] is False
+
+
+def test_answers_may_grow_and_bodies_may_not() -> None:
+    for name, schema in SCHEMAS.items():
+        if schema["type"] == "object":
+            assert schema.get("additionalProperties", True) is not name.endswith(("Draft", "Change"))
+
+
+def test_times_are_told_as_times() -> None:
+    times = [
+        field
+        for schema in SCHEMAS.values()
+        for name, field in schema.get("properties", {}).items()
+        if name[-2:] == "At"
+    ]
+
+    assert times
+    assert all(field["format"] == "date-time" for field in times)
+
+
+def test_nothing_in_it_is_only_noise() -> None:
+    for name, schema in SCHEMAS.items():
+        assert schema["title"] == name
+        for part in parts(schema.get("properties", {})):
+            assert not isinstance(part.get("title"), str), f"a title in {name}"
+            assert "patternProperties" not in part
+            assert {"type": "null"} not in part.get("anyOf", [])
+            assert not ("default" in part and isinstance(part["default"], dict | None))
+
+
+def test_every_shared_part_is_used() -> None:
+    text = CONTRACT_FILE.read_text()
+
+    for section in ("schemas", "responses", "headers"):
+        for name in CONTRACT["components"][section]:
+            assert f"'#/components/{section}/{name}'" in text, name
+
+
+def test_the_text_of_the_contract_is_plain_yaml() -> None:
+    text = CONTRACT_FILE.read_text()
+
+    assert yaml.safe_load(text) == CONTRACT
+    assert not re.search(r"[&*]id\d", text)  # no anchors: some readers do not know them

@@ -1,0 +1,107 @@
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.harness import Plugboard, Workspace
+from tests.http.wire import OPERATIONS, Operation, World, assert_problem
+
+LISTS = [each for each in OPERATIONS if "cursor" in {part["name"] for part in each.described.get("parameters", [])}]
+
+
+def test_pages_follow_each_other_until_all_is_told(any_workspace: Workspace) -> None:
+    made = [any_workspace.make_agent(name=f"Agent {number}") for number in range(7)]
+
+    pages, path = [], f"{any_workspace.agents}?limit=3"
+    while path:
+        answer = any_workspace.admin.get(path)
+        pages.append(answer.json())
+        path = answer.links["next"]["url"] if "next" in answer.links else None
+
+    assert [len(page) for page in pages] == [3, 3, 1]
+    assert [agent for page in pages for agent in page] == made
+
+
+def test_a_page_that_holds_exactly_the_rest_is_the_last(workspace: Workspace) -> None:
+    workspace.make_agent(), workspace.make_agent()
+
+    assert "Link" not in workspace.admin.get(f"{workspace.agents}?limit=2").headers
+
+
+def test_an_empty_list_is_an_empty_array(workspace: Workspace) -> None:
+    answer = workspace.admin.get(workspace.agents)
+
+    assert (answer.json(), "Link" in answer.headers) == ([], False)
+
+
+def test_what_is_made_between_two_pages_comes_in_its_place(workspace: Workspace) -> None:
+    first, second = workspace.make_agent(), workspace.make_agent()
+    page = workspace.admin.get(f"{workspace.agents}?limit=1")
+    third = workspace.make_agent()
+
+    rest = workspace.admin.get(page.links["next"]["url"].replace("limit=1", "limit=100")).json()
+
+    assert page.json() == [first]
+    assert rest == [second, third]
+
+
+def test_a_page_goes_on_though_what_it_ended_with_is_gone(workspace: Workspace) -> None:
+    first, second = workspace.make_agent(), workspace.make_agent()
+    page = workspace.admin.get(f"{workspace.agents}?limit=1")
+    workspace.admin.delete(f"{workspace.agents}/{first['id']}")
+
+    assert workspace.admin.get(page.links["next"]["url"]).json() == [second]
+
+
+def test_the_next_page_keeps_the_limit_that_was_asked_for(workspace: Workspace) -> None:
+    workspace.make_agent(), workspace.make_agent()
+
+    url = workspace.admin.get(f"{workspace.agents}?limit=1&cursor_of_mine=x").links["next"]["url"]
+
+    assert parse_qs(urlsplit(url).query, strict_parsing=True).keys() == {"limit", "cursor_of_mine", "cursor"}
+    assert "limit=1" in url
+
+
+def cursor_of(workspace: Workspace, path: str) -> str:
+    return str(workspace.admin.get(f"{path}?limit=1").links["next"]["url"]).rpartition("cursor=")[2]
+
+
+def test_a_cursor_is_good_for_its_own_list_only(plugboard: Plugboard) -> None:
+    mine, other = plugboard.make_workspace(), plugboard.make_workspace()
+    mine.make_agent(), mine.make_agent()
+    cursor = cursor_of(mine, mine.agents)
+
+    assert mine.admin.get(f"{mine.agents}?cursor={cursor}").status_code == 200
+    assert_problem(mine.admin.get(f"{mine.servers}?cursor={cursor}"), 400, "invalid_cursor")
+    assert_problem(other.admin.get(f"{other.agents}?cursor={cursor}"), 400, "invalid_cursor")
+
+
+def test_a_cursor_with_any_letter_changed_is_refused(workspace: Workspace) -> None:
+    workspace.make_agent(), workspace.make_agent()
+    cursor = cursor_of(workspace, workspace.agents)
+
+    for position in range(len(cursor)):
+        letter = "A" if cursor[position] != "A" else "B"
+        forged = cursor[:position] + letter + cursor[position + 1 :]
+        assert_problem(workspace.admin.get(f"{workspace.agents}?cursor={forged}"), 400, "invalid_cursor")
+    for forged in (cursor[:-1], cursor + "A", cursor + "=", cursor + "%3D%3D", cursor.swapcase()):
+        assert_problem(workspace.admin.get(f"{workspace.agents}?cursor={forged}"), 400, "invalid_cursor")
+
+
+@pytest.mark.parametrize("operation", LISTS, ids=str)
+@pytest.mark.parametrize("limit", ["1", "100"])
+def test_a_limit_from_1_to_100_is_kept(world: World, operation: Operation, limit: str) -> None:
+    answer = world.workspace.admin.get(f"{world.path(operation)}?limit={limit}")
+
+    if operation.path == "/api/workspaces":
+        answer = world.workspace.plugboard.operator.get(f"{operation.path}?limit={limit}")
+    assert answer.status_code == 200
+    assert len(answer.json()) <= int(limit)
+
+
+def test_a_page_has_50_entries_where_no_limit_is_given(workspace: Workspace) -> None:
+    for number in range(51):
+        workspace.make_agent(name=f"Agent {number}")
+
+    answer = workspace.admin.get(workspace.agents)
+
+    assert (len(answer.json()), "next" in answer.links) == (50, True)

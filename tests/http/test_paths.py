@@ -1,0 +1,244 @@
+"""Paths, methods, queries and headers as nobody should send them."""
+
+import json
+from urllib.parse import quote
+
+import pytest
+
+from tests.harness import Plugboard, Workspace
+from tests.http.wire import OPERATIONS, Operation, World, assert_problem, documented
+
+NO_IDS = {
+    "upper case": "SERVER_8JXN",
+    "a hyphen": "server-1",
+    "NUL": "%00",
+    "NUL at its end": "server_1%00",
+    "a space": "%20",
+    "a slash": "a%2Fb",
+    "dots": "%2e%2e",
+    "a separator of ours": "x%23y",
+    "bytes that are no UTF-8": "%ff%fe",
+    "a broken escape": "%zz",
+    "a line end": "a%0d%0aSet-Cookie:%20b",
+    "41 letters": "a" * 41,
+    "3000 letters": "a" * 3000,
+    "another script": quote("сервер"),
+    "a full-width digit": quote("server_\uff11"),
+    "an escape in an escape": "%2500",
+}
+IN_PATH = [
+    pytest.param(operation, name, id=f"{operation}-{name}")
+    for operation in OPERATIONS
+    for name in ("workspaceId", "serverId", "agentId", "keyId")
+    if f"{{{name}}}" in operation.path
+]
+
+
+@pytest.mark.parametrize(("operation", "name"), IN_PATH)
+def test_what_cannot_be_an_id_is_not_found(world: World, operation: Operation, name: str) -> None:
+    body = operation.example if operation.method in ("POST", "PUT") else None
+
+    for text in NO_IDS.values():
+        path = operation.path.format(**{**world.ids, name: text})
+        answer = world.workspace.admin.request(operation.method, path, json=body)
+        assert_problem(answer, 404, "not_found")
+        assert documented(operation, answer)
+
+
+def test_what_cannot_be_an_id_never_reaches_the_store(any_workspace: Workspace) -> None:
+    of = any_workspace
+
+    for text in NO_IDS.values():
+        for path in (f"{of.servers}/{text}", f"{of.agents}/{text}", f"/api/workspaces/{text}/agents"):
+            assert_problem(of.admin.get(path), 404, "not_found")
+
+
+def test_what_cannot_be_an_id_is_not_found_only_by_those_who_have_a_key(world: World) -> None:
+    nobody = world.workspace.plugboard.caller()
+
+    for path in (f"{world.workspace.servers}/%00", "/api/workspaces/%00/agents", "/api/workspaces/%00"):
+        assert_problem(nobody.get(path), 401, "unauthorized")
+        assert_problem(nobody.delete(path.replace("/agents", "")), 401, "unauthorized")
+
+
+@pytest.mark.requirement("AUT-08")
+@pytest.mark.parametrize("text", ["%00", "a" * 3000, "SERVER"])
+def test_no_id_and_an_unknown_id_are_answered_alike(workspace: Workspace, text: str) -> None:
+    no_id = workspace.admin.get(f"{workspace.servers}/{text}", headers={"X-Request-Id": "the-same-one"})
+    unknown = workspace.admin.get(f"{workspace.servers}/server_1", headers={"X-Request-Id": "the-same-one"})
+
+    assert no_id.content == unknown.content
+    assert {name: value for name, value in no_id.headers.items() if name != "date"} == {
+        name: value for name, value in unknown.headers.items() if name != "date"
+    }
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/api", "/nope", "/api/workspaces/x/nope", "/API/services", "/api/services/linear", "/docs/x", "/.git"],
+)
+def test_an_unknown_path_is_not_found(plugboard: Plugboard, path: str) -> None:
+    assert_problem(plugboard.caller().get(path), 404, "not_found")
+
+
+def test_a_slash_at_the_end_makes_no_difference(workspace: Workspace) -> None:
+    first, second = workspace.make_server(), workspace.make_server()
+
+    page = workspace.admin.get(f"{workspace.servers}/?limit=1")
+    rest = workspace.admin.get(page.links["next"]["url"])
+
+    assert [*page.json(), *rest.json()] == [first, second]
+    assert page.links["next"]["url"].startswith(f"{workspace.servers}?")
+
+
+def test_the_same_request_with_a_slash_at_the_end_happens_once(workspace: Workspace) -> None:
+    headers = {"Idempotency-Key": "once"}
+    first = workspace.admin.post(workspace.agents, json={"name": "Support"}, headers=headers)
+    again = workspace.admin.post(f"{workspace.agents}/", json={"name": "Support"}, headers=headers)
+
+    assert (again.status_code, again.json()) == (201, first.json())
+    assert again.headers["Location"] == f"{workspace.agents}/{first.json()['id']}"
+
+
+def methods_by_path() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for operation in OPERATIONS:
+        found.setdefault(operation.path, []).append(operation.method)
+    return found
+
+
+def allow(methods: list[str]) -> str:
+    return ", ".join(sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods else [])}))
+
+
+@pytest.mark.parametrize(("path", "methods"), methods_by_path().items(), ids=methods_by_path())
+def test_another_method_is_told_which_there_are(world: World, path: str, methods: list[str]) -> None:
+    others = {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE"} - {*methods}
+
+    for method in others:
+        answer = world.workspace.plugboard.caller().request(method, path.format(**world.ids))
+        assert_problem(answer, 405, "method_not_allowed")
+        assert answer.headers["Allow"] == allow(methods)
+
+
+@pytest.mark.parametrize(("path", "methods"), methods_by_path().items(), ids=methods_by_path())
+def test_options_tells_which_methods_there_are(world: World, path: str, methods: list[str]) -> None:
+    answer = world.workspace.plugboard.caller().request("OPTIONS", path.format(**world.ids))
+
+    assert (answer.status_code, answer.headers["Allow"], answer.content) == (204, allow(methods), b"")
+
+
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.method == "GET"], ids=str)
+def test_head_is_get_without_the_body(world: World, operation: Operation) -> None:
+    caller = world.workspace.plugboard.operator if operation.path == "/api/workspaces" else world.workspace.admin
+    path = world.path(operation)
+
+    got, head = caller.get(path), caller.head(path)
+
+    assert (head.status_code, head.content) == (200, b"")
+    for name in ("Content-Length", "Content-Type", "ETag", "Link"):
+        assert head.headers.get(name) == got.headers.get(name)
+
+
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.path.startswith("/api/")], ids=str)
+def test_head_asks_for_a_key_like_get(world: World, operation: Operation) -> None:
+    answer = world.workspace.plugboard.caller().head(world.path(operation))
+
+    assert answer.status_code == (401 if "GET" in methods_by_path()[operation.path] else 405)
+    assert answer.content == b""
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("limit=%00", 422),
+        ("limit=0", 422),
+        ("limit=101", 422),
+        ("limit=-1", 422),
+        ("limit=1.0", 422),
+        ("limit=%201", 422),
+        ("limit=" + quote("\uff11"), 422),
+        ("limit=" + "9" * 5000, 422),
+        ("limit=", 422),
+        ("limit=1e1", 422),
+        ("cursor=", 400),
+        ("cursor=%00", 400),
+        ("cursor=%ff", 400),
+        ("cursor=%zz", 400),
+        ("cursor=" + "A" * 30, 400),
+        ("cursor=" + "A" * 60_000, 400),
+        ("cursor=" + quote("ключ"), 400),
+        ("%00=%00", 200),
+        ("%zz", 200),
+        ("=&&&==", 200),
+        ("nope=" + quote("\ud7ff"), 200),
+        ("a=b&" * 5000, 200),
+    ],
+)
+def test_a_query_is_read_strictly_and_never_breaks_anything(world: World, query: str, status: int) -> None:
+    lists = [each for each in OPERATIONS if "cursor" in {p["name"] for p in each.described.get("parameters", [])}]
+
+    for operation in lists:
+        caller = world.workspace.plugboard.operator if operation.path == "/api/workspaces" else world.workspace.admin
+        answer = caller.get(f"{world.path(operation)}?{query}")
+        assert answer.status_code == status, (operation, answer.text)
+        assert documented(operation, answer)
+
+
+@pytest.mark.parametrize("text", ["", "yes", "1", "TRUE", "%00", "true%00"])
+def test_a_flag_is_true_or_false(world: World, text: str) -> None:
+    answer = world.workspace.admin.delete(f"{world.workspace.servers}/{world.ids['serverId']}?detach={text}")
+
+    assert assert_problem(answer, 422, "invalid")["errors"][0]["path"] == "detach"
+
+
+def test_nothing_of_a_query_gets_into_a_header(workspace: Workspace) -> None:
+    workspace.make_server(), workspace.make_server()
+
+    answer = workspace.admin.get(f"{workspace.servers}?limit=1&x=%0d%0aSet-Cookie:%20a=b&y=%22%3e;rel=%22first%22")
+
+    assert "Set-Cookie" not in answer.headers
+    assert answer.links.keys() == {"next"}
+    assert answer.links["next"]["url"].startswith(f"{workspace.servers}?")
+
+
+@pytest.mark.parametrize(
+    "given", ["short", "x" * 65, "with space", "a;b=c\tdddd", "<script>alert(1)</script>", "é" * 9]
+)
+def test_a_request_id_that_could_confuse_a_log_is_not_taken_over(world: World, given: str) -> None:
+    answer = world.workspace.admin.get("/healthz", headers={"X-Request-Id": given.encode("latin-1")})
+
+    assert answer.headers.get_list("X-Request-Id") != [given]
+    assert len(answer.headers["X-Request-Id"]) == 24
+
+
+def test_very_many_headers_are_no_problem(world: World) -> None:
+    answer = world.workspace.admin.get(world.workspace.path, headers={f"X-Header-{n}": "x" * 20 for n in range(1000)})
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("value", ["", '"', "1", 'W/"1"', '"0"', "null", '"' + "1" * 5000 + '"', "é"])
+@pytest.mark.parametrize("name", ["serverId", "agentId", "workspaceId"])
+def test_an_etag_that_is_not_the_current_one_is_stale(world: World, name: str, value: str) -> None:
+    operation = next(each for each in OPERATIONS if each.method == "PUT" and each.path.endswith(f"{{{name}}}"))
+
+    answer = world.send(operation, content=json.dumps({}).encode(), headers=as_latin({"If-Match": value}))
+
+    assert_problem(answer, 412, "stale")
+
+
+@pytest.mark.parametrize("value", ["", "x" * 256, "with space", "é"])
+def test_an_idempotency_key_of_another_form_is_refused(world: World, value: str) -> None:
+    before = world.stored()
+
+    for operation in (each for each in OPERATIONS if each.method == "POST"):
+        body = {name: text for name, text in operation.example.items() if name not in ("agentIds", "enabled")}
+        answer = world.send(operation, content=json.dumps(body).encode(), headers=as_latin({"Idempotency-Key": value}))
+        assert assert_problem(answer, 422, "invalid")["errors"][0]["path"] == "Idempotency-Key"
+
+    assert world.stored() == before
+
+
+def as_latin(headers: dict[str, str]) -> dict[str, bytes]:
+    return {name: value.encode("latin-1") for name, value in ({"Content-Type": "application/json"} | headers).items()}

@@ -1,0 +1,111 @@
+"""The operations of the contract, and a world in which each of them can be called."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import yaml
+
+from tests.harness import Workspace
+
+CONTRACT_FILE = Path(__file__).parents[2] / "openapi.yaml"
+CONTRACT: dict[str, Any] = yaml.safe_load(CONTRACT_FILE.read_text())
+
+
+@dataclass(frozen=True)
+class Operation:
+    method: str
+    path: str
+    described: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return str(self.described["operationId"])
+
+    @property
+    def example(self) -> dict[str, Any]:
+        """A good body, but for the ids in it."""
+        return dict(self._json["example"])
+
+    @property
+    def body_schema(self) -> dict[str, Any]:
+        return dict(resolved(self._json["schema"]))
+
+    @property
+    def _json(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.described["requestBody"]["content"]["application/json"]
+        return found
+
+
+def resolved(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a `$ref` in the contract stands for; anything else stands for itself."""
+    if "$ref" not in part:
+        return part
+    found: Any = CONTRACT
+    for name in part["$ref"].removeprefix("#/").split("/"):
+        found = found[name]
+    return {**found, **{name: value for name, value in part.items() if name != "$ref"}}
+
+
+OPERATIONS = [
+    Operation(method.upper(), path, described)
+    for path, methods in CONTRACT["paths"].items()
+    for method, described in methods.items()
+]
+WITH_BODY = [operation for operation in OPERATIONS if "requestBody" in operation.described]
+
+
+@dataclass(frozen=True)
+class World:
+    """A workspace with one of everything in it."""
+
+    workspace: Workspace
+    ids: Mapping[str, str]
+
+    @classmethod
+    def made_in(cls, workspace: Workspace) -> "World":
+        server = workspace.make_server()
+        agent = workspace.make_agent(enabledMcpServerIds=[server["id"]])
+        key = workspace.make_key("read")
+        ids = {"workspaceId": workspace.id, "serverId": server["id"], "agentId": agent["id"], "keyId": key["id"]}
+        return cls(workspace, ids)
+
+    def path(self, operation: Operation) -> str:
+        return operation.path.format(**self.ids)
+
+    def send(self, operation: Operation, **request: Any) -> httpx2.Response:
+        caller = self.workspace.plugboard.operator if operation.path == "/api/workspaces" else self.workspace.admin
+        return caller.request(operation.method, self.path(operation), **request)
+
+    def stored(self) -> list[Any]:
+        """All that can be seen of the workspace, and which workspaces there are."""
+        admin = self.workspace.admin
+        lists = [self.workspace.servers, self.workspace.agents, self.workspace.api_keys, self.workspace.audit]
+        seen = [admin.get(path).json() for path in [self.workspace.path, *lists]]
+        for key in seen[3]:
+            del key["lastUsedAt"]
+        return [*seen, list(self._workspaces())]
+
+    def _workspaces(self) -> Iterator[str]:
+        operator = self.workspace.plugboard.operator
+        path: str | None = "/api/workspaces?limit=100"
+        while path:
+            page = operator.get(path)
+            yield from (each["id"] for each in page.json())
+            path = page.links["next"]["url"] if "next" in page.links else None
+
+
+def assert_problem(answer: httpx2.Response, status: int, code: str) -> dict[str, Any]:
+    """The answer is the documented problem and nothing else."""
+    assert (answer.status_code, answer.headers["Content-Type"]) == (status, "application/problem+json"), answer.text
+    problem: dict[str, Any] = answer.json()
+    assert problem.keys() - {"errors"} == {"type", "title", "status", "code", "detail"}
+    assert (problem["status"], problem["code"]) == (status, code)
+    assert problem["type"] == f"urn:plugboard:problem:{code}"
+    assert all(each.keys() == {"path", "message"} for each in problem.get("errors", []))
+    return problem
+
+
+def documented(operation: Operation, answer: httpx2.Response) -> bool:
+    return str(answer.status_code) in operation.described["responses"]

@@ -1,0 +1,67 @@
+"""What every answer carries, whatever it answers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.harness import Workspace
+from tests.operations import OPERATIONS, SOME_IDS, Operation
+
+SAFE = {
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=str)
+def test_every_answer_has_an_id_and_is_safe_to_show(workspace: Workspace, operation: Operation) -> None:
+    for caller in (workspace.admin, workspace.plugboard.caller()):
+        answer = operation.send(caller, {**SOME_IDS, "workspaceId": "ws_3kq8v0zj5m1t7r2x9c4b"})
+
+        assert re.fullmatch(r"[0-9a-f]{24}", answer.headers["X-Request-Id"])
+        assert {name: answer.headers[name] for name in SAFE} == SAFE
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+
+
+def test_no_two_requests_have_the_same_id(workspace: Workspace) -> None:
+    ids = {workspace.admin.get("/healthz").headers["X-Request-Id"] for _ in range(20)}
+
+    assert len(ids) == 20
+
+
+@pytest.mark.parametrize("given", ["0123abcd", "a" * 64, "deploy_7.2-rc.1"])
+def test_a_caller_may_give_the_id(workspace: Workspace, given: str) -> None:
+    for path in (workspace.servers, "/nowhere", "/healthz"):
+        assert workspace.admin.get(path, headers={"X-Request-Id": given}).headers["X-Request-Id"] == given
+
+
+@pytest.mark.parametrize(
+    "given", ["short", "a" * 65, "with space", 'quote"quote', "<script>alert", "ünïcödé1", "tab\ttab9"]
+)
+def test_an_id_that_could_confuse_a_log_is_replaced(workspace: Workspace, given: str) -> None:
+    answer = workspace.admin.get("/healthz", headers=[(b"X-Request-Id", given.encode())])
+
+    assert re.fullmatch(r"[0-9a-f]{24}", answer.headers["X-Request-Id"])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nowhere", 404, "not_found"),
+        ("GET", "/api", 404, "not_found"),
+        ("GET", "/api/workspaces/x/y/z", 404, "not_found"),
+        ("PATCH", "/api/workspaces", 405, "method_not_allowed"),
+        ("DELETE", "/healthz", 405, "method_not_allowed"),
+    ],
+)
+def test_what_is_not_there_is_a_problem_too(
+    workspace: Workspace, method: str, path: str, status: int, code: str
+) -> None:
+    answer = workspace.admin.request(method, path)
+
+    assert (answer.status_code, answer.headers["Content-Type"]) == (status, "application/problem+json")
+    assert answer.json()["code"] == code
+    assert answer.json()["type"] == f"urn:plugboard:problem:{code}"

@@ -1,0 +1,222 @@
+"""The commands, run in this process; what serves is in tests/e2e."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from api.access.context import partition_of
+from api.cli import main
+from api.kit.secret import Secret
+from api.parts import assemble
+from api.settings import Settings
+from tests.harness import served
+
+GOOD_KEY = "test:bHVrzZ1Yp0b6mYtqv3cJx8Q9sWfKd2RgTnUoAiEhLjM="
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command on a data directory of the test's own and returns what it printed."""
+    monkeypatch.setenv("PLUGBOARD_DATA_DIR", str(tmp_path / "var"))
+
+    def command(*arguments: str, **environment: str) -> str:
+        with monkeypatch.context() as changed:
+            for name, value in environment.items():
+                changed.setenv(name, value)
+            main(arguments)
+        return capsys.readouterr().out
+
+    return command
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path / "var")
+
+
+def test_help_names_every_command(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        run("--help")
+
+    assert left.value.code == 0
+    said = capsys.readouterr().out
+    assert all(f"    {command} " in said for command in ("serve", "setup", "keys", "table"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["keys"], ["table"], ["setup"], ["unknown"], ["setup", "--workspace", "x", "--operator"], ["keys", "destroy"]],
+)
+def test_what_is_no_command_is_refused(run: Run, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        run(*arguments)
+
+    assert left.value.code == 2
+    assert "usage: plugboard" in capsys.readouterr().err
+
+
+def test_setup_makes_a_workspace_whose_key_works(run: Run, data: Settings) -> None:
+    (line,) = run("setup", "--workspace", "Acme 株", "--json").splitlines()
+    made = json.loads(line)
+
+    assert made.keys() == {"workspaceId", "apiKey"}
+    with served(data) as plugboard:
+        admin = plugboard.caller(made["apiKey"])
+        assert admin.get(f"/api/workspaces/{made['workspaceId']}").json()["name"] == "Acme 株"
+        assert admin.get(f"/api/workspaces/{made['workspaceId']}/api-keys").json()[0]["createdBy"] == "setup"
+        assert plugboard.operator.get("/api/workspaces").json()[0]["id"] == made["workspaceId"]
+
+
+def test_setup_makes_an_operator_key_that_works(run: Run, data: Settings) -> None:
+    (line,) = run("setup", "--operator", "--json").splitlines()
+    made = json.loads(line)
+
+    assert made.keys() == {"apiKey"}
+    with served(data) as plugboard:
+        assert plugboard.caller(made["apiKey"]).get("/api/workspaces").json() == []
+
+
+def test_without_json_setup_says_to_keep_the_key_and_ends_with_the_same_line(run: Run) -> None:
+    first, *_, last = run("setup", "--workspace", "Acme").splitlines()
+
+    assert "cannot be shown again" in first
+    assert json.loads(last).keys() == {"workspaceId", "apiKey"}
+
+
+def test_setup_may_run_again_and_while_it_is_served(run: Run, data: Settings) -> None:
+    with served(data) as plugboard:
+        one, two = (json.loads(run("setup", "--workspace", "Same", "--json")) for _ in range(2))
+
+        assert one["workspaceId"] != two["workspaceId"]
+        for made in (one, two):
+            assert plugboard.caller(made["apiKey"]).get(f"/api/workspaces/{made['workspaceId']}").status_code == 200
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 101, "two\nlines"])
+def test_setup_takes_the_names_that_the_api_takes(run: Run, name: str) -> None:
+    with pytest.raises(SystemExit, match="name has 1 to 100 characters"):
+        run("setup", "--workspace", name)
+
+
+REFUSED = [
+    ({"PLUGBOARD_PORT": "x"}, "PLUGBOARD_PORT"),
+    ({"PLUGBOARD_STORE": "foo"}, "PLUGBOARD_STORE"),
+    ({"PLUGBOARD_WORKERS": "0"}, "PLUGBOARD_WORKERS"),
+    ({"PLUGBOARD_EGRESS_ALLOW": "10.0.0.0/99"}, "PLUGBOARD_EGRESS_ALLOW"),
+    ({"PLUGBOARD_STORE": "dynamodb"}, "PLUGBOARD_ROOT_KEY"),
+    ({"PLUGBOARD_ROOT_KEY": "short:YWJj"}, "PLUGBOARD_ROOT_KEY"),
+    ({"PLUGBOARD_ROOT_KEY": "no-colon"}, "PLUGBOARD_ROOT_KEY"),
+    ({"PLUGBOARD_ROOT_KEY": f"a:{'A' * 43}="}, "PLUGBOARD_ROOT_KEY"),
+    ({"PLUGBOARD_ROOT_KEY": f"{GOOD_KEY},{GOOD_KEY}"}, "PLUGBOARD_ROOT_KEY"),
+    ({"PLUGBOARD_DATA_DIR": "/dev/null/var"}, "PLUGBOARD_DATA_DIR"),
+    ({"PLUGBOARD_DATA_DIR": "/proc/var"}, "PLUGBOARD_DATA_DIR"),
+]
+
+
+@pytest.mark.requirement("ENC-06")
+@pytest.mark.parametrize("command", [["keys", "status"], ["setup", "--operator"]], ids=" ".join)
+@pytest.mark.parametrize(("environment", "variable"), REFUSED)
+def test_what_is_set_wrongly_is_named(run: Run, command: list[str], environment: dict[str, str], variable: str) -> None:
+    with pytest.raises(SystemExit) as left:
+        run(*command, **environment)
+
+    assert str(left.value.code).startswith(f"plugboard: {variable}: ")
+    assert "\n" not in str(left.value.code)
+    assert not any(value in str(left.value.code) for value in environment.values() if ":" in value)
+
+
+@pytest.mark.requirement("ENC-06")
+def test_how_to_make_a_root_key_is_said_and_works(run: Run) -> None:
+    with pytest.raises(SystemExit) as left:
+        run("keys", "status", PLUGBOARD_STORE="dynamodb")
+
+    assert "python3 -c" in str(left.value.code)
+    assert "PLUGBOARD_KMS_KEY_ID" in str(left.value.code)
+
+
+def test_a_data_directory_that_is_a_file_is_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(SystemExit, match="PLUGBOARD_DATA_DIR"):
+        run("keys", "status", PLUGBOARD_DATA_DIR=str(tmp_path / "file"))
+
+
+def test_a_database_that_is_none_is_named(run: Run, tmp_path: Path) -> None:
+    run("keys", "status")
+    (tmp_path / "var/plugboard.db").write_bytes(b"this is a text and no database at all" * 100)
+
+    with pytest.raises(SystemExit, match=r"plugboard\.db"):
+        run("keys", "status")
+
+
+@pytest.mark.requirement("ENC-06")
+def test_a_key_file_that_others_can_read_is_refused(run: Run, tmp_path: Path) -> None:
+    run("keys", "status")
+    (tmp_path / "var/root.key").chmod(0o644)
+
+    with pytest.raises(SystemExit, match="chmod 600"):
+        run("keys", "status")
+
+
+def test_a_workspace_that_is_not_there_is_named(run: Run) -> None:
+    for command in ("status", "rotate", "rewrap"):
+        with pytest.raises(SystemExit, match="there is no workspace ws_none"):
+            run("keys", command, "--workspace", "ws_none")
+
+
+def test_keys_of_one_workspace_are_turned_without_the_others(run: Run) -> None:
+    one, two = (json.loads(run("setup", "--workspace", "x", "--json"))["workspaceId"] for _ in range(2))
+
+    assert run("keys", "rotate", "--workspace", one) == f"{partition_of(one)}: now at version 2\n"
+    status = run("keys", "status").splitlines()
+    assert [line.partition(":")[0] for line in status] == ["SYSTEM", *sorted(map(partition_of, (one, two)))]
+    assert {line.partition(":")[0] for line in status if "/v2" in line} == {partition_of(one)}
+
+
+def test_all_workspaces_are_visited_however_many_there_are(run: Run, data: Settings) -> None:
+    async def make_many() -> None:
+        parts = await assemble(data)
+        for number in range(103):
+            await found(parts, f"Workspace {number}")
+        await parts.close()
+
+    asyncio.run(make_many())
+
+    assert len(run("keys", "status").splitlines()) == 1 + 103
+
+
+async def found(parts: object, name: str) -> None:
+    from api.parts import Parts  # noqa: PLC0415
+    from api.workspaces.service import setup_context  # noqa: PLC0415
+
+    assert isinstance(parts, Parts)
+    await parts.workspaces.found(setup_context(), name, lambda _: ())
+
+
+def test_the_table_is_made_once(run: Run, moto_beside: str) -> None:
+    name = f"test-{uuid.uuid4().hex}"
+    dynamo = {"PLUGBOARD_STORE": "dynamodb", "PLUGBOARD_TABLE": name, "PLUGBOARD_DYNAMODB_ENDPOINT": moto_beside}
+
+    assert run("table", "create", **dynamo) == f"The table {name} is made.\n"
+    assert run("table", "create", **dynamo) == f"The table {name} is there already.\n"
+
+    (line,) = run("setup", "--workspace", "On DynamoDB", "--json", PLUGBOARD_ROOT_KEY=GOOD_KEY, **dynamo).splitlines()
+    on_it = Settings(store="dynamodb", table=name, dynamodb_endpoint=moto_beside, root_key=Secret(GOOD_KEY))
+    with served(on_it) as plugboard:
+        made = json.loads(line)
+        answer = plugboard.caller(made["apiKey"]).get(f"/api/workspaces/{made['workspaceId']}")
+        assert answer.json()["name"] == "On DynamoDB"
+
+
+def test_a_table_that_is_not_there_is_said(run: Run, moto_beside: str) -> None:
+    dynamo = {"PLUGBOARD_STORE": "dynamodb", "PLUGBOARD_TABLE": "none", "PLUGBOARD_DYNAMODB_ENDPOINT": moto_beside}
+
+    with pytest.raises(SystemExit, match="ResourceNotFoundException"):
+        run("keys", "status", PLUGBOARD_ROOT_KEY=GOOD_KEY, **dynamo)

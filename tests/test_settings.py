@@ -1,0 +1,99 @@
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from api.settings import BadSetting, Settings
+
+SECRET = "canary-of-a-root-key"
+
+
+def settings(**environment: str) -> Settings:
+    return Settings.from_environment(environment)
+
+
+def test_nothing_needs_to_be_set() -> None:
+    assert settings() == Settings(
+        host="127.0.0.1",
+        port=8400,
+        data_dir=Path("var"),
+        store="sqlite",
+        table="plugboard",
+        public_url="http://127.0.0.1:8400",
+        workers=1,
+    )
+
+
+def test_every_variable_is_read() -> None:
+    found = settings(
+        PLUGBOARD_HOST="::1",
+        PLUGBOARD_PORT="80",
+        PLUGBOARD_DATA_DIR="/data",
+        PLUGBOARD_STORE="dynamodb",
+        PLUGBOARD_TABLE="my-table.1",
+        PLUGBOARD_DYNAMODB_ENDPOINT="http://127.0.0.1:8000/",
+        PLUGBOARD_ROOT_KEY=SECRET,
+        PLUGBOARD_KMS_KEY_ID="alias/plugboard",
+        OAUTH_REDIRECT_BASE_URL="https://plugboard.example.com/base/",
+        PLUGBOARD_EGRESS_ALLOW="internal.example.com, 10.1.0.0/16",
+        PLUGBOARD_WORKERS="4",
+        PLUGBOARD_TRUSTED_PROXIES="10.0.0.1",
+        NOTION_OAUTH_CLIENT_ID="id",
+        NOTION_OAUTH_CLIENT_SECRET="secret",
+        SLACK_OAUTH_CLIENT_ID="id without a secret",
+    )
+
+    assert (found.host, found.port, found.data_dir, found.store) == ("::1", 80, Path("/data"), "dynamodb")
+    assert (found.table, found.dynamodb_endpoint) == ("my-table.1", "http://127.0.0.1:8000")
+    assert found.root_key is not None
+    assert found.root_key.reveal_text() == SECRET
+    assert (found.kms_key_id, found.public_url) == ("alias/plugboard", "https://plugboard.example.com/base")
+    assert str(found.egress) == "internal.example.com, 10.1.0.0/16"
+    assert (found.workers, found.trusted_proxies, found.oauth_apps) == (4, "10.0.0.1", {"NOTION"})
+
+
+def test_what_is_set_to_nothing_is_not_set() -> None:
+    names = ("HOST", "PORT", "DATA_DIR", "STORE", "TABLE", "ROOT_KEY", "KMS_KEY_ID", "EGRESS_ALLOW", "WORKERS")
+
+    assert settings(**{f"PLUGBOARD_{name}": " " for name in names}) == settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("PLUGBOARD_PORT", text) for text in ("x", "-1", "65536", "80.0", "٨٠", "0x50", "8400 8401")),
+        *(("PLUGBOARD_WORKERS", text) for text in ("0", "65", "two")),
+        *(("PLUGBOARD_STORE", text) for text in ("foo", "SQLite", "postgres")),
+        *(("PLUGBOARD_TABLE", text) for text in ("a", "two words", "x" * 256)),
+        *(("PLUGBOARD_DYNAMODB_ENDPOINT", text) for text in ("localhost:8000", "ftp://x", "http://")),
+        *(("OAUTH_REDIRECT_BASE_URL", text) for text in ("plugboard.example.com", "https://x/?a=b", "https://x/#f")),
+        *(("OAUTH_REDIRECT_BASE_URL", text) for text in ("http://[::1", "https://x:99999", "https://x:port")),
+        *(("PLUGBOARD_EGRESS_ALLOW", text) for text in ("10.0.0.0/33", "0.0.0.0/0", "a b", "https://x")),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_name(name: str, text: str) -> None:
+    with pytest.raises(BadSetting) as refused:
+        settings(**{name: text})
+
+    assert str(refused.value).startswith(f"{name}: ")
+    assert str(refused.value).count(name) == 1
+
+
+def test_no_setting_shows_a_secret() -> None:
+    found = settings(PLUGBOARD_ROOT_KEY=SECRET)
+
+    assert SECRET not in f"{found!r} {found}"
+
+
+def test_a_refusal_shows_no_secret_that_is_set_beside_it() -> None:
+    environment: Mapping[str, str] = {"PLUGBOARD_ROOT_KEY": SECRET, "PLUGBOARD_PORT": "x"}
+    with pytest.raises(BadSetting) as refused:
+        Settings.from_environment(environment)
+
+    assert SECRET not in "".join(traceback.format_exception(refused.value))
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        settings().port = 1  # type: ignore[misc]
