@@ -5,10 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
-from litestar import Litestar, Request, Response
-from litestar.di import Provide
+from litestar import Litestar, Response
 from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, ControllerRouterHandler
 
@@ -26,6 +24,7 @@ from api.http.edge import Edge, Note
 from api.http.openapi import as_yaml, contract
 from api.http.page import docs_page
 from api.http.paging import Paging
+from api.http.provided import AnyRequest, Providers
 from api.http.routing import allowed, options
 from api.kit.clock import Clock
 from api.kit.datakeys import NoDataKey
@@ -51,8 +50,6 @@ ROUTES: Sequence[ControllerRouterHandler] = [
     *SERVICE_ROUTES,
     *SYSTEM_ROUTES,
 ]
-
-AnyRequest = Request[Any, Any, Any]
 
 # What an error from further in means to a caller.
 MEANINGS: Mapping[type[Exception], Callable[[], AppError]] = {
@@ -86,13 +83,13 @@ def inner_app(
 
     app = Litestar(
         [*options(routes), *routes],
-        dependencies=PROVIDED,
         exception_handlers={Exception: answer_problem},
         lifespan=[running],
         openapi_config=None,
         logging_config=None,
         request_max_body_size=None,  # our decoder has its own limit, which reads on to answer well
     )
+    app.state.providers = PROVIDED
     check_every_route_is_guarded(app)
     document = contract(app)
     app.state.contract, app.state.docs_page = as_yaml(document).encode(), docs_page(document)
@@ -149,7 +146,9 @@ def _agent_service(request: AnyRequest) -> AgentService:
 def _api_key_service(request: AnyRequest) -> ApiKeyService:
     parts = _parts(request)
     context = request.state.context
-    return ApiKeyService(context, parts.keys, parts.key_maker, parts.journal, parts.usage, _agent_service(request))
+    return ApiKeyService(
+        context, parts.keys, parts.key_maker, parts.journal, parts.usage, _agent_service(request), parts.clock
+    )
 
 
 def _workspace_service(request: AnyRequest) -> WorkspaceService:
@@ -158,44 +157,16 @@ def _workspace_service(request: AnyRequest) -> WorkspaceService:
     return WorkspaceService(context, parts.store, parts.journal, parts.keyring, parts.clock, parts.removal)
 
 
-def _workspaces(request: AnyRequest) -> Workspaces:
-    return _parts(request).workspaces
-
-
-def _services(request: AnyRequest) -> ServiceList:
-    return _parts(request).services
-
-
-def _store(request: AnyRequest) -> Store:
-    return _parts(request).store
-
-
-def _journal(request: AnyRequest) -> Journal:
-    return _parts(request).journal
-
-
-def _paging(request: AnyRequest) -> Paging:
-    return Paging.of(request, _parts(request).cursors)
-
-
-def _once(request: AnyRequest) -> Once:
-    parts = _parts(request)
-    return Once(request, parts.store, parts.clock)
-
-
-PROVIDED = {
-    name: Provide(make, sync_to_thread=False)
-    for name, make in {
-        "servers": _server_service,
-        "users": _server_users,
-        "agents": _agent_service,
-        "api_keys": _api_key_service,
-        "workspace": _workspace_service,
-        "workspaces": _workspaces,
-        "services": _services,
-        "store": _store,
-        "journal": _journal,
-        "paging": _paging,
-        "once": _once,
-    }.items()
+PROVIDED: Providers = {
+    ServerService: _server_service,
+    Users: _server_users,
+    AgentService: _agent_service,
+    ApiKeyService: _api_key_service,
+    WorkspaceService: _workspace_service,
+    Workspaces: lambda request: _parts(request).workspaces,
+    ServiceList: lambda request: _parts(request).services,
+    Store: lambda request: _parts(request).store,
+    Journal: lambda request: _parts(request).journal,
+    Paging: lambda request: Paging.of(request, _parts(request).cursors),
+    Once: lambda request: Once(request, _parts(request).store, _parts(request).clock),
 }

@@ -30,6 +30,7 @@ from api.workspaces.schemas import WorkspaceDraft
 from api.workspaces.service import Founded, setup_context
 
 FIRST_WORKSPACE = "My workspace"
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  # where a caller on the same machine finds it on 127.0.0.1
 DRAIN_SECONDS = 35  # an upstream request may take 30
 SERVED: dict[str, Any] = {
     "loop": "uvloop",
@@ -167,7 +168,8 @@ def _counted(tally: Tally) -> str:
 
 
 def _greet(settings: Settings, founded: Founded) -> None:
-    url = f"http://{settings.host}:{settings.port}/api/workspaces/{founded.workspace.id}"
+    host = "127.0.0.1" if settings.host in EVERYWHERE else settings.host
+    url = f"http://{host}:{settings.port}/api/workspaces/{founded.workspace.id}"
     key = founded.key.reveal_text()
     _say(
         f"""

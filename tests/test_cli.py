@@ -220,3 +220,31 @@ def test_a_table_that_is_not_there_is_said(run: Run, moto_beside: str) -> None:
 
     with pytest.raises(SystemExit, match="ResourceNotFoundException"):
         run("keys", "status", PLUGBOARD_ROOT_KEY=GOOD_KEY, **dynamo)
+
+
+@pytest.mark.parametrize("command", [("serve",), ("table", "create")])
+def test_without_a_region_dynamodb_says_which_variable_is_missing(
+    run: Run, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_DEFAULT_REGION", "AWS_REGION"):
+        monkeypatch.delenv(name, raising=False)
+
+    with pytest.raises(SystemExit) as left:
+        run(
+            *command,
+            PLUGBOARD_STORE="dynamodb",
+            PLUGBOARD_ROOT_KEY=GOOD_KEY,
+            PLUGBOARD_PORT="0",
+            AWS_CONFIG_FILE="/dev/null",
+        )
+
+    assert "AWS_DEFAULT_REGION" in str(left.value.code)
+
+
+def test_a_table_that_is_not_there_says_how_it_is_made(run: Run, dynoxide: str) -> None:
+    elsewhere = {"PLUGBOARD_DYNAMODB_ENDPOINT": dynoxide, "PLUGBOARD_TABLE": "not-there"}
+
+    with pytest.raises(SystemExit) as left:
+        run("setup", "--operator", PLUGBOARD_STORE="dynamodb", PLUGBOARD_ROOT_KEY=GOOD_KEY, **elsewhere)
+
+    assert "plugboard table create" in str(left.value.code)

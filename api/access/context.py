@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from api.kit.secret import Secret
 from api.kit.snapshots import Snapshot
 
 
@@ -36,7 +35,6 @@ class Caller:
     key_id: str
     name: str
     scope: Scope
-    secret: Secret
     agent_ids: frozenset[str] | None = None
     expires_at: str | None = None
 

@@ -18,8 +18,9 @@ from typing import Any
 from litestar import Request
 
 from api.access.context import OperatorContext, WorkspaceContext
+from api.access.keys import ApiKey
 from api.access.repository import OPERATORS
-from api.errors import Invalid, KeyReused, Unavailable
+from api.errors import Invalid, KeyReused, Unauthorized, Unavailable
 from api.http.answers import Answer
 from api.kit.clock import Clock
 from api.kit.envelope import bind, decrypt, derive, encrypt, from_text, to_text
@@ -105,12 +106,20 @@ class Once:
 def _slot(request: Request[Any, Any, Any], given: str) -> _Slot:
     context: WorkspaceContext | OperatorContext = request.state.context
     partition = context.partition if isinstance(context, WorkspaceContext) else OPERATORS
-    secret, path = context.caller.secret, str(request.scope["path"])
+    secret, path = _secret(request), str(request.scope["path"])
     place = hashlib.sha256(_joined(context.caller.key_id, path, given)).hexdigest()
     asked = _joined(request.method, path, request.scope["query_string"].decode("latin-1"), _body(request))
     # Keyed: the body may hold a password, and a bare hash of it could be tried out on a copy of the table.
     request_hash = hmac.digest(derive(secret, f"idempotent request {place}").reveal(), asked, hashlib.sha256)
     return _Slot(Key(partition, f"IDEMPOTENCY#{place}"), request_hash.hex(), derive(secret, f"idempotency {place}"))
+
+
+def _secret(request: Request[Any, Any, Any]) -> Secret:
+    """What the caller has and we keep nowhere: the key that the guard has checked."""
+    key = ApiKey.presented(request.headers["authorization"])
+    if key is None:
+        raise Unauthorized
+    return key.secret
 
 
 def _body(request: Request[Any, Any, Any]) -> str:

@@ -31,6 +31,12 @@ class ApiKey:
         return cls(f"key_{random_text()}", Secret(secret))
 
     @classmethod
+    def presented(cls, authorization: str) -> ApiKey | None:
+        """From the header `Authorization: Bearer <API key>`."""
+        scheme, _, text = authorization.partition(" ")
+        return cls.parse(text.strip()) if scheme.lower() == "bearer" else None
+
+    @classmethod
     def parse(cls, text: str) -> ApiKey | None:
         """None for anything that cannot be a key of ours, told by the text alone."""
         if not KEY_PATTERN.fullmatch(text):

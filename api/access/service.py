@@ -84,20 +84,19 @@ class Access:
         record = await self._keys.find(snapshot, key.key_id) if snapshot else None
         pepper = await (self._peppers.of(record.pepper) if record else self._peppers.any())
         same = hmac.compare_digest(key.hashed(pepper), record.hash if record else _NOBODYS_HASH)
-        return _caller(record, key) if record and same else None
+        return _caller(record) if record and same else None
 
     def _expired(self, caller: Caller) -> bool:
         return caller.expires_at is not None and caller.expires_at <= rfc3339(self._clock.now())
 
 
-def _caller(record: KeyRecord, key: ApiKey) -> Caller:
+def _caller(record: KeyRecord) -> Caller:
     agent_ids = None if record.agent_ids is None else frozenset(record.agent_ids)
-    return Caller(record.id, record.name, record.scope, key.secret, agent_ids, record.expires_at)
+    return Caller(record.id, record.name, record.scope, agent_ids, record.expires_at)
 
 
 def _parse(authorization: str) -> ApiKey:
-    scheme, _, text = authorization.partition(" ")
-    key = ApiKey.parse(text.strip()) if scheme.lower() == "bearer" else None
+    key = ApiKey.presented(authorization)
     if key is None:
         raise Unauthorized
     return key

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from api.access.context import WorkspaceContext
 from api.kit.store import Absent, Always, Change, Delete, Item, Key, Put, Store, Unchanged
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,9 @@ class Agents:
         self._snapshot = ctx.snapshot
         self._partition = ctx.partition
 
-    async def known(self, agent_id: str) -> Agent | None:
-        """As of the request's beginning, or later: to show."""
-        item = await self._snapshot.get(_record(agent_id))
-        return Agent.of(item) if item else None
+    async def shown(self, agent_id: str, show: Callable[[Agent], T]) -> T | None:
+        """As of the request's beginning, or later, in the form that `show` gives it: made once a revision."""
+        return await self._snapshot.shown(_record(agent_id), Agent.of, show)
 
     async def now(self, agent_id: str) -> Agent | None:
         """As stored this moment: to change."""

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from litestar import Request, Response
-from litestar.di import NamedDependency
-from litestar.params import FromPath
+from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.context import Scope
@@ -18,8 +14,9 @@ from api.agents.service import AgentService
 from api.errors import Invalid
 from api.http import examples
 from api.http.answers import Answer, created, one
-from api.http.body import body_of
+from api.http.body import read_body
 from api.http.paging import PAGING, Paging
+from api.http.provided import AnyRequest, provided
 from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post, put
 
 AGENTS = "/api/workspaces/{workspace_id:str}/agents"
@@ -44,6 +41,10 @@ def view(agent: Agent) -> AgentView:
     )
 
 
+def answer(agent: Agent) -> Response[bytes]:
+    return one(view(agent), agent.version).response()
+
+
 @get(
     AGENTS,
     guards=[Needs(Scope.READ)],
@@ -59,7 +60,9 @@ def view(agent: Agent) -> AgentView:
         )
     ),
 )
-async def list_agents(agents: NamedDependency[AgentService], paging: NamedDependency[Paging]) -> Response[bytes]:
+async def list_agents(request: AnyRequest) -> Response[bytes]:
+    agents = provided(request, AgentService)
+    paging = provided(request, Paging)
     found = await agents.page(paging.one_more, paging.after)
     return paging.answer(found, view, MANY, lambda agent: agent.id).response()
 
@@ -67,7 +70,6 @@ async def list_agents(agents: NamedDependency[AgentService], paging: NamedDepend
 @post(
     AGENTS,
     guards=[Needs(Scope.MANAGE)],
-    dependencies={"draft": body_of(AgentDraft)},
     opt=documented(
         Doc(
             "createAgent",
@@ -83,14 +85,16 @@ async def list_agents(agents: NamedDependency[AgentService], paging: NamedDepend
         )
     ),
 )
-async def create_agent(
-    draft: NamedDependency[AgentDraft], agents: NamedDependency[AgentService], once: NamedDependency[Once]
-) -> Response[bytes]:
-    def answer(agent: Agent) -> Answer:
+async def create_agent(request: AnyRequest) -> Response[bytes]:
+    draft = await read_body(request, AgentDraft)
+    agents = provided(request, AgentService)
+    once = provided(request, Once)
+
+    def made(agent: Agent) -> Answer:
         return created(view(agent), agent.version, f"{once.path}/{agent.id}")
 
     async def work(receipt: Receipt) -> Answer:
-        return answer(await agents.create(draft, lambda agent: receipt(answer(agent))))
+        return made(await agents.create(draft, lambda agent: receipt(made(agent))))
 
     return (await once.run(work)).response()
 
@@ -100,15 +104,15 @@ async def create_agent(
     guards=[Needs(Scope.READ)],
     opt=documented(Doc("getAgent", TAG, "Read an agent", "As it is stored.", Reply.one(AgentView, examples.AGENT))),
 )
-async def get_agent(agent_id: FromPath[str], agents: NamedDependency[AgentService]) -> Response[bytes]:
-    agent = await agents.get(agent_id)
-    return one(view(agent), agent.version).response()
+async def get_agent(request: AnyRequest) -> Response[bytes]:
+    agent_id = request.path_params["agent_id"]
+    agents = provided(request, AgentService)
+    return await agents.shown(agent_id, answer)
 
 
 @put(
     AGENT,
     guards=[Needs(Scope.MANAGE)],
-    dependencies={"change": body_of(AgentChange)},
     opt=documented(
         Doc(
             "updateAgent",
@@ -123,14 +127,12 @@ async def get_agent(agent_id: FromPath[str], agents: NamedDependency[AgentServic
         )
     ),
 )
-async def update_agent(
-    request: Request[Any, Any, Any],
-    agent_id: FromPath[str],
-    change: NamedDependency[AgentChange],
-    agents: NamedDependency[AgentService],
-) -> Response[bytes]:
+async def update_agent(request: AnyRequest) -> Response[bytes]:
+    change = await read_body(request, AgentChange)
+    agent_id = request.path_params["agent_id"]
+    agents = provided(request, AgentService)
     agent = await agents.update(agent_id, change, request.headers.get("if-match"))
-    return one(view(agent), agent.version).response()
+    return answer(agent)
 
 
 @delete(
@@ -141,9 +143,9 @@ async def update_agent(
         Doc("deleteAgent", TAG, "Delete an agent", "Its servers stay.", Reply.gone(), parameters=[IF_MATCH])
     ),
 )
-async def delete_agent(
-    request: Request[Any, Any, Any], agent_id: FromPath[str], agents: NamedDependency[AgentService]
-) -> None:
+async def delete_agent(request: AnyRequest) -> None:
+    agent_id = request.path_params["agent_id"]
+    agents = provided(request, AgentService)
     await agents.delete(agent_id, request.headers.get("if-match"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from typing import TypeVar
 
 from pydantic.alias_generators import to_camel
 
@@ -19,6 +20,8 @@ from api.kit.store import Change, Store
 from api.kit.tries import until_it_holds
 from api.servers.service import ServerService
 
+T = TypeVar("T")
+
 Receipt = Callable[[Agent], Sequence[Change]]
 
 
@@ -32,8 +35,11 @@ class AgentService:
         self._journal = journal
         self._clock = clock
 
-    async def get(self, agent_id: str) -> Agent:
-        return _found(await self._agents.known(agent_id))
+    async def shown(self, agent_id: str, show: Callable[[Agent], T]) -> T:
+        shown = await self._agents.shown(agent_id, show)
+        if shown is None:
+            raise NotFound
+        return shown
 
     async def page(self, limit: int, after: str | None) -> Sequence[Agent]:
         return await self._agents.page(limit, after)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from litestar import Request, Response
-from litestar.di import NamedDependency
-from litestar.params import FromPath
+from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.context import Scope
@@ -18,8 +14,9 @@ from api.api_keys.service import ApiKeyService
 from api.errors import Invalid
 from api.http import examples
 from api.http.answers import Answer, created
-from api.http.body import body_of
+from api.http.body import read_body
 from api.http.paging import PAGING, Paging
+from api.http.provided import AnyRequest, provided
 from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post
 from api.kit.secret import Secret
 
@@ -43,7 +40,9 @@ MANY = TypeAdapter(list[ApiKeyView])
         )
     ),
 )
-async def list_api_keys(api_keys: NamedDependency[ApiKeyService], paging: NamedDependency[Paging]) -> Response[bytes]:
+async def list_api_keys(request: AnyRequest) -> Response[bytes]:
+    api_keys = provided(request, ApiKeyService)
+    paging = provided(request, Paging)
     found = await api_keys.page(paging.one_more, paging.after)
     used = await api_keys.last_uses(found)
 
@@ -56,7 +55,6 @@ async def list_api_keys(api_keys: NamedDependency[ApiKeyService], paging: NamedD
 @post(
     API_KEYS,
     guards=[Needs(Scope.ADMIN)],
-    dependencies={"draft": body_of(ApiKeyDraft)},
     opt=documented(
         Doc(
             "createApiKey",
@@ -71,9 +69,11 @@ async def list_api_keys(api_keys: NamedDependency[ApiKeyService], paging: NamedD
         )
     ),
 )
-async def create_api_key(
-    draft: NamedDependency[ApiKeyDraft], api_keys: NamedDependency[ApiKeyService], once: NamedDependency[Once]
-) -> Response[bytes]:
+async def create_api_key(request: AnyRequest) -> Response[bytes]:
+    draft = await read_body(request, ApiKeyDraft)
+    api_keys = provided(request, ApiKeyService)
+    once = provided(request, Once)
+
     def answer(record: KeyRecord, key: Secret) -> Answer:
         return created(NewApiKeyView.made(record, key), record.version, f"{once.path}/{record.id}")
 
@@ -98,9 +98,9 @@ async def create_api_key(
         )
     ),
 )
-async def revoke_api_key(
-    request: Request[Any, Any, Any], key_id: FromPath[str], api_keys: NamedDependency[ApiKeyService]
-) -> None:
+async def revoke_api_key(request: AnyRequest) -> None:
+    key_id = request.path_params["key_id"]
+    api_keys = provided(request, ApiKeyService)
     await api_keys.revoke(key_id, request.headers.get("if-match"))
 
 

@@ -67,6 +67,7 @@ class ApiKeyService:
         journal: Journal,
         usage: Usage,
         agents: AgentsThere,
+        clock: Clock,
     ) -> None:
         self._ctx = ctx
         self._keys = keys
@@ -74,6 +75,7 @@ class ApiKeyService:
         self._journal = journal
         self._usage = usage
         self._agents = agents
+        self._clock = clock
 
     async def page(self, limit: int, after: str | None) -> Sequence[KeyRecord]:
         return await self._keys.page(self._ctx.partition, limit, after)
@@ -83,6 +85,8 @@ class ApiKeyService:
 
     async def create(self, draft: ApiKeyDraft, receipt: Receipt) -> tuple[KeyRecord, Secret]:
         await self._check_agents(draft.agent_ids or [])
+        if draft.expires_at is not None and draft.expires_at <= rfc3339(self._clock.now()):
+            raise Invalid.at("expiresAt", "This is in the past.")
         record, key = await self._maker.make(
             draft.name,
             Scope(draft.scope),

@@ -37,8 +37,9 @@ class Record:
         return data
 
 
-def add_record(workspace_id: str, record: Record, now: float) -> Change:
-    return Put(Key(_partition(workspace_id, _month(now)), _record_id(now)), record.data(), Absent())
+def add_record(workspace_id: str, record: Record, now: float, position: int) -> Change:
+    """`position` orders the records of one write, which have the same time."""
+    return Put(Key(_partition(workspace_id, _month(now)), _record_id(now, position)), record.data(), Absent())
 
 
 class Records:
@@ -64,8 +65,8 @@ def _partition(workspace_id: str, month: str) -> str:
     return f"AUDIT#{workspace_id}#{month}"
 
 
-def _record_id(now: float) -> str:
-    return f"audit_{in_order(now)}{random_text()}"
+def _record_id(now: float, position: int) -> str:
+    return f"audit_{in_order(now)}{position:02d}{random_text()}"
 
 
 def _month(now: float) -> str:

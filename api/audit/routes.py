@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from litestar import Request, Response
-from litestar.di import NamedDependency
+from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.context import Scope
@@ -14,6 +11,7 @@ from api.audit.schemas import AuditView
 from api.audit.service import Journal
 from api.http import examples
 from api.http.paging import PAGING, Paging
+from api.http.provided import AnyRequest, provided
 from api.http.routing import Doc, Reply, documented, get
 
 MANY = TypeAdapter(list[AuditView])
@@ -34,9 +32,9 @@ MANY = TypeAdapter(list[AuditView])
         )
     ),
 )
-async def list_audit(
-    request: Request[Any, Any, Any], journal: NamedDependency[Journal], paging: NamedDependency[Paging]
-) -> Response[bytes]:
+async def list_audit(request: AnyRequest) -> Response[bytes]:
+    journal = provided(request, Journal)
+    paging = provided(request, Paging)
     found = await journal.page(request.state.context, paging.one_more, paging.after)
     return paging.answer(found, AuditView.of, MANY, lambda record: record.id).response()
 

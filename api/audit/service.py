@@ -66,7 +66,8 @@ class Journal:
 
     def records(self, workspace_id: str, ctx: WorkspaceContext | OperatorContext, *events: Event) -> list[Change]:
         now = self._clock.now()
-        return [add_record(workspace_id, self._record(ctx, event, now), now) for event in events]
+        records = [self._record(ctx, event, now) for event in events]
+        return [add_record(workspace_id, record, now, position) for position, record in enumerate(records)]
 
     async def page(self, ctx: WorkspaceContext, limit: int, after: str | None) -> list[Record]:
         """Newest first, back to the workspace's beginning."""

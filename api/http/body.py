@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from litestar import Request
-from litestar.di import Provide
 from pydantic import ValidationError
 
 from api.errors import FieldError, Invalid, NotJson, TooLarge, Unreadable
 from api.http.models import Input
+from api.http.provided import AnyRequest
 from api.kit.json_text import UnreadableJson, parse_json
 
 MAX_BODY_BYTES = 1_048_576
@@ -19,18 +18,11 @@ MAX_BODY_BYTES = 1_048_576
 DRAIN_BYTES = 32 * MAX_BODY_BYTES
 MAX_NAME_LENGTH = 64
 
-AnyRequest = Request[Any, Any, Any]
 InputType = TypeVar("InputType", bound=Input)
 
 
-def body_of(model: type[InputType]) -> Provide:
-    """A handler's parameter that is the request's body, read as `model`."""
-
-    async def read(request: AnyRequest) -> InputType:
-        return validate(model, await read_json(request))
-
-    read.__annotations__["return"] = model
-    return Provide(read)
+async def read_body(request: AnyRequest, model: type[InputType]) -> InputType:
+    return validate(model, await read_json(request))
 
 
 def flag(request: AnyRequest, name: str) -> bool:
@@ -92,6 +84,8 @@ _PLAIN = {
     "model_type": "Must be a JSON object.",
     "model_attributes_type": "Must be a JSON object.",
     "dict_type": "Must be a JSON object.",
+    "too_long": "This is too long.",
+    "too_short": "This is too short.",
 }
 
 

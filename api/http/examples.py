@@ -8,7 +8,7 @@ WORKSPACE_ID = "ws_3kq8v0zj5m1t7r2x9c4b"
 SERVER_ID = "server_kzq91m7q1jnbv3mf7gsqbwcw7dg3e460w"
 AGENT_ID = "agent_kzq91m7q1jnbva15eaqkk7edxe7e52wcn"
 KEY_ID = "key_8m2d5w0rt4k7z1x9c3vb"
-AUDIT_ID = "audit_1m7q1jnbvekevbkv302ebyxym3yvq"
+AUDIT_ID = "audit_1m7q1jnbv00ekevbkv302ebyxym3yvq"
 AT = "2026-11-18T10:00:00.123Z"
 API_KEY = "pb_8m2d5w0rt4k7z1x9c3vb_<secret and checksum>"
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 import boto3
 from botocore.config import Config
+from botocore.exceptions import BotoCoreError
 
 from api.kit.clock import Clock, SystemClock
 from api.kit.dynamo_calls import READ_PATIENCE_SECONDS, WRITE_PATIENCE_SECONDS, Answer, Calls, Cancelled
@@ -67,7 +68,10 @@ def dynamo_client(
         max_pool_connections=threads,
         tcp_keepalive=True,
     )
-    return boto3.session.Session().client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
+    try:
+        return boto3.session.Session().client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
+    except BotoCoreError as error:
+        raise StoreBusy(f"DynamoDB cannot be used: {error} (AWS_DEFAULT_REGION says where it is)") from None
 
 
 class DynamoStore:

@@ -37,6 +37,7 @@ THROTTLED = frozenset(
     }
 )
 SERVER_ERROR = 500
+HINTS = {"ResourceNotFoundException": ": no such table. PLUGBOARD_TABLE names it, `plugboard table create` makes it"}
 
 Answer = Mapping[str, Any]
 Reasons = Sequence[Mapping[str, Any]]
@@ -129,7 +130,7 @@ def _outcome(send: Callable[[], Answer]) -> Answer | Failure:
 
 def _refused(error: ClientError) -> Failure:
     code = str(error.response.get("Error", {}).get("Code", "an unnamed error"))
-    text = f"DynamoDB answered {code}"
+    text = f"DynamoDB answered {code}" + HINTS.get(code, "")
     if code == "TransactionCanceledException":
         return _cancelled(error.response.get("CancellationReasons", ()), text)
     if code in CONTENDED:

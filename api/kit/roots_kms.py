@@ -42,7 +42,10 @@ def kms_client(endpoint: str | None = None) -> KmsClient:
         retries={"mode": "standard", "total_max_attempts": ATTEMPTS},  # backs off with full jitter
         max_pool_connections=THREADS,
     )
-    return cast("KmsClient", boto3.client("kms", endpoint_url=endpoint, config=config))
+    try:
+        return cast("KmsClient", boto3.client("kms", endpoint_url=endpoint, config=config))
+    except BotoCoreError as error:
+        raise RootUnavailable(f"KMS cannot be used: {error} (AWS_DEFAULT_REGION says where it is)") from None
 
 
 class KmsRoots:

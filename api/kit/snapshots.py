@@ -16,6 +16,7 @@ from api.kit.store import Item, Key, Store
 
 REVISION = "REVISION"
 REMEMBERED_ITEMS = 20_000
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -28,18 +29,18 @@ class Snapshot:
     _memory: Memory
 
     async def get(self, sk: str) -> Item | None:
-        return await self.made(sk, _itself)
+        return await self.shown(sk, _itself, _itself)
 
-    async def made(self, sk: str, make: Callable[[Item], T]) -> T | None:
-        """What the item stands for: made once a revision, not once a request, of a kind that never changes."""
-        return await self._memory.made(Key(self.partition, sk), self.revision, make)
+    async def shown(self, sk: str, read: Callable[[Item], S], show: Callable[[S], T]) -> T | None:
+        """What is shown of an item: made once a revision, not once a request, of a kind that never changes."""
+        return await self._memory.shown(Key(self.partition, sk), self.revision, (read, show))
 
 
 class Memory:
     def __init__(self, store: Store, at_most: int = REMEMBERED_ITEMS) -> None:
         self._store = store
         self._at_most = at_most
-        self._made: OrderedDict[tuple[Key, Callable[[Item], Any]], tuple[int, Any]] = OrderedDict()
+        self._made: OrderedDict[tuple[Key, object], tuple[int, Any]] = OrderedDict()
         self._read_revision = SharedReads(self._revision)
 
     async def open(self, partition: str) -> Snapshot | None:
@@ -47,21 +48,22 @@ class Memory:
         revision = await self._read_revision(partition)
         return None if revision is None else Snapshot(partition, revision, self)
 
-    async def made(self, key: Key, revision: int, make: Callable[[Item], T]) -> T | None:
-        known = self._made.get((key, make))
+    async def shown(self, key: Key, revision: int, how: tuple[Callable[[Item], S], Callable[[S], T]]) -> T | None:
+        known = self._made.get((key, how))
         if known is not None and known[0] == revision:
             found: T = known[1]
             return found
         item = await self._store.get(key)
         if item is None:
-            self._made.pop((key, make), None)
+            self._made.pop((key, how), None)
             return None
-        made = make(item)
+        read, show = how
+        made = show(read(item))
         if item.expires_at is None:  # what time takes away, no revision announces
-            self._remember((key, make), revision, made)
+            self._remember((key, how), revision, made)
         return made
 
-    def _remember(self, what: tuple[Key, Callable[[Item], T]], revision: int, made: T) -> None:
+    def _remember(self, what: tuple[Key, object], revision: int, made: object) -> None:
         self._made.pop(what, None)
         if len(self._made) >= self._at_most:
             self._made.popitem(last=False)  # a plain dict would look for its first through all that were removed
@@ -72,7 +74,7 @@ class Memory:
         return item.version if item else None
 
 
-def _itself(item: Item) -> Item:
+def _itself(item: T) -> T:
     return item
 
 

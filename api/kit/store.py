@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 MAX_CHANGES = 100
 MAX_ITEM_BYTES = 350_000
@@ -117,7 +117,6 @@ class StoreBusy(StoreError):
     pass
 
 
-@runtime_checkable
 class Store(Protocol):
     async def get(self, key: Key) -> Item | None: ...
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
+
+from api.kit.store import StoreBusy
 
 STACK = Path(__file__).parents[2] / "infra" / "stack.yaml"
 SET_BY_CALLS_OF_THEIR_OWN = ("TimeToLiveSpecification", "PointInTimeRecoverySpecification")
@@ -50,6 +52,15 @@ def table_definition(name: str) -> dict[str, Any]:
 
 def create_table(client: Any, name: str, *, pause: Callable[[float], None] = time.sleep) -> bool:
     """Makes the table as the stack would and waits until it can be used. False: there is one of that name."""
+    try:
+        return _create_table(client, name, pause)
+    except ClientError as error:
+        raise StoreBusy(f"DynamoDB answered {_code(error)}") from None
+    except BotoCoreError as error:
+        raise StoreBusy(f"DynamoDB cannot be reached: {type(error).__name__}") from None
+
+
+def _create_table(client: Any, name: str, pause: Callable[[float], None]) -> bool:
     try:
         client.create_table(**table_definition(name))
     except ClientError as error:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from api.access.context import WorkspaceContext
 from api.kit.store import Absent, Always, Change, Delete, Item, Key, Put, Store, Unchanged
 from api.servers.slugs import numbered
 
 SLUGS_AT_ONCE = 25
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,9 @@ class Servers:
         self._snapshot = ctx.snapshot
         self._partition = ctx.partition
 
-    async def known(self, server_id: str) -> Server | None:
-        """As of the request's beginning, or later: to show."""
-        return await self._snapshot.made(record_of(server_id), Server.of)
+    async def shown(self, server_id: str, show: Callable[[Server], T]) -> T | None:
+        """As of the request's beginning, or later, in the form that `show` gives it: made once a revision."""
+        return await self._snapshot.shown(record_of(server_id), Server.of, show)
 
     async def now(self, server_id: str) -> Server | None:
         """As stored this moment: to change."""

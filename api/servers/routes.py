@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from litestar import Request, Response
-from litestar.di import NamedDependency
-from litestar.params import FromPath
+from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.context import Scope
@@ -15,8 +11,9 @@ from api.access.idempotency import Once, Receipt
 from api.errors import Clash, InUse, Invalid
 from api.http import examples
 from api.http.answers import Answer, created, one
-from api.http.body import body_of, flag
+from api.http.body import flag, read_body
 from api.http.paging import PAGING, Paging
+from api.http.provided import AnyRequest, provided
 from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Parameter, Reply, delete, documented, get, post, put
 from api.servers.repository import Server
 from api.servers.schemas import AuthType, Exposure, ServerChange, ServerDraft, ServerView
@@ -51,6 +48,10 @@ def view(server: Server) -> ServerView:
     )
 
 
+def answer(server: Server) -> Response[bytes]:
+    return one(view(server), server.version).response()
+
+
 @get(
     SERVERS,
     guards=[Needs(Scope.READ)],
@@ -66,7 +67,9 @@ def view(server: Server) -> ServerView:
         )
     ),
 )
-async def list_servers(servers: NamedDependency[ServerService], paging: NamedDependency[Paging]) -> Response[bytes]:
+async def list_servers(request: AnyRequest) -> Response[bytes]:
+    servers = provided(request, ServerService)
+    paging = provided(request, Paging)
     found = await servers.page(paging.one_more, paging.after)
     return paging.answer(found, view, MANY, lambda server: server.id).response()
 
@@ -74,7 +77,6 @@ async def list_servers(servers: NamedDependency[ServerService], paging: NamedDep
 @post(
     SERVERS,
     guards=[Needs(Scope.MANAGE)],
-    dependencies={"draft": body_of(ServerDraft)},
     opt=documented(
         Doc(
             "createServer",
@@ -90,14 +92,16 @@ async def list_servers(servers: NamedDependency[ServerService], paging: NamedDep
         )
     ),
 )
-async def create_server(
-    draft: NamedDependency[ServerDraft], servers: NamedDependency[ServerService], once: NamedDependency[Once]
-) -> Response[bytes]:
-    def answer(server: Server) -> Answer:
+async def create_server(request: AnyRequest) -> Response[bytes]:
+    draft = await read_body(request, ServerDraft)
+    servers = provided(request, ServerService)
+    once = provided(request, Once)
+
+    def made(server: Server) -> Answer:
         return created(view(server), server.version, f"{once.path}/{server.id}")
 
     async def work(receipt: Receipt) -> Answer:
-        return answer(await servers.create(draft, lambda server: receipt(answer(server))))
+        return made(await servers.create(draft, lambda server: receipt(made(server))))
 
     return (await once.run(work)).response()
 
@@ -109,15 +113,15 @@ async def create_server(
         Doc("getServer", TAG, "Read a server", "Without its credentials.", Reply.one(ServerView, examples.SERVER))
     ),
 )
-async def get_server(server_id: FromPath[str], servers: NamedDependency[ServerService]) -> Response[bytes]:
-    server = await servers.get(server_id)
-    return one(view(server), server.version).response()
+async def get_server(request: AnyRequest) -> Response[bytes]:
+    server_id = request.path_params["server_id"]
+    servers = provided(request, ServerService)
+    return await servers.shown(server_id, answer)
 
 
 @put(
     SERVER,
     guards=[Needs(Scope.MANAGE)],
-    dependencies={"change": body_of(ServerChange)},
     opt=documented(
         Doc(
             "updateServer",
@@ -135,14 +139,12 @@ async def get_server(server_id: FromPath[str], servers: NamedDependency[ServerSe
         )
     ),
 )
-async def update_server(
-    request: Request[Any, Any, Any],
-    server_id: FromPath[str],
-    change: NamedDependency[ServerChange],
-    servers: NamedDependency[ServerService],
-) -> Response[bytes]:
+async def update_server(request: AnyRequest) -> Response[bytes]:
+    change = await read_body(request, ServerChange)
+    server_id = request.path_params["server_id"]
+    servers = provided(request, ServerService)
     server = await servers.update(server_id, change, request.headers.get("if-match"))
-    return one(view(server), server.version).response()
+    return answer(server)
 
 
 @delete(
@@ -161,12 +163,10 @@ async def update_server(
         )
     ),
 )
-async def delete_server(
-    request: Request[Any, Any, Any],
-    server_id: FromPath[str],
-    servers: NamedDependency[ServerService],
-    users: NamedDependency[Users],
-) -> None:
+async def delete_server(request: AnyRequest) -> None:
+    server_id = request.path_params["server_id"]
+    servers = provided(request, ServerService)
+    users = provided(request, Users)
     detach = flag(request, DETACH.name)
     await servers.delete(server_id, users, detach=detach, if_match=request.headers.get("if-match"))
 

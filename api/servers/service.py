@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar
 
 from pydantic.alias_generators import to_camel
 
@@ -29,6 +29,8 @@ DETACHED_AT_ONCE = 30
 NAMED_AGENTS = 10
 WHAT_THE_RULES_ARE_ABOUT = {"url", "auth_type", "service_type", "exposure", "config"}
 
+T = TypeVar("T")
+
 Receipt = Callable[[Server], Sequence[Change]]
 
 
@@ -44,7 +46,6 @@ class Workshop:
     egress: Egress
 
 
-@runtime_checkable
 class Users(Protocol):
     """Who enables a server: agents, as far as servers know."""
 
@@ -61,8 +62,11 @@ class ServerService:
         self._shop = shop
         self._servers = Servers(shop.store, ctx)
 
-    async def get(self, server_id: str) -> Server:
-        return _found(await self._servers.known(server_id))
+    async def shown(self, server_id: str, show: Callable[[Server], T]) -> T:
+        shown = await self._servers.shown(server_id, show)
+        if shown is None:
+            raise NotFound
+        return shown
 
     async def page(self, limit: int, after: str | None) -> Sequence[Server]:
         return await self._servers.page(limit, after)

@@ -9,7 +9,7 @@ from anyascii import anyascii
 
 MAX_SLUG = 24
 # Never a `_`: two names put together from slugs cannot run into each other. `server` would look like an id.
-SLUG_PATTERN = rf"^[a-z0-9](?:[a-z0-9-]{{0,{MAX_SLUG - 2}}}[a-z0-9])?$"
+SLUG_PATTERN = rf"^[a-z0-9-]{{1,{MAX_SLUG}}}$"
 RESERVED = "server"
 NOTHING_LEFT = "mcp"
 

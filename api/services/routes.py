@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from litestar import Response
-from litestar.di import NamedDependency
 from pydantic import TypeAdapter
 
 from api.access.guards import NeedsAnyKey
 from api.http.answers import Answer
+from api.http.provided import AnyRequest, provided
 from api.http.routing import Doc, Reply, documented, get
 from api.services.schemas import EXAMPLE, ServiceView
 from api.services.service import ServiceList
@@ -29,7 +29,8 @@ MANY = TypeAdapter(list[ServiceView])
         )
     ),
 )
-async def list_services(services: NamedDependency[ServiceList]) -> Response[bytes]:
+async def list_services(request: AnyRequest) -> Response[bytes]:
+    services = provided(request, ServiceList)
     return Answer(200, MANY.dump_json(services.views(), by_alias=True)).response()
 
 

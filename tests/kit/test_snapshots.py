@@ -72,10 +72,6 @@ async def read(memory: Memory, *sks: str, partition: str = WS) -> list[object]:
     return [item.data["value"] if item else None for item in items]
 
 
-async def test_the_counting_store_is_a_store(store: CountingStore) -> None:
-    assert isinstance(store, Store)
-
-
 async def test_a_partition_without_a_revision_does_not_exist(store: CountingStore) -> None:
     assert await Memory(store).open(WS) is None
 

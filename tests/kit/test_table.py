@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from api.kit.dynamo import dynamo_client
+from api.kit.store import StoreBusy
 from api.kit.table import create_table, table_definition
 from tests.fakes.dynamodb import PATIENT, aws_access, moto_endpoint
 from tests.fakes.dynamodb_faults import Faults, answers, passes, refused
@@ -90,5 +90,5 @@ def test_a_stand_in_without_backups_is_good_enough(client: Any) -> None:
 def test_a_refusal_is_told_to_the_operator(client: Any, operation: str) -> None:
     Faults(client).put(operation, [refused("AccessDeniedException")])
 
-    with pytest.raises(ClientError, match="AccessDenied"):
+    with pytest.raises(StoreBusy, match="AccessDenied"):
         create_table(client, "made-by-nobody")

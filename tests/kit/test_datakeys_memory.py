@@ -1,0 +1,135 @@
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from api.kit.datakeys import KeyRing
+from api.kit.envelope import CannotOpen
+from api.kit.roots import RootUnavailable
+from api.kit.sqlite import SqliteStore
+from api.kit.store import Store
+from tests.fakes.roots import W, Watched, new_roots, ring_with_key
+from tests.fakes.still_clock import StillClock
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "test.db")
+    yield store
+    await store.close()
+
+
+async def test_a_key_is_remembered_for_five_minutes(store: Store) -> None:
+    clock, roots = StillClock(), Watched(new_roots())
+    ring = await ring_with_key(store, roots, clock)
+    for seconds in (0, 100, 199.9):
+        clock.seconds += seconds
+        await ring.key(W, 1)
+    assert roots.unwrapped == 1
+
+    clock.seconds += 0.1
+    await ring.key(W, 1)
+    assert roots.unwrapped == 2
+
+
+@pytest.mark.requirement("ENC-12")
+async def test_while_the_root_key_is_down_remembered_keys_serve_until_they_expire(store: Store) -> None:
+    clock, roots = StillClock(), Watched(new_roots())
+    ring = await ring_with_key(store, roots, clock)
+    key = await ring.key(W, 1)
+
+    roots.down = True
+    clock.seconds += 299
+    assert (await ring.active(W)).secret == key
+    clock.seconds += 1
+    for _ in range(2):
+        with pytest.raises(RootUnavailable):
+            await ring.key(W, 1)
+
+    roots.down = False
+    assert await ring.key(W, 1) == key
+
+
+@pytest.mark.requirement("ENC-12")
+async def test_all_who_wait_for_a_key_share_one_question_to_the_root_key(store: Store) -> None:
+    roots = Watched(new_roots())
+    ring = await ring_with_key(store, roots)
+    roots.close_gate()
+    waiting = [asyncio.ensure_future(ring.key(W, 1)) for _ in range(50)]
+    await roots.asked.wait()
+
+    waiting[0].cancel()  # one who gives up takes nobody along
+    roots.gate.set()
+    keys = await asyncio.gather(*waiting[1:])
+
+    assert roots.unwrapped == 1
+    assert len({key.reveal() for key in keys}) == 1
+
+
+async def test_a_failure_nobody_waits_for_is_no_noise_and_is_not_remembered(store: Store) -> None:
+    roots = Watched(new_roots())
+    ring = await ring_with_key(store, roots)
+    roots.close_gate()
+    roots.down = True
+    waiting = asyncio.ensure_future(ring.key(W, 1))
+    await roots.asked.wait()
+    waiting.cancel()
+    roots.gate.set()
+    await asyncio.wait([waiting, *ring._loading.values()])
+
+    roots.down = False
+    assert await ring.key(W, 1)
+    assert roots.unwrapped == 2
+
+
+async def test_what_was_forgotten_while_it_was_loaded_is_not_remembered(store: Store) -> None:
+    roots = Watched(new_roots())
+    ring = await ring_with_key(store, roots)
+    roots.close_gate()
+    waiting = asyncio.ensure_future(ring.key(W, 1))
+    await roots.asked.wait()
+    ring.forget(W)
+    await store.write(*await ring.destroy_changes(W))
+    roots.gate.set()
+    await waiting
+
+    with pytest.raises(CannotOpen):
+        await ring.key(W, 1)
+
+
+async def test_forgetting_one_owner_leaves_the_others(store: Store) -> None:
+    roots = Watched(new_roots())
+    ring = await ring_with_key(store, roots)
+    await store.write(*await ring.first_key_changes("WS#other"))
+    await ring.key(W, 1)
+    await ring.key("WS#other", 1)
+
+    ring.forget(W)
+    await ring.key("WS#other", 1)
+    assert roots.unwrapped == 2
+    await ring.key(W, 1)
+    assert roots.unwrapped == 3
+
+
+async def test_keys_are_not_kept_beyond_their_time_nor_without_number(store: Store) -> None:
+    clock, roots = StillClock(), Watched(new_roots())
+    ring = await ring_with_key(store, roots, clock)
+    await store.write(*await ring.first_key_changes("WS#other"))
+    await ring.key(W, 1)
+
+    clock.seconds += 300
+    await ring.key("WS#other", 1)
+
+    assert [partition for partition, _ in ring._remembered] == ["WS#other"]
+
+
+async def test_with_no_time_to_remember_each_use_asks_the_root_key(store: Store) -> None:
+    roots = Watched(new_roots())
+    ring = KeyRing(store, roots, StillClock(), ttl=0)
+    await store.write(*await ring.first_key_changes(W))
+
+    await ring.key(W, 1)
+    await ring.key(W, 1)
+
+    assert roots.unwrapped == 2
