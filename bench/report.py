@@ -14,8 +14,8 @@ from bench.plan import FEW, Measured
 
 AGAINST_BARE = 2.0
 WHATEVER_IS_STORED = 1.15
-# Of more servers than a process remembers, one at random is read and rendered anew: that is told, not judged, because it
-# compares a server that is remembered with one that is not, whatever the number stored.
+# Of more servers than a process remembers, one at random is read and rendered anew. That is told and not judged: it
+# compares a server that is not remembered with one that is, whatever the number stored.
 NOT_REMEMBERED = ("same", "random")
 Time = Callable[[Round], float]
 
