@@ -75,8 +75,8 @@ def inner_app(
     async def running(app: Litestar) -> AsyncIterator[None]:
         parts = await assemble(settings, clock)
         app.state.parts, app.state.access = parts, parts.access
-        await parts.removal.resume()
         try:
+            await parts.removal.resume()
             yield
         finally:
             await parts.close()
@@ -98,8 +98,11 @@ def inner_app(
 
 def answer_problem(request: AnyRequest, error: Exception) -> Response[bytes]:
     known = as_problem(error)
+    request_id = request.scope["state"].get("request_id")
     if isinstance(known, Internal):
-        log.error("failed", exc_info=error, extra={"request_id": request.scope["state"].get("request_id")})
+        log.error("failed", exc_info=error, extra={"request_id": request_id})
+    elif isinstance(known, Unavailable):  # the caller can only wait; the operator has to know for what
+        log.warning("unavailable", extra={"request_id": request_id, "detail": str(error)})
     return problem(known)
 
 
@@ -114,7 +117,7 @@ def as_problem(error: Exception) -> AppError:
 def _of_framework(error: HTTPException) -> AppError:
     match error.status_code:
         case 404:
-            return NotFound()
+            return NotFound("There is no such path. They are all at /docs.")
         case 405:
             methods = allowed((error.headers or {}).get("allow", "").split(", "))
             return NoSuchMethod(f"It takes {methods}.", headers={"Allow": methods})

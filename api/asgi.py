@@ -9,12 +9,14 @@ from litestar.types import ASGIApp
 
 from api.app import create_app
 from api.kit import logs
+from api.serving import keep_to_itself
 from api.settings import Settings
 
-COLLECT_AFTER = (10_000, 20, 50)
+COLLECT_AFTER = (10_000, 20, 10)
 
 
 def app() -> ASGIApp:
+    keep_to_itself()  # a worker is a process of its own
     logs.configure()
     made = create_app(Settings.from_environment(os.environ), note=logs.RequestLog())
     settle()

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from api import commands
+from api import commands, serving
 from api.kit.envelope import CannotOpen
 from api.kit.roots import RootUnavailable
 from api.kit.store import StoreBusy
@@ -17,6 +17,7 @@ from api.settings import BadSetting, Settings
 
 def main(arguments: Sequence[str] | None = None) -> None:
     asked = _parser().parse_args(arguments)
+    serving.keep_to_itself()
     try:
         settings = Settings.from_environment(os.environ)
         if asked.run is commands.serve:
@@ -36,7 +37,8 @@ def _parser() -> argparse.ArgumentParser:
     which = setup.add_mutually_exclusive_group(required=True)
     which.add_argument("--workspace", metavar="NAME", help="make a workspace of this name")
     which.add_argument("--operator", action="store_true", help="make an operator key")
-    setup.add_argument("--json", action="store_true", help="print nothing but JSON")
+    which.add_argument("--admin-key", metavar="ID", help="make another admin key for this workspace")
+    setup.add_argument("--json", action="store_true", help="print the JSON alone")
     setup.set_defaults(run=commands.setup)
     keys = several.add_parser("keys", help="the keys that credentials are sealed with")
     what = keys.add_subparsers(required=True, metavar="what")
@@ -48,6 +50,12 @@ def _parser() -> argparse.ArgumentParser:
     rewrap.set_defaults(run=commands.keys_rewrap)
     for each in (status, rotate, rewrap):
         each.add_argument("--workspace", metavar="ID", help="only this workspace")
+    operator = several.add_parser("operator-keys", help="the keys of operators")
+    which_keys = operator.add_subparsers(required=True, metavar="what")
+    which_keys.add_parser("list", help="list them, without their secrets").set_defaults(run=commands.operator_keys_list)
+    revoked = which_keys.add_parser("revoke", help="revoke one; it stops working with the very next request")
+    revoked.add_argument("id", help="as the list shows it")
+    revoked.set_defaults(run=commands.operator_keys_revoke)
     table = several.add_parser("table", help="the DynamoDB table")
     made = table.add_subparsers(required=True, metavar="what")
     made.add_parser("create", help="make the table as infra/stack.yaml defines it").set_defaults(

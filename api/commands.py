@@ -16,16 +16,18 @@ from pydantic import ValidationError
 from api import serving
 from api.access.context import partition_of
 from api.access.peppers import SYSTEM
-from api.access.repository import revision_key
-from api.api_keys.service import make_operator_key
+from api.access.repository import OPERATORS, revision_key
+from api.api_keys.service import make_admin_key, make_operator_key, revoke_operator_key
+from api.errors import NotFound
 from api.kit import logs
 from api.kit.datakeys import NoDataKey, TooManyDataKeys
 from api.kit.dynamo import dynamo_client
 from api.kit.rewrap import Outcome, Tally, count, rewrap
+from api.kit.secret import Secret
 from api.kit.store import Present, Put
 from api.kit.table import create_table
-from api.parts import Parts, assemble
-from api.settings import Settings
+from api.parts import DATABASE, Parts, assemble
+from api.settings import BadSetting, Settings
 from api.workspaces.schemas import WorkspaceDraft
 from api.workspaces.service import Founded, setup_context
 
@@ -50,40 +52,66 @@ def serve(settings: Settings) -> None:
     first = asyncio.run(_prepare(settings))
     if first:
         _greet(settings, first)
+    _say(f"Serving on {_url(settings)}, described at {_url(settings)}/docs. Ctrl-C stops it. From here on, the log:")
     logs.configure()
     serving.run(settings, **SERVED)
 
 
 async def _prepare(settings: Settings) -> Founded | None:
-    """Makes what is missing; on an empty data directory also a first workspace."""
+    """Makes what is missing; together with a new database also a first workspace."""
+    new = settings.store == "sqlite" and not (settings.data_dir / DATABASE).exists()
     async with _opened(settings) as parts:
-        if settings.store != "sqlite" or await parts.workspaces.page(1, None):
-            return None
-        return await _found(parts, FIRST_WORKSPACE)
+        return await _found(parts, FIRST_WORKSPACE) if new else None
 
 
 async def setup(settings: Settings, asked: argparse.Namespace) -> None:
     async with _opened(settings) as parts:
         if asked.operator:
-            key = await make_operator_key(parts.store, parts.key_maker)
-            made = {"apiKey": key.reveal_text()}
+            made = {"apiKey": await make_operator_key(parts.store, parts.key_maker)}
+        elif asked.admin_key:
+            made = {"apiKey": await _admin_key(parts, asked.admin_key)}
         else:
             founded = await _found(parts, _name(asked.workspace))
-            made = {"workspaceId": founded.workspace.id, "apiKey": founded.key.reveal_text()}
+            made = {"workspaceId": Secret(founded.workspace.id), "apiKey": founded.key}
     if not asked.json:
         _say("Keep this key: it cannot be shown again.")
-    _say(json.dumps(made))
+    _say(json.dumps({name: value.reveal_text() for name, value in made.items()}))
+
+
+async def _admin_key(parts: Parts, workspace_id: str) -> Secret:
+    """For a workspace whose admins have lost theirs: who is at the machine may make another."""
+    try:
+        ctx = await parts.access.enter_as_operator(setup_context().caller, workspace_id, "setup")
+    except NotFound:
+        sys.exit(f"plugboard: there is no workspace {workspace_id}")
+    return await make_admin_key(ctx, parts.journal, parts.key_maker)
+
+
+async def operator_keys_list(settings: Settings, _: argparse.Namespace) -> None:
+    async with _existing(settings) as parts:
+        after = None
+        while page := await parts.keys.page(OPERATORS, 100, after):
+            for record in page:
+                _say(f"{record.id}  made {record.created_at}")
+            after = page[-1].id
+
+
+async def operator_keys_revoke(settings: Settings, asked: argparse.Namespace) -> None:
+    async with _existing(settings) as parts:
+        if not await revoke_operator_key(parts.store, parts.keys, asked.id):
+            sys.exit(f"plugboard: there is no operator key {asked.id}")
+    _say(f"{asked.id} is revoked.")
 
 
 async def keys_status(settings: Settings, asked: argparse.Namespace) -> None:
-    async with _opened(settings) as parts:
+    async with _existing(settings) as parts:
         async for partition in _partitions(parts, asked.workspace):
             with _unless_it_goes_away():
                 _say(_counted(await count(parts.store, parts.keyring, partition)))
 
 
 async def keys_rotate(settings: Settings, asked: argparse.Namespace) -> None:
-    async with _opened(settings) as parts:
+    async with _existing(settings) as parts:
         async for partition in _partitions(parts, asked.workspace):
             with _unless_it_goes_away():
                 try:
@@ -94,7 +122,7 @@ async def keys_rotate(settings: Settings, asked: argparse.Namespace) -> None:
 
 async def keys_rewrap(settings: Settings, asked: argparse.Namespace) -> None:
     left = 0
-    async with _opened(settings) as parts:
+    async with _existing(settings) as parts:
         async for partition in _partitions(parts, asked.workspace):
             with _unless_it_goes_away():
                 done = await rewrap(parts.store, parts.keyring, partition, partial(_new_revision, partition))
@@ -116,6 +144,15 @@ async def _opened(settings: Settings) -> AsyncIterator[Parts]:
         yield parts
     finally:
         await parts.close()
+
+
+@asynccontextmanager
+async def _existing(settings: Settings) -> AsyncIterator[Parts]:
+    """For commands that are about what is there: a mistyped directory must not become a new, empty Plugboard."""
+    if settings.store == "sqlite" and not (settings.data_dir / DATABASE).exists():
+        raise BadSetting("PLUGBOARD_DATA_DIR", f"there is no database in {settings.data_dir}.")
+    async with _opened(settings) as parts:
+        yield parts
 
 
 def _name(text: str) -> str:
@@ -168,8 +205,7 @@ def _counted(tally: Tally) -> str:
 
 
 def _greet(settings: Settings, founded: Founded) -> None:
-    host = "127.0.0.1" if settings.host in EVERYWHERE else settings.host
-    url = f"http://{host}:{settings.port}/api/workspaces/{founded.workspace.id}"
+    url = f"{_url(settings)}/api/workspaces/{founded.workspace.id}"
     key = founded.key.reveal_text()
     _say(
         f"""
@@ -186,6 +222,11 @@ Store a server:
     -d '{{"name": "Weather API", "url": "https://api.weather.example.com/mcp", "authType": "none"}}'
 """
     )
+
+
+def _url(settings: Settings) -> str:
+    host = "127.0.0.1" if settings.host in EVERYWHERE else settings.host
+    return f"http://{host}:{settings.port}"
 
 
 def _say(text: str) -> None:

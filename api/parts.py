@@ -59,9 +59,12 @@ class Parts:
 
     async def close(self) -> None:
         """What is under way is finished, what is remembered is written."""
-        await self.removal.finish()
-        await self.usage.finish()
-        await self.store.close()
+        try:
+            await self.removal.finish()
+            await self.usage.finish()
+        finally:
+            await self.store.close()
+            self.roots.close()
 
 
 async def assemble(settings: Settings, clock: Clock | None = None) -> Parts:
@@ -150,6 +153,8 @@ def data_dir(settings: Settings) -> Path:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise BadSetting("PLUGBOARD_DATA_DIR", f"{path} cannot be made: {error.strerror}.") from error
+    if path.is_dir() and path.stat().st_mode & 0o002:
+        raise BadSetting("PLUGBOARD_DATA_DIR", f"everybody may write to {path}: run `chmod 700 {path}`.")
     if not os.access(path, os.W_OK):
         raise BadSetting("PLUGBOARD_DATA_DIR", f"{path} cannot be written to.")
     return path

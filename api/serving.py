@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
+import resource
 import signal
 import socket
 import sys
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from api.settings import BadSetting, Settings
+
+PR_SET_DUMPABLE = 4
+
+
+def keep_to_itself() -> None:
+    """Files for their owner alone, no memory in a core dump, none of it for another process to read."""
+    os.umask(0o077)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a connection is a file: idle ones must not use them up
+    with suppress(OSError, AttributeError):  # Linux only
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def check_address(settings: Settings) -> None:
@@ -28,7 +43,8 @@ def check_address(settings: Settings) -> None:
     except OSError as error:
         variable = "PLUGBOARD_PORT" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "PLUGBOARD_HOST"
         why = os.strerror(error.errno or 0)
-        raise BadSetting(variable, f"cannot listen on {settings.host}, port {settings.port}: {why}.") from error
+        hint = " Stop what listens there, or set another port." if error.errno == errno.EADDRINUSE else ""
+        raise BadSetting(variable, f"cannot listen on {settings.host}, port {settings.port}: {why}.{hint}") from error
 
 
 def run(settings: Settings, **served: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -56,7 +57,7 @@ class Settings:
             public_url=read.url("OAUTH_REDIRECT_BASE_URL", "http://127.0.0.1:8400"),
             egress=read.egress("PLUGBOARD_EGRESS_ALLOW"),
             workers=read.number("PLUGBOARD_WORKERS", 1, 1, MAX_WORKERS),
-            trusted_proxies=read.text("PLUGBOARD_TRUSTED_PROXIES", ""),
+            trusted_proxies=read.networks("PLUGBOARD_TRUSTED_PROXIES"),
             oauth_apps=read.oauth_apps(),
         )
 
@@ -106,6 +107,15 @@ class _Reader:
             return Egress.parse(self.text(name, ""))
         except BadEgress as error:
             raise BadSetting(name, str(error).removeprefix(f"{name}: ")) from error
+
+    def networks(self, name: str) -> str:
+        text = self.text(name, "")
+        try:
+            for each in filter(None, map(str.strip, text.split(","))):
+                ip_network(each)
+        except ValueError:
+            raise BadSetting(name, "must be addresses and CIDRs, comma between, such as 10.0.0.0/8.") from None
+        return text
 
     def oauth_apps(self) -> frozenset[str]:
         ids = {name.removesuffix("_OAUTH_CLIENT_ID") for name in self._environment if name.endswith("_OAUTH_CLIENT_ID")}

@@ -22,6 +22,7 @@ from api.kit.clock import Clock
 from api.kit.store import Key
 from api.kit.vault import Place, Sealed
 from api.parts import assemble
+from api.servers import credentials
 from api.servers.repository import record_of
 from api.settings import Settings
 
@@ -184,7 +185,7 @@ async def _unsealed(workspace: Workspace, server_id: str) -> dict[str, str]:
             name: await parts.vault.unseal(partition, Place(sk, name), Sealed.parse(text))
             for name, text in sealed.items()
         }
-        return {name: secret.reveal_text() for name, secret in opened.items()}
+        return {name: credentials.opened(secret)[1].reveal_text() for name, secret in opened.items()}
     finally:
         await parts.close()
 

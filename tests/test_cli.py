@@ -121,7 +121,7 @@ REFUSED = [
 
 
 @pytest.mark.requirement("ENC-06")
-@pytest.mark.parametrize("command", [["keys", "status"], ["setup", "--operator"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["setup", "--workspace", "Acme"], ["setup", "--operator"]], ids=" ".join)
 @pytest.mark.parametrize(("environment", "variable"), REFUSED)
 def test_what_is_set_wrongly_is_named(run: Run, command: list[str], environment: dict[str, str], variable: str) -> None:
     with pytest.raises(SystemExit) as left:
@@ -135,7 +135,7 @@ def test_what_is_set_wrongly_is_named(run: Run, command: list[str], environment:
 @pytest.mark.requirement("ENC-06")
 def test_how_to_make_a_root_key_is_said_and_works(run: Run) -> None:
     with pytest.raises(SystemExit) as left:
-        run("keys", "status", PLUGBOARD_STORE="dynamodb")
+        run("setup", "--operator", PLUGBOARD_STORE="dynamodb")
 
     assert "python3 -c" in str(left.value.code)
     assert "PLUGBOARD_KMS_KEY_ID" in str(left.value.code)
@@ -145,11 +145,11 @@ def test_a_data_directory_that_is_a_file_is_named(run: Run, tmp_path: Path) -> N
     (tmp_path / "file").touch()
 
     with pytest.raises(SystemExit, match="PLUGBOARD_DATA_DIR"):
-        run("keys", "status", PLUGBOARD_DATA_DIR=str(tmp_path / "file"))
+        run("setup", "--operator", PLUGBOARD_DATA_DIR=str(tmp_path / "file"))
 
 
 def test_a_database_that_is_none_is_named(run: Run, tmp_path: Path) -> None:
-    run("keys", "status")
+    run("setup", "--operator")
     (tmp_path / "var/plugboard.db").write_bytes(b"this is a text and no database at all" * 100)
 
     with pytest.raises(SystemExit, match=r"plugboard\.db"):
@@ -158,7 +158,7 @@ def test_a_database_that_is_none_is_named(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.requirement("ENC-06")
 def test_a_key_file_that_others_can_read_is_refused(run: Run, tmp_path: Path) -> None:
-    run("keys", "status")
+    run("setup", "--operator")
     (tmp_path / "var/root.key").chmod(0o644)
 
     with pytest.raises(SystemExit, match="chmod 600"):
@@ -166,6 +166,7 @@ def test_a_key_file_that_others_can_read_is_refused(run: Run, tmp_path: Path) ->
 
 
 def test_a_workspace_that_is_not_there_is_named(run: Run) -> None:
+    run("setup", "--operator")
     for command in ("status", "rotate", "rewrap"):
         with pytest.raises(SystemExit, match="there is no workspace ws_none"):
             run("keys", command, "--workspace", "ws_none")
@@ -248,3 +249,56 @@ def test_a_table_that_is_not_there_says_how_it_is_made(run: Run, dynoxide: str) 
         run("setup", "--operator", PLUGBOARD_STORE="dynamodb", PLUGBOARD_ROOT_KEY=GOOD_KEY, **elsewhere)
 
     assert "plugboard table create" in str(left.value.code)
+
+
+def test_a_lost_admin_key_is_made_anew_at_the_machine(run: Run, data: Settings) -> None:
+    workspace_id = json.loads(run("setup", "--workspace", "Acme", "--json"))["workspaceId"]
+
+    made = json.loads(run("setup", "--admin-key", workspace_id, "--json"))
+
+    with served(data) as plugboard:
+        admin = plugboard.caller(made["apiKey"])
+        keys = admin.get(f"/api/workspaces/{workspace_id}/api-keys").json()
+        trail = admin.get(f"/api/workspaces/{workspace_id}/audit").json()
+    assert [(key["name"], key["scope"]) for key in keys].count(("Admin key", "admin")) == 1
+    assert (trail[0]["action"], trail[0]["actor"]["id"]) == ("api_key.created", "setup")
+
+
+def test_there_is_no_admin_key_for_a_workspace_that_is_not_there(run: Run) -> None:
+    with pytest.raises(SystemExit) as left:
+        run("setup", "--admin-key", "ws_00000000000000000000")
+
+    assert "no workspace ws_00000000000000000000" in str(left.value.code)
+
+
+@pytest.mark.parametrize("command", ["status", "rotate", "rewrap"])
+def test_a_mistyped_directory_does_not_become_a_new_plugboard(run: Run, tmp_path: Path, command: str) -> None:
+    with pytest.raises(SystemExit) as left:
+        run("keys", command, PLUGBOARD_DATA_DIR=str(tmp_path / "typo"))
+
+    assert "PLUGBOARD_DATA_DIR" in str(left.value.code)
+    assert not (tmp_path / "typo").exists()
+
+
+def test_operator_keys_are_listed_and_revoked(run: Run, data: Settings) -> None:
+    key = json.loads(run("setup", "--operator", "--json"))["apiKey"]
+    key_id = run("operator-keys", "list").split()[0]
+    assert key_id.removeprefix("key_") in key
+
+    with served(data) as plugboard:
+        operator = plugboard.caller(key)
+        assert operator.get("/api/workspaces").status_code == 200
+        assert run("operator-keys", "revoke", key_id) == f"{key_id} is revoked.\n"
+        assert operator.get("/api/workspaces").status_code == 401
+
+    with pytest.raises(SystemExit, match="no operator key"):
+        run("operator-keys", "revoke", key_id)
+
+
+def test_a_directory_that_everybody_writes_to_is_refused(run: Run, tmp_path: Path) -> None:
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+
+    with pytest.raises(SystemExit, match="PLUGBOARD_DATA_DIR: everybody may write"):
+        run("setup", "--operator", PLUGBOARD_DATA_DIR=str(open_to_all))

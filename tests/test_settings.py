@@ -69,6 +69,10 @@ def test_what_is_set_to_nothing_is_not_set() -> None:
         *(("PLUGBOARD_DYNAMODB_ENDPOINT", text) for text in ("localhost:8000", "ftp://x", "http://")),
         *(("OAUTH_REDIRECT_BASE_URL", text) for text in ("plugboard.example.com", "https://x/?a=b", "https://x/#f")),
         *(("OAUTH_REDIRECT_BASE_URL", text) for text in ("http://[::1", "https://x:99999", "https://x:port")),
+        *(
+            ("PLUGBOARD_TRUSTED_PROXIES", text)
+            for text in ("*", "proxy.example.com", "10.0.0.1/8", "10.0.0.1 10.0.0.2")
+        ),
         *(("PLUGBOARD_EGRESS_ALLOW", text) for text in ("10.0.0.0/33", "0.0.0.0/0", "a b", "https://x")),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from api.kit.clock import rfc3339
 from api.kit.snapshots import Snapshot
 
 
@@ -35,11 +36,17 @@ class Caller:
     key_id: str
     name: str
     scope: Scope
+    partition: str | None = None
+    """Where the key is kept; none for who is at the machine itself."""
     agent_ids: frozenset[str] | None = None
     expires_at: str | None = None
 
     def may_invoke(self, agent_id: str) -> bool:
         return self.scope.includes(Scope.INVOKE) and (self.agent_ids is None or agent_id in self.agent_ids)
+
+
+def has_expired(caller: Caller, now: float) -> bool:
+    return caller.expires_at is not None and caller.expires_at <= rfc3339(now)
 
 
 def partition_of(workspace_id: str) -> str:

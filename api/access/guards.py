@@ -48,6 +48,7 @@ class Needs(Guard):
         if self.operator_too and (caller := await access.identify(authorization)).scope is Scope.OPERATOR:
             return await access.enter_as_operator(caller, workspace_id, request_id)
         context = await access.enter(authorization, workspace_id, request_id)
+        connection.scope["state"]["context"] = context  # so that the log names who is refused
         self._check(context.caller, connection)
         return context
 
@@ -67,7 +68,7 @@ class NeedsOperator(Guard):
         context = await access.operate(_authorization(connection), connection.scope["state"]["request_id"])
         if context.caller.scope is not Scope.OPERATOR:
             raise Forbidden("This needs an operator key, made with `plugboard setup --operator`.")
-        connection.state.context = context
+        connection.scope["state"]["context"] = context
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import json
 import re
+import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -127,12 +128,12 @@ def _body(request: Request[Any, Any, Any]) -> str:
 
 
 def _seal(slot: _Slot, body: bytes) -> str:
-    return to_text(encrypt(slot.sealing, SEALED_BY_CALLER, _bound_to(slot), Secret(body)))
+    return to_text(encrypt(slot.sealing, SEALED_BY_CALLER, _bound_to(slot), Secret(zlib.compress(body))))
 
 
 def _open(slot: _Slot, item: Item) -> Answer:
-    body = decrypt(slot.sealing, _bound_to(slot), from_text(item.data["body"])).reveal()
-    return Answer(item.data["status"], body, item.data["headers"])
+    compressed = decrypt(slot.sealing, _bound_to(slot), from_text(item.data["body"])).reveal()
+    return Answer(item.data["status"], zlib.decompress(compressed), item.data["headers"])
 
 
 def _bound_to(slot: _Slot) -> bytes:

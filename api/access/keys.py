@@ -52,9 +52,12 @@ class ApiKey:
         body = f"pb_{self.key_id.removeprefix('key_')}_{self.secret.reveal_text()}"
         return Secret(body + _checksum(body))
 
-    def hashed(self, pepper: Secret) -> str:
-        """What is stored of it. The secret has 190 bits, so a slow hash would protect nothing and cost every call."""
-        return hmac.digest(pepper.reveal(), self.secret.reveal(), hashlib.sha256).hex()
+    def hashed(self, pepper: Secret, rights: bytes) -> str:
+        """What is stored of it. The secret has 190 bits, so a slow hash would protect nothing and cost every call.
+
+        What the key may do is hashed along: a record that is moved or edited stands for no key at all.
+        """
+        return hmac.digest(pepper.reveal(), rights + self.secret.reveal(), hashlib.sha256).hex()
 
 
 def _checksum(body: str) -> str:

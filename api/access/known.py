@@ -31,9 +31,11 @@ class KnownCallers:
         return self._known.get(_digest(partition, authorization))
 
     def remember(self, snapshot: Snapshot, authorization: str, caller: Caller) -> None:
+        header = _digest(snapshot.partition, authorization)
+        self._known.pop(header, None)
         if len(self._known) >= self._at_most:
             self._known.popitem(last=False)
-        self._known[_digest(snapshot.partition, authorization)] = Known(snapshot.revision, caller)
+        self._known[header] = Known(snapshot.revision, caller)
 
 
 def _digest(partition: str, authorization: str) -> bytes:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from api.access.context import Scope
+from api.access.context import Caller, Scope
+from api.kit.envelope import bind
 from api.kit.snapshots import REVISION, Snapshot
 from api.kit.store import Absent, Always, Change, Check, Delete, Item, Key, Present, Put, Store, Unchanged
 
@@ -36,6 +37,11 @@ class KeyRecord:
             agent_ids=None if agent_ids is None else tuple(agent_ids),
             version=item.version,
         )
+
+    def rights(self, partition: str) -> bytes:
+        """Where the key belongs and what it may do, in the one form that its hash is bound to."""
+        agents = ("all",) if self.agent_ids is None else ("these", *self.agent_ids)
+        return bind(partition, self.id, self.scope, self.expires_at or "", *agents)
 
     def data(self) -> dict[str, Any]:
         return {
@@ -88,6 +94,11 @@ def remove_key(partition: str, record: KeyRecord) -> list[Change]:
         Delete(_use(partition, record.id), Always()),
         remove_lookup(record.id),
     ]
+
+
+def still_there(caller: Caller) -> list[Check]:
+    """Holds a write to the caller's key: none that was revoked meanwhile gets anything done."""
+    return [] if caller.partition is None else [Check(_record(caller.partition, caller.key_id), Present())]
 
 
 def remove_lookup(key_id: str) -> Change:

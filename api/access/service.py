@@ -5,14 +5,14 @@ from __future__ import annotations
 import hmac
 from dataclasses import dataclass
 
-from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, partition_of
+from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, has_expired, partition_of
 from api.access.keys import ApiKey
 from api.access.known import KnownCallers
 from api.access.peppers import Peppers
 from api.access.repository import OPERATORS, KeyRecord, Keys
 from api.access.usage import Usage
 from api.errors import Forbidden, NotFound, Unauthorized
-from api.kit.clock import Clock, rfc3339
+from api.kit.clock import Clock
 from api.kit.snapshots import Memory, Snapshot
 
 _NOBODYS_HASH = "0" * 64
@@ -71,28 +71,26 @@ class Access:
         if known and snapshot and known.revision == snapshot.revision:
             caller: Caller | None = known.caller
         else:
-            caller = await self._check(snapshot, _parse(authorization))
+            caller = await self._check(partition, snapshot, _parse(authorization))
             if snapshot and caller:
                 self._known.remember(snapshot, authorization, caller)
-        if snapshot is None or caller is None or self._expired(caller):
+        if snapshot is None or caller is None or has_expired(caller, self._clock.now()):
             return None
         self._usage.note(partition, caller.key_id)
         return Found(caller, snapshot)
 
-    async def _check(self, snapshot: Snapshot | None, key: ApiKey) -> Caller | None:
+    async def _check(self, partition: str, snapshot: Snapshot | None, key: ApiKey) -> Caller | None:
         """The same work whether or not there is such a key, so that the time taken names no key's id."""
-        record = await self._keys.find(snapshot, key.key_id) if snapshot else None
+        record = await (self._keys.find(snapshot, key.key_id) if snapshot else self._keys.get(partition, key.key_id))
         pepper = await (self._peppers.of(record.pepper) if record else self._peppers.any())
-        same = hmac.compare_digest(key.hashed(pepper), record.hash if record else _NOBODYS_HASH)
-        return _caller(record) if record and same else None
-
-    def _expired(self, caller: Caller) -> bool:
-        return caller.expires_at is not None and caller.expires_at <= rfc3339(self._clock.now())
+        hashed = key.hashed(pepper, record.rights(partition) if record else b"")
+        same = hmac.compare_digest(hashed, record.hash if record else _NOBODYS_HASH)
+        return _caller(partition, record) if record and same else None
 
 
-def _caller(record: KeyRecord) -> Caller:
+def _caller(partition: str, record: KeyRecord) -> Caller:
     agent_ids = None if record.agent_ids is None else frozenset(record.agent_ids)
-    return Caller(record.id, record.name, record.scope, agent_ids, record.expires_at)
+    return Caller(record.id, record.name, record.scope, partition, agent_ids, record.expires_at)
 
 
 def _parse(authorization: str) -> ApiKey:

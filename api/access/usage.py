@@ -27,6 +27,7 @@ class Usage:
         now = self._clock.monotonic()
         if now - self._noted.get((partition, key_id), -EVERY_SECONDS) < EVERY_SECONDS:
             return
+        self._noted.pop((partition, key_id), None)
         if len(self._noted) >= REMEMBERED_KEYS:
             del self._noted[next(iter(self._noted))]
         self._noted[partition, key_id] = now

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
-from api.http.models import Change, Input, Name, Prose, Timestamp, View
+from api.http.models import Change, Input, Name, Prose, Timestamp, View, formed
 from api.kit.ids import id_pattern
 
 MAX_SERVERS = 40
@@ -17,7 +17,7 @@ AgentId = Annotated[str, StringConstraints(pattern=id_pattern("agent"))]
 Description = Annotated[Prose, StringConstraints(max_length=500)]
 Instructions = Annotated[Prose, StringConstraints(max_length=32_000)]
 # Ids are looked up, not parsed: one that is no id of ours is answered like one that does not exist.
-ServerId = Annotated[str, StringConstraints(min_length=1, max_length=40, pattern=r"^[a-z0-9_]+$")]
+ServerId = Annotated[str, formed(r"^[a-z0-9_]+$", "Must be a server's id.", min_length=1, max_length=40)]
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 

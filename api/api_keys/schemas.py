@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from api.access.context import Scope
 from api.access.keys import KEY_ID_PATTERN
 from api.access.repository import KeyRecord
-from api.http.models import Input, Name, Timestamp, View
+from api.http.models import Input, Name, Timestamp, View, formed
 from api.kit.ids import id_pattern
 from api.kit.secret import Secret
 
 RFC3339 = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)$"
-AgentId = Annotated[str, StringConstraints(pattern=id_pattern("agent"))]
+AgentId = Annotated[str, formed(id_pattern("agent"), "Must be an agent's id, which begins with `agent_`.")]
+
+
+Moment = Annotated[str, formed(RFC3339, "Must be a time such as 2027-01-01T00:00:00Z.", max_length=40)]
 
 
 class ApiKeyDraft(Input):
@@ -33,7 +36,7 @@ class ApiKeyDraft(Input):
         max_length=40,
         description="For `invoke` only: the agents that the key is limited to. Left out: all of the workspace's.",
     )
-    expires_at: Annotated[str, StringConstraints(pattern=RFC3339, max_length=40)] | None = Field(
+    expires_at: Moment | None = Field(
         default=None,
         description="When the key stops working (RFC 3339). Left out: never.",
         json_schema_extra={"format": "date-time"},
@@ -44,11 +47,12 @@ class ApiKeyDraft(Input):
     def _is_a_time(cls, text: str | None) -> str | None:
         return None if text is None else _utc(text)
 
-    @model_validator(mode="after")
-    def _limits_only_invoke_keys(self) -> Self:
-        if self.agent_ids is not None and self.scope != "invoke":
+    @field_validator("agent_ids")
+    @classmethod
+    def _limits_only_invoke_keys(cls, agent_ids: list[str] | None, others: ValidationInfo) -> list[str] | None:
+        if agent_ids is not None and others.data.get("scope", "invoke") != "invoke":
             raise PydanticCustomError("agents", "Only a key with scope `invoke` can be limited to agents.")
-        return self
+        return agent_ids
 
 
 def _utc(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from api.access.context import Scope, WorkspaceContext
@@ -35,6 +36,7 @@ class KeyMaker:
 
     async def make(
         self,
+        partition: str,
         name: str,
         scope: Scope,
         *,
@@ -48,14 +50,14 @@ class KeyMaker:
             id=key.key_id,
             name=name,
             scope=scope,
-            hash=key.hashed(pepper),
+            hash="",
             pepper=version,
             created_at=rfc3339(self._clock.now()),
             created_by=created_by,
             agent_ids=None if agent_ids is None else tuple(agent_ids),
             expires_at=expires_at,
         )
-        return record, key.text()
+        return replace(record, hash=key.hashed(pepper, record.rights(partition))), key.text()
 
 
 class ApiKeyService:
@@ -88,6 +90,7 @@ class ApiKeyService:
         if draft.expires_at is not None and draft.expires_at <= rfc3339(self._clock.now()):
             raise Invalid.at("expiresAt", "This is in the past.")
         record, key = await self._maker.make(
+            self._ctx.partition,
             draft.name,
             Scope(draft.scope),
             created_by=self._ctx.caller.key_id,
@@ -121,7 +124,21 @@ class ApiKeyService:
             raise Invalid("See `errors` for what to change.", errors=errors)
 
 
+async def make_admin_key(ctx: WorkspaceContext, journal: Journal, maker: KeyMaker) -> Secret:
+    record, key = await maker.make(ctx.partition, "Admin key", Scope.ADMIN, created_by=ctx.caller.key_id)
+    await journal.commit(ctx, add_key(ctx.partition, record), Event("api_key.created", record.id, record.name))
+    return key
+
+
 async def make_operator_key(store: Store, maker: KeyMaker) -> Secret:
-    record, key = await maker.make("Operator key", Scope.OPERATOR, created_by="setup")
+    record, key = await maker.make(OPERATORS, "Operator key", Scope.OPERATOR, created_by="setup")
     await store.write(*add_key(OPERATORS, record), Put(revision_key(OPERATORS), {}, Always()))
     return key
+
+
+async def revoke_operator_key(store: Store, keys: Keys, key_id: str) -> bool:
+    record = await keys.get(OPERATORS, key_id)
+    if record is None:
+        return False
+    await store.write(*remove_key(OPERATORS, record), Put(revision_key(OPERATORS), {}, Always()))
+    return True

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from api.access.context import OperatorContext, Scope, WorkspaceContext
+from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, has_expired
 from api.access.idempotency import raise_if_done
-from api.access.repository import beginning_of, revision_key
+from api.access.repository import beginning_of, revision_key, still_there
 from api.audit.repository import Record, Records, add_record
-from api.errors import NotFound
+from api.errors import NotFound, Unauthorized
 from api.kit.clock import Clock, rfc3339
 from api.kit.store import Change, Conflict, Present, Put, Store, Unchanged
 
@@ -44,9 +44,9 @@ class Journal:
         """All of it or none. `while_revision` holds the write to what was read under that revision."""
         revision = revision_key(ctx.partition)
         when = Present() if while_revision is None else Unchanged(while_revision)
-        records = self.records(ctx.workspace_id, ctx, *events)
+        written = [*changes, Put(revision, {}, when), *self.records(ctx.workspace_id, ctx, *events), *receipt]
         try:
-            await self._store.write(*changes, Put(revision, {}, when), *records, *receipt)
+            await self.write(ctx.caller, written)
         except Conflict as conflict:
             raise_if_done(conflict, receipt)
             if while_revision is None and revision in conflict.failed:  # the workspace went away meanwhile
@@ -55,7 +55,20 @@ class Journal:
 
     async def close(self, ctx: WorkspaceContext, changes: Sequence[Change], event: Event) -> None:
         """The last write of a workspace: it takes the revision away instead of renewing it."""
-        await self._store.write(*changes, *self.records(ctx.workspace_id, ctx, event))
+        await self.write(ctx.caller, [*changes, *self.records(ctx.workspace_id, ctx, event)])
+
+    async def write(self, caller: Caller, changes: Sequence[Change]) -> None:
+        """Only while the caller's key is good: it may have been revoked while the request's body was on its way."""
+        if has_expired(caller, self._clock.now()):
+            raise Unauthorized
+        still = still_there(caller)
+        guards = [check for check in still if all(check.key != change.key for change in changes)]
+        try:
+            await self._store.write(*changes, *guards)
+        except Conflict as conflict:
+            if any(check.key in conflict.failed for check in guards):
+                raise Unauthorized from conflict
+            raise
 
     async def revision(self, ctx: WorkspaceContext) -> int:
         """Read it before the rest, and hand it to `commit`: then all that was read in between still stands."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from api.errors import FieldError, Invalid, NotJson, TooLarge, Unreadable
-from api.http.models import Input
+from api.http.models import FORMS, Input
 from api.http.provided import AnyRequest
 from api.kit.json_text import UnreadableJson, parse_json
 
@@ -16,6 +17,7 @@ MAX_BODY_BYTES = 1_048_576
 # A sender who is cut off in the middle sees a broken connection instead of our answer, so a body that is too large is
 # read to its end, up to here.
 DRAIN_BYTES = 32 * MAX_BODY_BYTES
+BODY_SECONDS = 30.0
 MAX_NAME_LENGTH = 64
 
 InputType = TypeVar("InputType", bound=Input)
@@ -37,7 +39,11 @@ async def read_json(request: AnyRequest) -> object:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise NotJson
-    raw = await _read(request.receive)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            raw = await _read(request.receive)
+    except TimeoutError:
+        raise Unreadable(f"The body took longer than {BODY_SECONDS:.0f} seconds to come.") from None
     try:
         value = parse_json(raw)
     except UnreadableJson as error:
@@ -90,5 +96,5 @@ _PLAIN = {
 
 
 def _message(error: Any) -> str:
-    plain = _PLAIN.get(error["type"])
+    plain = _PLAIN.get(error["type"]) or FORMS.get(error.get("ctx", {}).get("pattern"))
     return plain or str(error["msg"]).removeprefix("Value error, ")

@@ -75,6 +75,6 @@ RECORD: dict[str, Any] = {
     "action": "server.created",
     "target": {"type": "server", "id": SERVER_ID, "name": "Weather API"},
     "actor": {"type": "api_key", "id": KEY_ID, "name": "CI"},
-    "fields": ["headerValue"],
+    "fields": ["config.headerValue"],
     "requestId": "5f0c6f3e9b3c4d0e",
 }

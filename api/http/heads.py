@@ -1,37 +1,83 @@
-"""How long may the head of a request be? uvicorn takes in any length, also of callers without a key."""
+"""What may come before a request is understood, and how slowly? uvicorn takes in any length, also without a key."""
 
 from __future__ import annotations
+
+import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_HEAD_BYTES = 65_536
+HEAD_SECONDS = 10.0
+MAX_WAITING_REQUESTS = 16
 TOO_LONG = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
     b"Connection: close\r\n\r\n"
 )
 
 
-class BoundedHeads(HttpToolsProtocol):
-    """Counts what comes until a head is complete. What comes in one piece with its end is short enough as it is."""
+class TooManyAtOnce(Exception):
+    """More requests wait on one connection than anybody sends before the first is answered. It is closed."""
 
-    _in_head = False
+
+class BoundedHeads(HttpToolsProtocol):
+    """Counts what comes until a head is complete, and what comes behind a body.
+
+    What comes in one piece with its end is short enough as it is. Fields behind a body are dropped: uvicorn would add
+    them to the headers, which by then are checked, perhaps by a proxy in front that looks at no trailers.
+    """
+
     _head_bytes = 0
+    _head_is_complete = False
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._wait_no_more()
+        super().connection_lost(exc)
+        self.pipeline.clear()
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if not self._in_head:
-            return
         self._head_bytes += len(data)
+        super().data_received(data)
         if self._head_bytes > MAX_HEAD_BYTES:
             self._refuse()
+        elif self._head_is_complete:
+            self._wait_no_more()
+        elif self._patience is None:
+            self._wait()
 
     def on_message_begin(self) -> None:
-        self._in_head, self._head_bytes = True, 0
+        if len(self.pipeline) >= MAX_WAITING_REQUESTS:
+            raise TooManyAtOnce
+        self._head_is_complete = False
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._head_is_complete:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
-        self._in_head = False
+        self._head_bytes, self._head_is_complete = 0, True
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._head_bytes = 0
+        super().on_message_complete()
+
+    def _wait(self) -> None:
+        self._patience = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+    def _wait_no_more(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
 
     def _refuse(self) -> None:
         cycle = getattr(self, "cycle", None)  # none before the first request, whatever its type says

@@ -36,11 +36,25 @@ class View(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
 
+# What to say of a text that has not the form of its pattern.
+FORMS: dict[str, str] = {}
+
+
+def formed(
+    pattern: str, says: str, *, min_length: int | None = None, max_length: int | None = None
+) -> StringConstraints:
+    """A pattern that can say in words what it wants."""
+    FORMS[pattern] = says
+    return StringConstraints(pattern=pattern, min_length=min_length, max_length=max_length)
+
+
 # One line of text with something to read in it.
 LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
-Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=LINE)]
+Name = Annotated[
+    str, formed(LINE, "Must be one line of text, with something to read in it.", min_length=1, max_length=100)
+]
 # Text of many lines: tabs and line ends, but no other control characters.
-Prose = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$")]
+Prose = Annotated[str, formed(r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$", "Must be text without control characters.")]
 Timestamp = Annotated[
     str,
     StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"),

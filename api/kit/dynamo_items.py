@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from api.kit.store import (
-    MAX_ITEM_BYTES,
     Absent,
     Always,
     Change,
@@ -21,14 +20,13 @@ from api.kit.store import (
     Condition,
     Delete,
     Item,
-    ItemTooLarge,
     Key,
     Present,
     Put,
     Unchanged,
+    check_sizes,
 )
 
-MAX_WRITE_BYTES = 4_000_000  # DynamoDB's own limit for one transaction is 4 MB, names and keys included
 LIVE = "(attribute_not_exists(#expires) OR #expires > :now)"
 
 Attributes = Mapping[str, Mapping[str, Any]]
@@ -54,7 +52,8 @@ def live_item(attributes: Attributes, now: int) -> Item | None:
     expires_at = int(attributes["expires"]["N"]) if "expires" in attributes else None
     if expires_at is not None and expires_at <= now:
         return None
-    return Item(key_of(attributes), _decode(attributes["data"]["S"]), int(attributes["version"]["N"]), expires_at)
+    text, version = attributes["data"]["S"], int(attributes["version"]["N"])
+    return Item(key_of(attributes), _decode(text), version, expires_at, len(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class Transaction:
 def transaction(changes: Sequence[Change], table: str, write_id: str, now: int) -> Transaction:
     said = [change for change in changes if not _says_nothing(change)]
     encoded = [_encode(change.data) if isinstance(change, Put) else b"" for change in said]
-    _check_sizes(encoded)
+    check_sizes(encoded)
     actions = [_action(change, data.decode(), table, write_id, now) for change, data in zip(said, encoded, strict=True)]
     return Transaction(write_id, said, actions)
 
@@ -85,15 +84,6 @@ def transaction(changes: Sequence[Change], table: str, write_id: str, now: int) 
 def _says_nothing(change: Change) -> bool:
     """A check that always holds: DynamoDB has no word for it."""
     return isinstance(change, Check) and isinstance(change.when, Always)
-
-
-def _check_sizes(encoded: Sequence[bytes]) -> None:
-    for data in encoded:
-        if len(data) > MAX_ITEM_BYTES:
-            raise ItemTooLarge(len(data))
-    total = sum(map(len, encoded))
-    if total > MAX_WRITE_BYTES:
-        raise ItemTooLarge(total)
 
 
 def _action(change: Change, data: str, table: str, write_id: str, now: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import math
 from typing import Any, NoReturn
 
 MAX_DEPTH = 64
+MAX_MEMBERS = 1000  # of one object; checking each of a hundred thousand would hold up everybody else
 
 
 class UnreadableJson(ValueError):
@@ -40,6 +41,8 @@ def _where(error: ValueError) -> str:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MAX_MEMBERS:
+        raise UnreadableJson(f"An object has more than {MAX_MEMBERS} members.")
     made = dict(pairs)
     if len(made) != len(pairs):
         raise UnreadableJson("An object has the same key twice.")

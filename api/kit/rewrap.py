@@ -7,12 +7,12 @@ looks at what is stored and remembers nothing, and its writes meet a Conflict wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from api.kit.datakeys import Head, KeyRing, NoDataKey, version_of
+from api.kit.datakeys import Head, KeyRing, version_of
 from api.kit.envelope import CannotOpen
 from api.kit.store import Change, Item, Key, Put, Store, Unchanged
 from api.kit.tries import until_it_holds
@@ -60,16 +60,6 @@ class Outcome:
 
 async def count(store: Store, keyring: KeyRing, partition: str) -> Tally:
     return await _count(store, keyring, partition, await keyring.head(partition))
-
-
-async def status(store: Store, keyring: KeyRing, partitions: Iterable[str]) -> list[Tally]:
-    tallies = []
-    for partition in partitions:
-        try:
-            tallies.append(await count(store, keyring, partition))
-        except NoDataKey:
-            continue  # deleted since the partitions were listed
-    return tallies
 
 
 async def rewrap(store: Store, keyring: KeyRing, partition: str, announce: Announcement = tuple) -> Outcome:

@@ -83,6 +83,8 @@ class RootKeys(Protocol):
 
     async def unwrap(self, wrapped: WrappedKey, context: Mapping[str, str]) -> Secret: ...
 
+    def close(self) -> None: ...
+
 
 class LocalRoots:
     """A key ring: the first key seals, all of them read."""
@@ -136,6 +138,9 @@ class LocalRoots:
             raise UnknownRoot(wrapped.root_id)
         return decrypt(key, _bound(wrapped.root_id, context), wrapped.blob)
 
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
 
 class JoinedRoots:
     """Several root keys of different kinds: the first seals, so that a data key can move from a file to KMS."""
@@ -159,6 +164,10 @@ class JoinedRoots:
             if wrapped.root_id in roots.ids:
                 return await roots.unwrap(wrapped, context)
         raise UnknownRoot(wrapped.root_id)
+
+    def close(self) -> None:
+        for roots in self._all:
+            roots.close()
 
 
 def create_key_file(path: Path) -> bool:
@@ -209,6 +218,8 @@ def _read_private(path: Path) -> Secret:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise BadRootKeys(f"{path}: is not a file")
+        if found.st_uid not in (0, os.geteuid()):
+            raise BadRootKeys(f"{path}: belongs to another user, who could know it")
         if found.st_mode & 0o077:
             raise BadRootKeys(f"{path}: others than its owner may reach it; run `chmod 600 {path}`")
         return Secret(os.read(descriptor, MAX_FILE_BYTES))

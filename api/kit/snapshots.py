@@ -16,6 +16,7 @@ from api.kit.store import Item, Key, Store
 
 REVISION = "REVISION"
 REMEMBERED_ITEMS = 20_000
+REMEMBERED_BYTES = 64_000_000  # as stored; what is made of an item takes some times as much
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -37,10 +38,12 @@ class Snapshot:
 
 
 class Memory:
-    def __init__(self, store: Store, at_most: int = REMEMBERED_ITEMS) -> None:
+    def __init__(self, store: Store, at_most: int = REMEMBERED_ITEMS, bytes_at_most: int = REMEMBERED_BYTES) -> None:
         self._store = store
         self._at_most = at_most
-        self._made: OrderedDict[tuple[Key, object], tuple[int, Any]] = OrderedDict()
+        self._bytes_at_most = bytes_at_most
+        self._bytes = 0
+        self._made: OrderedDict[tuple[Key, object], tuple[int, Any, int]] = OrderedDict()
         self._read_revision = SharedReads(self._revision)
 
     async def open(self, partition: str) -> Snapshot | None:
@@ -55,19 +58,26 @@ class Memory:
             return found
         item = await self._store.get(key)
         if item is None:
-            self._made.pop((key, how), None)
+            self._forget((key, how))
             return None
         read, show = how
         made = show(read(item))
         if item.expires_at is None:  # what time takes away, no revision announces
-            self._remember((key, how), revision, made)
+            self._remember((key, how), revision, made, item.size)
         return made
 
-    def _remember(self, what: tuple[Key, object], revision: int, made: object) -> None:
-        self._made.pop(what, None)
-        if len(self._made) >= self._at_most:
-            self._made.popitem(last=False)  # a plain dict would look for its first through all that were removed
-        self._made[what] = (revision, made)
+    def _remember(self, what: tuple[Key, object], revision: int, made: object, size: int) -> None:
+        self._forget(what)
+        if size > self._bytes_at_most:
+            return
+        while len(self._made) >= self._at_most or self._bytes + size > self._bytes_at_most:
+            self._forget(next(iter(self._made)))  # the oldest
+        self._made[what] = (revision, made, size)
+        self._bytes += size
+
+    def _forget(self, what: tuple[Key, object]) -> None:
+        _, _, size = self._made.pop(what, (0, None, 0))
+        self._bytes -= size
 
     async def _revision(self, partition: str) -> int | None:
         item = await self._store.get(Key(partition, REVISION))

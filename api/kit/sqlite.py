@@ -10,6 +10,7 @@ import asyncio
 import sqlite3
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ import msgspec
 
 from api.kit.clock import Clock, SystemClock
 from api.kit.store import (
-    MAX_ITEM_BYTES,
     Absent,
     Always,
     Change,
@@ -26,13 +26,13 @@ from api.kit.store import (
     Conflict,
     Delete,
     Item,
-    ItemTooLarge,
     Key,
     Present,
     Put,
     StoreBusy,
     Unchanged,
     check_changes,
+    check_sizes,
 )
 
 SCHEMA = """
@@ -59,10 +59,11 @@ class SqliteStore:
         self._clock = clock or SystemClock()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         try:
+            path.touch(mode=0o600)  # what SQLite puts beside it gets the same rights
             self._writing = self._connect(path, WRITE_PATIENCE_SECONDS)
             self._writing.executescript(SCHEMA)
             self._reading = self._connect(path, READ_PATIENCE_SECONDS)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise StoreBusy(f"cannot open the database {path}: {error}") from error
         self._swept_at = self._clock.monotonic()
 
@@ -108,7 +109,8 @@ class SqliteStore:
 
     async def write(self, *changes: Change) -> None:
         check_changes(changes)
-        encoded = [_encoded(change) for change in changes]
+        encoded = [_encode(change.data) if isinstance(change, Put) else b"" for change in changes]
+        check_sizes(encoded)
         await asyncio.get_running_loop().run_in_executor(self._writer, self._apply, changes, encoded)
 
     async def close(self) -> None:
@@ -123,7 +125,7 @@ class SqliteStore:
     def _read(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         try:
             return self._reading.execute(sql, values).fetchall()
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             raise StoreBusy(str(error)) from error
 
     def _apply(self, changes: Sequence[Change], encoded: Sequence[bytes]) -> None:
@@ -131,13 +133,23 @@ class SqliteStore:
             self._writing.execute("BEGIN IMMEDIATE")
             try:
                 self._apply_all(changes, encoded)
-                self._sweep()
+                swept = self._sweep()
                 self._writing.execute("COMMIT")
             finally:
                 if self._writing.in_transaction:
                     self._writing.execute("ROLLBACK")
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             raise StoreBusy(str(error)) from error
+        if swept or any(isinstance(change, Delete) for change in changes):
+            self._forget_on_disk()
+
+    def _forget_on_disk(self) -> None:
+        """What was deleted or replaced stands in the log, and under it in the file, until the log is written back.
+
+        Where a reader of another process is in the way, the next time will do.
+        """
+        with suppress(sqlite3.OperationalError):
+            self._writing.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _apply_all(self, changes: Sequence[Change], encoded: Sequence[bytes]) -> None:
         failed = [change.key for change in changes if not self._holds(change.key, change.when)]
@@ -166,24 +178,16 @@ class SqliteStore:
             case Unchanged(version):
                 return row is not None and row[0] == version
 
-    def _sweep(self) -> None:
-        """Clears what has expired, a little at a time; reads do not see it anyway."""
+    def _sweep(self) -> bool:
+        """Clears what has expired, a little at a time; reads do not see it anyway. Says whether it was time for it."""
         if self._clock.monotonic() - self._swept_at < SWEEP_EVERY_SECONDS:
-            return
+            return False
         self._swept_at = self._clock.monotonic()
         self._writing.execute(
             "DELETE FROM items WHERE (pk, sk) IN (SELECT pk, sk FROM items WHERE expires <= ? LIMIT ?)",
             (self._now(), SWEEP_AT_MOST),
         )
-
-
-def _encoded(change: Change) -> bytes:
-    if not isinstance(change, Put):
-        return b""
-    data = _encode(change.data)
-    if len(data) > MAX_ITEM_BYTES:
-        raise ItemTooLarge(len(data))
-    return data
+        return True
 
 
 def _after_prefix(prefix: str) -> str:
@@ -193,4 +197,4 @@ def _after_prefix(prefix: str) -> str:
 
 def _item(row: tuple[Any, ...]) -> Item:
     pk, sk, version, expires, data = row
-    return Item(Key(pk, sk), _decode(data), version, expires)
+    return Item(Key(pk, sk), _decode(data), version, expires, len(data))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 MAX_CHANGES = 100
 MAX_ITEM_BYTES = 350_000
+MAX_WRITE_BYTES = 4_000_000  # DynamoDB's own limit for one transaction is 4 MB, names and keys included
 
 
 class Key(NamedTuple):
@@ -26,6 +27,8 @@ class Item:
     data: Mapping[str, Any]
     version: int
     expires_at: int | None = None
+    size: int = field(default=0, compare=False)
+    """How many bytes it takes in the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ class StoreError(Exception):
 
     StoreError
     ├── Conflict       a condition did not hold, nothing was written
-    ├── ItemTooLarge   an item is over the limit, nothing was written
+    ├── ItemTooLarge   an item or all together are over the limit, nothing was written
     └── StoreBusy      throttled, down or too slow; a write may be tried again
     """
 
@@ -110,7 +113,7 @@ class Conflict(StoreError):
 
 class ItemTooLarge(StoreError):
     def __init__(self, size: int) -> None:
-        super().__init__(f"an item of {size} bytes is over the limit of {MAX_ITEM_BYTES}")
+        super().__init__(f"{size} bytes: an item may have {MAX_ITEM_BYTES}, a write {MAX_WRITE_BYTES}")
 
 
 class StoreBusy(StoreError):
@@ -139,6 +142,16 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+def check_sizes(encoded: Sequence[bytes]) -> None:
+    """One engine could take more than the other: what is stored on one must fit into the other."""
+    total = sum(map(len, encoded))
+    largest = max(map(len, encoded), default=0)
+    if largest > MAX_ITEM_BYTES:
+        raise ItemTooLarge(largest)
+    if total > MAX_WRITE_BYTES:
+        raise ItemTooLarge(total)
 
 
 def check_changes(changes: Sequence[Change]) -> None:

@@ -98,8 +98,7 @@ def _until(done: Callable[[], bool], pause: Callable[[float], None]) -> None:
         if done():
             return
         pause(1.0)
-    message = "the table was made but did not become ready"
-    raise TimeoutError(message)
+    raise StoreBusy("the table was made but did not become ready")
 
 
 def _code(error: ClientError) -> str:

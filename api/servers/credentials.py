@@ -30,6 +30,17 @@ def cleared(config: ConfigDraft) -> set[str]:
     return {json_name(name) for name in config.model_fields_set if _is_nothing(getattr(config, name))}
 
 
+def sealable(secret: Secret, place: str) -> Secret:
+    """The credential together with the place that it was entered for, so that whoever opens it can hold it to that."""
+    return Secret(msgspec.msgpack.encode((place, secret.reveal())))
+
+
+def opened(sealed: Secret) -> tuple[str, Secret]:
+    """The place and the credential."""
+    place, value = msgspec.msgpack.decode(sealed.reveal(), type=tuple[str, bytes])
+    return place, Secret(value)
+
+
 def check(config: ConfigDraft, takes: Sequence[str], auth_type: AuthType) -> Iterator[FieldError]:
     """`takes` are the fields that go with the server. HTTP Basic needs all of them, a header any one."""
     names = set(given(config))
@@ -39,7 +50,8 @@ def check(config: ConfigDraft, takes: Sequence[str], auth_type: AuthType) -> Ite
     if auth_type == AuthType.BASIC:
         yield from (FieldError(f"config.{name}", "Required.") for name in missing)
     elif takes and len(missing) == len(takes):
-        yield FieldError(f"config.{takes[0]}", "Required.")
+        others = f", or give {', '.join(takes[1:])}" if len(takes) > 1 else ""
+        yield FieldError(f"config.{takes[0]}", f"Required{others}.")
     yield from _values(config)
 
 

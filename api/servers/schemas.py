@@ -7,17 +7,19 @@ from typing import Annotated
 
 from pydantic import Field, SecretStr, StringConstraints, WithJsonSchema
 
-from api.http.models import Change, Input, Name, Prose, Timestamp, View
+from api.http.models import Change, Input, Name, Prose, Timestamp, View, formed
+from api.kit.headers import MAX_HEADERS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH
 from api.kit.ids import id_pattern
+from api.kit.outbound import MAX_URL_LENGTH
 from api.servers.slugs import MAX_SLUG, SLUG_PATTERN
 
 ServerId = Annotated[str, StringConstraints(pattern=id_pattern("server"))]
-ServiceType = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
-Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN, max_length=MAX_SLUG)]
-Url = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
+ServiceType = Annotated[str, formed(r"^[a-z][a-z0-9-]{0,31}$", "Must be `external` or one of GET /api/services.")]
+Slug = Annotated[str, formed(SLUG_PATTERN, f"Must be 1 to {MAX_SLUG} of a-z, 0-9 and -.", max_length=MAX_SLUG)]
+Url = Annotated[str, StringConstraints(min_length=1, max_length=MAX_URL_LENGTH)]
 Description = Annotated[Prose, StringConstraints(max_length=500)]
-SecretText = Annotated[SecretStr, Field(min_length=1, max_length=8192)]
-HeaderName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+SecretText = Annotated[SecretStr, Field(min_length=1, max_length=MAX_VALUE_LENGTH)]
+HeaderName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME_LENGTH)]
 
 EXTERNAL = "external"
 
@@ -40,10 +42,10 @@ class ConfigDraft(Input):
 
     header_value: SecretText | None = Field(default=None, description="Sent verbatim as `Authorization`.")
     headers: dict[HeaderName, SecretText] | None = Field(
-        default=None, max_length=20, description="Further headers to send with each request."
+        default=None, max_length=MAX_HEADERS, description="Further headers to send with each request."
     )
     username: SecretText | None = Field(default=None, description="For HTTP Basic.")
-    password: Annotated[SecretStr, Field(max_length=8192)] | None = Field(
+    password: Annotated[SecretStr, Field(max_length=MAX_VALUE_LENGTH)] | None = Field(
         default=None, description="For HTTP Basic; may be empty."
     )
     api_key: SecretText | None = Field(default=None, description="For a service that takes an API key.")

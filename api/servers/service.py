@@ -25,7 +25,7 @@ from api.servers.rules import Rules, Shape
 from api.servers.schemas import AuthType, ConfigDraft, ServerChange, ServerDraft
 from api.servers.slugs import is_reserved, slug_of
 
-DETACHED_AT_ONCE = 30
+DETACHED_AT_ONCE = 10  # the largest of agents, so many at once, still fit in one write of every store
 NAMED_AGENTS = 10
 WHAT_THE_RULES_ARE_ABOUT = {"url", "auth_type", "service_type", "exposure", "config"}
 
@@ -80,7 +80,7 @@ class ServerService:
     async def _create(self, draft: ServerDraft, receipt: Receipt) -> Server:
         now = self._shop.clock.now()
         server_id = new_id("server", self._ctx.workspace_id, now)
-        sealed, guards = await self._seal(server_id, credentials.given(draft.config))
+        sealed, guards = await self._seal(server_id, self._place(draft), credentials.given(draft.config))
         server = Server(
             **draft.model_dump(exclude={"config", "slug"}),
             id=server_id,
@@ -89,7 +89,7 @@ class ServerService:
             updated_at=rfc3339(now),
             sealed=sealed,
         )
-        event = Event("server.created", server.id, server.name, tuple(sorted(sealed)))
+        event = Event("server.created", server.id, server.name, tuple(map(_config, sorted(sealed))))
         await self._write([*self._servers.add(server), *guards], event, draft.slug, receipt(server))
         return server
 
@@ -106,7 +106,7 @@ class ServerService:
         kept, fresh = self._credentials(old, draft, config)
         if change.model_fields_set & WHAT_THE_RULES_ARE_ABOUT:
             self._shop.rules.check(_shape_of(draft), config if fresh else None)
-        sealed, guards = await self._seal(server_id, fresh)
+        sealed, guards = await self._seal(server_id, self._place(draft), fresh)
         new = replace(draft, sealed={**kept, **sealed}, version=old.version + 1)
         event = Event("server.updated", new.id, new.name, _changed(old, new))
         slug = new.slug if new.slug != old.slug else None
@@ -131,15 +131,14 @@ class ServerService:
         of signing in, none of the old ones goes along.
         """
         fresh = credentials.given(config) if config else {}
-        if fresh or self._moved(old, new):
+        if fresh or self._place(old) != self._place(new):
             return {}, fresh
         gone = credentials.cleared(config) if config else set()
         return {name: text for name, text in old.sealed.items() if name not in gone}, {}
 
-    def _moved(self, old: Server, new: Server) -> bool:
-        if (old.auth_type, old.service_type) != (new.auth_type, new.service_type):
-            return True
-        return old.url != new.url and self._origin(old.url) != self._origin(new.url)
+    def _place(self, server: Server | ServerDraft) -> str:
+        """What a credential is entered for."""
+        return f"{server.auth_type} {server.service_type} {self._origin(server.url)}"
 
     def _origin(self, url: str | None) -> Origin | None:
         try:
@@ -147,12 +146,16 @@ class ServerService:
         except UrlRefused:  # it was acceptable once; nothing is sent there now
             return None
 
-    async def _seal(self, server_id: str, fresh: dict[str, Secret]) -> tuple[dict[str, str], list[Change]]:
+    async def _seal(self, server_id: str, place: str, fresh: dict[str, Secret]) -> tuple[dict[str, str], list[Change]]:
         if not fresh:
             return {}, []
         sealing: Sealing = await self._shop.vault.sealing(self._ctx.partition)
         sk = record_of(server_id)
-        return {name: sealing.seal(Place(sk, name), secret).text for name, secret in fresh.items()}, [sealing.check]
+        sealed = {
+            name: sealing.seal(Place(sk, name), credentials.sealable(secret, place)).text
+            for name, secret in fresh.items()
+        }
+        return sealed, [sealing.check]
 
     async def _write(
         self, changes: Sequence[Change], event: Event, slug: str | None = None, receipt: Sequence[Change] = ()
@@ -216,4 +219,8 @@ def _changed(old: Server, new: Server) -> tuple[str, ...]:
     plain = [to_camel(each.name) for each in fields(Server) if getattr(old, each.name) != getattr(new, each.name)]
     names = {name for name in {*old.sealed, *new.sealed} if old.sealed.get(name) != new.sealed.get(name)}
     unsaid = {"sealed", "version", "updatedAt"}
-    return tuple(sorted({*plain, *(f"config.{name}" for name in names)} - unsaid))
+    return tuple(sorted({*plain, *map(_config, names)} - unsaid))
+
+
+def _config(name: str) -> str:
+    return f"config.{name}"

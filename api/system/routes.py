@@ -9,11 +9,13 @@ from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.guards import OpenToAll
+from api.access.peppers import SYSTEM
 from api.errors import Unavailable
 from api.http.answers import Answer
 from api.http.models import View
 from api.http.provided import AnyRequest, provided
 from api.http.routing import Doc, Reply, documented, get
+from api.kit.datakeys import HEAD
 from api.kit.store import Key, Store, StoreError
 
 READY_WITHIN_SECONDS = 1.0
@@ -64,7 +66,7 @@ async def readyz(request: AnyRequest) -> Response[bytes]:
     store = provided(request, Store)
     try:
         async with asyncio.timeout(READY_WITHIN_SECONDS):
-            await store.get(Key("SYSTEM", "DATAKEY"))
+            await store.get(Key(SYSTEM, HEAD))
     except (StoreError, TimeoutError) as error:
         raise Unavailable("The store does not answer.") from error
     return Answer(200, STATUS.dump_json(StatusView(status="ready"))).response()

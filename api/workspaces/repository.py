@@ -70,9 +70,13 @@ class AllWorkspaces:
         self._store = store
 
     async def page(self, limit: int, after: str | None) -> list[Workspace]:
-        listed = await self._store.query(ALL, limit=limit, after=after)
-        found = await self._store.get_many([_key(item.key.sk) for item in listed])
-        return [Workspace.of(found[key]) for item in listed if (key := _key(item.key.sk)) in found]
+        """Full as long as there are more, also where some are deleted between the two reads."""
+        found: list[Workspace] = []
+        while len(found) < limit and (listed := await self._store.query(ALL, limit=limit - len(found), after=after)):
+            items = await self._store.get_many([_key(item.key.sk) for item in listed])
+            found += [Workspace.of(items[key]) for item in listed if (key := _key(item.key.sk)) in items]
+            after = listed[-1].key.sk
+        return found
 
     async def ids(self, after: str | None = None) -> list[str]:
         return [item.key.sk for item in await self._store.query(ALL, limit=100, after=after)]
@@ -84,9 +88,9 @@ class AllWorkspaces:
             Put(_listed(workspace.id), {}, Absent()),
         ]
 
-    async def deleted(self) -> list[str]:
+    async def deleted(self, after: str | None = None) -> list[str]:
         """Workspaces of which something may be left."""
-        return [item.key.sk for item in await self._store.query(DELETED, limit=100)]
+        return [item.key.sk for item in await self._store.query(DELETED, limit=100, after=after)]
 
     async def clear_some(self, workspace_id: str) -> bool:
         """Whether there is more to clear away."""

@@ -98,7 +98,7 @@ class Workspaces:
         now = rfc3339(self._clock.now())
         workspace = Workspace(f"ws_{random_text()}", name, now, now)
         partition = partition_of(workspace.id)
-        record, text = await self._keys.make("First admin key", Scope.ADMIN, created_by=ctx.caller.key_id)
+        record, text = await self._keys.make(partition, "First admin key", Scope.ADMIN, created_by=ctx.caller.key_id)
         founded = Founded(workspace, text)
         receipts = receipt(founded)
         changes = [
@@ -113,7 +113,7 @@ class Workspaces:
             ),
         ]
         try:
-            await self._store.write(*changes, *receipts)
+            await self._journal.write(ctx.caller, [*changes, *receipts])
         except Conflict as conflict:
             raise_if_done(conflict, receipts)
             raise
@@ -133,8 +133,11 @@ class Removal:
         task.add_done_callback(self._under_way.discard)
 
     async def resume(self) -> None:
-        for workspace_id in await self._all.deleted():
-            self.begin(workspace_id)
+        after = None
+        while left := await self._all.deleted(after):
+            for workspace_id in left:
+                self.begin(workspace_id)
+            after = left[-1]
 
     async def finish(self) -> None:
         for task in self._under_way:

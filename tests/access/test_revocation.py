@@ -94,7 +94,6 @@ def finished(workspace: Workspace, key_id: str, expected: str) -> bool:
     return any(used_at(workspace, key_id) == expected for _ in range(200))
 
 
-@pytest.mark.requirement("AUT-02")
 def test_the_last_use_of_a_key_is_shown_to_the_minute(timed: Workspace, clock: StillClock) -> None:
     made = timed.make_key("read")
     key = timed.plugboard.caller(made["apiKey"])
@@ -113,7 +112,6 @@ def test_the_last_use_of_a_key_is_shown_to_the_minute(timed: Workspace, clock: S
     assert finished(timed, made["id"], rfc3339(clock.now()))
 
 
-@pytest.mark.requirement("AUT-02")
 def test_a_refused_key_leaves_no_use(timed: Workspace) -> None:
     made = timed.make_key("read")
     own = ApiKey.parse(made["apiKey"])
@@ -124,7 +122,6 @@ def test_a_refused_key_leaves_no_use(timed: Workspace) -> None:
     assert used_at(timed, made["id"]) is None
 
 
-@pytest.mark.requirement("AUT-02")
 def test_using_a_key_changes_no_version_that_others_hold(workspace: Workspace) -> None:
     made = workspace.make_key("read")
     workspace.plugboard.caller(made["apiKey"]).get(workspace.servers)

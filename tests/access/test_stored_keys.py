@@ -68,7 +68,7 @@ def test_the_same_secret_is_hashed_otherwise_in_another_installation(tmp_path: P
     async def hashed_by(place: str) -> str:
         parts = await assemble(Settings(data_dir=tmp_path / place))
         try:
-            record, key = await parts.key_maker.make("k", Scope.READ, created_by="setup")
+            record, key = await parts.key_maker.make("WS#w", "k", Scope.READ, created_by="setup")
             pepper = await parts.vault.derived_key("SYSTEM", "api-key pepper", record.pepper)
             assert key.reveal_text()[24:56] not in record.hash
             return pepper.secret.reveal().hex()

@@ -42,7 +42,6 @@ MAY_ASK_A_STORE = {
     "api/audit/service.py",  # the journal
     "api/access/idempotency.py",  # reads the record of a request; the journal writes it
     "api/access/usage.py",  # writes when a key was used, which is no configuration
-    "api/workspaces/service.py",  # founds a workspace: there is no context for it before
     "api/api_keys/service.py",  # makes an operator key, which is of no workspace
     "api/system/routes.py",  # asks whether the store answers
 }

@@ -47,6 +47,9 @@ class Watched:
             raise RootUnavailable
         return await self._roots.unwrap(wrapped, context)
 
+    def close(self) -> None:
+        self._roots.close()
+
 
 def new_roots(*ids: str) -> LocalRoots:
     return LocalRoots({root_id: Secret(secrets.token_bytes(32)) for root_id in ids or ("k1",)})

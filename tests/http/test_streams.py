@@ -187,6 +187,29 @@ def test_a_head_without_an_end_is_cut_off(world: World) -> None:
     assert is_healthy(world.workspace)
 
 
+@pytest.mark.parametrize("part", [b"X-Header: " + b"x" * 10_000 + b"\r\n", b"x" * 10_000], ids=["many", "one"])
+def test_trailers_without_an_end_are_cut_off(world: World, part: bytes) -> None:
+    with connected(world.workspace) as connection:
+        connection.sendall(
+            b"POST /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-First: "
+        )
+        with pytest.raises(OSError, match=r"reset|[Bb]roken pipe"):
+            connection.sendall(part * 4000)
+
+    assert is_healthy(world.workspace)
+
+
+def test_a_long_body_in_chunks_is_no_long_head(workspace: Workspace) -> None:
+    body = b'{"name":"Long","authType":"none","url":"https://a.example.com/mcp"}'.ljust(MEGABYTE)
+    with connected(workspace) as connection:
+        connection.sendall(head(workspace, "Transfer-Encoding: chunked"))
+        for start in range(0, len(body), 4096):
+            connection.sendall(b"1000\r\n" + body[start : start + 4096] + b"\r\n")
+        connection.sendall(b"0\r\nX-Trailer: yes\r\n\r\n")
+
+        assert answer(connection).startswith(b"HTTP/1.1 201 ")
+
+
 @pytest.mark.parametrize("part", [b"X-Header: " + b"x" * 7_000 + b"\r\n", b"x" * 7_000], ids=["many", "one"])
 def test_a_head_that_is_too_long_is_told_so(world: World, part: bytes) -> None:
     with connected(world.workspace) as connection:

@@ -77,7 +77,7 @@ async def test_no_read_is_stale(store: DynamoStore, faults: Faults) -> None:
     assert "Item" not in faults.client.get_item(TableName=store._table, Key=address), "the fault does not bite"
 
 
-@pytest.mark.requirement("DB-02", "REL-11")
+@pytest.mark.requirement("DB-02")
 @pytest.mark.parametrize("newest_first", [False, True])
 async def test_short_pages_are_followed_to_the_end(store: DynamoStore, faults: Faults, newest_first: bool) -> None:
     """A page ends at a megabyte, whatever limit was asked for."""

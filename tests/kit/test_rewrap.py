@@ -11,7 +11,7 @@ import pytest
 from api.kit.clock import SystemClock
 from api.kit.datakeys import KeyRing
 from api.kit.envelope import CannotOpen
-from api.kit.rewrap import Under, count, rewrap, status
+from api.kit.rewrap import Under, count, rewrap
 from api.kit.roots import LocalRoots, create_key_file
 from api.kit.secret import Secret
 from api.kit.sqlite import SqliteStore
@@ -66,7 +66,6 @@ async def test_the_status_counts_values_exactly_by_root_key_and_version(store: S
     assert tally.values == {Under("old", 1): 250, Under("old", 2): 14}
     assert (tally.old, tally.newest) == (250, Under("old", 2))
     assert (tally.data_keys, tally.old_data_keys) == ({"old": 2}, 0)
-    assert await status(store, ring, [W, "WS#deleted-meanwhile"]) == [tally]
 
 
 @pytest.mark.requirement("ENC-08", "ENC-10")

@@ -225,3 +225,16 @@ class SlowStore(CountingStore):
             self.held.set()
             await self.release.wait()
         return item
+
+
+async def test_what_is_remembered_is_bounded_in_bytes(store: CountingStore) -> None:
+    memory = Memory(store, bytes_at_most=150)
+    for sk, value in (("A", "a" * 60), ("B", "b" * 60), ("C", "c" * 60), ("LARGE", "x" * 200)):
+        await put(store, sk, value)
+    await read(memory, "A", "B", "LARGE")
+    await read(memory, "C")  # pushes A out
+
+    store.reads.clear()
+    await read(memory, "B", "C", "LARGE", "A")
+
+    assert store.reads == {REVISION: 1, "LARGE": 1, "A": 1}

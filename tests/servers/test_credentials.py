@@ -142,7 +142,7 @@ def test_the_audit_trail_names_the_credentials_that_changed(workspace: Workspace
     records = [record for record in workspace.admin.get(workspace.audit).json() if record["target"]["id"] == made["id"]]
 
     assert [(record["action"], record["fields"]) for record in reversed(records)] == [
-        ("server.created", ["headerValue", "headers"]),
+        ("server.created", ["config.headerValue", "config.headers"]),
         ("server.updated", ["config.headerValue", "config.headers"]),
         ("server.updated", ["config.headerValue"]),
         ("server.updated", ["name"]),

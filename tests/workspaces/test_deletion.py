@@ -14,6 +14,7 @@ from api.kit.envelope import CannotOpen
 from api.kit.store import Always, Item, Key, Put
 from api.kit.vault import Place, Sealed
 from api.parts import Parts, assemble
+from api.servers import credentials
 from api.workspaces.repository import DELETED, AllWorkspaces
 from tests.harness import Plugboard, Workspace, many_callers, served
 
@@ -69,7 +70,9 @@ async def test_no_backup_of_a_deleted_workspace_can_be_opened(any_workspace: Wor
         backup = await everything(parts, partition)
         (sealed,) = [Sealed.parse(item.data["sealed"]["headerValue"]) for item in backup if item.key.sk == sk]
         place = Place(sk, "headerValue")
-        assert (await parts.vault.unseal(partition, place, sealed)).reveal_text() == "Bearer canary-weather"
+        entered_for, value = credentials.opened(await parts.vault.unseal(partition, place, sealed))
+        assert entered_for == "header external https://api.weather.example.com:443"
+        assert value.reveal_text() == "Bearer canary-weather"
 
         assert any_workspace.admin.delete(any_workspace.path).status_code == 204
 

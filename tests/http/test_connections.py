@@ -1,0 +1,55 @@
+"""What a connection may hold before anybody knows whose it is."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from api.http.heads import MAX_WAITING_REQUESTS
+from tests.harness import Workspace
+
+
+@contextmanager
+def connected(workspace: Workspace) -> Iterator[socket.socket]:
+    host, port = workspace.plugboard.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        yield connection
+
+
+def answers(connection: socket.socket) -> bytes:
+    """All that comes until the other side ends it."""
+    said = b""
+    try:
+        while piece := connection.recv(65_536):
+            said += piece
+    except ConnectionResetError:
+        pass
+    return said
+
+
+def test_what_follows_a_body_is_no_header(workspace: Workspace) -> None:
+    request = (
+        f"GET {workspace.servers} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        f"0\r\nAuthorization: Bearer {workspace.key}\r\n\r\n"
+    )
+    with connected(workspace) as connection:
+        connection.sendall(request.encode())
+
+        assert answers(connection).startswith(b"HTTP/1.1 401")
+
+
+def test_a_few_requests_may_be_sent_ahead(workspace: Workspace) -> None:
+    ahead = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * (MAX_WAITING_REQUESTS - 1)
+    with connected(workspace) as connection:
+        connection.sendall(ahead + b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+        assert answers(connection).count(b"HTTP/1.1 200") == MAX_WAITING_REQUESTS
+
+
+def test_who_sends_thousands_ahead_is_cut_off(workspace: Workspace) -> None:
+    with connected(workspace) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * 5000)
+
+        assert answers(connection).count(b"HTTP/1.1 200") <= MAX_WAITING_REQUESTS + 1
+    assert workspace.admin.get("/healthz").status_code == 200

@@ -1,0 +1,87 @@
+"""What SQLite leaves on the disk, and what it says when the disk is not well."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from api.kit.sqlite import SWEEP_EVERY_SECONDS, SqliteStore
+from api.kit.store import Absent, Always, Delete, Key, Put, StoreBusy, Unchanged
+from tests.fakes.still_clock import StillClock
+
+KEY, OTHER = Key("WS#w", "DATAKEY#000001"), Key("WS#w", "OTHER")
+
+
+def on_disk(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
+
+
+def modes_in(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+async def test_all_files_are_for_their_owner_alone(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "plugboard.db")
+    await store.write(Put(KEY, {}, Absent()))
+
+    modes = modes_in(tmp_path)
+    await store.close()
+
+    assert modes == dict.fromkeys(["plugboard.db", "plugboard.db-wal", "plugboard.db-shm"], 0o600)
+
+
+@pytest.mark.requirement("ENC-11")
+async def test_what_was_deleted_is_no_longer_on_the_disk(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "plugboard.db")
+    await store.write(Put(KEY, {"wrapped": "canary-key"}, Absent()), Put(OTHER, {}, Absent()))
+    assert b"canary-key" in on_disk(tmp_path)
+
+    await store.write(Delete(KEY, Always()))
+
+    assert b"canary-key" not in on_disk(tmp_path)
+    await store.close()
+
+
+@pytest.mark.requirement("ENC-11")
+async def test_what_was_replaced_is_no_longer_on_the_disk_after_a_while(tmp_path: Path) -> None:
+    clock = StillClock()
+    store = SqliteStore(tmp_path / "plugboard.db", clock)
+    await store.write(Put(KEY, {"sealed": "canary-old"}, Absent()))
+    await store.write(Put(KEY, {"sealed": "new"}, Unchanged(1)))
+
+    clock.advance(SWEEP_EVERY_SECONDS)
+    await store.write(Put(OTHER, {}, Absent()))
+
+    assert b"canary-old" not in on_disk(tmp_path)
+    await store.close()
+
+
+async def test_a_reader_in_the_way_delays_only_the_cleaning(tmp_path: Path) -> None:
+    store, other = (SqliteStore(tmp_path / "plugboard.db") for _ in range(2))
+    await store.write(Put(KEY, {"wrapped": "canary-key"}, Absent()))
+    other._reading.execute("BEGIN")
+    assert await other.get(KEY)
+
+    await store.write(Delete(KEY, Always()))
+    other._reading.execute("COMMIT")
+    await store.write(Put(OTHER, {}, Absent()), Delete(KEY, Always()))
+
+    assert b"canary-key" not in on_disk(tmp_path)
+    await store.close()
+    await other.close()
+
+
+async def test_a_damaged_file_is_a_store_that_cannot_answer(tmp_path: Path) -> None:
+    path = tmp_path / "plugboard.db"
+    store = SqliteStore(path)
+    await store.write(*(Put(Key("p", f"{number:03d}"), {"x": "y" * 1000}, Absent()) for number in range(90)))
+    await store.close()
+    damaged = path.read_bytes()
+    path.write_bytes(damaged[:8192] + b"\xff" * (len(damaged) - 8192))
+
+    hurt = SqliteStore(path)
+    with pytest.raises(StoreBusy):
+        await hurt.query("p")
+    await hurt.close()
