@@ -132,10 +132,10 @@ def served(settings: Settings, clock: Clock | None = None) -> Iterator[Plugboard
 
 
 @contextmanager
-def listening(app: ASGIApp) -> Iterator[str]:
+def listening(app: ASGIApp, http: type[BoundedHeads] = BoundedHeads) -> Iterator[str]:
     """Serves an app on a free port of 127.0.0.1, in a thread, and stops it as a signal would."""
     config = uvicorn.Config(
-        app, port=0, loop="uvloop", http=BoundedHeads, ws="none", lifespan="on", log_config=None, access_log=False
+        app, port=0, loop="uvloop", http=http, ws="none", lifespan="on", log_config=None, access_log=False
     )
     server = uvicorn.Server(config)
     started = threading.Event()

@@ -7,7 +7,6 @@ import asyncio
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_HEAD_BYTES = 65_536
-HEAD_SECONDS = 10.0
 MAX_WAITING_REQUESTS = 16
 TOO_LONG = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
@@ -25,6 +24,8 @@ class BoundedHeads(HttpToolsProtocol):
     What comes in one piece with its end is short enough as it is. Fields behind a body are dropped: uvicorn would add
     them to the headers, which by then are checked, perhaps by a proxy in front that looks at no trailers.
     """
+
+    head_seconds = 10.0
 
     _head_bytes = 0
     _head_is_complete = False
@@ -72,7 +73,7 @@ class BoundedHeads(HttpToolsProtocol):
         super().on_message_complete()
 
     def _wait(self) -> None:
-        self._patience = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+        self._patience = self.loop.call_later(self.head_seconds, self.transport.abort)
 
     def _wait_no_more(self) -> None:
         if self._patience is not None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from api.http.heads import MAX_WAITING_REQUESTS
-from tests.harness import Workspace
+import pytest
+from litestar.types import Receive, Scope, Send
+
+from api.http.heads import MAX_WAITING_REQUESTS, BoundedHeads
+from tests.harness import Workspace, listening
 
 
 @contextmanager
@@ -15,6 +19,30 @@ def connected(workspace: Workspace) -> Iterator[socket.socket]:
     host, port = workspace.plugboard.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=30) as connection:
         yield connection
+
+
+class Impatient(BoundedHeads):
+    head_seconds = 0.2
+
+
+async def slow_app(scope: Scope, receive: Receive, send: Send) -> None:
+    """Takes longer to answer than a head may take to come."""
+    if scope["type"] == "lifespan":
+        for step in ("startup", "shutdown"):
+            await receive()
+            await send({"type": f"lifespan.{step}.complete"})
+        return
+    await asyncio.sleep(2 * Impatient.head_seconds)
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+@contextmanager
+def connected_to_the_impatient() -> Iterator[socket.socket]:
+    with listening(slow_app, Impatient) as url:
+        host, port = url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
+            yield connection
 
 
 def answers(connection: socket.socket) -> bytes:
@@ -53,3 +81,27 @@ def test_who_sends_thousands_ahead_is_cut_off(workspace: Workspace) -> None:
 
         assert answers(connection).count(b"HTTP/1.1 200") <= MAX_WAITING_REQUESTS + 1
     assert workspace.admin.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n"])
+def test_who_does_not_come_to_the_point_is_cut_off(said: bytes) -> None:
+    with connected_to_the_impatient() as connection:
+        connection.sendall(said)
+
+        assert answers(connection) == b""
+
+
+def test_an_answer_may_take_longer_than_a_head() -> None:
+    with connected_to_the_impatient() as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+        assert answers(connection).startswith(b"HTTP/1.1 200")
+
+
+def test_a_second_head_has_its_own_time() -> None:
+    with connected_to_the_impatient() as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+        connection.sendall(b"GET / HTTP/1.1\r\nHost")
+
+        assert answers(connection) == b""
