@@ -128,7 +128,7 @@ def schemas(inputs: Iterable[type[Any]], outputs: Iterable[TypeAdapter[Any]]) ->
     models = [(model, "validation") for model in inputs]
     models += [(_model(kind), "serialization") for kind in outputs]
     _, made = models_json_schema(list(dict.fromkeys(models)), ref_template="{model}")  # type: ignore[arg-type]
-    named = {_public(name): _tidy(schema) | {"title": _public(name)} for name, schema in made["$defs"].items()}
+    named = {_public(name): _tidy(schema) | {"title": _public(name)} for name, schema in made.get("$defs", {}).items()}
     return {**dict(sorted(named.items())), "Problem": PROBLEM}
 
 

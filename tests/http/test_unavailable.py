@@ -1,0 +1,31 @@
+import logging
+from pathlib import Path
+
+import pytest
+from litestar import get
+
+from api.access.guards import OpenToAll
+from api.app import inner_app
+from api.http.edge import Edge
+from api.kit.store import StoreBusy
+from api.settings import Settings
+from tests.harness import caller, listening
+
+
+@get("/busy", guards=[OpenToAll("a test's")])
+async def busy() -> None:
+    raise StoreBusy("DynamoDB answered ThrottlingException")
+
+
+def test_the_log_says_why_nothing_could_be_done_and_the_answer_only_when_to_come_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = Edge(inner_app(Settings(data_dir=tmp_path), routes=[busy]))
+    with caplog.at_level(logging.WARNING), listening(app) as url, caller(url) as anyone:
+        answer = anyone.get("/busy")
+
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+    assert "Throttling" not in answer.text
+    (line,) = [record for record in caplog.records if record.message == "unavailable"]
+    assert line.__dict__["detail"] == "DynamoDB answered ThrottlingException"
+    assert line.__dict__["request_id"] == answer.headers["X-Request-Id"]
