@@ -22,6 +22,7 @@ LIMIT_SECONDS = 300
 HAR = "calls.har"
 
 CONFIG = """
+hooks = "tests.fuzz.hooks"
 headers = {{ Authorization = "Bearer {admin}" }}
 parameters = {{ workspaceId = "{workspace}" }}
 
