@@ -1,0 +1,163 @@
+"""Upstreams on 127.0.0.1 that answer as no good server would, and remember who came."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+HOME = "127.0.0.1"
+
+Answer = Callable[["Visit", asyncio.StreamWriter], Awaitable[None]]
+
+
+@dataclass
+class Visit:
+    """One request, as it arrived."""
+
+    line: str
+    headers: dict[str, str]
+    body: bytes
+    connection: int
+
+
+@dataclass
+class Upstream:
+    port: int = 0
+    connections: int = 0
+    visits: list[Visit] = field(default_factory=list)
+    visited: asyncio.Event = field(default_factory=asyncio.Event)
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+    """Some client has closed its connection."""
+
+    def url(self, path: str = "/", host: str = HOME, scheme: str = "http") -> str:
+        return f"{scheme}://{host}:{self.port}{path}"
+
+
+class _Reader(asyncio.StreamReader):
+    """Tells when the client has closed, though nobody reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gone = asyncio.Event()
+
+    def feed_eof(self) -> None:
+        super().feed_eof()
+        self.gone.set()
+
+    def set_exception(self, exc: Exception) -> None:
+        super().set_exception(exc)
+        self.gone.set()
+
+
+@asynccontextmanager
+async def upstream(answer: Answer, *, host: str = HOME, tls: ssl.SSLContext | None = None) -> AsyncIterator[Upstream]:
+    here, tasks = Upstream(), set[asyncio.Task[None]]()
+
+    async def connected(reader: _Reader, writer: asyncio.StreamWriter) -> None:
+        here.connections += 1
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                await _serve(here, reader, writer, answer, here.connections)
+        finally:
+            writer.transport.abort()
+        here.left.set()
+
+    def speak() -> asyncio.StreamReaderProtocol:
+        reader = _Reader()
+        return asyncio.StreamReaderProtocol(reader, lambda _, writer: connected(reader, writer))
+
+    server = await asyncio.get_running_loop().create_server(speak, host, 0, ssl=tls)
+    here.port = server.sockets[0].getsockname()[1]
+    try:
+        yield here
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _serve(here: Upstream, reader: _Reader, writer: asyncio.StreamWriter, answer: Answer, number: int) -> None:
+    while True:
+        visit = await _visit(reader, number)
+        here.visits.append(visit)
+        here.visited.set()
+        gone = asyncio.ensure_future(reader.gone.wait())
+        answered = asyncio.ensure_future(answer(visit, writer))
+        try:
+            await asyncio.wait({gone, answered}, return_when=asyncio.FIRST_COMPLETED)
+            if not answered.done() or writer.is_closing():
+                return
+            await answered
+        finally:
+            answered.cancel()
+            gone.cancel()
+            await asyncio.gather(answered, gone, return_exceptions=True)
+
+
+async def _visit(reader: asyncio.StreamReader, number: int) -> Visit:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    pairs = (line.partition(":") for line in head[1:] if line)
+    headers = {name.lower(): value.strip() for name, _, value in pairs}
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return Visit(head[0], headers, body, number)
+
+
+def saying(body: bytes = b"ok", status: str = "200 OK", **headers: str) -> Answer:
+    """One whole answer; `_` in a header's name is `-`."""
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return raw("\r\n".join([*lines, "", ""]).encode() + body)
+
+
+def raw(*parts: bytes) -> Answer:
+    async def answer(_: Visit, writer: asyncio.StreamWriter) -> None:
+        for part in parts:
+            writer.write(part)
+            await writer.drain()
+
+    return answer
+
+
+def cutting_off(*parts: bytes) -> Answer:
+    async def answer(visit: Visit, writer: asyncio.StreamWriter) -> None:
+        await raw(*parts)(visit, writer)
+        writer.close()
+
+    return answer
+
+
+def dripping(start: bytes, drop: bytes = b"x", pause: float = 0.02) -> Answer:
+    async def answer(_: Visit, writer: asyncio.StreamWriter) -> None:
+        writer.write(start)
+        while True:
+            writer.write(drop)
+            await writer.drain()
+            await asyncio.sleep(pause)
+
+    return answer
+
+
+def pouring(start: bytes, part: bytes) -> Answer:
+    return dripping(start, part, 0)
+
+
+def echoing() -> Answer:
+    async def answer(visit: Visit, writer: asyncio.StreamWriter) -> None:
+        told = "\n".join([visit.line, *(f"{name}: {value}" for name, value in visit.headers.items())]).encode()
+        await saying(told + b"\n\n" + visit.body)(visit, writer)
+
+    return answer
+
+
+def silent() -> Answer:
+    async def answer(_: Visit, __: asyncio.StreamWriter) -> None:
+        await asyncio.Event().wait()
+
+    return answer

@@ -1,0 +1,217 @@
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from api.kit.outbound import Egress, Target, check_text
+from api.kit.resolving import Lookup, Names
+from api.kit.wire import Outbound, _url
+from api.kit.wire_errors import Denied, Unreachable, WireError
+from tests.corpus.urls import GOOD
+from tests.fakes.upstreams import cutting_off, echoing, raw, saying, upstream
+
+HERE = Egress.parse("127.0.0.0/8")
+KEPT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@asynccontextmanager
+async def outbound(
+    egress: Egress = HERE, lookup: Lookup = lambda _: ["127.0.0.1"], **more: int
+) -> AsyncIterator[Outbound]:
+    made = Outbound(egress, names=Names(lookup), **more)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+def at(url: str) -> Target:
+    return check_text(url, Egress.parse("127.0.0.0/8, api.example.com, ::1"))
+
+
+async def text(
+    out: Outbound, target: Target, pool: str = "a", method: str = "GET", body: bytes = b"", **headers: str
+) -> str:
+    async with out.request(method, target, headers, body, pool=pool, seconds=5) as reply:
+        return (await reply.read()).decode()
+
+
+async def test_a_request_arrives_as_it_was_given() -> None:
+    async with upstream(echoing()) as there, outbound() as out:
+        told = await text(
+            out, at(there.url("/a/../b/%2e?x=1&y=%20")), method="POST", body=b'{"a":1}', Authorization="k"
+        )
+
+    head, _, body = told.partition("\n\n")
+    assert head.splitlines()[0] == "POST /a/../b/%2e?x=1&y=%20 HTTP/1.1"
+    assert body == '{"a":1}'
+    assert sorted(head.splitlines()[1:]) == [
+        "accept-encoding: identity",
+        "authorization: k",
+        "content-length: 7",
+        f"host: 127.0.0.1:{there.port}",
+    ]
+
+
+async def test_status_reason_and_headers_come_back_in_lower_case() -> None:
+    answer = raw(b"HTTP/1.1 404 Not Here\r\nX-One: 1\r\nX-One: 2\r\nContent-Length: 0\r\n\r\n")
+    async with (
+        upstream(answer) as there,
+        outbound() as out,
+        out.request("GET", at(there.url()), {}, pool="a", seconds=5) as reply,
+    ):
+        assert (reply.status, reply.reason, reply.headers["x-one"]) == (404, "Not Here", "1, 2")
+        assert await reply.read() == b""
+
+
+@pytest.mark.requirement("EGR-18")
+async def test_headers_of_the_connection_are_not_the_callers() -> None:
+    theirs = {"accept-encoding": "br", "HOST": "elsewhere", "Expect": "100-continue", "Connection": "close"}
+    async with upstream(echoing()) as there, outbound() as out:
+        told = await text(out, at(there.url()), **theirs)
+
+    assert told.splitlines()[1:3] == [f"host: 127.0.0.1:{there.port}", "accept-encoding: identity"]
+    assert not {"elsewhere", "br", "100-continue", "close"} & set(told.split())
+
+
+@pytest.mark.requirement("EGR-06")
+async def test_the_name_is_kept_where_the_address_is_dialled() -> None:
+    async with upstream(echoing()) as there, outbound() as out:
+        told = await text(out, at(there.url(host="api.example.com")))
+
+    assert f"host: api.example.com:{there.port}" in told
+
+
+@pytest.mark.requirement("EGR-08")
+async def test_a_redirect_is_an_answer_and_is_not_followed() -> None:
+    async with upstream(saying()) as canary:
+        away = saying(b"", "302 Found", Location=canary.url(), Set_Cookie="a=b")
+        async with (
+            upstream(away) as there,
+            outbound() as out,
+            out.request("GET", at(there.url()), {}, pool="a", seconds=5) as reply,
+        ):
+            assert reply.status == 302
+
+    assert canary.connections == 0
+
+
+async def test_cookies_are_not_kept() -> None:
+    async with upstream(saying(Set_Cookie="id=1; Path=/")) as there, outbound() as out:
+        for _ in range(2):
+            await text(out, at(there.url()))
+
+    assert [visit.headers.get("cookie") for visit in there.visits] == [None, None]
+
+
+@pytest.mark.requirement("EGR-09")
+async def test_what_stands_in_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with upstream(saying(b"canary")) as canary, upstream(saying(b"there")) as there:
+        for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, canary.url())
+        async with outbound() as out:
+            assert await text(out, at(there.url())) == "there"
+
+    assert canary.connections == 0
+
+
+async def test_a_connection_is_used_again_by_the_same_pool() -> None:
+    async with upstream(saying()) as there, outbound() as out:
+        for _ in range(5):
+            await text(out, at(there.url()), method="POST", body=b"x")
+
+    assert there.connections == 1
+
+
+@pytest.mark.requirement("REL-18")
+async def test_no_connection_carries_two_credentials() -> None:
+    async with upstream(saying()) as there, outbound(max_pools=8) as out:
+        asks = [
+            text(out, at(there.url()), pool=f"pool {number}", Authorization=f"credential {number}")
+            for _ in range(50)
+            for number in range(20)
+        ]
+        await asyncio.gather(*asks)
+
+    seen: dict[int, set[str]] = {}
+    for visit in there.visits:
+        seen.setdefault(visit.connection, set()).add(visit.headers["authorization"])
+    assert len(there.visits) == 1000
+    assert {len(credentials) for credentials in seen.values()} == {1}
+
+
+async def test_there_are_never_more_idle_pools_than_allowed() -> None:
+    async with upstream(saying()) as there, outbound(max_pools=3) as out:
+        for number in range(10):
+            await text(out, at(there.url()), pool=str(number))
+        await asyncio.wait_for(there.left.wait(), 5)
+
+        assert len(out._pools) == 3
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])
+async def test_no_request_is_sent_twice(method: str) -> None:
+    answers: Iterator[bytes] = iter([KEPT])
+
+    async def once_then_cut(_: object, writer: asyncio.StreamWriter) -> None:
+        answer = next(answers, b"")
+        writer.write(answer)
+        if not answer:
+            writer.close()
+
+    async with upstream(once_then_cut) as there, outbound() as out:
+        await text(out, at(there.url()))
+        with pytest.raises(Unreachable) as caught:
+            await text(out, at(there.url()), method=method)
+
+    assert caught.value.sent
+    assert (len(there.visits), there.connections) == (2, 1)
+
+
+async def test_an_answer_cut_off_in_its_body_is_no_answer() -> None:
+    async with upstream(cutting_off(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as there, outbound() as out:
+        with pytest.raises(Unreachable) as caught:
+            await text(out, at(there.url()))
+
+    assert caught.value.sent
+
+
+@pytest.mark.requirement("EGR-16")
+async def test_denied_unknown_and_refused_read_the_same() -> None:
+    def unknown(_: str) -> list[str]:
+        raise OSError("Name or service not known")
+
+    async with upstream(saying()) as there:
+        closed = there.url(host="api.example.com")
+    errors: list[WireError] = []
+    for egress, lookup in ((Egress(), lambda _: ["127.0.0.1"]), (HERE, unknown), (HERE, lambda _: ["127.0.0.1"])):
+        async with outbound(egress, lookup) as out:
+            with pytest.raises(Unreachable) as caught:
+                await text(out, at(closed))
+        errors.append(caught.value)
+
+    assert {str(error) for error in errors} == {"The upstream could not be reached."}
+    assert len({error.cause for error in errors}) == 3
+    assert not any(error.sent for error in errors)
+    assert [type(error) for error in errors] == [Denied, Unreachable, Unreachable]
+
+
+@pytest.mark.parametrize("url", [*GOOD, "https://example.com/?", "https://example.com/a?b?"])
+def test_the_other_parser_reads_what_was_checked(url: str) -> None:
+    target = check_text(url, Egress())
+
+    assert _url(target).raw_host == target.host
+
+
+def test_a_url_that_is_read_in_two_ways_is_denied() -> None:
+    with pytest.raises(Denied):
+        _url(Target("", "https", "a.example.com@b.example.com", 443, "/", None))
+
+
+@pytest.mark.parametrize("size", [0, 1_000_000, 1_000_001, 3_000_000])
+async def test_a_body_of_any_size_arrives_whole(size: int) -> None:
+    async with upstream(saying()) as there, outbound() as out:
+        await text(out, at(there.url()), method="POST", body=b"x" * size)
+
+    assert len(there.visits[0].body) == size

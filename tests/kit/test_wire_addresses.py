@@ -1,0 +1,136 @@
+"""Nothing is dialled that was not judged."""
+
+import asyncio
+import itertools
+import socket
+from ipaddress import ip_address
+
+import pytest
+
+from api.kit.outbound import Egress, Target, check_text
+from api.kit.resolving import Names
+from api.kit.wire import Outbound
+from api.kit.wire_attempts import Attempt
+from api.kit.wire_errors import Denied, Unreachable, WireError
+from tests.corpus.urls import LEADING_INSIDE, LeadingInside
+from tests.fakes.upstreams import cutting_off, saying, upstream
+
+ONE = Egress.parse("127.0.0.2/32")  # stands for the public internet; 127.0.0.1 for what is inside
+
+
+async def ask(out: Outbound, target: Target) -> WireError | None:
+    try:
+        async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
+            await reply.read()
+    except WireError as error:
+        return error
+    return None
+
+
+def named(url: str) -> Target:
+    return check_text(url, Egress.parse("api.example.com"))
+
+
+@pytest.mark.requirement("EGR-07")
+@pytest.mark.requirement("EGR-03")
+async def test_a_name_that_leads_out_and_in_by_turns_never_leads_in() -> None:
+    turns = itertools.cycle([["127.0.0.2"], ["127.0.0.1"]])
+    async with upstream(cutting_off(b"HTTP/1.1 204 No Content\r\n\r\n")) as canary:
+        out = Outbound(ONE, names=Names(lambda _: next(turns)))
+        target = named(canary.url(host="api.example.com"))
+        errors = [await ask(out, target) for _ in range(1000)]
+        await out.close()
+
+    assert canary.connections == 0
+    assert sum(isinstance(error, Denied) for error in errors) == 500
+
+
+@pytest.mark.requirement("EGR-07")
+async def test_a_connection_that_was_kept_is_judged_when_it_is_made_again() -> None:
+    turns = iter([["127.0.0.1"], ["127.0.0.2"]])
+    async with upstream(cutting_off(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) as there:
+        out = Outbound(Egress.parse("127.0.0.1/32"), names=Names(lambda _: next(turns)))
+        target = named(there.url(host="api.example.com"))
+        first = await ask(out, target)
+        await asyncio.wait_for(there.left.wait(), 5)
+        second = await ask(out, target)
+        await out.close()
+
+    assert first is None
+    assert isinstance(second, Unreachable)
+    assert there.connections == 1
+
+
+@pytest.mark.requirement("EGR-04")
+@pytest.mark.parametrize("answers", list(itertools.permutations(["127.0.0.2", "127.0.0.1", "127.0.0.2"])))
+async def test_one_bad_answer_refuses_the_name(answers: tuple[str, ...]) -> None:
+    async with upstream(saying()) as canary:
+        out = Outbound(ONE, names=Names(lambda _: answers))
+        error = await ask(out, named(canary.url(host="api.example.com")))
+        await out.close()
+
+    assert isinstance(error, Denied)
+    assert canary.connections == 0
+
+
+@pytest.mark.requirement("EGR-03")
+@pytest.mark.parametrize("case", LEADING_INSIDE, ids=lambda case: case.url)
+async def test_a_good_name_with_bad_answers_is_not_connected_to(case: LeadingInside) -> None:
+    async with upstream(saying()) as canary:
+        out = Outbound(Egress(), names=Names(lambda _: case.answers))
+        error = await ask(out, check_text(f"{case.url.rstrip('/')}:{canary.port}/", Egress()))
+        await out.close()
+
+    assert isinstance(error, Denied if case.answers else Unreachable)
+    assert error is not None
+    assert not error.sent
+    assert canary.connections == 0
+
+
+@pytest.mark.requirement("EGR-03")
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "0.0.0.0", "::1", "::ffff:127.0.0.1", "::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"]
+)
+async def test_an_address_in_the_url_is_judged_though_no_resolver_is_asked(host: str) -> None:
+    async with upstream(saying()) as canary:
+        out = Outbound(ONE)
+        error = await ask(out, Target("", "http", host, canary.port, "/", ip_address(host)))
+        await out.close()
+
+    assert isinstance(error, Denied)
+    assert canary.connections == 0
+
+
+@pytest.mark.requirement("EGR-05")
+async def test_what_is_dialled_is_judged_even_where_nobody_else_did() -> None:
+    names = Names()
+    attempt = Attempt(Target("", "http", "127.0.0.1", 80, "/", None), Egress(), names, 0)
+
+    with pytest.raises(Denied):
+        attempt.dial((socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80)))
+    names.close()
+
+
+@pytest.mark.requirement("EGR-21")
+async def test_a_name_with_many_dead_addresses_is_dialled_four_times() -> None:
+    names, dialled = Names(lambda _: [f"127.0.0.{n}" for n in range(2, 30)]), 0
+    attempt = Attempt(Target("", "http", "api.example.com", 80, "/", None), Egress.parse("127.0.0.0/8"), names, 0)
+    for address in (await attempt.resolve()) * 3:
+        try:
+            attempt.dial((socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80))).close()
+            dialled += 1
+        except OSError:
+            pass
+    names.close()
+
+    assert dialled == 4
+
+
+async def test_the_next_address_is_tried_where_one_does_not_answer() -> None:
+    async with upstream(saying()) as there:
+        out = Outbound(Egress.parse("127.0.0.0/8"), names=Names(lambda _: ["127.0.0.9", "127.0.0.1"]))
+        error = await ask(out, named(there.url(host="api.example.com")))
+        await out.close()
+
+    assert error is None
+    assert there.connections == 1

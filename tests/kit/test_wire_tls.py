@@ -1,0 +1,115 @@
+import datetime as dt
+import ssl
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from api.kit.outbound import Egress, check_text
+from api.kit.resolving import Names
+from api.kit.wire import Outbound, public_trust
+from api.kit.wire_errors import TimedOut, Unreachable
+from tests.fakes.upstreams import Upstream, echoing, upstream
+
+NAME = "api.example.com"
+HERE = Egress.parse("127.0.0.0/8")
+OPEN = Egress.parse(NAME)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
+        .not_valid_after(dt.datetime(2120, 1, 1, tzinfo=dt.UTC))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    file = tmp_path / "certificate.pem"
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    file.write_bytes(made.public_bytes(serialization.Encoding.PEM) + private)
+    return file
+
+
+def served_with(certificate: Path, names: list[str | None]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    context.sni_callback = lambda _, name, __: names.append(name)
+    return context
+
+
+def trusting(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(certificate)
+    return context
+
+
+async def ask(there: Upstream, name: str, trust: ssl.SSLContext | None) -> str:
+    out = Outbound(HERE, names=Names(lambda _: ["127.0.0.1"]), trust=trust)
+    target = check_text(there.url(host=name, scheme="https"), OPEN)
+    try:
+        async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
+            return (await reply.read()).decode()
+    finally:
+        await out.close()
+
+
+@pytest.mark.requirement("EGR-06")
+async def test_the_certificate_is_that_of_the_name_and_not_of_the_address(certificate: Path) -> None:
+    names: list[str | None] = []
+    async with upstream(echoing(), tls=served_with(certificate, names)) as there:
+        told = await ask(there, NAME, trusting(certificate))
+
+    assert f"host: {NAME}:{there.port}" in told
+    assert names == [NAME]
+
+
+@pytest.mark.requirement("EGR-06")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+async def test_the_certificate_of_another_name_is_not_accepted(certificate: Path) -> None:
+    async with upstream(echoing(), tls=served_with(certificate, [])) as there:
+        with pytest.raises(Unreachable) as caught:
+            await ask(there, "other.example.com", trusting(certificate))
+
+    assert (caught.value.sent, there.visits) == (False, [])
+    assert "Certificate" in caught.value.cause
+
+
+@pytest.mark.requirement("EGR-09")
+async def test_the_environment_makes_no_certificate_trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logged = certificate.parent / "keys.log"
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.setenv("SSL_CERT_DIR", str(certificate.parent))
+    monkeypatch.setenv("SSLKEYLOGFILE", str(logged))
+    async with upstream(echoing(), tls=served_with(certificate, [])) as there:
+        with pytest.raises(Unreachable):
+            await ask(there, NAME, None)
+
+    assert there.visits == []
+    assert not logged.exists()
+
+
+def test_public_certificates_are_verified_by_name() -> None:
+    trust = public_trust()
+
+    assert (trust.verify_mode, trust.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert trust.minimum_version >= ssl.TLSVersion.TLSv1_2
+
+
+@pytest.mark.requirement("REL-12")
+async def test_a_handshake_that_stalls_ends_with_the_deadline(certificate: Path) -> None:
+    async with upstream(echoing()) as there:  # waits for a head that never ends, where a handshake is due
+        out = Outbound(HERE, names=Names(lambda _: ["127.0.0.1"]), trust=trusting(certificate))
+        target = check_text(there.url(host=NAME, scheme="https"), OPEN)
+        with pytest.raises(TimedOut) as caught:
+            async with out.request("GET", target, {}, pool="a", seconds=0.3):
+                pass
+        await out.close()
+
+    assert not caught.value.sent
