@@ -1,0 +1,109 @@
+"""What was answered to one request: in a body, in a stream, or not at all?"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import Any
+
+from integrations.client import Http, HttpReply
+from integrations.errors import Refused, Unreachable, Unreadable, UpstreamError
+from integrations.mcp import wire
+from integrations.mcp.sse import EventStream
+
+JSON, STREAM = "application/json", "text/event-stream"
+ACCEPT: Mapping[str, str] = {"Content-Type": JSON, "Accept": f"{JSON}, {STREAM}"}
+# Whoever answers so has not looked at the message: who may ask, how often, or whether anybody is there.
+NOT_ABOUT_THE_MESSAGE = frozenset({401, 403, 407, 429})
+
+OnAsked = Callable[[wire.Asked], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Either a result or an error. `cut` is the stream that ended before it had the answer."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    result: object = None
+    error: UpstreamError | None = None
+    cut: EventStream | None = None
+
+    def value(self) -> dict[str, Any]:
+        if self.error:
+            raise self.error
+        if not isinstance(self.result, dict):
+            raise Unreadable("The result is no object.")
+        return self.result
+
+    def failed(self, error: UpstreamError) -> Outcome:
+        return replace(self, result=None, error=error)
+
+
+async def posted(
+    http: Http, url: str, headers: Mapping[str, str], number: int, body: bytes, on_asked: OnAsked | None = None
+) -> Outcome:
+    async with http.request("POST", url, {**ACCEPT, **headers}, body) as reply:
+        return await received(reply, number, on_asked)
+
+
+async def received(reply: HttpReply, number: int, on_asked: OnAsked | None = None) -> Outcome:
+    head = Outcome(reply.status, dict(reply.headers))
+    try:
+        if not is_success(reply):
+            return head.failed(await refusal(reply))
+        if is_stream(reply):
+            return await _from_stream(head, reply, number, on_asked)
+        return _from_body(head, await reply.read(), number)
+    except Unreadable as error:
+        return head.failed(error)
+
+
+async def refusal(reply: HttpReply) -> UpstreamError:
+    """What the server says of it, where that is JSON-RPC and the status is about the message."""
+    refused = Refused(reply.status, reply.reason, dict(reply.headers))
+    if reply.status not in range(400, 500) or reply.status in NOT_ABOUT_THE_MESSAGE:
+        return refused
+    try:
+        said = wire.messages(await reply.read())
+    except UpstreamError:
+        return refused
+    return next((each.error for each in said if isinstance(each, wire.Answer) and each.error), refused)
+
+
+def is_success(reply: HttpReply) -> bool:
+    return HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def is_stream(reply: HttpReply) -> bool:
+    return reply.headers.get("content-type", "").partition(";")[0].strip().lower() == STREAM
+
+
+def _from_body(head: Outcome, body: bytes, number: int) -> Outcome:
+    for message in wire.messages(body):
+        if isinstance(message, wire.Answer) and message.is_for(number):
+            return replace(head, result=message.result, error=message.error)
+    raise Unreadable("The answer is to another request.")
+
+
+async def _from_stream(head: Outcome, reply: HttpReply, number: int, on_asked: OnAsked | None) -> Outcome:
+    stream = EventStream()
+    ended: UpstreamError = Unreadable("The stream ended before the answer.")
+    try:
+        async for chunk in reply.chunks():
+            for event in stream.feed(chunk):
+                if event.name == "message" and (answer := await _answer_in(event.data, number, on_asked)):
+                    return replace(head, result=answer.result, error=answer.error)
+    except Unreachable as error:
+        ended = error
+    return replace(head, error=ended, cut=stream)
+
+
+async def _answer_in(data: str, number: int, on_asked: OnAsked | None) -> wire.Answer | None:
+    for message in wire.messages(data):
+        if isinstance(message, wire.Answer) and message.is_for(number):
+            return message
+        if isinstance(message, wire.Asked) and on_asked:
+            await on_asked(message)
+    return None

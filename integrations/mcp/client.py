@@ -1,0 +1,129 @@
+"""How is an upstream MCP server asked, without knowing how it speaks?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from http import HTTPStatus
+from itertools import count
+from typing import Any
+
+from integrations.client import Http
+from integrations.errors import Answered, Refused, Unreadable
+from integrations.mcp import eras
+from integrations.mcp.answers import Outcome
+from integrations.mcp.connection import HEADER_MISMATCH, Connection, Era, no_longer_fits
+from integrations.mcp.mirror import BadAnnotation, Paths, annotated, argument_headers
+from integrations.mcp.streamable import Wait
+from integrations.mcp.tools import ToolList, listed
+from integrations.mcp.wire import Json
+
+
+class McpClient:
+    """One server with one set of credentials. Several may ask at once. It connects when it is first asked.
+
+    What goes wrong is an `UpstreamError`. A request that may have been executed is never sent again.
+    """
+
+    def __init__(self, http: Http, url: str, era: Era | None = None, *, wait: Wait = asyncio.sleep) -> None:
+        self._site = eras.Site(http, url, count(1), wait)
+        self._era = era
+        self._connection: Connection | None = None
+        self._connecting = asyncio.Lock()
+        self._was_confirmed = False
+        self._paths: dict[str, Paths] = {}
+
+    @property
+    def era(self) -> Era | None:
+        """To be remembered with the server; None until it is known."""
+        return self._era
+
+    async def call(self, method: str, params: Mapping[str, Any] | None = None) -> Json:
+        if method == "tools/call":
+            return await self._called(params or {}, None)
+        return (await self._sent(method, params)).value()
+
+    async def list_tools(self) -> ToolList:
+        await self._connected()
+        is_modern = self._era is not None and self._era.kind == "modern"
+        found = await listed(lambda params: self.call("tools/list", params), with_headers=is_modern)
+        if is_modern:
+            self._paths = {tool["name"]: paths for tool in found.tools if (paths := _paths_of(tool))}
+        return found
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any], tool: Mapping[str, Any] | None = None) -> Json:
+        """`tool` as it was listed: its schema may want arguments in headers. Without it, what was listed last."""
+        return await self._called({"name": name, "arguments": dict(arguments)}, tool)
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection:
+            await connection.close()
+
+    async def _called(self, params: Mapping[str, Any], tool: Mapping[str, Any] | None) -> Json:
+        paths = self._paths.get(str(params.get("name")), {}) if tool is None else _paths_of(tool)
+        outcome = await self._sent("tools/call", params, paths)
+        if _wants_other_headers(outcome):  # said before anything is executed
+            await self.list_tools()
+            outcome = await self._sent("tools/call", params, self._paths.get(str(params.get("name"))))
+        return outcome.value()
+
+    async def _sent(self, method: str, params: Mapping[str, Any] | None, paths: Paths | None = None) -> Outcome:
+        connection = await self._connected()
+        outcome = await _send(connection, method, params, paths)
+        if no_longer_fits(outcome) and (other := await self._found_again(connection)):
+            return await _send(other, method, params, paths)
+        self._was_confirmed = self._was_confirmed and outcome.error is not None
+        return outcome
+
+    async def _connected(self) -> Connection:
+        async with self._connecting:
+            if self._connection is None or not self._connection.is_open:
+                self._connection = await self._opened()
+                self._era = self._connection.era
+            return self._connection
+
+    async def _opened(self) -> Connection:
+        if self._era is None:
+            return await eras.found(self._site)
+        try:
+            return await eras.reopened(self._site, self._era)
+        except (Answered, Refused, Unreadable) as error:
+            if eras.tells_nothing(error):
+                raise
+            return await eras.found(self._site)
+
+    async def _found_again(self, doubted: Connection) -> Connection | None:
+        """Another connection, if the server speaks otherwise now. Asked once, until something succeeds again."""
+        async with self._connecting:
+            if self._connection is not doubted:
+                return self._connection
+            if self._was_confirmed:
+                return None
+            other = await eras.found_otherwise(self._site, doubted.era.kind)
+            self._was_confirmed = other is None
+            if other:
+                self._connection, self._era = other, other.era
+                await doubted.close()
+            return other
+
+
+async def _send(connection: Connection, method: str, params: Mapping[str, Any] | None, paths: Paths | None) -> Outcome:
+    is_mirrored = paths is not None and connection.era.kind == "modern"
+    headers = argument_headers(paths or {}, (params or {}).get("arguments")) if is_mirrored else {}
+    return await connection.send(method, params, headers)
+
+
+def _paths_of(tool: Mapping[str, Any]) -> Paths:
+    try:
+        return annotated(tool.get("inputSchema"))
+    except BadAnnotation:
+        return {}
+
+
+def _wants_other_headers(outcome: Outcome) -> bool:
+    return (
+        outcome.status == HTTPStatus.BAD_REQUEST
+        and isinstance(outcome.error, Answered)
+        and outcome.error.code == HEADER_MISMATCH
+    )

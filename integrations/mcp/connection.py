@@ -1,0 +1,71 @@
+"""How does a server speak, and what can be done with one that is connected?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, Self, get_args
+
+from integrations.errors import Answered, Refused
+from integrations.mcp.answers import Outcome
+
+Kind = Literal["modern", "streamable", "sse", "plain"]
+MODERN_VERSION = "2026-07-28"
+LEGACY_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION = -32020, -32021, -32022
+UNFIT_STATUSES = (400, 404, 405)
+# A handshake is missing, a session, or the version is another: none of it is about what was asked.
+_UNFIT_CODES = (-32000, -32001, -32600, UNSUPPORTED_VERSION)
+
+
+@dataclass(frozen=True)
+class Era:
+    """What was found out about a server, to be kept with it. What it says of itself is for show only."""
+
+    kind: Kind
+    version: str | None = None
+    server: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "version": self.version, "server": dict(self.server)}
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> Self | None:
+        """None where it is nothing that this version of the code knows: the server is asked again."""
+        match kept:
+            case {"kind": str(kind), "version": str() | None as version, "server": dict(server)}:
+                return cls(kind, version, server) if kind in get_args(Kind) else None  # type: ignore[arg-type]
+            case _:
+                return None
+
+
+class Connection(Protocol):
+    @property
+    def era(self) -> Era: ...
+
+    @property
+    def is_open(self) -> bool: ...
+
+    async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Outcome:
+        """`headers`: what a tool's schema wants to see of its arguments there."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+def no_longer_fits(outcome: Outcome) -> bool:
+    """The request was turned away for the way it was made, so it was not executed."""
+    if outcome.status not in UNFIT_STATUSES:
+        return False
+    match outcome.error:
+        case Answered(code=code):
+            return code in _UNFIT_CODES
+        case error:
+            return isinstance(error, Refused)
+
+
+def server_info(found: object) -> dict[str, Any]:
+    """Name and version only, and not at any length: it is kept."""
+    if not isinstance(found, dict):
+        return {}
+    return {name: found[name][:200] for name in ("name", "title", "version") if isinstance(found.get(name), str)}

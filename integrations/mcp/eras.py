@@ -1,0 +1,130 @@
+"""How does this server speak? It is tried out, the newest way first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from integrations.client import Http
+from integrations.errors import Answered, Refused, UpstreamError
+from integrations.mcp import wire
+from integrations.mcp.answers import NOT_ABOUT_THE_MESSAGE, Outcome
+from integrations.mcp.connection import (
+    HEADER_MISMATCH,
+    LEGACY_VERSIONS,
+    MISSING_CAPABILITY,
+    MODERN_VERSION,
+    UNFIT_STATUSES,
+    UNSUPPORTED_VERSION,
+    Connection,
+    Era,
+    Kind,
+    server_info,
+)
+from integrations.mcp.legacy_sse import LegacySse
+from integrations.mcp.modern import META, Modern
+from integrations.mcp.plain import Plain
+from integrations.mcp.streamable import Streamable, Wait, first_answer
+
+MODERN = Era("modern", MODERN_VERSION)
+
+
+@dataclass(frozen=True)
+class Site:
+    http: Http
+    url: str
+    numbers: Iterator[int]
+    wait: Wait
+
+
+async def found(site: Site) -> Connection:
+    """Asks only what changes nothing."""
+    discovered = await Modern(site.http, site.url, site.numbers, MODERN).send("server/discover", None, {})
+    if era := _modern(discovered):
+        return Modern(site.http, site.url, site.numbers, era)
+    first = await first_answer(site.http, site.url, site.numbers)
+    if not first.error:
+        return await Streamable.opened(site.http, site.url, site.numbers, site.wait, first)
+    if wire.says_unknown_method(first.error):
+        return Plain(site.http, site.url, site.numbers)
+    if first.status in UNFIT_STATUSES:
+        return await _on_a_stream(site, first.error)
+    raise first.error
+
+
+async def found_otherwise(site: Site, than: Kind) -> Connection | None:
+    """None where it speaks as before, or cannot be asked just now."""
+    try:
+        other = await found(site)
+    except UpstreamError:
+        return None
+    if other.era.kind != than:
+        return other
+    await other.close()
+    return None
+
+
+async def reopened(site: Site, era: Era) -> Connection:
+    """The way it was found before; what the server says to that may be that it speaks otherwise by now."""
+    match era.kind:
+        case "modern":
+            return Modern(site.http, site.url, site.numbers, era)
+        case "plain":
+            return Plain(site.http, site.url, site.numbers)
+        case "sse":
+            return await LegacySse.opened(site.http, site.url, site.numbers)
+        case "streamable":
+            first = await first_answer(site.http, site.url, site.numbers)
+            return await Streamable.opened(site.http, site.url, site.numbers, site.wait, first)
+
+
+def tells_nothing(error: UpstreamError | None) -> bool:
+    """Whoever answers so would answer anything else in the same way."""
+    return isinstance(error, Refused) and (
+        error.status in NOT_ABOUT_THE_MESSAGE
+        or error.status < HTTPStatus.BAD_REQUEST
+        or error.status in (502, 503, 504)
+    )
+
+
+def _modern(discovered: Outcome) -> Era | None:
+    if discovered.error and tells_nothing(discovered.error):
+        raise discovered.error
+    match discovered.result, discovered.error:
+        case {"supportedVersions": list(versions), **rest}, _:
+            return _named(rest.get("_meta")) if MODERN_VERSION in versions else None
+        case _, Answered() as error:
+            return MODERN if _is_modern(discovered.status, error) else None
+        case _:
+            return None
+
+
+def _is_modern(status: int, error: Answered) -> bool:
+    if status == HTTPStatus.BAD_REQUEST and error.code == UNSUPPORTED_VERSION:
+        return not _offers_a_handshake(error)
+    return (status, error.code) == (404, wire.METHOD_NOT_FOUND) or (
+        status == HTTPStatus.BAD_REQUEST and error.code in (HEADER_MISMATCH, MISSING_CAPABILITY)
+    )
+
+
+def _offers_a_handshake(error: Answered) -> bool:
+    """True also where it names older versions only. With neither, there is nothing in common: the calls will say so."""
+    match error.data:
+        case {"supported": list(versions)} if MODERN_VERSION not in versions:
+            return any(version in versions for version in LEGACY_VERSIONS)
+        case _:
+            return False
+
+
+def _named(meta: object) -> Era:
+    info = meta.get(f"{META}serverInfo") if isinstance(meta, dict) else None
+    return Era("modern", MODERN_VERSION, server_info(info))
+
+
+async def _on_a_stream(site: Site, problem: UpstreamError) -> Connection:
+    """Where there is no such stream either, what the server said to the handshake tells more."""
+    try:
+        return await LegacySse.opened(site.http, site.url, site.numbers)
+    except UpstreamError as error:
+        raise (error if tells_nothing(error) else problem) from error

@@ -1,0 +1,23 @@
+"""What is said before anything else to servers up to 2025-11-25?"""
+
+from __future__ import annotations
+
+from integrations.errors import Unreadable
+from integrations.mcp import wire
+from integrations.mcp.answers import Outcome
+from integrations.mcp.connection import LEGACY_VERSIONS, Era, Kind, server_info
+
+INITIALIZED = wire.notification("notifications/initialized")
+
+
+def initialize(number: int) -> bytes:
+    params = {"protocolVersion": LEGACY_VERSIONS[0], "capabilities": {}, "clientInfo": wire.CLIENT_INFO}
+    return wire.request(number, "initialize", params)
+
+
+def agreed(kind: Kind, outcome: Outcome) -> Era:
+    result = outcome.value()
+    version = result.get("protocolVersion")
+    if version not in LEGACY_VERSIONS:
+        raise Unreadable("The server wants a version of the protocol that is not known.")
+    return Era(kind, version, server_info(result.get("serverInfo")))

@@ -1,0 +1,139 @@
+"""A server that answers on one long stream what it is asked by POST elsewhere (HTTP+SSE, 2024-11-05)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from integrations.client import Http, HttpReply
+from integrations.errors import Unreachable, Unreadable, UpstreamError
+from integrations.mcp import wire
+from integrations.mcp.answers import ACCEPT, STREAM, Outcome, is_stream, is_success, refusal
+from integrations.mcp.connection import Era
+from integrations.mcp.handshake import INITIALIZED, agreed, initialize
+from integrations.mcp.sse import Event, EventStream
+
+ENDED = "The server ended its stream."
+
+
+class LegacySse:
+    """A task of its own reads the stream, so that several may wait for answers on it at once."""
+
+    era = Era("sse")
+
+    def __init__(self, http: Http, url: str, numbers: Iterator[int]) -> None:
+        self._http, self._url, self._numbers = http, url, numbers
+        loop = asyncio.get_running_loop()
+        self._endpoint: asyncio.Future[str | UpstreamError] = loop.create_future()
+        self._waiting: dict[int, asyncio.Future[Outcome]] = {}
+        self._reader = loop.create_task(self._read())
+
+    @classmethod
+    async def opened(cls, http: Http, url: str, numbers: Iterator[int]) -> LegacySse:
+        made = cls(http, url, numbers)
+        is_ready = False
+        try:
+            await made._shake_hands()
+            is_ready = True
+        finally:
+            if not is_ready:
+                await made.close()
+        return made
+
+    @property
+    def is_open(self) -> bool:
+        return not self._reader.done()
+
+    async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Outcome:
+        number = next(self._numbers)
+        return await self._asked(number, wire.request(number, method, params), headers)
+
+    async def close(self) -> None:
+        self._reader.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(asyncio.gather(self._reader, return_exceptions=True))
+
+    async def _shake_hands(self) -> None:
+        number = next(self._numbers)
+        self.era = agreed("sse", await self._asked(number, initialize(number), {}))
+        await self._post(INITIALIZED, {})
+
+    async def _asked(self, number: int, body: bytes, headers: Mapping[str, str]) -> Outcome:
+        if not self.is_open:
+            return Outcome(0, error=Unreachable(ENDED, sent=False))
+        self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            return await self._post(body, headers) or await self._waiting[number]
+        finally:
+            del self._waiting[number]
+
+    async def _post(self, body: bytes, headers: Mapping[str, str]) -> Outcome | None:
+        """None where it was taken in; the answer comes on the stream."""
+        endpoint = await asyncio.shield(self._endpoint)
+        if isinstance(endpoint, UpstreamError):
+            raise endpoint
+        async with self._http.request("POST", endpoint, {**ACCEPT, **headers}, body) as reply:
+            if is_success(reply):
+                return None
+            return Outcome(reply.status, dict(reply.headers), error=await refusal(reply))
+
+    async def _read(self) -> None:
+        ended: UpstreamError = Unreachable(ENDED)
+        try:
+            async with self._http.request("GET", self._url, {"Accept": STREAM}) as reply:
+                if not is_success(reply):
+                    raise await refusal(reply)
+                if not is_stream(reply):
+                    raise Unreadable("The answer is no stream.")
+                await self._listen(reply)
+        except UpstreamError as error:
+            ended = error
+        finally:
+            self._end(ended)
+
+    async def _listen(self, reply: HttpReply) -> None:
+        stream = EventStream()
+        async for chunk in reply.chunks():
+            for event in stream.feed(chunk):
+                await self._take(event)
+
+    async def _take(self, event: Event) -> None:
+        if event.name == "endpoint":
+            self._learn(event.data)
+        elif event.name == "message":
+            for message in wire.messages(event.data):
+                await self._hear(message)
+
+    def _learn(self, endpoint: str) -> None:
+        """Only once, and only where the credentials belong."""
+        try:
+            joined = urljoin(self._url, endpoint)
+            is_same = urlsplit(joined)[:2] == urlsplit(self._url)[:2]
+        except ValueError as error:
+            raise Unreadable("The server's endpoint is no address.") from error
+        if not is_same:
+            raise Unreadable("The server's endpoint is at another origin.")
+        if not self._endpoint.done():
+            self._endpoint.set_result(joined)
+
+    async def _hear(self, message: wire.Message) -> None:
+        match message:
+            case wire.Answer():
+                for number, waiting in self._waiting.items():
+                    if message.id == number and not waiting.done():
+                        waiting.set_result(Outcome(200, result=message.result, error=message.error))
+            case wire.Asked():
+                with suppress(UpstreamError):
+                    await self._post(wire.reply_to(message), {})
+            case wire.Told():
+                pass
+
+    def _end(self, error: UpstreamError) -> None:
+        if not self._endpoint.done():
+            self._endpoint.set_result(error)
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_result(Outcome(0, error=error))

@@ -1,0 +1,30 @@
+"""A server that knows no handshake and answers JSON-RPC to a POST."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from integrations.client import Http
+from integrations.mcp import wire
+from integrations.mcp.answers import Outcome, posted
+from integrations.mcp.connection import Era
+
+
+class Plain:
+    era = Era("plain")
+    is_open = True
+
+    def __init__(self, http: Http, url: str, numbers: Iterator[int]) -> None:
+        self._http, self._url, self._numbers = http, url, numbers
+
+    async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Outcome:
+        number = next(self._numbers)
+        outcome = await posted(self._http, self._url, headers, number, wire.request(number, method, params))
+        if outcome.error or isinstance(outcome.result, dict):
+            return outcome
+        return replace(outcome, result={"result": outcome.result})  # JSON-RPC alone allows any value
+
+    async def close(self) -> None:
+        """There is nothing to close."""

@@ -1,0 +1,102 @@
+"""Which events are in a stream of bytes (`text/event-stream`)?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from integrations.errors import Unreadable
+
+MAX_EVENT_BYTES = 8 * 1024 * 1024
+MAX_ID_LENGTH = 1024
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_MILLISECONDS = re.compile(r"[0-9]{1,15}")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Event:
+    name: str
+    data: str
+
+
+class EventStream:
+    """One stream. `last_id` and `retry_ms` say from where, and how soon, it can be taken up again."""
+
+    def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
+        self.last_id: str | None = None
+        self.retry_ms: int | None = None
+        self._max = max_event_bytes
+        self._size = 0
+        self._line = bytearray()
+        self._ended_with_cr = False
+        self._is_first_line = True
+        self._name = ""
+        self._data: list[str] = []
+        self._id: str | None = None
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        """The events that are complete now. What is not when the stream ends is dropped."""
+        for line in self._lines(chunk):
+            if line:
+                self._take(line)
+            elif event := self._dispatched():
+                yield event
+
+    def _lines(self, chunk: bytes) -> Iterator[bytes]:
+        if not chunk:
+            return
+        if self._ended_with_cr and chunk.startswith(b"\n"):
+            chunk = chunk[1:]
+        self._ended_with_cr = chunk.endswith(b"\r")
+        *whole, rest = _LINE_END.split(chunk)
+        for piece in whole:
+            self._count(piece)
+            line, self._line = bytes(self._line + piece), bytearray()
+            yield self._without_mark(line)
+        self._count(rest)
+        self._line += rest
+
+    def _count(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > self._max:
+            raise Unreadable("An event of the stream is too long.")
+
+    def _without_mark(self, line: bytes) -> bytes:
+        first, self._is_first_line = self._is_first_line, False
+        return line.removeprefix(_BYTE_ORDER_MARK) if first else line
+
+    def _take(self, line: bytes) -> None:
+        name, _, rest = line.partition(b":")
+        value = _text(rest.removeprefix(b" "))
+        match name:
+            case b"data":
+                self._data.append(value)
+            case b"event":
+                self._name = value
+            case b"id" if _can_be_sent(value):
+                self._id = value
+            case b"retry" if _MILLISECONDS.fullmatch(value):
+                self.retry_ms = int(value)
+            case _:
+                pass  # a comment, or a field of a later day
+
+    def _dispatched(self) -> Event | None:
+        """An event without data moves the place to go on from, and nothing else."""
+        self.last_id = self._id
+        name, data = self._name or "message", "\n".join(self._data)
+        self._name, self._data, self._size = "", [], 0
+        return Event(name, data) if data else None
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unreadable("The stream is not UTF-8.") from error
+
+
+def _can_be_sent(value: str) -> bool:
+    """It goes back in a header."""
+    return len(value) <= MAX_ID_LENGTH and value.isascii() and value.isprintable()

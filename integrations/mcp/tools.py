@@ -1,0 +1,83 @@
+"""Which tools does a server have, whatever else is in its list?"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from integrations.errors import Unreadable
+from integrations.mcp.mirror import BadAnnotation, annotated
+from integrations.mcp.wire import Json
+
+MAX_PAGES = 100
+MAX_TOOLS = 5000
+LONGEST_TTL_MS = 24 * 3600 * 1000
+
+Ask = Callable[[Mapping[str, Any] | None], Awaitable[Json]]
+Scope = Literal["public", "private"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ToolList:
+    """The tools as the server gave them, and for how long and for whom it says that they hold."""
+
+    tools: tuple[Json, ...] = ()
+    ttl_ms: int = 0
+    scope: Scope = "private"
+    left_out: int = 0
+
+
+async def listed(ask: Ask, *, with_headers: bool) -> ToolList:
+    """All pages. `with_headers`: tools are left out where their schema says something wrong about headers."""
+    pages = await _pages(ask)
+    entries = [entry for page in pages for entry in page["tools"]]
+    kept = tuple(entry for entry in entries if _is_usable(entry, with_headers=with_headers))
+    ttl_ms = min(_ttl(page.get("ttlMs")) for page in pages)
+    is_public = all(page.get("cacheScope") == "public" for page in pages)
+    return ToolList(kept, ttl_ms, "public" if is_public else "private", len(entries) - len(kept))
+
+
+async def _pages(ask: Ask) -> list[Json]:
+    pages = [await _page(ask, None)]
+    seen: set[str] = set()
+    while isinstance(cursor := pages[-1].get("nextCursor"), str):
+        if cursor in seen or len(pages) >= MAX_PAGES or sum(len(page["tools"]) for page in pages) > MAX_TOOLS:
+            raise Unreadable("The list of tools does not end.")
+        seen.add(cursor)
+        pages.append(await _page(ask, {"cursor": cursor}))
+    return pages
+
+
+async def _page(ask: Ask, params: Mapping[str, Any] | None) -> Json:
+    page = await ask(params)
+    if not isinstance(page.get("tools"), list):
+        raise Unreadable("The list of tools is no list.")
+    return page
+
+
+def _is_usable(entry: object, *, with_headers: bool) -> bool:
+    match entry:
+        case {"name": str(name), **rest} if name:
+            return not with_headers or _has_good_annotations(name, rest.get("inputSchema"))
+        case _:
+            log.warning("an upstream lists a tool without a name; it is left out")
+            return False
+
+
+def _has_good_annotations(name: str, schema: object) -> bool:
+    try:
+        annotated(schema)
+    except BadAnnotation as error:
+        log.warning("the upstream tool %r is left out: %s", name[:128], error)
+        return False
+    return True
+
+
+def _ttl(hint: object) -> int:
+    if isinstance(hint, bool) or not isinstance(hint, int | float):
+        return 0
+    return int(min(max(hint, 0), LONGEST_TTL_MS))

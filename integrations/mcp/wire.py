@@ -1,0 +1,127 @@
+"""What does a JSON-RPC message look like, and is this one?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from integrations.errors import Answered, Unreadable
+
+CLIENT_INFO: Mapping[str, str] = {"name": "Plugboard", "version": "0.1.0"}
+METHOD_NOT_FOUND = -32601
+MAX_MESSAGES_AT_ONCE = 1000
+_UNKNOWN_METHOD = re.compile(
+    r"(unknown|unsupported|unrecogni[sz]ed|no such|invalid) method|method.{0,80}not", re.IGNORECASE | re.DOTALL
+)
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`id` is None where an error is about a request whose id was not understood."""
+
+    id: int | str | None
+    result: object = None
+    error: Answered | None = None
+
+    def is_for(self, asked: int) -> bool:
+        return self.id == asked or (self.id is None and self.error is not None)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request of the server's own."""
+
+    id: int | str
+    method: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """A notification."""
+
+    method: str
+
+
+Message = Answer | Asked | Told
+
+
+def request(number: int, method: str, params: Mapping[str, Any] | None) -> bytes:
+    return _encoded({"id": number, "method": method} | ({} if params is None else {"params": params}))
+
+
+def notification(method: str) -> bytes:
+    return _encoded({"method": method})
+
+
+def reply_to(asked: Asked) -> bytes:
+    """Nothing was promised to a server but that it may ask whether anybody is there."""
+    if asked.method == "ping":
+        return _encoded({"id": asked.id, "result": {}})
+    return _encoded({"id": asked.id, "error": {"code": METHOD_NOT_FOUND, "message": "Method not found"}})
+
+
+def messages(text: bytes | str) -> list[Message]:
+    """One message, or several in a list, as 2025-03-26 allows."""
+    found = _decoded(text)
+    if not isinstance(found, list):
+        return [_message(found)]
+    if len(found) > MAX_MESSAGES_AT_ONCE:
+        raise Unreadable("The answer has too many messages at once.")
+    return [_message(each) for each in found]
+
+
+def says_unknown_method(error: object) -> bool:
+    """Servers without a handshake say this of `initialize`, many of them with a code of their own."""
+    return isinstance(error, Answered) and bool(
+        error.code == METHOD_NOT_FOUND or _UNKNOWN_METHOD.search(str(error)[:1000])
+    )
+
+
+def _encoded(members: Mapping[str, Any]) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0"} | dict(members))
+
+
+def _decoded(text: bytes | str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise Unreadable("The answer is not JSON.") from error
+    except RecursionError as error:
+        raise Unreadable("The answer is nested too deep.") from error
+
+
+def _message(found: object) -> Message:
+    if not isinstance(found, dict):
+        raise Unreadable("The answer is no JSON-RPC message.")
+    match found:
+        case {"method": str(method), "id": int(number) | str(number)} if not isinstance(number, bool):
+            return Asked(number, method)
+        case {"method": str(method)}:
+            return Told(method)
+        case {"error": dict(error)}:
+            return Answer(_id(found), error=_error(error))
+        case {"result": result, "id": int() | str()}:
+            return Answer(_id(found), result)
+        case _:
+            raise Unreadable("The answer is no JSON-RPC message.")
+
+
+def _id(found: Mapping[str, Any]) -> int | str | None:
+    number = found.get("id")
+    if number is None or (isinstance(number, int | str) and not isinstance(number, bool)):
+        return number
+    raise Unreadable("The answer has an id that is none.")
+
+
+def _error(found: Json) -> Answered:
+    match found:
+        case {"code": int(code), "message": str(message)}:
+            return Answered(code, message, found.get("data"))
+        case _:
+            raise Unreadable("The answer is an error without a code or a message.")

@@ -1,0 +1,231 @@
+import pytest
+
+from integrations.errors import Answered, Refused, Unreachable, Unreadable
+from integrations.mcp import Era, McpClient
+from tests.fakes.mcp_servers import (
+    MODERN,
+    Fake,
+    LegacyServer,
+    ModernServer,
+    PlainServer,
+    Reply,
+    Seen,
+    SessionServer,
+    error,
+    result,
+    stream,
+)
+from tests.fakes.plain_http import client_of, plain_http
+
+SERVERS = [(ModernServer, "modern"), (SessionServer, "streamable"), (LegacyServer, "sse"), (PlainServer, "plain")]
+SEEN_AS = {"modern": MODERN, "streamable": "2025-11-25", "sse": "2024-11-05", "plain": None}
+
+
+@pytest.mark.parametrize(("server", "kind"), SERVERS)
+async def test_the_tools_of_a_server_of_any_era_are_listed_and_called(server: type[Fake], kind: str) -> None:
+    async with client_of(server()) as client:
+        assert [tool["name"] for tool in (await client.list_tools()).tools] == ["echo"]
+        assert (await client.call_tool("echo", {"text": "hi"}))["content"][0]["text"] == '{"text": "hi"}'
+        assert client.era
+        assert (client.era.kind, client.era.version) == (kind, SEEN_AS[kind])
+
+
+@pytest.mark.parametrize(("server", "kind"), SERVERS)
+async def test_a_remembered_era_needs_no_probing(server: type[Fake], kind: str) -> None:
+    era = Era.from_dict({"kind": kind, "version": None, "server": {}})
+    fake = server()
+
+    async with client_of(fake, era) as client:
+        await client.call_tool("echo", {})
+
+    assert fake.asked("server/discover") == []
+    assert len(fake.asked("tools/call")) == 1
+
+
+@pytest.mark.parametrize("kind", [kind for _, kind in SERVERS])
+@pytest.mark.parametrize(("server", "now"), SERVERS)
+async def test_an_era_that_no_longer_fits_is_found_again(server: type[Fake], now: str, kind: str) -> None:
+    if (kind, now) in {("plain", "modern"), ("modern", "plain")}:
+        pytest.skip("they understand each other, or say so for each request")
+    fake = server()
+
+    async with client_of(fake, Era.from_dict({"kind": kind, "version": None, "server": {}})) as client:
+        await client.call("tools/list")
+        await client.call_tool("echo", {})
+
+        assert client.era
+        assert client.era.kind == now
+    assert len(fake.asked("tools/call")) == 1
+
+
+async def test_an_era_is_kept_with_what_the_server_says_of_itself() -> None:
+    async with client_of(SessionServer()) as client:
+        await client.call("tools/list")
+        assert client.era
+        kept = client.era.to_dict()
+
+    assert kept == {"kind": "streamable", "version": "2025-11-25", "server": {"name": "s", "version": "2"}}
+    assert Era.from_dict(kept) == Era("streamable", "2025-11-25", {"name": "s", "version": "2"})
+
+
+@pytest.mark.parametrize("kept", [{}, {"kind": "new", "version": None, "server": {}}, {"kind": "plain", "version": 1}])
+def test_an_era_that_is_not_known_is_none(kept: dict[str, object]) -> None:
+    assert Era.from_dict(kept) is None
+
+
+@pytest.mark.parametrize(("code", "status"), [(-32020, 400), (-32021, 400), (-32601, 404)])
+async def test_a_modern_error_tells_a_modern_server(code: int, status: int) -> None:
+    server = ModernServer(server_discover=lambda seen: error(seen, code, "no", status))
+
+    async with client_of(server) as client:
+        await client.call("tools/list")
+        assert client.era == Era("modern", MODERN)
+    assert server.asked("initialize") == []
+
+
+async def test_a_server_that_names_only_older_versions_is_greeted_in_the_older_way() -> None:
+    data = {"supported": ["2025-06-18"], "requested": MODERN}
+
+    class Older(SessionServer):
+        def reply(self, seen: Seen) -> Reply:
+            if seen.method == "server/discover":
+                return error(seen, -32022, "Unsupported protocol version", 400, data)
+            return super().reply(seen)
+
+    async with client_of(Older(version="2025-06-18")) as client:
+        await client.call("tools/list")
+        assert client.era
+        assert (client.era.kind, client.era.version) == ("streamable", "2025-06-18")
+
+
+async def test_a_server_that_has_no_version_in_common_says_so() -> None:
+    def refuse(seen: Seen) -> Reply:
+        return error(seen, -32022, "Unsupported protocol version", 400, {"supported": ["2031-01-01"]})
+
+    async with client_of(ModernServer(server_discover=refuse, tools_list=refuse)) as client:
+        with pytest.raises(Answered, match=r"Unsupported protocol version - .*2031-01-01"):
+            await client.call("tools/list")
+
+
+async def test_an_error_that_is_not_modern_leads_to_the_handshake() -> None:
+    async with client_of(SessionServer()) as client:
+        await client.call("tools/list")
+        assert client.era
+        assert client.era.kind == "streamable"
+
+
+@pytest.mark.parametrize("status", [302, 401, 403, 429, 503])
+async def test_who_is_not_let_in_tries_no_other_way(status: int) -> None:
+    server = PlainServer(server_discover=lambda _: Reply(status, b"{}", headers={"WWW-Authenticate": "Bearer"}))
+
+    async with client_of(server) as client:
+        with pytest.raises(Refused) as refused:
+            await client.call("tools/list")
+
+    assert (refused.value.status, refused.value.headers["www-authenticate"]) == (status, "Bearer")
+    assert server.methods == ["server/discover"]
+
+
+async def test_a_remembered_handshake_that_needs_credentials_tries_no_other_way() -> None:
+    server = SessionServer(initialize=lambda _: Reply(401))
+
+    async with client_of(server, Era("streamable")) as client:
+        with pytest.raises(Refused, match="401"):
+            await client.call("tools/list")
+
+    assert server.methods == ["initialize"]
+
+
+async def test_a_server_that_is_none_is_refused_with_what_it_said_to_the_handshake() -> None:
+    server = Fake()
+    server.say = {
+        name: lambda _: Reply(404, b"<h1>no</h1>", "text/html") for name in ("server/discover", "initialize", "GET")
+    }
+
+    async with client_of(server) as client:
+        with pytest.raises(Refused, match="404 Not Found"):
+            await client.call("tools/list")
+
+    assert server.methods == ["server/discover", "initialize", "GET"]
+
+
+async def test_an_unknown_method_is_known_by_its_text_too() -> None:
+    server = PlainServer(
+        initialize=lambda seen: error(seen, -32603, "Internal error", data="Unknown method: initialize")
+    )
+
+    async with client_of(server) as client:
+        await client.call("tools/list")
+        assert client.era == Era("plain")
+
+
+async def test_a_handshake_that_fails_for_a_reason_of_its_own_says_it() -> None:
+    server = PlainServer(initialize=lambda seen: error(seen, -32603, "Internal error", data="no database"))
+
+    async with client_of(server) as client:
+        with pytest.raises(Answered, match="Internal error - no database"):
+            await client.call("tools/list")
+
+
+async def test_a_version_nobody_knows_is_unreadable() -> None:
+    async with client_of(SessionServer(version="1999-01-01")) as client:
+        with pytest.raises(Unreadable, match="version"):
+            await client.call("tools/list")
+
+
+async def test_nobody_there_is_unreachable() -> None:
+    async with plain_http() as http:
+        with pytest.raises(Unreachable):
+            await McpClient(http, "http://127.0.0.1:9/mcp").call("tools/list")
+
+
+async def test_a_call_that_was_turned_away_by_the_same_kind_of_server_is_not_sent_again() -> None:
+    server = SessionServer(tools_call=lambda _: Reply(400, b"bad", "text/plain"))
+
+    async with client_of(server, Era("streamable")) as client:
+        for _ in range(2):
+            with pytest.raises(Refused, match="400 Bad Request"):
+                await client.call_tool("echo", {})
+
+    assert len(server.asked("tools/call")) == 2
+    assert len(server.asked("server/discover")) == 1
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda _: Reply(500, b"oops"),
+        lambda _: Reply(body=b"{"),
+        lambda _: Reply(body=b""),
+        lambda _: stream(b"data: {\n\n"),
+        lambda _: stream(b": nothing\n\n"),
+        lambda seen: error(seen, -32000, "busy"),
+    ],
+)
+@pytest.mark.parametrize(("server", "kind"), SERVERS)
+async def test_a_call_with_a_broken_answer_is_sent_once(server: type[Fake], kind: str, broken: object) -> None:
+    if kind == "sse":
+        pytest.skip("its answers come another way")
+    fake = server(tools_call=broken)
+
+    async with client_of(fake) as client:
+        with pytest.raises((Refused, Unreadable, Answered)):
+            await client.call_tool("echo", {})
+        await client.list_tools()
+
+    assert len(fake.asked("tools/call")) == 1
+
+
+async def test_a_plain_server_may_answer_any_value() -> None:
+    async with client_of(PlainServer(getAll=lambda seen: result(seen, [1, 2]))) as client:
+        assert await client.call("getAll", {"a": 1}) == {"result": [1, 2]}
+
+
+async def test_an_error_of_a_plain_server_has_its_message_and_data() -> None:
+    refuse = lambda seen: error(seen, -32603, "Internal error", data="Location not found")  # noqa: E731
+
+    async with client_of(PlainServer(tools_call=refuse)) as client:
+        with pytest.raises(Answered) as answered:
+            await client.call("tools/call", {"name": "echo"})
+
+    assert str(answered.value) == "Internal error - Location not found"

@@ -1,0 +1,200 @@
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integrations.errors import Answered, Unreadable
+from integrations.mcp import Era
+from tests.fakes.mcp_servers import META, MODERN, ModernServer, Seen, event, result, streamed
+from tests.fakes.plain_http import client_of
+
+ERA = Era("modern", MODERN)
+SQL = {
+    "name": "sql",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"region": {"type": "string", "x-mcp-header": "Region"}, "query": {"type": "string"}},
+    },
+}
+
+
+async def test_every_request_says_all_there_is_to_say() -> None:
+    server = ModernServer()
+
+    async with client_of(server) as client:
+        await client.call_tool("écho", {"a": 1})
+
+    sent = server.seen[-1]
+    version = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["version"]
+    assert sent.message["params"]["_meta"] == {
+        f"{META}protocolVersion": MODERN,
+        f"{META}clientInfo": {"name": "Plugboard", "version": version},
+        f"{META}clientCapabilities": {},
+    }
+    assert sent.headers["mcp-protocol-version"] == MODERN
+    assert sent.headers["mcp-method"] == "tools/call"
+    assert sent.headers["mcp-name"] == "=?base64?w6ljaG8=?="
+    assert sent.headers["accept"] == "application/json, text/event-stream"
+    assert len({each.message["id"] for each in server.seen}) == len(server.seen)
+
+
+async def test_the_callers_own_meta_is_kept_but_cannot_speak_for_us() -> None:
+    server = ModernServer()
+    meta = {"progressToken": 7, f"{META}protocolVersion": "1999-01-01"}
+
+    async with client_of(server, ERA) as client:
+        await client.call("tools/list", {"_meta": meta})
+
+    sent = server.seen[-1].message["params"]["_meta"]
+    assert (sent["progressToken"], sent[f"{META}protocolVersion"]) == (7, MODERN)
+
+
+async def test_the_uri_of_a_resource_is_named_in_the_headers() -> None:
+    server = ModernServer(resources_read=lambda seen: result(seen, {"contents": []}))
+
+    async with client_of(server, ERA) as client:
+        await client.call("resources/read", {"uri": "file:///a"})
+
+    assert server.seen[-1].headers["mcp-name"] == "file:///a"
+
+
+async def test_a_stream_is_read_to_the_answer_and_requests_on_it_get_none() -> None:
+    asked = event({"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage"})
+    told = event({"jsonrpc": "2.0", "method": "notifications/progress"})
+    server = ModernServer(tools_call=lambda seen: streamed(result(seen, {"content": []}), told, asked, b": ping\n\n"))
+
+    async with client_of(server, ERA) as client:
+        assert await client.call_tool("echo", {}) == {"content": []}
+
+    assert server.methods == ["tools/call"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("input_required", "nobody is there to be asked"), ("task", "type that is not known"), (3, "type")],
+)
+async def test_a_result_that_is_not_complete_is_unreadable(kind: object, said: str) -> None:
+    async with client_of(ModernServer(tools_call=lambda seen: result(seen, {"resultType": kind})), ERA) as client:
+        with pytest.raises(Unreadable, match=said):
+            await client.call_tool("echo", {})
+
+
+@pytest.mark.parametrize("value", [{"content": []}, {"content": [], "resultType": "complete"}])
+async def test_a_result_without_a_type_is_complete(value: dict[str, object]) -> None:
+    async with client_of(ModernServer(tools_call=lambda seen: result(seen, value)), ERA) as client:
+        assert await client.call_tool("echo", {}) == value
+
+
+async def test_a_result_that_is_no_object_is_unreadable() -> None:
+    async with client_of(ModernServer(tools_call=lambda seen: result(seen, [1])), ERA) as client:
+        with pytest.raises(Unreadable, match="no object"):
+            await client.call_tool("echo", {})
+
+
+async def test_annotated_arguments_are_repeated_in_headers() -> None:
+    server = ModernServer([SQL])
+
+    async with client_of(server, ERA) as client:
+        await client.call_tool("sql", {"region": "Zürich", "query": "q"}, SQL)
+
+    assert server.seen[-1].headers["mcp-param-region"] == "=?base64?WsO8cmljaA==?="
+
+
+async def test_what_was_listed_is_remembered_for_the_call() -> None:
+    server = ModernServer([SQL])
+
+    async with client_of(server, ERA) as client:
+        await client.list_tools()
+        await client.call("tools/call", {"name": "sql", "arguments": {"region": "eu"}})
+
+    assert server.methods == ["tools/list", "tools/call"]
+
+
+async def test_a_header_mismatch_refreshes_the_list_once_and_asks_again() -> None:
+    server = ModernServer([SQL])
+
+    async with client_of(server, ERA) as client:
+        await client.call_tool("sql", {"region": "eu"})
+        await client.call_tool("sql", {"region": "us"})
+
+    assert server.methods == ["tools/call", "tools/list", "tools/call", "tools/call"]
+
+
+async def test_a_header_mismatch_that_stays_is_told() -> None:
+    hidden: dict[str, Any] = {"name": "sql", "inputSchema": {"properties": {}}}
+    server = ModernServer([SQL], tools_list=lambda seen: result(seen, {"tools": [hidden]}))
+
+    async with client_of(server, ERA) as client:
+        with pytest.raises(Answered, match="Header mismatch: mcp-param-region"):
+            await client.call_tool("sql", {"region": "eu"})
+
+    assert server.methods == ["tools/call", "tools/list", "tools/call"]
+
+
+async def test_a_tool_with_a_wrong_annotation_is_left_out_alone() -> None:
+    wrong = {"name": "bad", "inputSchema": {"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}}
+
+    async with client_of(ModernServer([wrong, SQL]), ERA) as client:
+        found = await client.list_tools()
+
+    assert (found.tools, found.left_out) == ((SQL,), 1)
+
+
+async def test_odd_tools_cost_only_themselves_and_unknown_fields_stay() -> None:
+    new = {"name": "new", "inputSchema": {}, "future": [1]}
+    server = ModernServer(tools_list=lambda seen: result(seen, {"tools": [None, {"name": 3}, {"name": ""}, new]}))
+
+    async with client_of(server, ERA) as client:
+        assert (await client.list_tools()).tools == (new,)
+
+
+async def test_all_pages_are_read_and_the_shortest_hint_counts() -> None:
+    def page(seen: Seen) -> Any:
+        if seen.message["params"].get("cursor") == "2":
+            return result(seen, {"tools": [{"name": "b"}], "ttlMs": 10, "cacheScope": "private"})
+        return result(seen, {"tools": [{"name": "a"}], "ttlMs": 99, "cacheScope": "public", "nextCursor": "2"})
+
+    async with client_of(ModernServer(tools_list=page), ERA) as client:
+        found = await client.list_tools()
+
+    assert [tool["name"] for tool in found.tools] == ["a", "b"]
+    assert (found.ttl_ms, found.scope) == (10, "private")
+
+
+@pytest.mark.parametrize(
+    ("hints", "expected"),
+    [
+        ({"ttlMs": 5000, "cacheScope": "public"}, (5000, "public")),
+        ({}, (0, "private")),
+        ({"ttlMs": -1, "cacheScope": "all"}, (0, "private")),
+        ({"ttlMs": True}, (0, "private")),
+        ({"ttlMs": "9"}, (0, "private")),
+        ({"ttlMs": 10**300}, (86_400_000, "private")),
+    ],
+)
+async def test_caching_hints_are_beside_the_list(hints: dict[str, object], expected: tuple[int, str]) -> None:
+    async with client_of(ModernServer(tools_list=lambda seen: result(seen, {"tools": [], **hints})), ERA) as client:
+        found = await client.list_tools()
+
+    assert (found.ttl_ms, found.scope) == expected
+
+
+@pytest.mark.parametrize("always_new", [True, False])
+async def test_a_list_that_does_not_end_is_unreadable(always_new: bool) -> None:
+    server = ModernServer()
+    server.say["tools/list"] = lambda seen: result(
+        seen, {"tools": [], "nextCursor": str(len(server.seen)) if always_new else "x"}
+    )
+
+    async with client_of(server, ERA) as client:
+        with pytest.raises(Unreadable, match="does not end"):
+            await client.list_tools()
+
+    assert len(server.seen) == (100 if always_new else 2)
+
+
+async def test_a_list_that_is_none_is_unreadable() -> None:
+    async with client_of(ModernServer(tools_list=lambda seen: result(seen, {"tools": {}})), ERA) as client:
+        with pytest.raises(Unreadable, match="no list"):
+            await client.list_tools()

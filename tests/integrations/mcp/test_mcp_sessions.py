@@ -1,0 +1,188 @@
+import asyncio
+
+import pytest
+
+from integrations.errors import Refused, TimedOut, Unreachable, Unreadable
+from integrations.mcp import Era
+from tests.fakes.mcp_servers import LegacyServer, Reply, SessionServer, error, event, result, stream, streamed
+from tests.fakes.plain_http import client_of
+
+ERA, SSE = Era("streamable"), Era("sse")
+DONE = {"jsonrpc": "2.0", "id": 2, "result": {"content": []}}
+
+
+@pytest.mark.parametrize("streams", [False, True])
+async def test_a_session_is_begun_echoed_and_ended(streams: bool) -> None:
+    server = SessionServer(streams=streams, version="2025-06-18")
+
+    async with client_of(server, ERA) as client:
+        await client.call_tool("echo", {})
+
+    assert server.methods == ["initialize", "notifications/initialized", "tools/call", "DELETE"]
+    assert "mcp-session-id" not in server.seen[0].headers
+    for each in server.seen[1:]:
+        assert (each.headers["mcp-session-id"], each.headers["mcp-protocol-version"]) == ("session-1", "2025-06-18")
+    assert server.sessions == set()
+
+
+async def test_a_session_that_is_over_is_begun_again_once_for_all_who_notice() -> None:
+    server = SessionServer()
+
+    async with client_of(server, ERA) as client:
+        await client.list_tools()
+        server.expire()
+        await asyncio.gather(*(client.call_tool("echo", {}) for _ in range(5)))
+
+    assert server.made == 2
+
+
+async def test_a_session_that_is_always_over_is_begun_again_only_once_a_call() -> None:
+    server = SessionServer(tools_call=lambda seen: error(seen, -32001, "Session not found", 404))
+
+    async with client_of(server, ERA) as client:
+        with pytest.raises(Exception, match="Session not found"):
+            await client.call_tool("echo", {})
+
+    assert len(server.asked("tools/call")) == 2
+
+
+async def test_a_session_whose_id_cannot_be_sent_back_is_unreadable() -> None:
+    hello = {"protocolVersion": "2025-11-25"}
+    server = SessionServer(initialize=lambda seen: result(seen, hello, **{"Mcp-Session-Id": "a b"}))
+
+    async with client_of(server) as client:
+        with pytest.raises(Unreadable, match="id that cannot be sent back"):
+            await client.call("tools/list")
+
+
+async def test_a_server_without_sessions_gets_no_delete() -> None:
+    hello = {"protocolVersion": "2025-03-26"}
+    server = SessionServer(initialize=lambda seen: result(seen, hello))
+    server.say["tools/list"] = lambda seen: result(seen, {"tools": []})
+    server.usual = lambda _: Reply(202)  # type: ignore[method-assign]
+
+    async with client_of(server, ERA) as client:
+        with pytest.raises(Exception, match="No valid session"):
+            await client.call("tools/list")
+
+    assert "DELETE" not in server.methods
+
+
+async def test_what_a_server_asks_on_a_stream_is_answered_with_an_error_and_a_ping_with_nothing() -> None:
+    ping = event({"jsonrpc": "2.0", "id": "p", "method": "ping"})
+    asks = event({"jsonrpc": "2.0", "id": 9, "method": "sampling/createMessage"})
+    server = SessionServer(tools_call=lambda seen: streamed(result(seen, {"content": []}), ping, asks))
+
+    async with client_of(server, ERA) as client:
+        await client.call_tool("echo", {})
+
+    replies = [each.message for each in server.seen if "method" not in each.message and each.verb == "POST"]
+    assert replies[0] == {"jsonrpc": "2.0", "id": "p", "result": {}}
+    assert (replies[1]["id"], replies[1]["error"]["code"]) == (9, -32601)
+
+
+async def test_a_stream_that_ends_early_is_taken_up_where_it_ended_after_the_time_asked_for() -> None:
+    waits: list[float] = []
+    rests = [stream(event("", id="e2")), stream(event(DONE))]
+    server = SessionServer(tools_call=lambda _: stream(event("", id="e1", retry=250)), GET=lambda _: rests.pop(0))
+
+    async with client_of(server, ERA, waits) as client:
+        assert await client.call_tool("echo", {}) == {"content": []}
+
+    assert [each.headers["last-event-id"] for each in server.asked("GET")] == ["e1", "e2"]
+    assert waits == [0.25, 0.25]
+    assert len(server.asked("tools/call")) == 1
+
+
+@pytest.mark.parametrize("status", [400, 404, 405])
+@pytest.mark.requirement("REL-14")
+async def test_a_rest_that_is_refused_is_told_and_the_call_is_not_sent_again(status: int) -> None:
+    server = SessionServer(tools_call=lambda _: stream(event("", id="e1")), GET=lambda _: Reply(status))
+
+    async with client_of(server, ERA) as client:
+        with pytest.raises(Refused, match=str(status)):
+            await client.call_tool("echo", {})
+
+    assert len(server.asked("tools/call")) == 1
+
+
+async def test_a_rest_that_is_no_stream_is_unreadable() -> None:
+    server = SessionServer(tools_call=lambda _: stream(event("", id="e1")), GET=lambda _: Reply(body=b"{}"))
+
+    async with client_of(server, ERA) as client:
+        with pytest.raises(Unreadable, match="no stream"):
+            await client.call_tool("echo", {})
+
+
+async def test_a_server_that_wants_to_be_asked_much_later_is_not_waited_for() -> None:
+    server = SessionServer(tools_call=lambda _: stream(event("", id="e1", retry=10**12)))
+
+    async with client_of(server, ERA) as client:
+        with pytest.raises(TimedOut):
+            await client.call_tool("echo", {})
+
+
+async def test_a_stream_that_never_gets_anywhere_is_given_up() -> None:
+    server = SessionServer(
+        tools_call=lambda _: stream(event("", id="e1", retry=0)), GET=lambda _: stream(event("", id="e1"))
+    )
+
+    async with client_of(server, ERA) as client:
+        with pytest.raises(Unreadable, match="ended before the answer"):
+            await client.call_tool("echo", {})
+
+    assert len(server.asked("GET")) == 50
+
+
+async def test_many_calls_share_one_old_stream() -> None:
+    server = LegacyServer()
+
+    async with client_of(server, SSE) as client:
+        found = await asyncio.gather(*(client.call_tool("echo", {"n": n}) for n in range(5)))
+
+    assert [each["content"][0]["text"] for each in found] == [f'{{"n": {n}}}' for n in range(5)]
+    assert len(server.asked("GET")) == 1
+
+
+async def test_an_endpoint_at_another_origin_gets_nothing() -> None:
+    async with client_of(LegacyServer("https://elsewhere.example.com/messages"), SSE) as client:
+        with pytest.raises(Refused, match="405"):  # what is said of the handshake, once this way has failed
+            await client.call("tools/list")
+
+
+async def test_an_old_stream_that_ends_is_opened_again_for_the_next_call_only() -> None:
+    server = LegacyServer()
+
+    def hang_up(_: object) -> Reply:
+        server.queue.put_nowait(b"")
+        return Reply(202)
+
+    server.say["tools/call"] = hang_up
+    async with client_of(server, SSE) as client:
+        with pytest.raises(Unreachable, match="ended its stream"):
+            await client.call_tool("echo", {})
+        assert len((await client.list_tools()).tools) == 1
+
+    assert len(server.asked("tools/call")) == 1
+    assert len(server.asked("GET")) == 2
+
+
+async def test_on_an_old_stream_a_server_that_asks_is_answered() -> None:
+    server = LegacyServer()
+
+    def ask_first(seen: object) -> Reply:
+        server.queue.put_nowait(event({"jsonrpc": "2.0", "id": 5, "method": "roots/list"}))
+        server.queue.put_nowait(event({"jsonrpc": "2.0", "method": "notifications/message"}))
+        return result(seen, {"content": []})  # type: ignore[arg-type]
+
+    server.say["tools/call"] = ask_first
+    async with client_of(server, SSE) as client:
+        await client.call_tool("echo", {})
+
+    assert [each.message["error"]["code"] for each in server.seen if "error" in each.message] == [-32601]
+
+
+async def test_what_the_old_endpoint_refuses_is_told() -> None:
+    async with client_of(LegacyServer(tools_call=lambda _: Reply(500, b"")), SSE) as client:
+        with pytest.raises(Refused, match="500 Internal Server Error"):
+            await client.call_tool("echo", {})
