@@ -1,0 +1,92 @@
+"""How much work may it be to hold arguments to a schema?
+
+References can be arranged so that each level doubles the work: thirty of them take hours. So the steps are counted
+first, which takes time in proportion to the schema's size and the arguments' depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from api.toolbox.schema_top import pointed_at
+
+MAX_STEPS = 2_000_000  # a few hundredths of a second
+_MAX_LEVELS = 150
+_SAME_VALUE = ("not", "if", "then", "else")
+_SAME_VALUE_LISTS = ("allOf", "anyOf", "oneOf")
+_INNER = ("items", "additionalProperties", "contains", "unevaluatedProperties", "unevaluatedItems", "propertyNames")
+_INNER_MAPS = ("properties", "patternProperties")
+
+
+class Extent(NamedTuple):
+    depth: int
+    values: int
+
+
+def measured(value: object, most: Extent) -> Extent | None:
+    """How deep and how many; None where that is too much. Without recursion: the depth is somebody else's choice."""
+    open_values, deepest, seen = [(value, 0)], 0, 0
+    while open_values:
+        current, depth = open_values.pop()
+        deepest, seen = max(deepest, depth), seen + 1
+        if depth > most.depth or seen + len(open_values) > most.values:
+            return None
+        if isinstance(current, dict | list):
+            inside = list(current.values()) if isinstance(current, dict) else current
+            open_values += [(each, depth + 1) for each in inside]
+    return Extent(deepest, seen)
+
+
+class Effort:
+    """Of holding values to one schema. A branch that is met again for the same value is counted once more."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._by_depth: dict[int, int] = {}
+        self._steps: dict[tuple[int, int], int] = {}
+
+    def is_bearable(self, extent: Extent) -> bool:
+        if extent.depth not in self._by_depth:
+            self._by_depth[extent.depth] = self._count(self._root, extent.depth, 0)
+            self._steps.clear()
+        # Each item of an array may take as many steps as there are.
+        return self._by_depth[extent.depth] * extent.values <= MAX_STEPS
+
+    def _count(self, schema: object, depth: int, level: int) -> int:
+        if not isinstance(schema, dict) or depth < 0:
+            return 1
+        if level > _MAX_LEVELS or len(self._steps) > MAX_STEPS // 10:
+            return MAX_STEPS + 1
+        place = (id(schema), depth)
+        if place not in self._steps:
+            self._steps[place] = 1  # a reference that comes back to the same value is not followed again
+            self._steps[place] = self._sum(schema, depth, level + 1)
+        return self._steps[place]
+
+    def _sum(self, schema: Mapping[str, Any], depth: int, level: int) -> int:
+        total = 1
+        for inner, here in self._parts(schema):
+            total += self._count(inner, depth if here else depth - 1, level)
+            if total > MAX_STEPS:
+                break
+        return total
+
+    def _parts(self, schema: Mapping[str, Any]) -> Iterator[tuple[object, bool]]:
+        """Each schema that would be applied, and whether to the same value."""
+        for reference in ("$ref", "$dynamicRef"):
+            if (target := pointed_at(self._root, schema.get(reference))) is not None:
+                yield target, True
+        for word in (*_SAME_VALUE, *_INNER):
+            if word in schema:
+                yield schema[word], word in _SAME_VALUE
+        for word in (*_SAME_VALUE_LISTS, "prefixItems"):
+            yield from ((each, word != "prefixItems") for each in _several(schema.get(word)))
+        for word in (*_INNER_MAPS, "dependentSchemas"):
+            yield from ((each, word == "dependentSchemas") for each in _several(schema.get(word)))
+
+
+def _several(found: object) -> list[object]:
+    if isinstance(found, dict):
+        return list(found.values())
+    return found if isinstance(found, list) else []

@@ -1,0 +1,98 @@
+"""What is each tool called, and which server's tool is meant by a name?
+
+A name that every vendor takes and that follows from slug and upstream name alone, so that it stays the same whatever
+other servers come and go. What had to be altered ends with `__` and a hash of the original; an upstream name that
+ends like that by itself is altered too. So an altered name is never also the unaltered name of another tool.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+MAX_NAME = 64
+NAME_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
+_PREFIX = "mcp_"
+_HASH_LENGTH = 8
+_HASH_MARK = "__"
+_LEGAL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NOT_LEGAL = re.compile(r"[^A-Za-z0-9_-]")
+_ENDS_WITH_A_HASH = re.compile(rf"{_HASH_MARK}[a-z2-7]{{{_HASH_LENGTH}}}\Z")
+# Without `_`, so that it is plain where a slug ends; never like the beginning of an id, so that no tool's name can be
+# that of a generic tool.
+_SLUG = re.compile(r"(?!server(?:-|\Z))[a-z0-9-]{1,24}")
+_SERVER_ID = re.compile(r"server_[a-z0-9_]+")
+
+
+def tool_name(slug: str, upstream_name: str) -> str:
+    """`mcp_<slug>_<tool>`, shortened or altered where no vendor would take it."""
+    beginning = f"{_PREFIX}{_checked(slug)}_"
+    room = MAX_NAME - len(beginning)
+    if _fits(upstream_name, room):
+        return beginning + upstream_name
+    ending = _HASH_MARK + _hash(upstream_name)
+    return beginning + _NOT_LEGAL.sub("_", upstream_name)[: room - len(ending)] + ending
+
+
+def generic_name(server_id: str) -> str:
+    name = f"{_PREFIX}{server_id}"
+    if not _SERVER_ID.fullmatch(server_id) or len(name) > MAX_NAME:
+        raise ValueError(f"not the id of a server: {server_id!r}")
+    return name
+
+
+def service_tool_name(base: str, slug: str) -> str:
+    """`notion_read_acme` for `notion_read` of server `acme`. The base is ours: one that doesn't fit is a mistake."""
+    name = f"{base}_{_checked(slug)}"
+    if not _LEGAL_NAME.fullmatch(name) or not base or f"{base}_".startswith(_PREFIX):
+        raise ValueError(f"no name for a service's tool: {name!r}")
+    return name
+
+
+def _checked(slug: str) -> str:
+    if not _SLUG.fullmatch(slug):
+        raise ValueError(f"not a slug: {slug!r}")
+    return slug
+
+
+def _fits(upstream_name: str, room: int) -> bool:
+    legal = _LEGAL_NAME.fullmatch(upstream_name) and not _ENDS_WITH_A_HASH.search(upstream_name)
+    return bool(legal) and len(upstream_name) <= room
+
+
+def _hash(original: str) -> str:
+    digest = hashlib.sha256(original.encode("utf-8", "surrogatepass")).digest()
+    return base64.b32encode(digest)[:_HASH_LENGTH].decode().lower()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Target:
+    """What a name stands for: a tool of a server, or (without an upstream name) the server's generic tool."""
+
+    server_id: str
+    upstream_name: str = ""
+    generic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of one toolbox. Where two tools claim one name, the first by server id and upstream name has it."""
+
+    by_name: Mapping[str, Target]
+    refused: tuple[tuple[str, Target], ...]
+    """Claims that came to nothing. Another name would depend on who else is there, so there is none."""
+
+    @classmethod
+    def of(cls, claims: Iterable[tuple[str, Target]]) -> Names:
+        held: dict[str, Target] = {}
+        # A tool listed twice is one tool; sorted, so that the order of arrival decides nothing.
+        ordered = sorted(set(claims))
+        refused = tuple(each for each in ordered if held.setdefault(*each) != each[1])
+        return cls(MappingProxyType(held), refused)
+
+    def target(self, name: str) -> Target | None:
+        return self.by_name.get(name)

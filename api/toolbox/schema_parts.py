@@ -1,0 +1,141 @@
+"""Which parts of a schema can stay as they are, and what stands in for the others?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jsonschema_rs
+
+from api.toolbox.cleaning import clean
+from api.toolbox.schema_top import ELSEWHERE, Schema, noted, pointed_at
+
+MAX_DEPTH = 32
+TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
+TOO_DEEP = "(Nested too deep to be described: any value may be given.)"
+
+# Some clients fetch what these name, and draft and vocabulary are no longer the upstream's choice.
+_DROPPED = frozenset({"$schema", "$id", "$vocabulary", "$comment", "$recursiveRef", "$recursiveAnchor"})
+_REFERENCES = ("$ref", "$dynamicRef")
+_SCHEMA = frozenset(
+    {"additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then"}
+    | {"unevaluatedItems", "unevaluatedProperties", "contentSchema"}
+)
+_SCHEMAS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_SCHEMA_MAPS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+_COUNTS = frozenset({"maxContains", "maxItems", "maxLength", "maxProperties"} | {"minContains", "minItems"})
+_NUMBERS = frozenset({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"})
+_TEXTS = frozenset({"title", "description", "format"})
+_FLAGS = frozenset({"deprecated", "readOnly", "writeOnly", "uniqueItems"})
+
+
+def part(value: object, root: Mapping[str, Any], depth: int = 0) -> Schema | bool:
+    """A schema within a schema: what 2020-12 allows, with references that lead somewhere here, not too deep."""
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, dict):
+        return {}
+    if depth > MAX_DEPTH:
+        return {"description": TOO_DEEP}
+    value = _of_this_draft(value)
+    lost = [word for word in _REFERENCES if word in value and pointed_at(root, value[word]) is None]
+    kept: Schema = {}
+    for word, each in value.items():
+        if word in _DROPPED or word in lost:
+            continue
+        if word not in _KNOWN:
+            kept[word] = each
+        elif (fit := _fitting(word, each, root, depth)) is not None:
+            kept[word] = fit
+    kept = noted(kept, ELSEWHERE) if lost else kept
+    return kept | {"items": {}} if kept.get("type") == "array" and "items" not in kept else kept
+
+
+def _of_this_draft(schema: Schema) -> Schema:
+    """Words of older drafts in those of 2020-12, which some vendors insist on."""
+    made = dict(schema)
+    if isinstance(made.get("items"), list):
+        made["prefixItems"] = made.pop("items")
+        made["items"] = made.pop("additionalItems", {})
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if made.get(exclusive) is True and bound in made:
+            made[exclusive] = made.pop(bound)
+    return made
+
+
+def _fitting(word: str, value: object, root: Mapping[str, Any], depth: int) -> object | None:
+    """The value as this word may have it; None where it may not."""
+    if word in _SCHEMA:
+        return part(value, root, depth + 1) if isinstance(value, dict | bool) else None
+    if word in _SCHEMAS:
+        return [part(each, root, depth + 1) for each in value] or None if isinstance(value, list) else None
+    if word in _SCHEMA_MAPS:
+        return _map_of_parts(value, root, depth) if isinstance(value, dict) else None
+    return _CHECKS[word](value)
+
+
+def _map_of_parts(value: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Schema:
+    return {name: part(each, root, depth + 1) for name, each in value.items()}
+
+
+def _type(value: object) -> object | None:
+    if isinstance(value, list):
+        several = list(dict.fromkeys(each for each in value if isinstance(each, str) and each in TYPES))
+        return several[0] if len(several) == 1 else several or None
+    return value if isinstance(value, str) and value in TYPES else None
+
+
+def _text(value: object) -> str | None:
+    return clean(value) if isinstance(value, str) else None
+
+
+def _count(value: object) -> object | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _number(value: object) -> object | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _positive(value: object) -> object | None:
+    number = _number(value)
+    return number if isinstance(number, int | float) and number > 0 else None
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _name_list(value: object) -> list[str] | None:
+    """Also in old schemas `required: true`, which said it of the property itself."""
+    return list(dict.fromkeys(each for each in value if isinstance(each, str))) if isinstance(value, list) else None
+
+
+def _values(value: object) -> list[object] | None:
+    return value or None if isinstance(value, list) else None
+
+
+def _pattern(value: object) -> str | None:
+    """Only one that means the same to everybody."""
+    try:
+        jsonschema_rs.Draft202012Validator({"pattern": value}, offline=True)
+    except ValueError:  # no text, or no pattern
+        return None
+    return value if isinstance(value, str) else None
+
+
+_CHECKS: Mapping[str, Callable[[object], object | None]] = {
+    "type": _type,
+    "required": _name_list,
+    "enum": _values,
+    "examples": _values,
+    "pattern": _pattern,
+    "multipleOf": _positive,
+    "minLength": _count,
+    "minProperties": _count,
+    **dict.fromkeys(_COUNTS, _count),
+    **dict.fromkeys(_NUMBERS, _number),
+    **dict.fromkeys(_TEXTS, _text),
+    **dict.fromkeys(_FLAGS, _flag),
+}
+_KNOWN = _SCHEMA | _SCHEMAS | _SCHEMA_MAPS | _CHECKS.keys()

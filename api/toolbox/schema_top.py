@@ -1,0 +1,127 @@
+"""How does a schema that says "one of these" become one plain object?
+
+OpenAI's API refuses a tool with `oneOf`, `anyOf`, `allOf`, `enum`, `const` or `not` at the top, Anthropic's the first
+three, and each refuses the whole request with it. So the choices are merged: every property of every choice may be
+given, what all choices ask for is required, and a sentence says which belong together. That lets more through than
+the original, which arguments are still held to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+Schema = dict[str, Any]
+_CHOICES = ("oneOf", "anyOf")
+_REFUSED = ("enum", "const", "not")
+_MOST_SCHEMAS = 500  # that are looked at: references can make any number of a few
+ELSEWHERE = "(Described elsewhere: any value may be given.)"
+MAX_CHOICES_NAMED = 8
+_LONGEST_REFERENCE = 1000
+
+
+def plain_object(schema: Mapping[str, Any]) -> Schema:
+    """The schema with `type: object` and none of the refused words at its top."""
+    merged = _flat(dict(schema), schema, iter(range(_MOST_SCHEMAS)))
+    properties, required = merged.get("properties"), merged.get("required")
+    return {
+        **{word: value for word, value in merged.items() if word not in (*_REFUSED, "required")},
+        "type": "object",
+        "properties": properties if isinstance(properties, dict) else {},
+        **({"required": required} if isinstance(required, list) and required else {}),
+    }
+
+
+def pointed_at(root: Mapping[str, Any], reference: object) -> Any | None:
+    """What a reference within the document points to. None for one to elsewhere, to nothing, or to a name."""
+    if (
+        not isinstance(reference, str)
+        or not (reference == "#" or reference.startswith("#/"))
+        or len(reference) > _LONGEST_REFERENCE
+    ):
+        return None
+    found: Any = root
+    for part in reference.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, dict) and name in found:
+            found = found[name]
+        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+            found = found[int(name)]
+        else:
+            return None
+    return found
+
+
+def noted(schema: Schema, note: str) -> Schema:
+    description = schema.get("description")
+    return {**schema, "description": f"{description}\n{note}" if isinstance(description, str) and description else note}
+
+
+def _flat(schema: Schema, root: Mapping[str, Any], budget: Iterator[int]) -> Schema:
+    """What `$ref`, `allOf`, `oneOf` and `anyOf` say, said by the schema itself."""
+    schema = _with_target(schema, root, budget)
+    for branch in _branches(schema.pop("allOf", None), root, budget):
+        schema = _both(schema, branch)
+    for word in _CHOICES:
+        if branches := _branches(schema.pop(word, None), root, budget):
+            schema = _either(schema, branches, word)
+    return schema
+
+
+def _with_target(schema: Schema, root: Mapping[str, Any], budget: Iterator[int]) -> Schema:
+    while "$ref" in schema:
+        rest = {word: value for word, value in schema.items() if word != "$ref"}
+        target = pointed_at(root, schema["$ref"])
+        followed = isinstance(target, dict) and target is not root and next(budget, None) is not None
+        schema = _both(rest, target) if isinstance(target, dict) and followed else noted(rest, ELSEWHERE)
+    return dict(schema)
+
+
+def _branches(found: object, root: Mapping[str, Any], budget: Iterator[int]) -> list[Schema]:
+    several = [dict(each) for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return [_flat(each, root, budget) for each in several if next(budget, None) is not None]
+
+
+def _both(one: Schema, other: Schema) -> Schema:
+    """What both ask for. Where both say something of the same kind, the first is kept."""
+    properties = dict(_map(one, "properties"))
+    for name, each in _map(other, "properties").items():
+        properties[name] = {"allOf": [properties[name], each]} if properties.get(name, each) != each else each
+    required = list(dict.fromkeys([*_names(one), *_names(other)]))
+    every = [*_list(one, "allOf"), *_list(other, "allOf")]
+    both = {**other, **one, "properties": properties, "required": required}
+    return both | {"allOf": every} if every else both
+
+
+def _either(schema: Schema, branches: list[Schema], word: str) -> Schema:
+    properties = dict(_map(schema, "properties"))
+    offered: dict[str, list[Any]] = {}
+    for branch in branches:
+        for name, each in _map(branch, "properties").items():
+            if each not in offered.setdefault(name, []):
+                offered[name].append(each)
+    for name, several in offered.items():
+        properties.setdefault(name, several[0] if len(several) == 1 else {"anyOf": several})
+    common = [name for name in _names(branches[0]) if all(name in _names(branch) for branch in branches)]
+    required = list(dict.fromkeys([*_names(schema), *common]))
+    merged = {**schema, "properties": properties, "required": required}
+    return noted(merged, _sentence(branches, word)) if any(map(_names, branches)) else merged
+
+
+def _sentence(branches: Iterable[Schema], word: str) -> str:
+    groups = list(dict.fromkeys(", ".join(_names(each)) or "none of these" for each in branches))[:MAX_CHOICES_NAMED]
+    return f"Give {'exactly' if word == 'oneOf' else 'at least'} one of: {'; or '.join(groups)}."
+
+
+def _map(schema: Mapping[str, Any], word: str) -> Schema:
+    found = schema.get(word)
+    return found if isinstance(found, dict) else {}
+
+
+def _list(schema: Mapping[str, Any], word: str) -> list[Any]:
+    found = schema.get(word)
+    return found if isinstance(found, list) else []
+
+
+def _names(schema: Mapping[str, Any]) -> list[str]:
+    return [each for each in _list(schema, "required") if isinstance(each, str)]

@@ -1,0 +1,64 @@
+"""How does a secret that an upstream sends back stay out of what an agent reads?"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote, quote_plus
+
+# Shorter ones stand in ordinary text by accident: removing each `test` or `12345` would spoil answers, and would tell
+# by its gaps what the secret is.
+SHORTEST_SECRET = 6
+# A shorter piece of an encoded secret says little and is found in other text by accident.
+_SHORTEST_PIECE = 8
+REMOVED = "[removed]"
+
+
+def scrubbed(text: str, secrets: Iterable[str]) -> str:
+    """The text without any of the secrets, in whatever usual form they come back."""
+    forms = {form for secret in secrets if len(secret) >= SHORTEST_SECRET for form in _forms(secret)}
+    if "%" not in text and not any(form in text for form in forms):
+        return text
+    longest_first = sorted(forms, key=lambda form: (-len(form), form))
+    return re.sub("|".join(map(_in_any_hex, longest_first)), REMOVED, text)
+
+
+def _forms(secret: str) -> Iterator[str]:
+    yield secret
+    yield html.escape(secret)
+    yield from _in_urls(secret)
+    yield from _in_json(secret)
+    yield from _in_base64(secret.encode("utf-8", "surrogatepass"))
+
+
+def _in_any_hex(form: str) -> str:
+    """As a pattern to which `%2f` and `%2F` are one."""
+    return re.sub("%[0-9A-F]{2}", lambda found: f"(?i:{found[0]})", re.escape(form))
+
+
+def _in_urls(secret: str) -> Iterator[str]:
+    raw = secret.encode("utf-8", "surrogatepass")
+    yield from (quote(raw, safe=""), quote(raw), quote_plus(raw))
+
+
+def _in_json(secret: str) -> Iterator[str]:
+    for ascii_only in (True, False):
+        escaped = json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
+        yield escaped
+        yield escaped.replace("/", "\\/")
+
+
+def _in_base64(raw: bytes) -> Iterator[str]:
+    """Alone, and within longer base64 text (`user:secret`), where it may begin at any of three places in a group."""
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + raw).decode().rstrip("=")
+        # Characters that also hold bits of what stands before or after the secret are left out.
+        first = (before * 8 + 5) // 6
+        last = (before + len(raw)) * 8 // 6
+        for piece in (encoded[first:last], encoded if not before else ""):
+            if len(piece) >= _SHORTEST_PIECE or (piece and not before):
+                yield piece
+                yield piece.replace("+", "-").replace("/", "_")

@@ -1,0 +1,298 @@
+import json
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from api.toolbox.schema_parts import TOO_DEEP
+from api.toolbox.schema_top import ELSEWHERE
+from api.toolbox.schemas import MAX_BYTES, Tool, as_anthropic, as_mcp, as_openai, normalised
+
+EMPTY = {"type": "object", "properties": {}}
+REFUSED_AT_THE_TOP = {"oneOf", "anyOf", "allOf", "enum", "const", "not", "$ref", "$schema", "$id"}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None), max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=8,
+)
+WORDS = [
+    "type", "properties", "items", "required", "enum", "allOf", "anyOf", "oneOf", "$ref", "$defs", "pattern", "minimum",
+    "exclusiveMinimum", "minLength", "multipleOf", "description", "not", "if", "$dynamicRef", "$anchor", "dependencies",
+    "dependentRequired", "format", "uniqueItems", "examples", "default", "x-ours", "$schema", "$id", "const",
+]  # fmt: skip
+VALUES = JSON | st.sampled_from(["#", "object", "#/$defs/a", ["a"], "https://x.example/y", True])
+SCHEMAS = st.recursive(
+    st.dictionaries(st.sampled_from(WORDS), VALUES, max_size=4),
+    lambda inner: st.dictionaries(
+        st.sampled_from(WORDS),
+        VALUES | inner | st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+        max_size=4,
+    ),
+    max_leaves=6,
+)
+
+
+@pytest.mark.parametrize("schema", [None, {}, True, False, [], "object", 3, {"type": "string"}, {"type": ["object"]}])
+def test_whatever_it_was_it_is_an_object(schema: object) -> None:
+    assert normalised(schema) == EMPTY
+
+
+def test_a_plain_schema_stays_what_it_is() -> None:
+    schema = {
+        "type": "object",
+        "title": "Forecast",
+        "properties": {
+            "city": {"type": ["string", "null"], "description": "Where", "minLength": 1, "default": None},
+            "days": {"type": "array", "items": {"type": "integer", "minimum": 1}, "x-unit": "d"},
+            "mode": {"oneOf": [{"const": "a"}, {"$ref": "#/$defs/mode"}]},
+        },
+        "$defs": {"mode": {"enum": ["b", "c"]}},
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+
+    assert normalised(schema) == schema
+
+
+def test_a_schema_that_refers_to_itself_stays_what_it_is() -> None:
+    schema = {"type": "object", "properties": {"child": {"$ref": "#"}}}
+
+    assert normalised(schema) == schema
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["https://example.org/s.json", "file:///etc/passwd", "other.json#/x", "#/$defs/none", "#/required/7", "#name", 3],
+)
+@pytest.mark.parametrize("word", ["$ref", "$dynamicRef"])
+def test_a_reference_to_elsewhere_becomes_any_value_with_a_note(word: str, reference: object) -> None:
+    schema = {"type": "object", "properties": {"a": {word: reference, "description": "An a."}}, "required": ["a"]}
+
+    assert normalised(schema)["properties"] == {"a": {"description": f"An a.\n{ELSEWHERE}"}}
+
+
+def test_a_reference_to_elsewhere_at_the_top_too() -> None:
+    assert normalised({"$ref": "https://example.org/s.json"}) == EMPTY | {"description": ELSEWHERE}
+
+
+def test_references_find_names_with_slashes_and_places_in_lists() -> None:
+    schema = {"type": "object", "properties": {"a/b": {}, "c": {"$ref": "#/properties/a~1b"}}, "anyOf": []}
+
+    assert normalised(schema)["properties"]["c"] == {"$ref": "#/properties/a~1b"}
+
+
+def test_choices_at_the_top_are_merged_and_told() -> None:
+    schema = {
+        "oneOf": [
+            {"properties": {"id": {"type": "string"}, "by": {"type": "string"}}, "required": ["by", "id"]},
+            {"$ref": "#/$defs/named"},
+        ],
+        "$defs": {"named": {"properties": {"name": {}, "by": {"type": "integer"}}, "required": ["name", "by"]}},
+    }
+
+    made = normalised(schema)
+
+    assert made["properties"] == {
+        "id": {"type": "string"},
+        "by": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        "name": {},
+    }
+    assert made["required"] == ["by"]
+    assert made["description"] == "Give exactly one of: by, id; or name, by."
+
+
+def test_choices_that_only_require_keep_the_properties_there_are() -> None:
+    schema = {
+        "type": "object",
+        "description": "Look up.",
+        "properties": {"a": {}, "b": {}},
+        "anyOf": [{"required": ["a"]}, {"required": ["b"]}, {}],
+    }
+
+    made = normalised(schema)
+
+    assert made["properties"] == {"a": {}, "b": {}}
+    assert made["description"] == "Look up.\nGive at least one of: a; or b; or none of these."
+
+
+def test_all_that_holds_at_the_top_becomes_one() -> None:
+    schema = {
+        "properties": {"a": {"type": "string"}},
+        "allOf": [
+            {"properties": {"a": {"minLength": 1}}, "required": ["a"]},
+            {"properties": {"b": {}}, "required": ["b"], "allOf": [{"properties": {"c": {}}}]},
+        ],
+    }
+
+    made = normalised(schema)
+
+    assert made["properties"] == {"a": {"allOf": [{"type": "string"}, {"minLength": 1}]}, "b": {}, "c": {}}
+    assert made["required"] == ["a", "b"]
+
+
+def test_a_reference_at_the_top_is_followed_also_twice() -> None:
+    defs = {"a": {"$ref": "#/$defs/b", "required": ["x"]}, "b": {"properties": {"x": {}}, "allOf": [{"title": "B"}]}}
+
+    made = normalised({"$ref": "#/$defs/a", "allOf": [{"title": "A"}], "$defs": defs})
+
+    assert (made["properties"], made["required"], made["title"]) == ({"x": {}}, ["x"], "A")
+
+
+def test_choices_without_end_are_cut_off_in_time() -> None:
+    layers = {str(n): {"anyOf": [{"$ref": f"#/$defs/{n + 1}"}] * 20} for n in range(20)}
+
+    made = normalised({"anyOf": [{"$ref": "#/$defs/0"}, {"$ref": "#/$defs/loop"}], "$defs": {**layers, "20": {}}})
+
+    assert made["type"] == "object"
+    assert not REFUSED_AT_THE_TOP & made.keys()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"type": "array"}, {"type": "array", "items": {}}),
+        ({"items": [{"type": "null"}], "additionalItems": False}, {"prefixItems": [{"type": "null"}], "items": False}),
+        ({"minimum": 3, "exclusiveMinimum": True}, {"exclusiveMinimum": 3}),
+        ({"maximum": 3, "exclusiveMaximum": False}, {"maximum": 3}),
+        ({"type": "string", "required": True}, {"type": "string"}),
+        ({"type": ["string"]}, {"type": "string"}),
+        ({"type": "str"}, {}),
+        ({"type": []}, {}),
+        ({"enum": []}, {}),
+        ({"pattern": "("}, {}),
+        ({"pattern": "^a$"}, {"pattern": "^a$"}),
+        ({"minLength": -1, "multipleOf": 0, "uniqueItems": "yes", "title": 3, "properties": []}, {}),
+        ({"items": 3, "anyOf": {}}, {}),
+        ({"additionalProperties": True}, {"additionalProperties": True}),
+        ("string", {}),
+        (True, True),
+        ({"description": "a\U000e0041\u202eb"}, {"description": "ab"}),
+    ],
+)
+def test_what_2020_12_does_not_know_is_said_in_its_words_or_left_out(old: object, new: object) -> None:
+    assert normalised({"type": "object", "properties": {"a": old}})["properties"]["a"] == new
+
+
+def test_a_deep_schema_ends_somewhere() -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(40):
+        schema = {"type": "object", "properties": {"a": schema}}
+
+    assert TOO_DEEP in json.dumps(normalised(schema))
+
+
+def test_no_depth_exhausts_the_stack() -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(100_000):
+        schema = {"not": schema}
+
+    assert normalised(schema)["type"] == "object"
+
+
+@pytest.mark.parametrize(("count", "kept"), [(400, 400), (4000, 0), (30_000, 0)])
+def test_a_large_schema_becomes_an_outline_or_nothing(count: int, kept: int) -> None:
+    properties = {f"p{n}": {"type": "string", "description": "long " * 60} for n in range(count)}
+
+    made = normalised({"type": "object", "properties": properties, "required": ["p1"]})
+
+    assert len(made["properties"]) == kept
+    assert made["description"] == "(Too large to be described in full.)"
+    assert len(json.dumps(made)) < MAX_BYTES
+
+
+def test_a_schema_that_is_no_unicode_becomes_any_object() -> None:
+    made = normalised({"type": "object", "properties": {"a": {"const": "\ud800"}}})
+
+    assert made["properties"] == {}
+    assert "could not be read" in made["description"]
+
+
+@settings(max_examples=300)
+@given(SCHEMAS)
+def test_whatever_comes_a_strict_client_accepts_it(schema: dict[str, Any]) -> None:
+    made = normalised(schema)
+
+    assert made["type"] == "object"
+    assert isinstance(made["properties"], dict)
+    assert not REFUSED_AT_THE_TOP & made.keys()
+    jsonschema_rs.Draft202012Validator(made, offline=True)
+    assert jsonschema_rs.Draft202012Validator(made, offline=True).is_valid(3) is False
+    json.dumps(made).encode()
+
+
+TOOL = Tool(
+    name="mcp_weather_get",
+    title="Get",
+    description="Tells the weather.",
+    input_schema={"type": "object", "properties": {"city": {"type": "string"}}},
+    annotations={"readOnlyHint": True, "title": "Get", "more": [1]},
+    server_id="server_1",
+    upstream_name="get",
+)
+
+
+def test_mcp_clients_get_what_the_protocol_says() -> None:
+    assert as_mcp(TOOL) == {
+        "name": "mcp_weather_get",
+        "title": "Get",
+        "description": "Tells the weather.",
+        "inputSchema": TOOL.input_schema,
+        "annotations": TOOL.annotations,
+    }
+
+
+def test_openai_gets_a_function() -> None:
+    assert as_openai(TOOL) == {
+        "type": "function",
+        "function": {
+            "name": "mcp_weather_get",
+            "description": "Tells the weather.",
+            "parameters": TOOL.input_schema,
+        },
+    }
+
+
+def test_anthropic_gets_an_input_schema() -> None:
+    assert as_anthropic(TOOL) == {
+        "name": "mcp_weather_get",
+        "description": "Tells the weather.",
+        "input_schema": TOOL.input_schema,
+    }
+
+
+def test_a_tool_that_says_nothing_of_itself_shows_nothing() -> None:
+    bare = Tool("mcp_a_b", None, None, EMPTY, None, "server_1", "b")
+
+    assert as_mcp(bare) == {"name": "mcp_a_b", "inputSchema": EMPTY}
+    assert as_openai(bare) == {"type": "function", "function": {"name": "mcp_a_b", "parameters": EMPTY}}
+    assert as_anthropic(bare) == {"name": "mcp_a_b", "input_schema": EMPTY}
+
+
+@pytest.mark.requirement("TRS-01", "TRS-02")
+def test_descriptions_are_clean_and_no_longer_than_the_vendor_takes() -> None:
+    long = Tool("mcp_a_b", None, "Do\u202e it. " * 400, EMPTY, None, "server_1", "b", {"type": "object"})
+
+    assert len(as_openai(long)["function"]["description"]) <= 1024
+    assert "\u202e" not in json.dumps([as_mcp(long), as_openai(long), as_anthropic(long)], ensure_ascii=False)
+    assert as_mcp(long)["outputSchema"] == {"type": "object"}
+
+
+def test_a_hint_that_is_no_yes_or_no_is_left_out() -> None:
+    odd = Tool("mcp_a_b", None, None, EMPTY, {"readOnlyHint": "yes", "title": 3, "openWorldHint": False}, "s", "b")
+
+    assert as_mcp(odd)["annotations"] == {"openWorldHint": False}
+
+
+def test_a_property_whose_name_anthropic_refuses_is_left_out_there_and_told() -> None:
+    schema = {"type": "object", "properties": {"a b": {}, "c": {}}, "required": ["a b", "c"]}
+    odd = Tool("mcp_a_b", None, None, schema, None, "server_1", "b")
+
+    assert as_anthropic(odd)["input_schema"] == {
+        "type": "object",
+        "properties": {"c": {}},
+        "required": ["c"],
+        "description": "(Not shown, for their names: `a b`.)",
+    }
+    assert as_openai(odd)["function"]["parameters"] == schema

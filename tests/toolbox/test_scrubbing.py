@@ -1,0 +1,66 @@
+import base64
+import html
+import json
+import re
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.toolbox.scrubbing import REMOVED, SHORTEST_SECRET, scrubbed
+
+SECRETS = st.text(min_size=SHORTEST_SECRET, max_size=60).filter(lambda text: not set(text) & set(REMOVED))
+FORMS = {
+    "exact": lambda text: text,
+    "base64": lambda text: base64.b64encode(text.encode()).decode(),
+    "base64url": lambda text: base64.urlsafe_b64encode(text.encode()).decode(),
+    "base64url without padding": lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
+    "url": lambda text: quote(text, safe=""),
+    "url with slashes": quote,
+    "form": quote_plus,
+    "url in small letters": lambda text: re.sub("%..", lambda found: found[0].lower(), quote(text, safe="")),
+    "json": lambda text: json.dumps(text)[1:-1],
+    "json in unicode": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
+    "json with slashes": lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
+    "html": html.escape,
+}
+
+
+@pytest.mark.requirement("TRS-03")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("secret", ["xoxb-123/456+789=", 'p"ä\\s&w<0>rd \n', "plain-secret", "🔑🔑🔑🔑🔑🔑"])
+def test_a_secret_goes_in_every_form(form: str, secret: str) -> None:
+    shown = FORMS[form](secret)
+
+    assert shown not in scrubbed(f"before {shown} after {shown}", [secret])
+
+
+@pytest.mark.requirement("TRS-03")
+@given(SECRETS, st.sampled_from(sorted(FORMS)), st.text(alphabet="xyz ", max_size=20))
+def test_no_secret_survives(secret: str, form: str, around: str) -> None:
+    shown = FORMS[form](secret)
+
+    assert shown not in scrubbed(f"{around}{shown}{around}", [secret])
+
+
+@pytest.mark.requirement("TRS-03")
+@pytest.mark.parametrize("user", ["a", "ab", "abc", "abcd"])
+def test_a_password_goes_from_basic_credentials_wherever_it_begins(user: str) -> None:
+    shown = base64.b64encode(f"{user}:correct-horse-battery".encode()).decode()
+
+    assert REMOVED in scrubbed(shown, ["correct-horse-battery"])
+
+
+@pytest.mark.requirement("TRS-03")
+def test_a_longer_secret_is_removed_whole_where_it_holds_a_shorter_one() -> None:
+    assert scrubbed("secret-token-and-more", ["secret-token", "secret-token-and-more"]) == REMOVED
+
+
+def test_what_is_too_short_to_be_a_secret_stays() -> None:
+    assert scrubbed("a test of 12345", ["test", "12345", ""]) == "a test of 12345"
+
+
+@given(st.text())
+def test_a_text_without_secrets_is_left_alone(text: str) -> None:
+    assert scrubbed(text, ["no-such-secret-in-there"]) == text
