@@ -1,4 +1,4 @@
-"""Which services are there: one folder each, found by its manifest."""
+"""The only door: which services are there, how any MCP server is spoken to, and what can go wrong with either."""
 
 from __future__ import annotations
 
@@ -6,9 +6,31 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from integrations.client import Http, HttpReply
+from integrations.errors import Answered, Refused, TimedOut, Unreachable, Unreadable, UpstreamError
 from integrations.manifest import ConfigField, ManifestError, OAuth, Revocation, Service, Tool, load_services
+from integrations.mcp import Era, McpClient, ToolList
 
-__all__ = ["ConfigField", "ManifestError", "OAuth", "Revocation", "Service", "Tool", "services"]
+__all__ = [
+    "Answered",
+    "ConfigField",
+    "Era",
+    "Http",
+    "HttpReply",
+    "ManifestError",
+    "McpClient",
+    "OAuth",
+    "Refused",
+    "Revocation",
+    "Service",
+    "TimedOut",
+    "Tool",
+    "ToolList",
+    "Unreachable",
+    "Unreadable",
+    "UpstreamError",
+    "services",
+]
 
 
 @cache

@@ -37,5 +37,7 @@ class Http(Protocol):
     """
 
     def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
-    ) -> AbstractAsyncContextManager[HttpReply]: ...
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, lasting: bool = False
+    ) -> AbstractAsyncContextManager[HttpReply]:
+        """`lasting`: the answer is a stream that stays open beyond the call for which it is opened."""
+        ...

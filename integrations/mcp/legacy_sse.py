@@ -83,7 +83,7 @@ class LegacySse:
     async def _read(self) -> None:
         ended: UpstreamError = Unreachable(ENDED)
         try:
-            async with self._http.request("GET", self._url, {"Accept": STREAM}) as reply:
+            async with self._http.request("GET", self._url, {"Accept": STREAM}, lasting=True) as reply:
                 if not is_success(reply):
                     raise await refusal(reply)
                 if not is_stream(reply):

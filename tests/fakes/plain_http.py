@@ -33,7 +33,13 @@ class PlainHttp:
 
     @asynccontextmanager
     async def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        *,
+        lasting: bool = False,  # noqa: ARG002  the port has it
     ) -> AsyncIterator[PlainReply]:
         try:
             async with self._client.stream(method, url, headers=dict(headers), content=body) as answer:
