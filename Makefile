@@ -6,7 +6,7 @@ WORKERS := $(shell nproc 2>/dev/null || echo 2)
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format openapi fuzz bench lock clean
+.PHONY: help setup run test test-real conformance check format openapi fuzz bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -33,6 +33,23 @@ run: .venv/.runs  ## set up if needed, then serve on http://127.0.0.1:8400
 test: .venv/.develops  ## set up if needed, then every test that needs nothing but Python
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
+# The bridge needs an older SDK than the servers that it bridges to, so each has an environment of its own.
+.venv/real/%/.made: tests/real/%.lock
+	@echo 'Setting up $(@D).'
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
+	@touch $@
+
+%/node_modules/.package-lock.json: %/package-lock.json
+	@cd $* && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+test-real: .venv/.develops .venv/real/servers/.made .venv/real/proxy/.made tests/real/node_modules/.package-lock.json  ## the whole way to MCP servers that others wrote (needs Node)
+	$(BIN)/python -m pytest -n $(WORKERS) tests/real $(ARGS)
+
+conformance: .venv/.develops tests/tools/node_modules/.package-lock.json  ## hold the upstream client to MCP's own conformance suite (needs Node)
+	$(BIN)/python -m tests.conformance.run
+
 fuzz: .venv/.develops  ## call a served Plugboard in all the ways of its contract, and against it
 	$(BIN)/python -m tests.fuzz.run_schemathesis $(ARGS)
 
@@ -55,6 +72,8 @@ bench: .venv/.develops  ## measure, as ratios to a bare route in the same run
 lock: .venv/.develops  ## resolve the dependencies anew (needs uv)
 	$(LOCK) --extra build pyproject.toml -o requirements.lock
 	$(LOCK) --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(LOCK) tests/real/servers.in -o tests/real/servers.lock
+	$(LOCK) tests/real/proxy.in -o tests/real/proxy.lock
 
 clean:  ## remove what was made, except data
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info

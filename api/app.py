@@ -20,6 +20,7 @@ from api.audit.routes import ROUTES as AUDIT_ROUTES
 from api.audit.service import Journal
 from api.errors import AppError, Clash, Internal, NoSuchMethod, NotFound, TooLarge, Unavailable, Unreadable
 from api.http.answers import problem
+from api.http.direct import Direct
 from api.http.edge import Edge, Note
 from api.http.openapi import as_yaml, contract
 from api.http.page import docs_page
@@ -29,6 +30,8 @@ from api.http.routing import allowed, options
 from api.kit.clock import Clock
 from api.kit.datakeys import NoDataKey
 from api.kit.envelope import CannotOpen
+from api.kit.metrics import Metrics
+from api.kit.resolving import Lookup, system_lookup
 from api.kit.roots import RootUnavailable
 from api.kit.store import Conflict, ItemTooLarge, Store, StoreBusy
 from api.parts import Parts, assemble
@@ -36,8 +39,12 @@ from api.servers.routes import ROUTES as SERVER_ROUTES
 from api.servers.service import ServerService, Users
 from api.services.routes import ROUTES as SERVICE_ROUTES
 from api.services.service import ServiceList
+from api.serving import metrics_beside
 from api.settings import Settings
 from api.system.routes import ROUTES as SYSTEM_ROUTES
+from api.toolbox.leaving import CallerLeft
+from api.toolbox.routes import ROUTES as TOOL_ROUTES
+from api.toolbox.service import ToolboxService
 from api.workspaces.routes import ROUTES as WORKSPACE_ROUTES
 from api.workspaces.service import Workspaces, WorkspaceService
 
@@ -46,6 +53,7 @@ ROUTES: Sequence[ControllerRouterHandler] = [
     *API_KEY_ROUTES,
     *SERVER_ROUTES,
     *AGENT_ROUTES,
+    *TOOL_ROUTES,
     *AUDIT_ROUTES,
     *SERVICE_ROUTES,
     *SYSTEM_ROUTES,
@@ -58,26 +66,34 @@ MEANINGS: Mapping[type[Exception], Callable[[], AppError]] = {
     NoDataKey: NotFound,  # the workspace went away meanwhile
     StoreBusy: Unavailable,
     RootUnavailable: Unavailable,
+    CallerLeft: lambda: Unreadable("The caller left before the answer."),  # which is nobody's mistake
     CannotOpen: lambda: Unavailable("The root key that this was sealed with is not configured."),
 }
 
 log = logging.getLogger(__name__)
 
 
-def create_app(settings: Settings, clock: Clock | None = None, note: Note | None = None) -> ASGIApp:
-    return Edge(inner_app(settings, clock), note)
+def create_app(
+    settings: Settings, clock: Clock | None = None, note: Note | None = None, lookup: Lookup = system_lookup
+) -> ASGIApp:
+    app = inner_app(settings, clock, lookup=lookup)
+    return Edge(Direct(app, ROUTES, answer_problem), note)
 
 
 def inner_app(
-    settings: Settings, clock: Clock | None = None, routes: Sequence[ControllerRouterHandler] = ROUTES
+    settings: Settings,
+    clock: Clock | None = None,
+    routes: Sequence[ControllerRouterHandler] = ROUTES,
+    lookup: Lookup = system_lookup,
 ) -> Litestar:
     @asynccontextmanager
     async def running(app: Litestar) -> AsyncIterator[None]:
-        parts = await assemble(settings, clock)
+        parts = await assemble(settings, clock, lookup)
         app.state.parts, app.state.access = parts, parts.access
         try:
             await parts.removal.resume()
-            yield
+            async with metrics_beside(settings, parts.metrics):
+                yield
         finally:
             await parts.close()
 
@@ -146,6 +162,15 @@ def _agent_service(request: AnyRequest) -> AgentService:
     return AgentService(request.state.context, parts.store, _server_service(request), parts.journal, parts.clock)
 
 
+def _toolbox_service(request: AnyRequest) -> ToolboxService:
+    return ToolboxService(
+        request.scope["state"]["context"],
+        _parts(request).works,
+        lambda: _agent_service(request),
+        lambda: _server_service(request),
+    )
+
+
 def _api_key_service(request: AnyRequest) -> ApiKeyService:
     parts = _parts(request)
     context = request.state.context
@@ -164,12 +189,14 @@ PROVIDED: Providers = {
     ServerService: _server_service,
     Users: _server_users,
     AgentService: _agent_service,
+    ToolboxService: _toolbox_service,
     ApiKeyService: _api_key_service,
     WorkspaceService: _workspace_service,
     Workspaces: lambda request: _parts(request).workspaces,
     ServiceList: lambda request: _parts(request).services,
     Store: lambda request: _parts(request).store,
     Journal: lambda request: _parts(request).journal,
+    Metrics: lambda request: _parts(request).metrics,
     Paging: lambda request: Paging.of(request, _parts(request).cursors),
     Once: lambda request: Once(request, _parts(request).store, _parts(request).clock),
 }

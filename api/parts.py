@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from api.access.peppers import SYSTEM, Peppers
@@ -11,21 +12,29 @@ from api.access.repository import Keys
 from api.access.service import Access
 from api.access.usage import Usage
 from api.api_keys.service import KeyMaker
-from api.audit.service import Journal
+from api.audit.service import CallLog, Journal
 from api.kit.clock import Clock, SystemClock
 from api.kit.datakeys import KeyRing
 from api.kit.dynamo import DynamoStore, dynamo_client
+from api.kit.metrics import Metrics
 from api.kit.paging import Cursors
+from api.kit.resolving import Lookup, Names, system_lookup
 from api.kit.roots import BadRootKeys, JoinedRoots, LocalRoots, RootKeys, create_key_file
 from api.kit.roots_kms import KmsRoots, kms_client
 from api.kit.snapshots import Memory
 from api.kit.sqlite import SqliteStore
 from api.kit.store import Store
 from api.kit.vault import Vault
+from api.kit.wire import Outbound
 from api.servers.rules import Rules
 from api.servers.service import Workshop
 from api.services.service import ServiceList
 from api.settings import BadSetting, Settings
+from api.toolbox.breakers import Breakers
+from api.toolbox.bulkheads import Bulkheads
+from api.toolbox.credentials import Credentials
+from api.toolbox.toolsets import Means, Toolsets
+from api.toolbox.works import Works
 from api.workspaces.service import Removal, Workspaces
 from integrations import services
 
@@ -47,6 +56,10 @@ class Parts:
     keyring: KeyRing
     vault: Vault
     journal: Journal
+    call_log: CallLog
+    metrics: Metrics
+    works: Works
+    outbound: Outbound
     keys: Keys
     usage: Usage
     access: Access
@@ -62,12 +75,15 @@ class Parts:
         try:
             await self.removal.finish()
             await self.usage.finish()
+            await self.works.toolsets.close()
+            await self.call_log.finish()
         finally:
+            await self.outbound.close()
             await self.store.close()
             self.roots.close()
 
 
-async def assemble(settings: Settings, clock: Clock | None = None) -> Parts:
+async def assemble(settings: Settings, clock: Clock | None = None, lookup: Lookup = system_lookup) -> Parts:
     clock = clock or SystemClock()
     roots = open_roots(settings)
     store = open_store(settings, clock)
@@ -78,6 +94,10 @@ async def assemble(settings: Settings, clock: Clock | None = None) -> Parts:
     peppers, keys = Peppers(vault), Keys(store)
     maker = KeyMaker(peppers, clock)
     usage = Usage(store, clock)
+    call_log, outbound = CallLog(store), Outbound(settings.egress, names=Names(lookup))
+    metrics = measuring(call_log)
+    credentials = Credentials(vault, settings.egress)
+    toolsets = Toolsets(Means(store, outbound, settings.egress, credentials, clock))
     rules = Rules(services(), settings.egress)
     return Parts(
         settings=settings,
@@ -87,6 +107,10 @@ async def assemble(settings: Settings, clock: Clock | None = None) -> Parts:
         keyring=keyring,
         vault=vault,
         journal=journal,
+        call_log=call_log,
+        metrics=metrics,
+        works=Works(toolsets, Breakers(clock), Bulkheads(), call_log, metrics, clock),
+        outbound=outbound,
         keys=keys,
         usage=usage,
         access=Access(keys, Memory(store), peppers, usage, clock),
@@ -97,6 +121,13 @@ async def assemble(settings: Settings, clock: Clock | None = None) -> Parts:
         services=ServiceList(services(), settings.oauth_apps, settings.public_url),
         cursors=Cursors((await vault.derived_key(SYSTEM, "cursor", 1)).secret),
     )
+
+
+def measuring(call_log: CallLog) -> Metrics:
+    metrics = Metrics(version("plugboard"))
+    metrics.gauge("call_records_waiting", "Records of calls that are not yet written.", lambda: call_log.waiting)
+    metrics.counter("call_records_dropped", "Records of calls that never will be.", lambda: call_log.dropped)
+    return metrics
 
 
 def open_store(settings: Settings, clock: Clock) -> Store:

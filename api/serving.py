@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import errno
+import logging
 import os
 import resource
 import signal
 import socket
 import sys
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
+from wsgiref.simple_server import WSGIServer
 
 import uvicorn
+from prometheus_client import start_http_server
 from uvicorn.supervisors import Multiprocess
 
+from api.kit.metrics import Metrics
 from api.settings import BadSetting, Settings
 
 PR_SET_DUMPABLE = 4
+THIS_MACHINE = "127.0.0.1"
+
+log = logging.getLogger(__name__)
 
 
 def keep_to_itself() -> None:
@@ -32,19 +41,58 @@ def keep_to_itself() -> None:
 
 def check_address(settings: Settings) -> None:
     """Told in advance, so that nothing is made for a start that cannot succeed."""
+    _check_address(settings.host, settings.port, "PLUGBOARD_HOST", "PLUGBOARD_PORT")
+    for port in metrics_ports(settings):
+        if port == settings.port:
+            raise BadSetting("PLUGBOARD_METRICS_PORT", f"the API itself is to listen on port {port}. Set another port.")
+        _check_address(THIS_MACHINE, port, "PLUGBOARD_METRICS_PORT", "PLUGBOARD_METRICS_PORT")
+
+
+def _check_address(host: str, port: int, host_variable: str, port_variable: str) -> None:
     try:
-        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         for family, kind, protocol, _, address in found:
             with socket.socket(family, kind, protocol) as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(address)
     except socket.gaierror as error:
-        raise BadSetting("PLUGBOARD_HOST", f"{settings.host} is not an address of this machine.") from error
+        raise BadSetting(host_variable, f"{host} is not an address of this machine.") from error
     except OSError as error:
-        variable = "PLUGBOARD_PORT" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "PLUGBOARD_HOST"
+        variable = port_variable if error.errno in (errno.EADDRINUSE, errno.EACCES) else host_variable
         why = os.strerror(error.errno or 0)
         hint = " Stop what listens there, or set another port." if error.errno == errno.EADDRINUSE else ""
-        raise BadSetting(variable, f"cannot listen on {settings.host}, port {settings.port}: {why}.{hint}") from error
+        raise BadSetting(variable, f"cannot listen on {host}, port {port}: {why}.{hint}") from error
+
+
+def metrics_ports(settings: Settings) -> range:
+    """One for each process, since each counts what it does itself."""
+    return range(settings.metrics_port, settings.metrics_port + settings.workers) if settings.metrics_port else range(0)
+
+
+@asynccontextmanager
+async def metrics_beside(settings: Settings, metrics: Metrics) -> AsyncIterator[None]:
+    """Without a key, for who is on this machine."""
+    server = await asyncio.to_thread(_listen, settings, metrics)
+    try:
+        yield
+    finally:
+        if server:
+            await asyncio.to_thread(server.shutdown)
+            server.server_close()
+
+
+def _listen(settings: Settings, metrics: Metrics) -> WSGIServer | None:
+    """On the first port that is free: a process that takes the place of another finds that one's.
+
+    Two that ask for the same one at the same moment may both be refused, so they look twice.
+    """
+    ports = metrics_ports(settings)
+    for port in (*ports, *ports):
+        with suppress(OSError):
+            return start_http_server(port, THIS_MACHINE, metrics.registry)[0]
+    if ports:  # to serve is more than to be counted
+        log.error("no port to show metrics on", extra={"detail": f"{ports[0]} to {ports[-1]} are taken"})
+    return None
 
 
 def run(settings: Settings, **served: Any) -> None:

@@ -15,6 +15,7 @@ from api.kit.secret import Secret
 
 MAX_PORT = 65_535
 MAX_WORKERS = 64
+MAX_METRICS_PORT = MAX_PORT - MAX_WORKERS + 1  # each process has a port of its own, from this one on
 TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 
 
@@ -38,6 +39,7 @@ class Settings:
     public_url: str = "http://127.0.0.1:8400"
     egress: Egress = field(default_factory=Egress)
     workers: int = 1
+    metrics_port: int = 0
     trusted_proxies: str = ""
     oauth_apps: frozenset[str] = frozenset()
     """The prefixes (`NOTION`) for which a client id and a client secret are set."""
@@ -57,6 +59,7 @@ class Settings:
             public_url=read.url("OAUTH_REDIRECT_BASE_URL", "http://127.0.0.1:8400"),
             egress=read.egress("PLUGBOARD_EGRESS_ALLOW"),
             workers=read.number("PLUGBOARD_WORKERS", 1, 1, MAX_WORKERS),
+            metrics_port=read.number("PLUGBOARD_METRICS_PORT", 0, 0, MAX_METRICS_PORT),
             trusted_proxies=read.networks("PLUGBOARD_TRUSTED_PROXIES"),
             oauth_apps=read.oauth_apps(),
         )

@@ -32,6 +32,7 @@ class Refused(UpstreamError):
     def __init__(self, status: int, reason: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(f"{status} {reason}".strip())
         self.status = status
+        self.reason = reason
         self.headers = headers or {}
 
 

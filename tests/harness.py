@@ -19,6 +19,7 @@ from api.api_keys.service import make_operator_key
 from api.app import create_app
 from api.http.heads import BoundedHeads
 from api.kit.clock import Clock
+from api.kit.resolving import Lookup, system_lookup
 from api.kit.store import Key
 from api.kit.vault import Place, Sealed
 from api.parts import assemble
@@ -82,6 +83,14 @@ class Workspace:
     def make_server(self, **changed: Any) -> dict[str, Any]:
         return _made(self.admin.post(self.servers, json=WEATHER | changed))
 
+    def make_silent_server(self) -> dict[str, Any]:
+        """One without credentials, since it points elsewhere now than they were entered for: nobody is ever asked."""
+        path = f"{self.servers}/{self.make_server()['id']}"
+        moved = self.admin.put(path, json={"url": "https://moved.weather.example.com/mcp"})
+        assert moved.json()["configured"] == []
+        made: dict[str, Any] = moved.json()
+        return made
+
     def make_agent(self, **changed: Any) -> dict[str, Any]:
         return _made(self.admin.post(self.agents, json={"name": "Support"} | changed))
 
@@ -121,9 +130,9 @@ class Plugboard:
 
 
 @contextmanager
-def served(settings: Settings, clock: Clock | None = None) -> Iterator[Plugboard]:
+def served(settings: Settings, clock: Clock | None = None, lookup: Lookup = system_lookup) -> Iterator[Plugboard]:
     key = asyncio.run(_operator_key(settings, clock))
-    with listening(create_app(settings, clock)) as url:
+    with listening(create_app(settings, clock, lookup=lookup)) as url:
         plugboard = Plugboard(url, settings, key)
         try:
             yield plugboard

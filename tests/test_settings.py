@@ -38,6 +38,7 @@ def test_every_variable_is_read() -> None:
         OAUTH_REDIRECT_BASE_URL="https://plugboard.example.com/base/",
         PLUGBOARD_EGRESS_ALLOW="internal.example.com, 10.1.0.0/16",
         PLUGBOARD_WORKERS="4",
+        PLUGBOARD_METRICS_PORT="9400",
         PLUGBOARD_TRUSTED_PROXIES="10.0.0.1",
         NOTION_OAUTH_CLIENT_ID="id",
         NOTION_OAUTH_CLIENT_SECRET="secret",
@@ -51,10 +52,22 @@ def test_every_variable_is_read() -> None:
     assert (found.kms_key_id, found.public_url) == ("alias/plugboard", "https://plugboard.example.com/base")
     assert str(found.egress) == "internal.example.com, 10.1.0.0/16"
     assert (found.workers, found.trusted_proxies, found.oauth_apps) == (4, "10.0.0.1", {"NOTION"})
+    assert found.metrics_port == 9400
 
 
 def test_what_is_set_to_nothing_is_not_set() -> None:
-    names = ("HOST", "PORT", "DATA_DIR", "STORE", "TABLE", "ROOT_KEY", "KMS_KEY_ID", "EGRESS_ALLOW", "WORKERS")
+    names = (
+        "HOST",
+        "PORT",
+        "DATA_DIR",
+        "STORE",
+        "TABLE",
+        "ROOT_KEY",
+        "KMS_KEY_ID",
+        "EGRESS_ALLOW",
+        "WORKERS",
+        "METRICS_PORT",
+    )
 
     assert settings(**{f"PLUGBOARD_{name}": " " for name in names}) == settings()
 
@@ -64,6 +77,7 @@ def test_what_is_set_to_nothing_is_not_set() -> None:
     [
         *(("PLUGBOARD_PORT", text) for text in ("x", "-1", "65536", "80.0", "٨٠", "0x50", "8400 8401")),
         *(("PLUGBOARD_WORKERS", text) for text in ("0", "65", "two")),
+        *(("PLUGBOARD_METRICS_PORT", text) for text in ("on", "-1", "65473", "127.0.0.1:9400")),
         *(("PLUGBOARD_STORE", text) for text in ("foo", "SQLite", "postgres")),
         *(("PLUGBOARD_TABLE", text) for text in ("a", "two words", "x" * 256)),
         *(("PLUGBOARD_DYNAMODB_ENDPOINT", text) for text in ("localhost:8000", "ftp://x", "http://")),

@@ -20,6 +20,8 @@ from api.kit.store import Change, Store
 from api.kit.tries import until_it_holds
 from api.servers.service import ServerService
 
+__all__ = ["Agent", "AgentService", "ServerUsers"]
+
 T = TypeVar("T")
 
 Receipt = Callable[[Agent], Sequence[Change]]

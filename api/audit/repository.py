@@ -1,14 +1,32 @@
-"""Where audit records are kept: a partition a month, added to and never changed."""
+"""Where audit records are kept: partitions of a month, added to and never changed.
+
+Changes of configuration have one partition and calls of tools another. One partition of DynamoDB takes only so many
+writes, and no number of calls may keep a change, whose record is part of it, from being written.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
+from api.audit.packs import Call, packed, packs, unpacked
 from api.kit.clock import rfc3339
 from api.kit.ids import in_order, random_text, time_of
-from api.kit.store import Absent, Change, Item, Key, Put, Store
+from api.kit.store import MAX_CHANGES, Absent, Change, Conflict, Item, Key, Put, Store
+
+CALLS_IN_A_WRITE = 1000  # of the longest texts they are half of what a write may have; packed in a millisecond
+PACKS_AT_FIRST = 4
+PREFIX = "audit_"
+
+
+class Kind(StrEnum):
+    CONFIG = "config"
+    CALLS = "calls"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,47 +44,141 @@ class Record:
     request_id: str
     fields: tuple[str, ...] = ()
     id: str = ""
+    agent_id: str | None = None
+    tool: str | None = None
+    outcome: str | None = None
+    milliseconds: int | None = None
 
     @classmethod
     def of(cls, item: Item) -> Record:
         return cls(**{**item.data, "fields": tuple(item.data["fields"]), "id": item.key.sk})
 
+    @classmethod
+    def of_call(cls, call: Call, record_id: str) -> Record:
+        return cls(
+            at=rfc3339(call.at),
+            action="tool.called",
+            target_type="server",
+            target_id=call.server_id,
+            target_name=call.server_name,
+            actor_type=call.actor_type,
+            actor_id=call.actor_id,
+            actor_name=call.actor_name,
+            request_id=call.request_id,
+            id=record_id,
+            agent_id=call.agent_id,
+            tool=call.tool,
+            outcome=call.outcome,
+            milliseconds=call.milliseconds,
+        )
+
     def data(self) -> dict[str, Any]:
-        data = asdict(self)
-        del data["id"]
-        return data
+        return {name: value for name, value in asdict(self).items() if name != "id" and value is not None}
 
 
 def add_record(workspace_id: str, record: Record, now: float, position: int) -> Change:
     """`position` orders the records of one write, which have the same time."""
-    return Put(Key(_partition(workspace_id, _month(now)), _record_id(now, position)), record.data(), Absent())
+    return _added(_partition(Kind.CONFIG, workspace_id, _month(now)), _record_id(now, position), record.data())
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What one write takes."""
+
+    changes: Sequence[Change]
+    number: int
+    """Of how many calls."""
+
+
+def pack_calls(calls: Iterable[Call]) -> Iterator[Packed]:
+    """Made one by one, so that who writes them lets others have their turn in between."""
+    changes: list[Change] = []
+    number = 0
+    for pack in packs(calls):
+        if number + len(pack) > CALLS_IN_A_WRITE or len(changes) == MAX_CHANGES:
+            yield Packed(changes, number)
+            changes, number = [], 0
+        changes.append(_add_pack(pack, len(changes)))
+        number += len(pack)
+    if changes:
+        yield Packed(changes, number)
+
+
+async def write_calls(store: Store, some: Packed) -> None:
+    try:
+        await store.write(*some.changes)
+    except Conflict:  # nothing else could be there: an earlier try did write it
+        return
+
+
+def _add_pack(pack: Sequence[Call], position: int) -> Change:
+    newest = pack[-1]
+    partition = _partition(Kind.CALLS, newest.workspace_id, _month(newest.at))
+    return _added(partition, _record_id(newest.at, position), packed(pack))
+
+
+def _added(partition: str, record_id: str, data: Mapping[str, Any]) -> Put:
+    return Put(Key(partition, record_id), data, Absent())
 
 
 class Records:
-    """The audit trail of one workspace."""
+    """The audit trail of one workspace.
+
+    Its order is that of the ids. A pack has an id like any record, and a call in it that id with its place: so a page
+    may end inside of a pack, and what follows is all that is less than its last id.
+    """
 
     def __init__(self, store: Store, workspace_id: str) -> None:
         self._store = store
         self._workspace_id = workspace_id
 
-    async def page(self, limit: int, after: str | None, now: float, since: str) -> list[Record]:
+    async def page(
+        self, limit: int, after: str | None, now: float, since: str, kinds: Iterable[Kind] = Kind
+    ) -> list[Record]:
         """Newest first, from beyond the record `after`, back to the month of the time `since`."""
-        found: list[Item] = []
-        start = _month(time_of(after.removeprefix("audit_"))) if after else _month(now)
+        found: list[Record] = []
+        start = _month(time_of(after.removeprefix(PREFIX))) if after else _month(now)
         for month in _months_back(start, since[:7]):
             if len(found) >= limit:
                 break
-            partition = _partition(self._workspace_id, month)
-            found += await self._store.query(partition, limit=limit - len(found), after=after, newest_first=True)
-        return [Record.of(item) for item in found]
+            reads = [self._of(kind, month, limit - len(found), after) for kind in kinds]
+            newest = sorted(chain(*await asyncio.gather(*reads)), key=attrgetter("id"), reverse=True)
+            found += newest[: limit - len(found)]
+        return found
+
+    async def _of(self, kind: Kind, month: str, limit: int, after: str | None) -> list[Record]:
+        partition = _partition(kind, self._workspace_id, month)
+        if kind is Kind.CALLS:
+            return await self._calls(partition, limit, after)
+        return [Record.of(item) for item in await self._newest(partition, limit, after)]
+
+    async def _calls(self, partition: str, limit: int, after: str | None) -> list[Record]:
+        """A pack may hold one call or a hundred: a few are read at first, and more where those do not do."""
+        found: list[Record] = []
+        at_once, last = PACKS_AT_FIRST, after
+        while len(found) < limit:
+            items = await self._newest(partition, at_once, last)
+            told = chain.from_iterable(map(self._told, items))
+            found += [record for record in told if after is None or record.id < after]
+            if len(items) < at_once:
+                break
+            at_once, last = min(4 * at_once, limit), items[-1].key.sk
+        return found
+
+    async def _newest(self, partition: str, limit: int, after: str | None) -> list[Item]:
+        return await self._store.query(partition, limit=limit, after=after, newest_first=True)
+
+    def _told(self, item: Item) -> list[Record]:
+        calls = unpacked(self._workspace_id, item.data)
+        return [Record.of_call(call, f"{item.key.sk}_{place:02d}") for place, call in enumerate(calls)]
 
 
-def _partition(workspace_id: str, month: str) -> str:
-    return f"AUDIT#{workspace_id}#{month}"
+def _partition(kind: Kind, workspace_id: str, month: str) -> str:
+    return f"AUDIT#{workspace_id}#{month}" + ("#CALLS" if kind is Kind.CALLS else "")
 
 
 def _record_id(now: float, position: int) -> str:
-    return f"audit_{in_order(now)}{position:02d}{random_text()}"
+    return f"{PREFIX}{in_order(now)}{position:02d}{random_text()}"
 
 
 def _month(now: float) -> str:

@@ -8,13 +8,19 @@ from pydantic import TypeAdapter
 from api.access.context import Scope
 from api.access.guards import Needs
 from api.audit.schemas import AuditView
-from api.audit.service import Journal
+from api.audit.service import Journal, Kind
+from api.errors import Invalid
 from api.http import examples
 from api.http.paging import PAGING, Paging
 from api.http.provided import AnyRequest, provided
-from api.http.routing import Doc, Reply, documented, get
+from api.http.routing import Doc, Parameter, Reply, documented, get
 
 MANY = TypeAdapter(list[AuditView])
+KIND = Parameter(
+    "kind",
+    "Only changes of configuration, or only calls of tools.",
+    {"type": "string", "enum": [kind.value for kind in Kind]},
+)
 
 
 @get(
@@ -25,18 +31,28 @@ MANY = TypeAdapter(list[AuditView])
             "listAudit",
             "Audit",
             "Read the audit trail",
-            "Who did what, newest first. Each record was written together with the change it tells of, and is never "
-            "changed.",
+            "Who did what, newest first. The record of a change was written together with it. Of a call of a tool, who "
+            "made it and how it went is recorded within a second; never what was sent or answered. Records stay as "
+            "they are.",
             Reply.many(MANY, examples.RECORD),
-            parameters=PAGING,
+            parameters=[*PAGING, KIND],
         )
     ),
 )
 async def list_audit(request: AnyRequest) -> Response[bytes]:
     journal = provided(request, Journal)
     paging = provided(request, Paging)
-    found = await journal.page(request.state.context, paging.one_more, paging.after)
+    found = await journal.page(request.state.context, paging.one_more, paging.after, _kinds(request))
     return paging.answer(found, AuditView.of, MANY, lambda record: record.id).response()
+
+
+def _kinds(request: AnyRequest) -> list[Kind]:
+    asked = request.query_params.get("kind")
+    if asked is None:
+        return list(Kind)
+    if asked not in set(Kind):
+        raise Invalid.at("kind", f"Must be one of: {', '.join(Kind)}.")
+    return [Kind(asked)]
 
 
 ROUTES = [list_audit]

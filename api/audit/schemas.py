@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated, Any
+
+from pydantic import Field, WithJsonSchema
 
 from api.audit.repository import Record
 from api.http.models import Timestamp, View
+
+_TEXT, _NUMBER = WithJsonSchema({"type": "string"}), WithJsonSchema({"type": "integer", "minimum": 0})
+
+
+def _of_calls(description: str) -> Any:
+    """Left out of the records of changes."""
+    return Field(default=None, exclude_if=lambda value: value is None, description=f"Of a call: {description}")
 
 
 class Named(View):
@@ -17,7 +26,7 @@ class Named(View):
 
 
 class AuditView(View):
-    """Who did what, to which thing, in which request."""
+    """Who did what, to which thing, in which request. A call of a tool is `tool.called`, and its target the server."""
 
     id: str
     at: Timestamp
@@ -26,6 +35,12 @@ class AuditView(View):
     actor: Named
     fields: list[str] = Field(description="The names of the fields that changed; never a value.")
     request_id: str
+    agent_id: Annotated[str | None, _TEXT] = _of_calls("the agent whose tool it is.")
+    tool: Annotated[str | None, _TEXT] = _of_calls(
+        "the tool as the upstream names it; of the generic tool, the method."
+    )
+    outcome: Annotated[str | None, _TEXT] = _of_calls("`ok`, `tool_error` (the tool itself failed), or why it failed.")
+    milliseconds: Annotated[int | None, _NUMBER] = _of_calls("how long it took.")
 
     @classmethod
     def of(cls, record: Record) -> AuditView:
@@ -37,4 +52,8 @@ class AuditView(View):
             actor=Named(type=record.actor_type, id=record.actor_id, name=record.actor_name),
             fields=list(record.fields),
             request_id=record.request_id,
+            agent_id=record.agent_id,
+            tool=record.tool,
+            outcome=record.outcome,
+            milliseconds=record.milliseconds,
         )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, has_expired
 from api.access.idempotency import raise_if_done
 from api.access.repository import beginning_of, revision_key, still_there
-from api.audit.repository import Record, Records, add_record
+from api.audit.calls import CallLog
+from api.audit.packs import Call
+from api.audit.repository import Kind, Record, Records, add_record
 from api.errors import NotFound, Unauthorized
 from api.kit.clock import Clock, rfc3339
 from api.kit.store import Change, Conflict, Present, Put, Store, Unchanged
+
+__all__ = ["Call", "CallLog", "Event", "Journal", "Kind"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +86,13 @@ class Journal:
         records = [self._record(ctx, event, now) for event in events]
         return [add_record(workspace_id, record, now, position) for position, record in enumerate(records)]
 
-    async def page(self, ctx: WorkspaceContext, limit: int, after: str | None) -> list[Record]:
+    async def page(
+        self, ctx: WorkspaceContext, limit: int, after: str | None, kinds: Iterable[Kind] = Kind
+    ) -> list[Record]:
         """Newest first, back to the workspace's beginning."""
         now = self._clock.now()
         since = await beginning_of(ctx.snapshot) or rfc3339(now)
-        return await Records(self._store, ctx.workspace_id).page(limit, after, now, since)
+        return await Records(self._store, ctx.workspace_id).page(limit, after, now, since, kinds)
 
     @staticmethod
     def _record(ctx: WorkspaceContext | OperatorContext, event: Event, now: float) -> Record:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 from api.errors import FieldError, Invalid, NotJson, TooLarge, Unreadable
 from api.http.models import FORMS, Input
 from api.http.provided import AnyRequest
+from api.kit.deadline import Deadline
 from api.kit.json_text import UnreadableJson, parse_json
 
 MAX_BODY_BYTES = 1_048_576
@@ -36,11 +36,10 @@ def flag(request: AnyRequest, name: str) -> bool:
 
 
 async def read_json(request: AnyRequest) -> object:
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
+    if _media_type(request.scope["headers"]) != b"application/json":
         raise NotJson
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        with Deadline(BODY_SECONDS):
             raw = await _read(request.receive)
     except TimeoutError:
         raise Unreadable(f"The body took longer than {BODY_SECONDS:.0f} seconds to come.") from None
@@ -48,8 +47,14 @@ async def read_json(request: AnyRequest) -> object:
         value = parse_json(raw)
     except UnreadableJson as error:
         raise Unreadable(str(error)) from error
-    request.state.body = value
+    request.scope["state"]["body"] = value
     return value
+
+
+def _media_type(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Where it is given twice, the first: as everywhere else a header is asked for."""
+    given = next((value for name, value in headers if name == b"content-type"), b"")
+    return given.partition(b";")[0].strip().lower()
 
 
 async def _read(receive: Callable[[], Awaitable[Any]]) -> bytes:

@@ -78,3 +78,30 @@ RECORD: dict[str, Any] = {
     "fields": ["config.headerValue"],
     "requestId": "5f0c6f3e9b3c4d0e",
 }
+INPUT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+}
+TOOL: dict[str, Any] = {
+    "name": "mcp_weather-api_get_weather",
+    "description": "The weather in a city.",
+    "inputSchema": INPUT_SCHEMA,
+}
+TOOLS: dict[str, Any] = {"tools": [TOOL], "unavailable": []}
+SERVER_TOOLS: dict[str, Any] = {"tools": [{**TOOL, "upstreamName": "get_weather"}], "unavailable": []}
+CALL_DRAFT: dict[str, Any] = {"toolName": "mcp_weather-api_get_weather", "args": {"city": "Oslo"}}
+CALL: dict[str, Any] = {
+    "text": "Oslo: 4 °C, rain.",
+    "content": [{"type": "text", "text": "Oslo: 4 °C, rain."}],
+    "structuredContent": {"celsius": 4, "sky": "rain"},
+    "isError": False,
+}
+CHECK: dict[str, Any] = {
+    "status": "ok",
+    "protocol": "modern 2026-07-28",
+    "serverInfo": {"name": "weather", "version": "1.4.0"},
+    "toolCount": 3,
+    "detail": "It answers.",
+    "breaker": {"state": "closed", "failures": 0, "retryAfter": 0},
+}

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any, NoReturn
+
+import msgspec
 
 MAX_DEPTH = 64
 MAX_MEMBERS = 1000  # of one object; checking each of a hundred thousand would hold up everybody else
+
+
+MAX_MEMBERS_IN_ALL = 2**40  # more than any text that is read can hold
+_NOT_PLAIN = object()
+_NEEDS_A_CLOSER_LOOK = re.compile(rb'"[ \t\r\n]+:|[0-9]{16}|\\u')
 
 
 class UnreadableJson(ValueError):
@@ -16,6 +24,39 @@ class UnreadableJson(ValueError):
 
 def parse_json(raw: bytes) -> object:
     """Strict: UTF-8 without a mark, no key twice, no NaN, nothing beyond a double, no half characters, not too deep."""
+    plain = _plain(raw)
+    return _parse_strictly(raw) if plain is _NOT_PLAIN else plain
+
+
+def _plain(raw: bytes) -> object:
+    """Five times as quick, for text in which nothing can be wrong that the quick parser lets through.
+
+    That is a key twice: where each key is written with its colon behind it, there are as many of those as keys. Long
+    numbers and escapes go the long way too.
+    """
+    if _NEEDS_A_CLOSER_LOOK.search(raw):
+        return _NOT_PLAIN
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the long way says what is wrong
+        return _NOT_PLAIN
+    return value if _keys(value, 0) == raw.count(b'":') else _NOT_PLAIN
+
+
+def _keys(value: object, depth: int) -> int:
+    """How many there are; too few where anything is too deep or too wide."""
+    if isinstance(value, dict):
+        if depth >= MAX_DEPTH or len(value) > MAX_MEMBERS:
+            return -MAX_MEMBERS_IN_ALL
+        return len(value) + sum(_keys(each, depth + 1) for each in value.values() if isinstance(each, dict | list))
+    if isinstance(value, list):
+        if depth >= MAX_DEPTH:
+            return -MAX_MEMBERS_IN_ALL
+        return sum(_keys(each, depth + 1) for each in value if isinstance(each, dict | list))
+    return 0
+
+
+def _parse_strictly(raw: bytes) -> object:
     try:
         text = raw.decode("utf-8")
         value = _decoder.decode(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -36,6 +36,11 @@ class Snapshot:
         """What is shown of an item: made once a revision, not once a request, of a kind that never changes."""
         return await self._memory.shown(Key(self.partition, sk), self.revision, (read, show))
 
+    async def shown_many(self, sks: Sequence[str], read: Callable[[Item], S]) -> dict[str, S]:
+        """Those that are there; what is not remembered is read at once."""
+        found = await self._memory.shown_many([Key(self.partition, sk) for sk in sks], self.revision, (read, _itself))
+        return {key.sk: made for key, made in found.items()}
+
 
 class Memory:
     def __init__(self, store: Store, at_most: int = REMEMBERED_ITEMS, bytes_at_most: int = REMEMBERED_BYTES) -> None:
@@ -56,7 +61,21 @@ class Memory:
         if known is not None and known[0] == revision:
             found: T = known[1]
             return found
-        item = await self._store.get(key)
+        return self._made_of(key, await self._store.get(key), revision, how)
+
+    async def shown_many(
+        self, keys: Sequence[Key], revision: int, how: tuple[Callable[[Item], S], Callable[[S], T]]
+    ) -> dict[Key, T]:
+        known = {key: self._made.get((key, how)) for key in keys}
+        unknown = [key for key, found in known.items() if found is None or found[0] != revision]
+        read = await self._store.get_many(unknown) if unknown else {}
+        fresh = {key: self._made_of(key, read.get(key), revision, how) for key in unknown}
+        made = {key: fresh[key] if key in fresh else found and found[1] for key, found in known.items()}
+        return {key: each for key, each in made.items() if each is not None}
+
+    def _made_of(
+        self, key: Key, item: Item | None, revision: int, how: tuple[Callable[[Item], S], Callable[[S], T]]
+    ) -> T | None:
         if item is None:
             self._forget((key, how))
             return None

@@ -10,11 +10,11 @@ import asyncio
 import socket
 import ssl
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -24,10 +24,12 @@ from yarl import URL
 from api.kit.outbound import Egress, Origin, Target
 from api.kit.resolving import Names
 from api.kit.wire_attempts import Attempt, current
+from api.kit.wire_bounds import bounded
 from api.kit.wire_errors import Denied
 from api.kit.wire_replies import Limits, Reply
 
 MAX_POOLS = 256
+MAX_URLS = 1024
 MAX_CONNECTIONS = 32
 """Of one pool."""
 IDLE_SECONDS = 4.0
@@ -64,6 +66,7 @@ class _Pool:
 
     session: aiohttp.ClientSession
     busy: int = 0
+    admitted: set[str] = field(default_factory=set)
 
 
 class Outbound:
@@ -83,8 +86,7 @@ class Outbound:
         self._max_pools = max_pools
         self._pools: OrderedDict[tuple[Origin, str], _Pool] = OrderedDict()
 
-    @asynccontextmanager
-    async def request(
+    def request(
         self,
         method: str,
         target: Target,
@@ -94,22 +96,12 @@ class Outbound:
         pool: str,
         seconds: float,
         limits: Limits = Limits(),  # noqa: B008 (frozen)
-    ) -> AsyncIterator[Reply]:
+    ) -> Exchange:
         """`pool`: who gives the same one may share connections, so it stands for one credential of one workspace."""
-        attempt = Attempt(target, self._egress, self._names, asyncio.get_running_loop().time() + seconds)
-        attempt.check_literal()
-        url = _url(target)
+        deadline = asyncio.get_running_loop().time() + seconds
         place = self._place(target.origin, pool)
-        place.busy += 1
-        try:
-            answer = await attempt.open(place.session, method, url, _sent_headers(target, headers), body)
-            try:
-                yield attempt.reply(answer, limits)
-            finally:
-                attempt.leave(answer)
-        finally:
-            place.busy -= 1
-            await self._close_surplus()
+        attempt = Attempt(target, self._egress, self._names, deadline, place.admitted)
+        return Exchange(self, place, attempt, Sent(method, target, headers, body), limits)
 
     async def close(self) -> None:
         while self._pools:
@@ -124,13 +116,58 @@ class Outbound:
         self._pools.move_to_end((origin, pool))
         return found
 
-    async def _close_surplus(self) -> None:
-        surplus = len(self._pools) - self._max_pools
-        if surplus <= 0:
-            return
-        idle = [key for key, pool in self._pools.items() if not pool.busy][:surplus]
+    @property
+    def surplus(self) -> int:
+        return len(self._pools) - self._max_pools
+
+    async def close_surplus(self) -> None:
+        idle = [key for key, pool in self._pools.items() if not pool.busy][: max(self.surplus, 0)]
         for pool in [self._pools.pop(key) for key in idle]:
             await pool.session.close()
+
+
+class Sent(NamedTuple):
+    method: str
+    target: Target
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Exchange:
+    """One request and its answer, between entering and leaving. No generator: that costs several times as much."""
+
+    __slots__ = ("_answer", "_attempt", "_limits", "_outbound", "_place", "_sent")
+
+    def __init__(self, outbound: Outbound, place: _Pool, attempt: Attempt, sent: Sent, limits: Limits) -> None:
+        self._outbound = outbound
+        self._place = place
+        self._attempt = attempt
+        self._sent = sent
+        self._limits = limits
+        self._answer: aiohttp.ClientResponse | None = None
+
+    async def __aenter__(self) -> Reply:
+        attempt, (method, target, headers, body) = self._attempt, self._sent
+        self._place.busy += 1
+        reply = None
+        try:
+            attempt.check_literal()
+            url, sent = _url(target), _sent_headers(target, headers)
+            self._answer = await attempt.open(self._place.session, method, url, sent, body)
+            reply = attempt.reply(self._answer, self._limits)
+        finally:
+            if reply is None:
+                await self.__aexit__()
+        return reply
+
+    async def __aexit__(self, *_: object) -> None:
+        try:
+            if self._answer is not None:
+                self._attempt.leave(self._answer)
+        finally:
+            self._place.busy -= 1
+            if self._outbound.surplus > 0:
+                await self._outbound.close_surplus()
 
 
 class _Request(aiohttp.ClientRequest):
@@ -177,7 +214,7 @@ def _session(trust: ssl.SSLContext) -> aiohttp.ClientSession:
         keepalive_timeout=IDLE_SECONDS,
     )
     return aiohttp.ClientSession(
-        connector=connector,
+        connector=bounded(connector),
         request_class=_Request,
         middlewares=(_once,),
         timeout=NO_TIME_LIMIT,
@@ -192,6 +229,7 @@ def _session(trust: ssl.SSLContext) -> aiohttp.ClientSession:
     )
 
 
+@lru_cache(MAX_URLS)
 def _url(target: Target) -> URL:
     """Taken apart again by another parser, which has to agree."""
     url = URL(target.wire_url, encoded=True)

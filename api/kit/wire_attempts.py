@@ -15,20 +15,27 @@ from yarl import URL
 
 from api.kit.outbound import Egress, Target
 from api.kit.resolving import Names, judged
+from api.kit.wire_bounds import Flooded
 from api.kit.wire_errors import Garbled, TimedOut, TooMuch, Unreachable, WireError
 from api.kit.wire_replies import Limits, Reply
 
 MAX_DIALS = 4
+MAX_ADMITTED = 64
 MAX_IN_ONE_GO = 1_000_000
 FIRST_FINAL_STATUS = 200
 
 
 class Attempt:
-    def __init__(self, target: Target, egress: Egress, names: Names, deadline: float) -> None:
+    """`admitted` are addresses that were judged for the same name before: what the judgement rests on never changes."""
+
+    __slots__ = ("_admitted", "_deadline", "_dials", "_egress", "_names", "_target", "_transport")
+
+    def __init__(self, target: Target, egress: Egress, names: Names, deadline: float, admitted: set[str]) -> None:
         self._target = target
         self._egress = egress
         self._names = names
         self._deadline = deadline
+        self._admitted = admitted
         self._dials = 0
         self._transport: asyncio.Transport | None = None
 
@@ -38,7 +45,7 @@ class Attempt:
 
     def check_literal(self) -> None:
         if self._target.address is not None:
-            judged(self._target.host, str(self._target.address), self._egress)
+            self._admit(self._target.host)
 
     async def open(
         self, session: aiohttp.ClientSession, method: str, url: URL, headers: Mapping[str, str], body: bytes
@@ -95,14 +102,22 @@ class Attempt:
         peer = transport.get_extra_info("peername") if transport else None
         if not peer:
             raise Unreachable("closed before it was used", sent=False)
-        judged(self._target.host, peer[0], self._egress)
+        self._admit(peer[0])
         self._transport = transport
+
+    def _admit(self, address: str) -> None:
+        if address in self._admitted:
+            return
+        judged(self._target.host, address, self._egress)
+        if len(self._admitted) >= MAX_ADMITTED:
+            self._admitted.clear()
+        self._admitted.add(address)
 
     def failed(self, error: Exception) -> WireError:
         cause: BaseException | None = error
         while cause is not None:
-            if isinstance(cause, LineTooLong):
-                return TooMuch("head")
+            if isinstance(cause, LineTooLong | Flooded):
+                return TooMuch(type(cause).__name__)
             cause = cause.__cause__
         if isinstance(error, aiohttp.ClientResponseError):
             return Garbled("the answer is no HTTP")
@@ -110,6 +125,8 @@ class Attempt:
 
     async def _more(self, content: aiohttp.StreamReader) -> bytes:
         try:
+            if content.is_eof():  # all of it is here: most answers come in one piece, and a time limit costs as much
+                return content.read_nowait(-1)
             async with asyncio.timeout_at(self._deadline):
                 return await content.readany()
         except TimeoutError:

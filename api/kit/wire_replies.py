@@ -38,7 +38,9 @@ class Reply:
         self._wire = self._decoded = 0
 
     async def read(self) -> bytes:
-        return b"".join([chunk async for chunk in self.chunks()])
+        first = await anext(chunks := self.chunks(), b"")
+        rest = [chunk async for chunk in chunks]
+        return b"".join([first, *rest]) if rest else first
 
     async def chunks(self) -> AsyncIterator[bytes]:
         inflate = _inflater(self.headers.get("content-encoding", ""))

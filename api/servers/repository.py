@@ -48,6 +48,11 @@ def record_of(server_id: str) -> str:
     return f"SERVER#{server_id}"
 
 
+def protocol_record_of(server_id: str) -> str:
+    """How the server speaks, as was found out: it goes when the server goes."""
+    return f"PROTOCOL#{server_id}"
+
+
 class Servers:
     """The servers of one workspace. There is no way to ask for another's."""
 
@@ -59,6 +64,10 @@ class Servers:
     async def shown(self, server_id: str, show: Callable[[Server], T]) -> T | None:
         """As of the request's beginning, or later, in the form that `show` gives it: made once a revision."""
         return await self._snapshot.shown(record_of(server_id), Server.of, show)
+
+    async def known(self, server_ids: Sequence[str]) -> dict[str, Server]:
+        found = await self._snapshot.shown_many([record_of(each) for each in server_ids], Server.of)
+        return {server.id: server for server in found.values()}
 
     async def now(self, server_id: str) -> Server | None:
         """As stored this moment: to change."""
@@ -93,7 +102,11 @@ class Servers:
         return changed
 
     def remove(self, server: Server) -> list[Change]:
-        return [Delete(self._key(server.id), Unchanged(server.version)), Delete(self._claim(server.slug), Always())]
+        return [
+            Delete(self._key(server.id), Unchanged(server.version)),
+            Delete(self._claim(server.slug), Always()),
+            Delete(Key(self._partition, protocol_record_of(server.id)), Always()),
+        ]
 
     def slug_key(self, slug: str) -> Key:
         return self._claim(slug)

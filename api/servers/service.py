@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, TypeVar
 
@@ -20,14 +20,29 @@ from api.kit.store import Change, Conflict, Store
 from api.kit.tries import until_it_holds
 from api.kit.vault import Place, Sealing, Vault
 from api.servers import credentials
-from api.servers.repository import Server, Servers, record_of
+from api.servers.credentials import opened
+from api.servers.repository import Server, Servers, protocol_record_of, record_of
 from api.servers.rules import Rules, Shape
-from api.servers.schemas import AuthType, ConfigDraft, ServerChange, ServerDraft
+from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure, ServerChange, ServerDraft
 from api.servers.slugs import is_reserved, slug_of
 
 DETACHED_AT_ONCE = 10  # the largest of agents, so many at once, still fit in one write of every store
 NAMED_AGENTS = 10
 WHAT_THE_RULES_ARE_ABOUT = {"url", "auth_type", "service_type", "exposure", "config"}
+
+__all__ = [
+    "EXTERNAL",
+    "AuthType",
+    "Exposure",
+    "Server",
+    "ServerService",
+    "Users",
+    "Workshop",
+    "opened",
+    "place_of",
+    "protocol_record_of",
+    "record_of",
+]
 
 T = TypeVar("T")
 
@@ -67,6 +82,10 @@ class ServerService:
         if shown is None:
             raise NotFound
         return shown
+
+    async def known(self, server_ids: Sequence[str]) -> Mapping[str, Server]:
+        """Those that are there, as of the request's beginning or later; in one read what is not remembered."""
+        return await self._servers.known(server_ids)
 
     async def page(self, limit: int, after: str | None) -> Sequence[Server]:
         return await self._servers.page(limit, after)
@@ -137,14 +156,7 @@ class ServerService:
         return {name: text for name, text in old.sealed.items() if name not in gone}, {}
 
     def _place(self, server: Server | ServerDraft) -> str:
-        """What a credential is entered for."""
-        return f"{server.auth_type} {server.service_type} {self._origin(server.url)}"
-
-    def _origin(self, url: str | None) -> Origin | None:
-        try:
-            return None if url is None else check_text(url, self._shop.egress).origin
-        except UrlRefused:  # it was acceptable once; nothing is sent there now
-            return None
+        return place_of(server, self._shop.egress)
 
     async def _seal(self, server_id: str, place: str, fresh: dict[str, Secret]) -> tuple[dict[str, str], list[Change]]:
         if not fresh:
@@ -192,6 +204,18 @@ class ServerService:
         """Those of the ids that are not servers of this workspace: another's and nobody's are told apart nowhere."""
         found = await self._servers.now_many(server_ids)
         return set(server_ids) - {server.id for server in found}
+
+
+def place_of(server: Server | ServerDraft, egress: Egress) -> str:
+    """What a credential is entered for."""
+    return f"{server.auth_type} {server.service_type} {_origin(server.url, egress)}"
+
+
+def _origin(url: str | None, egress: Egress) -> Origin | None:
+    try:
+        return None if url is None else check_text(url, egress).origin
+    except UrlRefused:  # it was acceptable once; nothing is sent there now
+        return None
 
 
 def _found(server: Server | None) -> Server:

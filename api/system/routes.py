@@ -1,4 +1,4 @@
-"""`/healthz`, `/readyz`, `/openapi.yaml`, `/docs`: open to all, because they show nothing of any workspace."""
+"""`/healthz`, `/readyz`, `/metrics`, `/openapi.yaml`, `/docs`: about the process, and nothing of any workspace."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Literal
 from litestar import Response
 from pydantic import TypeAdapter
 
-from api.access.guards import OpenToAll
+from api.access.guards import NeedsOperator, OpenToAll
 from api.access.peppers import SYSTEM
 from api.errors import Unavailable
-from api.http.answers import Answer
+from api.http.answers import OK, Answer, Ready
 from api.http.models import View
 from api.http.provided import AnyRequest, provided
 from api.http.routing import Doc, Reply, documented, get
 from api.kit.datakeys import HEAD
+from api.kit.metrics import CONTENT_TYPE, Metrics
 from api.kit.store import Key, Store, StoreError
 
 READY_WITHIN_SECONDS = 1.0
@@ -73,6 +74,24 @@ async def readyz(request: AnyRequest) -> Response[bytes]:
 
 
 @get(
+    "/metrics",
+    guards=[NeedsOperator()],
+    opt=documented(
+        Doc(
+            "getMetrics",
+            TAG,
+            "Read the metrics",
+            "In Prometheus' text format, of the process that answers; none is about one workspace. Several processes "
+            "count each for itself: collect from the ports that `PLUGBOARD_METRICS_PORT` gives them.",
+            Reply(200, "The metrics.", media_type="text/plain"),
+        )
+    ),
+)
+async def metrics(request: AnyRequest) -> Response[bytes]:
+    return Ready(OK, provided(request, Metrics).text(), {}, CONTENT_TYPE)
+
+
+@get(
     "/openapi.yaml",
     guards=[OpenToAll("the contract is public")],
     opt=documented(
@@ -104,4 +123,4 @@ async def docs(request: AnyRequest) -> Response[bytes]:
     return Response(state.docs_page, media_type="text/html")
 
 
-ROUTES = [healthz, readyz, openapi_yaml, docs]
+ROUTES = [healthz, readyz, metrics, openapi_yaml, docs]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import jsonschema_rs
+import msgspec
 
+from api.toolbox import patterns
 from api.toolbox.cleaning import one_line
 from api.toolbox.effort import Effort, Extent, measured
 from api.toolbox.mending import Mending
@@ -14,8 +17,6 @@ MAX_DEPTH = 64
 MAX_VALUES = 100_000
 MAX_PROBLEM = 200
 _SCHEMA_EXTENT = Extent(100, 20_000)
-# A pattern of the upstream's gets no time to speak of, and no memory.
-_PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=20_000, size_limit=1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,11 @@ class Validator:
             return cls(None if schema is None else "The schema is no object.")
         if measured(schema, _SCHEMA_EXTENT) is None:
             return cls("The schema is too large or too deep.")
+        if patterns.are_too_many(schema):
+            return cls("The schema has too many patterns, or too long ones.")
         try:
             # The draft that it names, or else 2020-12; without any request, whatever it refers to.
-            compiled = jsonschema_rs.validator_cls_for(schema)(schema, offline=True, pattern_options=_PATTERNS)
+            compiled = jsonschema_rs.validator_cls_for(schema)(schema, offline=True, pattern_options=patterns.OPTIONS)
         except ValueError as error:  # a ValidationError is one too
             return cls(one_line(str(error), MAX_PROBLEM))
         return cls(None, compiled, Effort(schema), Mending(schema))
@@ -45,6 +48,22 @@ class Validator:
         """What to change, a sentence each; nothing where the arguments fit."""
         if not isinstance(args, dict):
             return ["The arguments must be a JSON object."]
+        return [] if self._plainly_fits(args) else self._problems(args)
+
+    def _plainly_fits(self, args: dict[str, Any]) -> bool:
+        """Most do, and are small: told from how they are written, without walking through them."""
+        if self._compiled is None or self._effort is None:
+            return False
+        try:
+            written = msgspec.json.encode(args)
+            at_most = Extent(written.count(b"{") + written.count(b"["), len(written))
+            if at_most.depth > MAX_DEPTH or at_most.values > MAX_VALUES or not self._effort.is_bearable(at_most):
+                return False
+            return self._compiled.is_valid(args)
+        except (ValueError, TypeError, RecursionError):  # whatever it is, the long way has words for it
+            return False
+
+    def _problems(self, args: dict[str, Any]) -> list[str]:
         extent = measured(args, Extent(MAX_DEPTH, MAX_VALUES))
         if extent is None:
             return [f"The arguments may be nested {MAX_DEPTH} levels deep and hold {MAX_VALUES} values; give less."]

@@ -7,7 +7,8 @@ import unicodedata
 
 _ANSI = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"  # titles, links, device strings
+    # titles, links, device strings; none holds the beginning of another, or many beginnings would take for ever
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-Z\\^-~]"
 )
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
@@ -27,11 +28,33 @@ _JOINERS = re.compile("(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]+|[\u200c\u200
 _JOINER_RUNS = re.compile("([\u200c\u200d])[\u200c\u200d]+")
 _SELECTORS = re.compile("([\ufe00-\ufe0f])[\ufe00-\ufe0f]+|(?<![^\\s])[\ufe00-\ufe0f]+")
 _FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # two of them make one flag
+_PRINTABLE_AND_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]")  # noqa: RUF001  full-width ones end sentences in Chinese and Japanese
 
 
 def clean(text: str) -> str:
     """Without controls, terminal codes, changes of direction, tags and whatever else a reader cannot see."""
+    return text if is_clean(text) else _cleaned(text)
+
+
+def is_clean(text: str) -> bool:
+    """Quick, and sure where it says yes: whoever is asked are the tables of Unicode that Python has in C."""
+    if not text.replace("\n", "").replace("\t", "").isprintable():
+        return False
+    return text.isascii() or _is_western(text) or not _PRINTABLE_AND_INVISIBLE.search(text)
+
+
+def _is_western(text: str) -> bool:
+    try:
+        text.encode("latin-1")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _cleaned(text: str) -> str:
     text = _INVISIBLE.sub("", _LINE_ENDS.sub("\n", _ANSI.sub("", text)))
     if text.isascii():  # most is, and the rest takes ten times as long
         return text

@@ -1,9 +1,20 @@
-"""In which ways can a call of a tool fail?"""
+"""In which ways can a call of a tool fail, and which of them is this?"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from http import HTTPStatus
+
+from api.toolbox.scrubbing import Scrubber
+from api.toolbox.texts import not_answered, request_failed, safe_line, upstream_error
+from integrations import Answered, Refused, TimedOut, Unreachable, UpstreamError
+
+NOT_CONNECTED = "This server has no credentials for where it points now. Enter them again in its `config`."
+MAYBE_DONE = "It is not known whether the call was carried out."
+LONGEST_WAIT = 3600.0
+_SECONDS = re.compile(r"[0-9]{1,9}")
 
 
 class FailureKind(StrEnum):
@@ -28,3 +39,60 @@ class Failure:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", FailureKind(self.kind))
+
+
+def invalid_arguments(tool_name: str, problems: list[str]) -> Failure:
+    told = " ".join(problems)
+    return Failure(
+        FailureKind.INVALID_ARGUMENTS, safe_line(f"Error: the arguments of {tool_name} do not fit. {told}", limit=2000)
+    )
+
+
+def not_connected() -> Failure:
+    return Failure(FailureKind.NOT_CONNECTED, f"Error: {NOT_CONNECTED}")
+
+
+def timed_out(seconds: float, *, sent: bool = True) -> Failure:
+    return Failure(FailureKind.TIMEOUT, not_answered(f"no answer within {seconds:g} seconds.{_maybe_done(sent)}"))
+
+
+def failure_of(error: UpstreamError, scrubbed: Scrubber, seconds: float) -> Failure:
+    match error:
+        case Answered(message=message, data=data):
+            return Failure(FailureKind.UPSTREAM_REFUSED, upstream_error(message, data, scrubbed))
+        case Refused():
+            return _refused(error, scrubbed)
+        case TimedOut(sent=sent):
+            return timed_out(seconds, sent=sent)
+        case Unreachable(sent=sent):
+            told = not_answered(error.text + _maybe_done(sent), scrubbed)
+            return Failure(FailureKind.UPSTREAM_UNAVAILABLE, told)
+        case _:
+            return Failure(FailureKind.UPSTREAM_UNAVAILABLE, not_answered(error.text, scrubbed))
+
+
+def is_the_servers_fault(error: UpstreamError) -> bool:
+    """Whether it says that the server is down, and not what it thinks of the request."""
+    match error:
+        case Refused(status=status):
+            return status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        case _:
+            return isinstance(error, Unreachable | TimedOut)
+
+
+def _refused(error: Refused, scrubbed: Scrubber) -> Failure:
+    text = request_failed(error.status, error.reason, scrubbed)
+    if error.status == HTTPStatus.TOO_MANY_REQUESTS:
+        return Failure(FailureKind.RATE_LIMITED, text, _seconds(error.headers.get("retry-after")))
+    if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return Failure(FailureKind.UPSTREAM_UNAVAILABLE, text, _seconds(error.headers.get("retry-after")))
+    return Failure(FailureKind.UPSTREAM_REFUSED, text)
+
+
+def _seconds(text: str | None) -> float | None:
+    """Where a date is given instead, nothing is said: the clocks may differ."""
+    return min(float(text), LONGEST_WAIT) if text and _SECONDS.fullmatch(text) else None
+
+
+def _maybe_done(sent: bool) -> str:
+    return f" {MAYBE_DONE}" if sent else ""

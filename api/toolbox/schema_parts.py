@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jsonschema_rs
-
 from api.toolbox.cleaning import clean
+from api.toolbox.patterns import is_pattern
 from api.toolbox.schema_top import ELSEWHERE, Schema, noted, pointed_at
 
 MAX_DEPTH = 32
@@ -117,11 +116,7 @@ def _values(value: object) -> list[object] | None:
 
 def _pattern(value: object) -> str | None:
     """Only one that means the same to everybody."""
-    try:
-        jsonschema_rs.Draft202012Validator({"pattern": value}, offline=True)
-    except ValueError:  # no text, or no pattern
-        return None
-    return value if isinstance(value, str) else None
+    return value if isinstance(value, str) and is_pattern(value) else None
 
 
 _CHECKS: Mapping[str, Callable[[object], object | None]] = {

@@ -1,134 +1,102 @@
-"""How is a tool described so that OpenAI's, Anthropic's and MCP's clients take it as it stands?"""
+"""Tools, calls and checks as callers send and see them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import jsonschema_rs
-import msgspec
+from pydantic import Field, StringConstraints
+from pydantic.json_schema import SkipJsonSchema
 
-from api.toolbox.cleaning import clean, shortened
-from api.toolbox.effort import Extent, measured
-from api.toolbox.schema_parts import part
-from api.toolbox.schema_top import Schema, noted, plain_object
+from api.http.models import Input, View
+from api.servers.service import Server
+from api.toolbox.checks import Check
+from api.toolbox.descriptions import Tool, as_mcp
+from api.toolbox.failures import FailureKind
+from api.toolbox.sources import Missing
 
-MAX_BYTES = 64_000  # a list of 400 tools has to stay a list
-_MOST = Extent(100, 20_000)
-_TOO_LARGE = "(Too large to be described in full.)"
-_WRONG = "(The description of the arguments could not be read.)"
-OPENAI_DESCRIPTION = 1024  # a longer one and OpenAI refuses the whole request
-_PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # what Anthropic takes as the name of a property at the top
-_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+MAX_TOOL_NAME = 128
+ToolName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TOOL_NAME)]
+_LeftOut = SkipJsonSchema[None]
+"""What is not there is left out: no null is ever answered."""
 
 
-def normalised(schema: object) -> Schema:
-    """A schema that strict clients accept: always an object's, nothing fetched, bounded, nothing refused at the top."""
-    if not isinstance(schema, dict) or not schema:
-        return _empty()
-    if measured(schema, _MOST) is None:
-        return noted(_empty(), _TOO_LARGE)
-    flat = plain_object(schema)
-    made = part(flat, flat)
-    if not isinstance(made, dict) or not _is_right(made):
-        return noted(_empty(), _WRONG)
-    return made if _size(made) <= MAX_BYTES else _outline(made)
+class CallDraft(Input):
+    """A call of a tool."""
+
+    tool_name: Annotated[ToolName, Field(description="As the agent's tools are listed.")]
+    args: dict[str, Any] = Field(default={}, description="What the tool's `inputSchema` asks for.")
 
 
-def _empty() -> Schema:
-    return {"type": "object", "properties": {}}
+class CallError(View):
+    """Which kind of failure it was."""
+
+    kind: FailureKind
+    retry_after: float | _LeftOut = Field(default=None, description="Seconds after which another try may do better.")
 
 
-def _is_right(schema: Schema) -> bool:
-    """Whether it is JSON, and compiles without asking anybody."""
-    try:
-        jsonschema_rs.Draft202012Validator(schema, offline=True)
-        msgspec.json.encode(schema)
-    except (ValueError, TypeError):  # a ValidationError is a ValueError; so is what cannot be written as UTF-8
-        return False
-    return True
+class CallView(View):
+    """What came of a call. A failure is an answer too: `isError` with a `text` that an agent can act on."""
+
+    text: str = Field(description="All there is to read, for who takes nothing but text.")
+    content: list[dict[str, Any]] = Field(description="The same as MCP content blocks.")
+    structured_content: dict[str, Any] | _LeftOut = Field(default=None, description="Where the tool answers with data.")
+    is_error: bool
+    error: CallError | _LeftOut = Field(default=None, description="Where it was not the tool itself that failed.")
 
 
-def _size(schema: Schema) -> int:
-    return len(msgspec.json.encode(schema))
+class UnavailableView(View):
+    """A server whose tools are not in the list."""
 
-
-def _outline(schema: Schema) -> Schema:
-    """Only names and types at the top, if even those are few enough."""
-    kept = {name: {"type": each["type"]} if _has_type(each) else {} for name, each in schema["properties"].items()}
-    outline = noted(_empty() | {"properties": kept, "required": schema.get("required", [])}, _TOO_LARGE)
-    return outline if _size(outline) <= MAX_BYTES else noted(_empty(), _TOO_LARGE)
-
-
-def _has_type(schema: object) -> bool:
-    return isinstance(schema, dict) and schema.get("type") not in (None, "array")
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One callable of a toolbox. Its schemas are shown as they are: `normalised` first."""
-
-    name: str
-    title: str | None
-    description: str | None
-    input_schema: Mapping[str, Any]
-    annotations: Mapping[str, Any] | None
     server_id: str
-    upstream_name: str
-    output_schema: Mapping[str, Any] | None = None
+    name: str
+    reason: str = Field(
+        description="`disabled`, `not_connected`, `reconnect_required`, `unauthorized`, `unreachable`, `timeout` or "
+        "`invalid`."
+    )
+    detail: str
 
 
-def as_mcp(tool: Tool) -> Schema:
-    shown = {
-        "name": tool.name,
-        "title": clean(tool.title or ""),
-        "description": clean(tool.description or ""),
-        "inputSchema": dict(tool.input_schema),
-        "outputSchema": dict(tool.output_schema or {}),
-        "annotations": _annotations(tool.annotations),
-    }
-    return {field: value for field, value in shown.items() if value}
+class ToolsView(View):
+    """Tools, and the servers that have none to show."""
+
+    tools: list[dict[str, Any]]
+    unavailable: list[UnavailableView]
 
 
-def as_openai(tool: Tool) -> Schema:
-    function: Schema = {"name": tool.name}
-    if description := _description(tool):
-        function["description"] = shortened(description, OPENAI_DESCRIPTION, "")
-    return {"type": "function", "function": function | {"parameters": dict(tool.input_schema)}}
+class BreakerView(View):
+    """Whether calls go through just now."""
+
+    state: Literal["closed", "open", "half_open"]
+    failures: int = Field(description="In a row, in this process.")
+    retry_after: int = Field(description="Seconds until a call is let through.")
 
 
-def as_anthropic(tool: Tool) -> Schema:
-    shown: Schema = {"name": tool.name}
-    if description := _description(tool):
-        shown["description"] = description
-    return shown | {"input_schema": _with_plain_properties(tool.input_schema)}
+class CheckView(View):
+    """How a server is."""
+
+    status: Literal["ok", "unauthorized", "unreachable", "invalid"]
+    protocol: Annotated[str | None, Field(description="How it speaks MCP, and which version.")]
+    server_info: dict[str, str]
+    tool_count: int | None
+    detail: str
+    breaker: BreakerView
+
+    @classmethod
+    def of(cls, found: Check) -> CheckView:
+        health = found.health
+        return cls(
+            status=found.status,
+            protocol=found.protocol,
+            server_info=found.server_info,
+            tool_count=found.tool_count,
+            detail=found.detail,
+            breaker=BreakerView(state=health.state, failures=health.failures, retry_after=health.retry_after),
+        )
 
 
-def _description(tool: Tool) -> str:
-    return clean(tool.description or tool.title or "")
-
-
-def _annotations(found: Mapping[str, Any] | None) -> Schema:
-    """Without a hint that is no yes or no: a strict client would drop the tool for it."""
-    if not isinstance(found, dict):
-        return {}
-    return {
-        word: clean(value) if isinstance(value, str) else value
-        for word, value in found.items()
-        if not (word in _HINTS and not isinstance(value, bool)) and not (word == "title" and not isinstance(value, str))
-    }
-
-
-def _with_plain_properties(schema: Mapping[str, Any]) -> Schema:
-    """Without properties whose names Anthropic refuses. One of them and it refuses the whole request."""
-    properties = schema.get("properties", {})
-    odd = [name for name in properties if not _PROPERTY.fullmatch(name)]
-    if not odd:
-        return dict(schema)
-    made = {**schema, "properties": {name: each for name, each in properties.items() if name not in odd}}
-    if "required" in schema:
-        made["required"] = [name for name in schema["required"] if name not in odd]
-    named = ", ".join(f"`{name}`" for name in odd[:8])
-    return noted(made, f"(Not shown, for their names: {clean(named)[:400]}.)")
+def server_tools(server: Server, found: list[Tool] | Missing) -> dict[str, Any]:
+    """As `ToolsView`."""
+    if isinstance(found, Missing):
+        missing = {"serverId": server.id, "name": server.name, "reason": found.reason, "detail": found.detail}
+        return {"tools": [], "unavailable": [missing]}
+    return {"tools": [{**as_mcp(tool), "upstreamName": tool.upstream_name} for tool in found], "unavailable": []}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from http import HTTPStatus
 
 from api.toolbox.cleaning import clean, one_line
 from api.toolbox.effort import Extent, measured
-from api.toolbox.scrubbing import scrubbed
+from api.toolbox.scrubbing import NO_SECRETS, Scrubber
 
 MAX_ERROR = 1000
 _DATA = Extent(32, 1000)
+_LOOKED_AT = 20
+"""Times as many characters as are shown: to clean takes time."""
 _FAILED = "Error calling MCP server: "
 
 
@@ -19,21 +20,21 @@ def generic_description(server_name: str) -> str:
     return f"Call the MCP server '{one_line(server_name, 100)}'. Provide the MCP method name and optional parameters."
 
 
-def upstream_error(message: str, data: object = None, secrets: Iterable[str] = ()) -> str:
+def upstream_error(message: str, data: object = None, scrubbed: Scrubber = NO_SECRETS) -> str:
     """A JSON-RPC error: its message and, where there is any, its data."""
     told = message if _is_nothing(data) else f"{message} - {_plain(data)}"
-    return safe_line(_FAILED + told, secrets)
+    return safe_line(_FAILED + told, scrubbed)
 
 
-def request_failed(status: int, reason: str = "", secrets: Iterable[str] = ()) -> str:
+def request_failed(status: int, reason: str = "", scrubbed: Scrubber = NO_SECRETS) -> str:
     """An answer that is no success. HTTP/2 sends no reason, so the usual one stands in."""
     told = f"{status} {reason or _usual_reason(status)}".rstrip()
-    return safe_line(f"{_FAILED}MCP server request failed: {told}", secrets)
+    return safe_line(f"{_FAILED}MCP server request failed: {told}", scrubbed)
 
 
-def not_answered(why: str, secrets: Iterable[str] = ()) -> str:
+def not_answered(why: str, scrubbed: Scrubber = NO_SECRETS) -> str:
     """No answer at all, or none that is MCP."""
-    return safe_line(_FAILED + why, secrets)
+    return safe_line(_FAILED + why, scrubbed)
 
 
 def server_not_found(server_id: str) -> str:
@@ -44,12 +45,11 @@ def server_of_another_workspace(server_id: str) -> str:
     return safe_line(f"Error: MCP server {server_id} does not belong to this workspace")
 
 
-def safe_line(text: str, secrets: Iterable[str] = (), limit: int = MAX_ERROR) -> str:
+def safe_line(text: str, scrubbed: Scrubber = NO_SECRETS, limit: int = MAX_ERROR) -> str:
     """One line, capped. Scrubbed before the cut, which could leave half of a secret, and on both sides of the cleaning:
     a secret may hold what is cleaned away, and what is cleaned away may have been hiding one.
     """
-    known = tuple(secrets)
-    return one_line(scrubbed(clean(scrubbed(text, known)), known), limit)
+    return one_line(scrubbed(clean(scrubbed(text)[: _LOOKED_AT * limit])), limit)
 
 
 def _is_nothing(data: object) -> bool:

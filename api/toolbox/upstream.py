@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
 
 from api.kit import wire_errors
-from api.kit.outbound import Egress, Origin, UrlRefused, check_text
-from api.kit.wire import Outbound
+from api.kit.outbound import Egress, Origin, Target, UrlRefused, check_text
+from api.kit.wire import Exchange, Outbound
 from api.kit.wire_replies import Limits, Reply
-from integrations import TimedOut, Unreachable, Unreadable
+from integrations import TimedOut, Unreachable, Unreadable, UpstreamError
 
 LASTING_SECONDS = 3600.0
 LIMITS = Limits(wire=4 * 1024 * 1024, decoded=4 * 1024 * 1024)
@@ -34,27 +33,57 @@ class Upstream:
         self._credentials = credentials
         self._pool = pool
         self._seconds = seconds
+        self._checked: tuple[str, Target] | None = None  # nearly always it is the same URL again
 
-    @asynccontextmanager
-    async def request(
+    def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, lasting: bool = False
-    ) -> AsyncIterator[UpstreamReply]:
+    ) -> UpstreamExchange:
+        exchange = self._outbound.request(
+            method,
+            self._target(url),
+            {**headers, **self._credentials},
+            body,
+            pool=self._pool,
+            seconds=LASTING_SECONDS if lasting else self._seconds,
+            limits=LIMITS,
+        )
+        return UpstreamExchange(exchange)
+
+    def _target(self, url: str) -> Target:
+        """Only where the credentials belong. Where the name leads is judged at each connection."""
+        if self._checked is None or self._checked[0] != url:
+            self._checked = (url, self._check(url))
+        return self._checked[1]
+
+    def _check(self, url: str) -> Target:
         try:
             target = check_text(url, self._egress)
         except UrlRefused as refused:
             raise Unreachable(wire_errors.Unreachable.text, sent=False) from refused
         if target.origin != self._origin:
             raise Unreadable("The server points to another origin.", sent=False)
-        seconds = LASTING_SECONDS if lasting else self._seconds
-        sent = {**headers, **self._credentials}
-        with translated():
-            async with self._outbound.request(
-                method, target, sent, body, pool=self._pool, seconds=seconds, limits=LIMITS
-            ) as reply:
-                yield UpstreamReply(reply)
+        return target
+
+
+class UpstreamExchange:
+    __slots__ = ("_exchange",)
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    async def __aenter__(self) -> UpstreamReply:
+        try:
+            return UpstreamReply(await self._exchange.__aenter__())
+        except wire_errors.WireError as error:
+            raise as_theirs(error) from error
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._exchange.__aexit__(*error)
 
 
 class UpstreamReply:
+    __slots__ = ("_reply", "headers", "reason", "status")
+
     def __init__(self, reply: Reply) -> None:
         self.status = reply.status
         self.reason = reply.reason
@@ -62,23 +91,25 @@ class UpstreamReply:
         self._reply = reply
 
     async def read(self) -> bytes:
-        with translated():
+        try:
             return await self._reply.read()
+        except wire_errors.WireError as error:
+            raise as_theirs(error) from error
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        with translated():
+        try:
             async for chunk in self._reply.chunks():
                 yield chunk
+        except wire_errors.WireError as error:
+            raise as_theirs(error) from error
 
 
-@contextmanager
-def translated() -> Iterator[None]:
+def as_theirs(error: wire_errors.WireError) -> UpstreamError:
     """Integrations know nothing of how the wire works, so they have errors of their own."""
-    try:
-        yield
-    except wire_errors.Unreachable as error:
-        raise Unreachable(str(error), sent=error.sent) from error
-    except wire_errors.TimedOut as error:
-        raise TimedOut(str(error), sent=error.sent) from error
-    except wire_errors.WireError as error:
-        raise Unreadable(str(error), sent=error.sent) from error
+    match error:
+        case wire_errors.Unreachable():
+            return Unreachable(str(error), sent=error.sent)
+        case wire_errors.TimedOut():
+            return TimedOut(str(error), sent=error.sent)
+        case _:
+            return Unreadable(str(error), sent=error.sent)

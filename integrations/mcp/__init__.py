@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from integrations.mcp.client import McpClient
 from integrations.mcp.connection import Era
+from integrations.mcp.respondent import Respondent
 from integrations.mcp.tools import ToolList
 
-__all__ = ["Era", "McpClient", "ToolList"]
+__all__ = ["Era", "McpClient", "Respondent", "ToolList"]

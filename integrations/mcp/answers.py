@@ -20,7 +20,7 @@ NOT_ABOUT_THE_MESSAGE = frozenset({401, 403, 407, 429})
 OnAsked = Callable[[wire.Asked], Awaitable[None]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """Either a result or an error. `cut` is the stream that ended before it had the answer."""
 
@@ -49,7 +49,7 @@ async def posted(
 
 
 async def received(reply: HttpReply, number: int, on_asked: OnAsked | None = None) -> Outcome:
-    head = Outcome(reply.status, dict(reply.headers))
+    head = Outcome(reply.status, reply.headers)
     try:
         if not is_success(reply):
             return head.failed(await refusal(reply))
@@ -83,7 +83,7 @@ def is_stream(reply: HttpReply) -> bool:
 def _from_body(head: Outcome, body: bytes, number: int) -> Outcome:
     for message in wire.messages(body):
         if isinstance(message, wire.Answer) and message.is_for(number):
-            return replace(head, result=message.result, error=message.error)
+            return Outcome(head.status, head.headers, message.result, message.error)
     raise Unreadable("The answer is to another request.")
 
 

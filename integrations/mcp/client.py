@@ -12,9 +12,9 @@ from integrations.client import Http
 from integrations.errors import Answered, Refused, Unreadable
 from integrations.mcp import eras
 from integrations.mcp.answers import Outcome
-from integrations.mcp.connection import HEADER_MISMATCH, Connection, Era, no_longer_fits
+from integrations.mcp.connection import HEADER_MISMATCH, Connection, Era, Wait, no_longer_fits
 from integrations.mcp.mirror import BadAnnotation, Paths, annotated, argument_headers
-from integrations.mcp.streamable import Wait
+from integrations.mcp.respondent import NOBODY, Respondent
 from integrations.mcp.tools import ToolList, listed
 from integrations.mcp.wire import Json
 
@@ -23,10 +23,19 @@ class McpClient:
     """One server with one set of credentials. Several may ask at once. It connects when it is first asked.
 
     What goes wrong is an `UpstreamError`. A request that may have been executed is never sent again.
+    `respondent` is asked what servers since 2025-03-26 ask back.
     """
 
-    def __init__(self, http: Http, url: str, era: Era | None = None, *, wait: Wait = asyncio.sleep) -> None:
-        self._site = eras.Site(http, url, count(1), wait)
+    def __init__(
+        self,
+        http: Http,
+        url: str,
+        era: Era | None = None,
+        *,
+        wait: Wait = asyncio.sleep,
+        respondent: Respondent = NOBODY,
+    ) -> None:
+        self._site = eras.Site(http, url, count(1), wait, respondent)
         self._era = era
         self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
@@ -71,12 +80,14 @@ class McpClient:
     async def _sent(self, method: str, params: Mapping[str, Any] | None, paths: Paths | None = None) -> Outcome:
         connection = await self._connected()
         outcome = await _send(connection, method, params, paths)
-        if no_longer_fits(outcome) and (other := await self._found_again(connection)):
+        if no_longer_fits(outcome, connection.era.kind) and (other := await self._found_again(connection)):
             return await _send(other, method, params, paths)
         self._was_confirmed = self._was_confirmed and outcome.error is not None
         return outcome
 
     async def _connected(self) -> Connection:
+        if self._connection is not None and self._connection.is_open:
+            return self._connection
         async with self._connecting:
             if self._connection is None or not self._connection.is_open:
                 self._connection = await self._opened()

@@ -20,12 +20,14 @@ from integrations.mcp.connection import (
     Connection,
     Era,
     Kind,
+    Wait,
     server_info,
 )
 from integrations.mcp.legacy_sse import LegacySse
 from integrations.mcp.modern import META, Modern
 from integrations.mcp.plain import Plain
-from integrations.mcp.streamable import Streamable, Wait, first_answer
+from integrations.mcp.respondent import Respondent
+from integrations.mcp.streamable import Streamable, first_answer
 
 MODERN = Era("modern", MODERN_VERSION)
 
@@ -36,16 +38,17 @@ class Site:
     url: str
     numbers: Iterator[int]
     wait: Wait
+    respondent: Respondent
 
 
 async def found(site: Site) -> Connection:
     """Asks only what changes nothing."""
-    discovered = await Modern(site.http, site.url, site.numbers, MODERN).send("server/discover", None, {})
-    if era := _modern(discovered):
-        return Modern(site.http, site.url, site.numbers, era)
-    first = await first_answer(site.http, site.url, site.numbers)
+    discovered = await _modern(site, MODERN).send("server/discover", None, {})
+    if era := _modern_era(discovered):
+        return _modern(site, era)
+    first = await _first_answer(site)
     if not first.error:
-        return await Streamable.opened(site.http, site.url, site.numbers, site.wait, first)
+        return await _streamable(site, first)
     if wire.says_unknown_method(first.error):
         return Plain(site.http, site.url, site.numbers)
     if first.status in UNFIT_STATUSES:
@@ -69,14 +72,13 @@ async def reopened(site: Site, era: Era) -> Connection:
     """The way it was found before; what the server says to that may be that it speaks otherwise by now."""
     match era.kind:
         case "modern":
-            return Modern(site.http, site.url, site.numbers, era)
+            return _modern(site, era)
         case "plain":
             return Plain(site.http, site.url, site.numbers)
         case "sse":
             return await LegacySse.opened(site.http, site.url, site.numbers)
         case "streamable":
-            first = await first_answer(site.http, site.url, site.numbers)
-            return await Streamable.opened(site.http, site.url, site.numbers, site.wait, first)
+            return await _streamable(site, await _first_answer(site))
 
 
 def tells_nothing(error: UpstreamError | None) -> bool:
@@ -88,7 +90,19 @@ def tells_nothing(error: UpstreamError | None) -> bool:
     )
 
 
-def _modern(discovered: Outcome) -> Era | None:
+def _modern(site: Site, era: Era) -> Modern:
+    return Modern(site.http, site.url, site.numbers, site.respondent, era)
+
+
+async def _first_answer(site: Site) -> Outcome:
+    return await first_answer(site.http, site.url, site.numbers, site.respondent.capabilities)
+
+
+async def _streamable(site: Site, first: Outcome) -> Streamable:
+    return await Streamable.opened(site.http, site.url, site.numbers, site.wait, site.respondent, first)
+
+
+def _modern_era(discovered: Outcome) -> Era | None:
     if discovered.error and tells_nothing(discovered.error):
         raise discovered.error
     match discovered.result, discovered.error:

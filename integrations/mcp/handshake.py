@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from integrations.errors import Unreadable
 from integrations.mcp import wire
 from integrations.mcp.answers import Outcome
@@ -10,8 +13,8 @@ from integrations.mcp.connection import LEGACY_VERSIONS, Era, Kind, server_info
 INITIALIZED = wire.notification("notifications/initialized")
 
 
-def initialize(number: int) -> bytes:
-    params = {"protocolVersion": LEGACY_VERSIONS[0], "capabilities": {}, "clientInfo": wire.CLIENT_INFO}
+def initialize(number: int, capabilities: Mapping[str, Any]) -> bytes:
+    params = {"protocolVersion": LEGACY_VERSIONS[0], "capabilities": capabilities, "clientInfo": wire.CLIENT_INFO}
     return wire.request(number, "initialize", params)
 
 

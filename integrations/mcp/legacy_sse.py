@@ -16,6 +16,7 @@ from integrations.mcp.connection import Era
 from integrations.mcp.handshake import INITIALIZED, agreed, initialize
 from integrations.mcp.sse import Event, EventStream
 
+ENDPOINT_SECONDS = 5.0
 ENDED = "The server ended its stream."
 
 
@@ -58,8 +59,19 @@ class LegacySse:
 
     async def _shake_hands(self) -> None:
         number = next(self._numbers)
-        self.era = agreed("sse", await self._asked(number, initialize(number), {}))
+        await self._told_where()
+        self.era = agreed("sse", await self._asked(number, initialize(number, {}), {}))
         await self._post(INITIALIZED, {})
+
+    async def _told_where(self) -> None:
+        """Servers of later versions hold a stream open as well, and never say it; a call's whole time is too long."""
+        try:
+            async with asyncio.timeout(ENDPOINT_SECONDS):
+                endpoint = await asyncio.shield(self._endpoint)
+        except TimeoutError as error:
+            raise Unreadable("The server's stream names no endpoint.", sent=False) from error
+        if isinstance(endpoint, UpstreamError):
+            raise endpoint
 
     async def _asked(self, number: int, body: bytes, headers: Mapping[str, str]) -> Outcome:
         if not self.is_open:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
 from integrations.client import Http
-from integrations.errors import TimedOut, Unreadable, UpstreamError
+from integrations.errors import Answered, TimedOut, Unreadable, UpstreamError
 from integrations.mcp import wire
 from integrations.mcp.answers import ACCEPT, STREAM, Outcome, is_stream, is_success, posted, received, refusal
-from integrations.mcp.connection import Era
+from integrations.mcp.connection import Era, Wait
 from integrations.mcp.handshake import INITIALIZED, agreed, initialize
+from integrations.mcp.listener import Listener
+from integrations.mcp.respondent import Respondent
 
 SESSION = "mcp-session-id"
 DEFAULT_RETRY_MS, LONGEST_RETRY_MS = 1000, 60_000
 MAX_RESUMES = 50
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
-
-Wait = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,29 @@ class Session:
 class Streamable:
     is_open = True
 
-    def __init__(self, http: Http, url: str, numbers: Iterator[int], wait: Wait, session: Session) -> None:
+    def __init__(
+        self, http: Http, url: str, numbers: Iterator[int], wait: Wait, respondent: Respondent, session: Session
+    ) -> None:
         self._http, self._url, self._numbers, self._wait = http, url, numbers, wait
+        self._respondent = respondent
         self._session = session
         self._renewing = asyncio.Lock()
+        self._listener: Listener | None = None
 
     @classmethod
-    async def opened(cls, http: Http, url: str, numbers: Iterator[int], wait: Wait, first: Outcome) -> Streamable:
+    async def opened(
+        cls, http: Http, url: str, numbers: Iterator[int], wait: Wait, respondent: Respondent, first: Outcome
+    ) -> Streamable:
         """`first` is the answer to `initialize`."""
-        return cls(http, url, numbers, wait, await _begun(http, url, first))
+        made = cls(http, url, numbers, wait, respondent, await _begun(http, url, first))
+        is_ready = False
+        try:
+            await made._listen()
+            is_ready = True
+        finally:
+            if not is_ready:
+                await made._stop_listening()
+        return made
 
     @property
     def era(self) -> Era:
@@ -56,13 +70,14 @@ class Streamable:
         """A session that is over was not there to execute anything, so only then it is sent a second time."""
         session = self._session
         outcome = await self._sent(session, method, params, headers)
-        if outcome.status != HTTPStatus.NOT_FOUND or not session.has_id:
+        if not session.has_id or not _is_over(outcome):
             return outcome
         if (problem := await self._renewed(session)) is not None:
             return problem
         return await self._sent(self._session, method, params, headers)
 
     async def close(self) -> None:
+        await self._stop_listening()
         if self._session.has_id:
             with suppress(UpstreamError):
                 async with self._http.request("DELETE", self._url, self._session.headers):
@@ -81,11 +96,27 @@ class Streamable:
         """The answer to `initialize` where it was no success. Of many who notice at once, one renews it for all."""
         async with self._renewing:
             if self._session is over:
-                first = await first_answer(self._http, self._url, self._numbers)
+                first = await first_answer(self._http, self._url, self._numbers, self._respondent.capabilities)
                 if first.error:
                     return first
                 self._session = await _begun(self._http, self._url, first)
+                await self._listen()
         return None
+
+    async def _listen(self) -> None:
+        """Only where there is somebody to answer; else nothing that was to be heard would change anything."""
+        await self._stop_listening()
+        if self._respondent.capabilities:
+            session = self._session
+            self._listener = Listener(
+                self._http, self._url, session.headers, self._wait, lambda asked: self._reply(session, asked)
+            )
+            await self._listener.begun()
+
+    async def _stop_listening(self) -> None:
+        listener, self._listener = self._listener, None
+        if listener:
+            await listener.close()
 
     async def _resumed(self, session: Session, number: int, outcome: Outcome) -> Outcome:
         """The request was sent once; what is asked for now is only the rest of its answer."""
@@ -111,12 +142,13 @@ class Streamable:
             return replace(outcome, status=0)
 
     async def _reply(self, session: Session, asked: wire.Asked) -> None:
-        await _told(self._http, self._url, session.headers, wire.reply_to(asked))
+        answer = await self._respondent.answer(asked.method, asked.params)
+        await _told(self._http, self._url, session.headers, wire.reply_to(asked, answer))
 
 
-async def first_answer(http: Http, url: str, numbers: Iterator[int]) -> Outcome:
+async def first_answer(http: Http, url: str, numbers: Iterator[int], capabilities: Mapping[str, Any]) -> Outcome:
     number = next(numbers)
-    return await posted(http, url, {}, number, initialize(number))
+    return await posted(http, url, {}, number, initialize(number, capabilities))
 
 
 async def _begun(http: Http, url: str, first: Outcome) -> Session:
@@ -135,6 +167,13 @@ async def _told(http: Http, url: str, headers: Mapping[str, str], body: bytes) -
     with suppress(UpstreamError):
         async with http.request("POST", url, {**ACCEPT, **headers}, body):
             pass
+
+
+def _is_over(outcome: Outcome) -> bool:
+    """404, as the protocol wants it; or 400 and a word about sessions, as many servers say it."""
+    if outcome.status == HTTPStatus.BAD_REQUEST and isinstance(outcome.error, Answered):
+        return outcome.error.code in (-32000, -32001, -32600) and "session" in outcome.error.message.lower()
+    return outcome.status == HTTPStatus.NOT_FOUND
 
 
 def _patience(retry_ms: int) -> float:

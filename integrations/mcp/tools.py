@@ -7,12 +7,19 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
+
 from integrations.errors import Unreadable
+from integrations.mcp import wire
 from integrations.mcp.mirror import BadAnnotation, annotated
 from integrations.mcp.wire import Json
 
 MAX_PAGES = 100
 MAX_TOOLS = 5000
+MAX_BYTES = 4 * 1024 * 1024
+"""Of several pages together. As much as one answer may have."""
+TIMES_IN_MEMORY = 4
+LONGEST_NAME = 1024
 LONGEST_TTL_MS = 24 * 3600 * 1000
 
 Ask = Callable[[Mapping[str, Any] | None], Awaitable[Json]]
@@ -23,10 +30,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ToolList:
-    """The tools as the server gave them, and for how long and for whom it says that they hold."""
+    """The tools as the server gave them, and for how long (if it says so) and for whom they hold."""
 
     tools: tuple[Json, ...] = ()
-    ttl_ms: int = 0
+    ttl_ms: int | None = None
     scope: Scope = "private"
     left_out: int = 0
 
@@ -35,17 +42,21 @@ async def listed(ask: Ask, *, with_headers: bool) -> ToolList:
     """All pages. `with_headers`: tools are left out where their schema says something wrong about headers."""
     pages = await _pages(ask)
     entries = [entry for page in pages for entry in page["tools"]]
+    if len(entries) > MAX_TOOLS:
+        raise Unreadable(f"The list has more than {MAX_TOOLS} tools.")
     kept = tuple(entry for entry in entries if _is_usable(entry, with_headers=with_headers))
-    ttl_ms = min(_ttl(page.get("ttlMs")) for page in pages)
+    hints = [ttl for page in pages if (ttl := _ttl(page.get("ttlMs"))) is not None]
     is_public = all(page.get("cacheScope") == "public" for page in pages)
-    return ToolList(kept, ttl_ms, "public" if is_public else "private", len(entries) - len(kept))
+    return ToolList(kept, min(hints, default=None), "public" if is_public else "private", len(entries) - len(kept))
 
 
 async def _pages(ask: Ask) -> list[Json]:
     pages = [await _page(ask, None)]
-    seen: set[str] = set()
+    seen, room = set[str](), MAX_BYTES
     while isinstance(cursor := pages[-1].get("nextCursor"), str):
-        if cursor in seen or len(pages) >= MAX_PAGES or sum(len(page["tools"]) for page in pages) > MAX_TOOLS:
+        written = msgspec.json.encode(pages[-1]["tools"])
+        room -= max(len(written), wire.weight(written) // TIMES_IN_MEMORY)
+        if cursor in seen or len(pages) >= MAX_PAGES or room <= 0:
             raise Unreadable("The list of tools does not end.")
         seen.add(cursor)
         pages.append(await _page(ask, {"cursor": cursor}))
@@ -61,10 +72,10 @@ async def _page(ask: Ask, params: Mapping[str, Any] | None) -> Json:
 
 def _is_usable(entry: object, *, with_headers: bool) -> bool:
     match entry:
-        case {"name": str(name), **rest} if name:
+        case {"name": str(name), **rest} if 0 < len(name) <= LONGEST_NAME:
             return not with_headers or _has_good_annotations(name, rest.get("inputSchema"))
         case _:
-            log.warning("an upstream lists a tool without a name; it is left out")
+            log.warning("an upstream lists a tool without a name, or with one too long; it is left out")
             return False
 
 
@@ -77,7 +88,7 @@ def _has_good_annotations(name: str, schema: object) -> bool:
     return True
 
 
-def _ttl(hint: object) -> int:
+def _ttl(hint: object) -> int | None:
     if isinstance(hint, bool) or not isinstance(hint, int | float):
-        return 0
+        return None
     return int(min(max(hint, 0), LONGEST_TTL_MS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -14,6 +14,10 @@ from integrations.errors import Answered, Unreadable
 CLIENT_INFO: Mapping[str, str] = {"name": "Plugboard", "version": "0.1.0"}
 METHOD_NOT_FOUND = -32601
 MAX_MESSAGES_AT_ONCE = 1000
+FREE_OF_COUNT = 262_144
+MAX_MEMORY = 16_000_000
+_CONTAINER, _VALUE = 200, 60  # bytes in memory, where `[],` is three as text
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _UNKNOWN_METHOD = re.compile(
     r"(unknown|unsupported|unrecogni[sz]ed|no such|invalid) method|method.{0,80}not", re.IGNORECASE | re.DOTALL
 )
@@ -39,6 +43,7 @@ class Asked:
 
     id: int | str
     method: str
+    params: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,10 +64,11 @@ def notification(method: str) -> bytes:
     return _encoded({"method": method})
 
 
-def reply_to(asked: Asked) -> bytes:
-    """Nothing was promised to a server but that it may ask whether anybody is there."""
-    if asked.method == "ping":
-        return _encoded({"id": asked.id, "result": {}})
+def reply_to(asked: Asked, answer: Json | None = None) -> bytes:
+    """Any server may ask whether somebody is there, and nothing else unless it was told so."""
+    result = {} if asked.method == "ping" else answer
+    if result is not None:
+        return _encoded({"id": asked.id, "result": result})
     return _encoded({"id": asked.id, "error": {"code": METHOD_NOT_FOUND, "message": "Method not found"}})
 
 
@@ -88,6 +94,8 @@ def _encoded(members: Mapping[str, Any]) -> bytes:
 
 
 def _decoded(text: bytes | str) -> object:
+    if len(text) > FREE_OF_COUNT and _is_too_much(text.encode() if isinstance(text, str) else text):
+        raise Unreadable("The answer holds more values than are taken in.")
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError) as error:
@@ -96,12 +104,26 @@ def _decoded(text: bytes | str) -> object:
         raise Unreadable("The answer is nested too deep.") from error
 
 
+def _is_too_much(text: bytes) -> bool:
+    """What stands in strings is looked at only where it matters."""
+    if weight(text) <= MAX_MEMORY:
+        return False
+    strings = (text.count(b'"') - text.count(b'\\"')) // 2
+    return _VALUE * strings > MAX_MEMORY or weight(_STRING.sub(b"", text)) > MAX_MEMORY
+
+
+def weight(text: bytes) -> int:
+    """How much memory its values take, at most."""
+    return _CONTAINER * (text.count(b"[") + text.count(b"{")) + _VALUE * text.count(b",")
+
+
 def _message(found: object) -> Message:
     if not isinstance(found, dict):
         raise Unreadable("The answer is no JSON-RPC message.")
     match found:
         case {"method": str(method), "id": int(number) | str(number)} if not isinstance(number, bool):
-            return Asked(number, method)
+            params = found.get("params")
+            return Asked(number, method, params if isinstance(params, dict) else {})
         case {"method": str(method)}:
             return Told(method)
         case {"error": dict(error)}:

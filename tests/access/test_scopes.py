@@ -17,6 +17,7 @@ from tests.operations import GUARDED, IN_A_WORKSPACE, Operation
 READERS = {"admin", "manage", "read"}
 MANAGERS = {"admin", "manage"}
 ADMINS = {"admin"}
+INVOKERS = {"admin", "invoke"}
 OPERATORS = {"operator"}
 ALL = {"admin", "manage", "read", "invoke", "operator"}
 
@@ -39,8 +40,13 @@ MAY: Mapping[str, set[str]] = {
     "getAgent": READERS,
     "updateAgent": MANAGERS,
     "deleteAgent": MANAGERS,
+    "checkServer": MANAGERS,
+    "listServerTools": READERS,
+    "listAgentTools": INVOKERS,
+    "callTool": INVOKERS,
     "listAudit": ADMINS,
     "listServices": ALL,
+    "getMetrics": OPERATORS,
 }
 BODIES: Mapping[str, Any] = {
     "createWorkspace": {"name": "New"},
@@ -63,7 +69,8 @@ def test_a_key_may_do_what_its_scope_says_and_nothing_else(plugboard: Plugboard,
     for scope in ALL:
         workspace = plugboard.make_workspace()
         caller = plugboard.operator if scope == "operator" else workspace.caller(scope)
-        answer = operation.send(caller, ids_in(workspace, operation), BODIES.get(operation.id))
+        ids = ids_in(workspace, operation)
+        answer = operation.send(caller, ids, body_for(workspace, operation, ids))
 
         if scope in MAY[operation.id]:
             assert answer.is_success, f"{scope}: {answer.text}"
@@ -74,11 +81,18 @@ def test_a_key_may_do_what_its_scope_says_and_nothing_else(plugboard: Plugboard,
 def ids_in(workspace: Workspace, operation: Operation) -> dict[str, str]:
     make = {
         "workspaceId": lambda: workspace.id,
-        "serverId": lambda: workspace.make_server()["id"],
-        "agentId": lambda: workspace.make_agent()["id"],
+        "serverId": lambda: workspace.make_silent_server()["id"],
+        "agentId": lambda: workspace.make_agent(enabledMcpServerIds=[workspace.make_silent_server()["id"]])["id"],
         "keyId": lambda: workspace.make_key("read")["id"],
     }
     return {name: make[name]() for name in operation.parameters}
+
+
+def body_for(workspace: Workspace, operation: Operation, ids: Mapping[str, str]) -> Any:
+    if operation.id != "callTool":
+        return BODIES.get(operation.id)
+    agent = workspace.admin.get(f"{workspace.agents}/{ids['agentId']}").json()
+    return {"toolName": f"mcp_{agent['enabledMcpServerIds'][0]}", "args": {"method": "ping"}}
 
 
 @pytest.mark.requirement("AUT-06")
@@ -111,8 +125,8 @@ def allows(guard: object, scope: Scope) -> bool:
 def test_an_operator_is_told_nothing_about_what_is_in_a_workspace(workspace: Workspace, operation: Operation) -> None:
     if "operator" in MAY[operation.id]:
         return
-    operator, body = workspace.plugboard.operator, BODIES.get(operation.id)
-    there = ids_in(workspace, operation)
+    operator, there = workspace.plugboard.operator, ids_in(workspace, operation)
+    body = body_for(workspace, operation, there)
     nowhere = {name: text[:-4] + "0000" for name, text in there.items()}
 
     assert operation.send(operator, there, body).content == operation.send(operator, nowhere, body).content

@@ -11,6 +11,7 @@ from tests.harness import Plugboard, Workspace
 from tests.operations import IN_A_WORKSPACE, Operation, stripped
 
 BODY = {"name": "New"}
+BODIES = {"callTool": {"toolName": "mcp_weather_forecast"}}
 WITH_IDS = [operation for operation in IN_A_WORKSPACE if len(operation.parameters) > 1]
 
 
@@ -74,9 +75,8 @@ def test_a_key_with_fewer_rights_learns_no_more_of_another_workspace(
 ) -> None:
     caller, foreign = ours.caller(scope), everything(theirs)
     for operation in IN_A_WORKSPACE:
-        body = BODY if operation.takes_body else None
-        there = caller.request(operation.method, operation.path(foreign), json=body)
-        nowhere = caller.request(operation.method, operation.path(missing(foreign)), json=body)
+        body = BODIES.get(operation.id, BODY)
+        there, nowhere = (operation.send(caller, ids, body) for ids in (foreign, missing(foreign)))
         assert stripped(there) == stripped(nowhere)
         assert there.status_code == 404
 
@@ -130,5 +130,5 @@ def test_a_cursor_of_another_workspace_is_none(ours: Workspace, theirs: Workspac
 
 
 def ask(workspace: Workspace, operation: Operation, ids: Mapping[str, str], query: str = "") -> httpx2.Response:
-    body = BODY if operation.takes_body else None
+    body = BODIES.get(operation.id, BODY) if operation.takes_body else None
     return workspace.admin.request(operation.method, operation.path(ids) + query, json=body)

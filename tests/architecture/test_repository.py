@@ -18,6 +18,8 @@ PROJECT = Path(__file__).parents[2]
 REGISTRIES = ["py" + "pi.org", "python" + "hosted.org", "npm" + "js.org", "npm" + "js.com", "deb." + "debian.org"]
 NOT_OURS = {".git", ".venv", "var", "node_modules", "__pycache__", "results", "build", "dist"}
 LOCKS = ["requirements.lock", "requirements-dev.lock"]
+LOCKS_OF_OTHERS = ["tests/real/servers.lock", "tests/real/proxy.lock"]
+NPM_LOCKS = ["tests/tools/package-lock.json", "tests/real/package-lock.json"]
 
 
 def our_files() -> list[Path]:
@@ -80,12 +82,12 @@ def test_a_registry_in_a_text_is_noticed(host: str) -> None:
     assert names_a_registry(f"--index-url https://x.{host}/simple")
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", [*LOCKS, *LOCKS_OF_OTHERS])
 def test_a_lock_file_has_hashes_and_no_address(lock: str) -> None:
     text = text_of(lock)
     packages = locked(text)
 
-    assert required()[lock] <= {normal(name) for name in packages}
+    assert required().get(lock, set()) <= {normal(name) for name in packages}
     assert [name for name, hashes in packages.items() if hashes == 0] == []
     assert re.findall(r"https?:|file:|^\s*-(?!-hash)\S+|@ ", text, re.MULTILINE) == []
 
@@ -101,8 +103,9 @@ def test_both_lock_files_agree() -> None:
     assert run <= develop
 
 
-def test_the_lock_file_of_npm_has_hashes_and_no_address() -> None:
-    lock: dict[str, Any] = json.loads(text_of("tests/tools/package-lock.json"))
+@pytest.mark.parametrize("path", NPM_LOCKS)
+def test_a_lock_file_of_npm_has_hashes_and_no_address(path: str) -> None:
+    lock: dict[str, Any] = json.loads(text_of(path))
     packages = [package for path, package in lock["packages"].items() if path]
 
     assert packages

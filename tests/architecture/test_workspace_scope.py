@@ -32,6 +32,8 @@ MAY_TAKE_A_CONTEXT_APART = {
     "api/api_keys/service.py",  # the keys of all owners have one repository, so the service says whose
     "api/servers/service.py",  # to seal for the workspace
     "api/workspaces/service.py",  # to destroy the data keys of the workspace
+    "api/toolbox/repository.py",
+    "api/toolbox/credentials.py",  # to open what is sealed for the workspace
 }
 MAY_ASK_A_STORE = {
     "api/access/repository.py",
@@ -39,6 +41,7 @@ MAY_ASK_A_STORE = {
     "api/audit/repository.py",
     "api/servers/repository.py",
     "api/workspaces/repository.py",
+    "api/toolbox/repository.py",
     "api/audit/service.py",  # the journal
     "api/access/idempotency.py",  # reads the record of a request; the journal writes it
     "api/access/usage.py",  # writes when a key was used, which is no configuration

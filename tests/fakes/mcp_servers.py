@@ -188,6 +188,7 @@ class LegacyServer(Fake):
         super().__init__(None, **say)
         self.endpoint = endpoint
         self.queue: asyncio.Queue[bytes]
+        self.streams_open = 0
 
     def reply(self, seen: Seen) -> Reply:
         if seen.verb == "GET":
@@ -208,9 +209,13 @@ class LegacyServer(Fake):
 
     async def _stream(self) -> AsyncIterator[bytes]:
         self.queue = asyncio.Queue()
-        yield event(self.endpoint, event="endpoint")
-        while piece := await self.queue.get():
-            yield piece
+        self.streams_open += 1
+        try:
+            yield event(self.endpoint, event="endpoint")
+            while piece := await self.queue.get():
+                yield piece
+        finally:
+            self.streams_open -= 1
 
 
 async def _live(receive: Any, send: Any) -> None:

@@ -10,6 +10,7 @@ from litestar.types import ASGIApp
 
 from integrations.errors import TimedOut, Unreachable
 from integrations.mcp import Era, McpClient
+from integrations.mcp.respondent import NOBODY, Respondent
 from tests.harness import NO_TLS, listening
 
 
@@ -58,7 +59,7 @@ async def plain_http(patience: float = 20.0) -> AsyncIterator[PlainHttp]:
 
 @asynccontextmanager
 async def client_of(
-    server: ASGIApp, era: Era | None = None, waits: list[float] | None = None
+    server: ASGIApp, era: Era | None = None, waits: list[float] | None = None, respondent: Respondent = NOBODY
 ) -> AsyncIterator[McpClient]:
     """A client of a server on 127.0.0.1. What it would wait is written down, and not waited."""
 
@@ -68,7 +69,7 @@ async def client_of(
 
     with listening(server) as url:
         async with plain_http() as http:
-            client = McpClient(http, f"{url}/mcp", era, wait=wait)
+            client = McpClient(http, f"{url}/mcp", era, wait=wait, respondent=respondent)
             try:
                 yield client
             finally:

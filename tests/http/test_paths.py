@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.harness import Plugboard, Workspace
-from tests.http.wire import OPERATIONS, Operation, World, assert_problem, documented
+from tests.http.wire import OPERATIONS, WITH_BODY, Operation, World, assert_problem, documented
 
 NO_IDS = {
     "upper case": "SERVER_8JXN",
@@ -36,7 +36,7 @@ IN_PATH = [
 
 @pytest.mark.parametrize(("operation", "name"), IN_PATH)
 def test_what_cannot_be_an_id_is_not_found(world: World, operation: Operation, name: str) -> None:
-    body = operation.example if operation.method in ("POST", "PUT") else None
+    body = operation.example if operation in WITH_BODY else None
 
     for text in NO_IDS.values():
         path = operation.path.format(**{**world.ids, name: text})
@@ -232,7 +232,9 @@ def test_an_etag_that_is_not_the_current_one_is_stale(world: World, name: str, v
 def test_an_idempotency_key_of_another_form_is_refused(world: World, value: str) -> None:
     before = world.stored()
 
-    for operation in (each for each in OPERATIONS if each.method == "POST"):
+    for operation in OPERATIONS:
+        if "Idempotency-Key" not in {each["name"] for each in operation.described.get("parameters", [])}:
+            continue
         body = {name: text for name, text in operation.example.items() if name not in ("agentIds", "enabled")}
         answer = world.send(operation, content=json.dumps(body).encode(), headers=as_latin({"Idempotency-Key": value}))
         assert assert_problem(answer, 422, "invalid")["errors"][0]["path"] == "Idempotency-Key"

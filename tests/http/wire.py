@@ -65,7 +65,7 @@ class World:
 
     @classmethod
     def made_in(cls, workspace: Workspace) -> "World":
-        server = workspace.make_server()
+        server = workspace.make_silent_server()
         agent = workspace.make_agent(enabledMcpServerIds=[server["id"]])
         key = workspace.make_key("read")
         ids = {"workspaceId": workspace.id, "serverId": server["id"], "agentId": agent["id"], "keyId": key["id"]}

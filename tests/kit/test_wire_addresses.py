@@ -104,7 +104,7 @@ async def test_an_address_in_the_url_is_judged_though_no_resolver_is_asked(host:
 @pytest.mark.requirement("EGR-05")
 async def test_what_is_dialled_is_judged_even_where_nobody_else_did() -> None:
     names = Names()
-    attempt = Attempt(Target("", "http", "127.0.0.1", 80, "/", None), Egress(), names, 0)
+    attempt = Attempt(Target("", "http", "127.0.0.1", 80, "/", None), Egress(), names, 0, set())
 
     with pytest.raises(Denied):
         attempt.dial((socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80)))
@@ -114,7 +114,9 @@ async def test_what_is_dialled_is_judged_even_where_nobody_else_did() -> None:
 @pytest.mark.requirement("EGR-21")
 async def test_a_name_with_many_dead_addresses_is_dialled_four_times() -> None:
     names, dialled = Names(lambda _: [f"127.0.0.{n}" for n in range(2, 30)]), 0
-    attempt = Attempt(Target("", "http", "api.example.com", 80, "/", None), Egress.parse("127.0.0.0/8"), names, 0)
+    attempt = Attempt(
+        Target("", "http", "api.example.com", 80, "/", None), Egress.parse("127.0.0.0/8"), names, 0, set()
+    )
     for address in (await attempt.resolve()) * 3:
         try:
             attempt.dial((socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80))).close()

@@ -56,8 +56,6 @@ async def failure(answer: Answer, seconds: float = 5, limits: Limits = USUAL) ->
         pytest.param(dripping(HEAD + b"Content-Length: 9999\r\n\r\n"), id="a body in drops"),
         pytest.param(dripping(CHUNKED, b"1\r\nx\r\n"), id="chunks in drops"),
         pytest.param(dripping(ENDLESS, b": still here\n\n"), id="events without end"),
-        pytest.param(pouring(CHUNKED + b"1;", b"y" * 1000), id="an extension of a chunk without end"),
-        pytest.param(pouring(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100), id="a flood of 100"),
         pytest.param(raw(HEAD + b"Content-Length: 9\r\n\r\nabc"), id="a body that stops"),
     ],
 )
@@ -111,13 +109,15 @@ async def test_an_upstream_that_does_not_read_is_not_waited_for() -> None:
         pytest.param(saying(b"x" * 1001), id="long"),
         pytest.param(pouring(ENDLESS, b"x" * 100), id="endless"),
         pytest.param(pouring(CHUNKED, b"64\r\n" + b"x" * 100 + b"\r\n"), id="endless chunks"),
-        pytest.param(saying(gzip.compress(b"x" * 1001), Content_Encoding="gzip"), id="decoded"),
+        pytest.param(saying(gzip.compress(b"x" * 1001, mtime=0), Content_Encoding="gzip"), id="decoded"),
         pytest.param(saying(zlib.compress(b"x" * 1001), Content_Encoding="deflate"), id="deflated"),
         pytest.param(saying(b"x", X="x" * 1000), id="head"),
         pytest.param(saying(b"x", X="x" * 20_000), id="field"),
         pytest.param(saying(b"x", **{f"X{n}": "" for n in range(50)}), id="fields"),
         pytest.param(pouring(HEAD, b"X: y\r\n"), id="endless head"),
         pytest.param(pouring(HEAD + b"X: ", b"y" * 1000), id="endless field"),
+        pytest.param(pouring(CHUNKED + b"1;", b"y" * 10_000), id="endless extension"),
+        pytest.param(pouring(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), id="endless heads"),
     ],
 )
 async def test_an_answer_larger_than_is_taken_in_is_cut(answer: Answer) -> None:
@@ -138,8 +138,8 @@ async def test_an_answer_of_just_that_size_is_taken_in(size: int) -> None:
 @pytest.mark.parametrize(
     ("encoding", "encoded"),
     [
-        ("gzip", gzip.compress(b"hello")),
-        ("X-GZIP", gzip.compress(b"hello")),
+        ("gzip", gzip.compress(b"hello", mtime=0)),
+        ("X-GZIP", gzip.compress(b"hello", mtime=0)),
         ("deflate", zlib.compress(b"hello")),
         ("identity", b"hello"),
     ],
@@ -155,18 +155,18 @@ async def test_an_encoding_that_nobody_asked_for_is_understood(encoding: str, en
     [
         ("br", b"x"),
         ("zstd", b"x"),
-        ("gzip, gzip", gzip.compress(gzip.compress(b"x"))),
+        ("gzip, gzip", gzip.compress(gzip.compress(b"x", mtime=0), mtime=0)),
         ("gzip", b"no gzip"),
-        ("gzip", gzip.compress(b"x" * 100)[:-4]),
-        ("gzip", gzip.compress(b"x") + b"more"),
-        ("gzip", gzip.compress(b"x") * 2),
+        ("gzip", gzip.compress(b"x" * 100, mtime=0)[:-4]),
+        ("gzip", gzip.compress(b"x", mtime=0) + b"more"),
+        ("gzip", gzip.compress(b"x", mtime=0) * 2),
     ],
 )
 async def test_what_is_encoded_otherwise_cannot_be_read(encoding: str, encoded: bytes) -> None:
     assert isinstance(await failure(saying(encoded, Content_Encoding=encoding)), Garbled)
 
 
-@pytest.mark.parametrize("encoded", [b"", gzip.compress(b"")])
+@pytest.mark.parametrize("encoded", [b"", gzip.compress(b"", mtime=0)])
 async def test_an_empty_body_may_say_that_it_is_encoded(encoded: bytes) -> None:
     async with asked_of(saying(encoded, Content_Encoding="gzip")) as (out, target, _):
         assert await body(out, target) == b""
@@ -174,7 +174,7 @@ async def test_an_empty_body_may_say_that_it_is_encoded(encoded: bytes) -> None:
 
 @pytest.mark.requirement("EGR-17")
 async def test_a_bomb_takes_no_memory() -> None:
-    bomb = gzip.compress(b"\0" * 200_000_000)
+    bomb = gzip.compress(b"\0" * 200_000_000, mtime=0)
     async with asked_of(saying(bomb, Content_Encoding="gzip")) as (out, target, _):
         tracemalloc.start()
         with pytest.raises(TooMuch):

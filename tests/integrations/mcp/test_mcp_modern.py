@@ -72,7 +72,7 @@ async def test_a_stream_is_read_to_the_answer_and_requests_on_it_get_none() -> N
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [("input_required", "nobody is there to be asked"), ("task", "type that is not known"), (3, "type")],
+    [("input_required", "not in a way that can be answered"), ("task", "type that is not known"), (3, "type")],
 )
 async def test_a_result_that_is_not_complete_is_unreadable(kind: object, said: str) -> None:
     async with client_of(ModernServer(tools_call=lambda seen: result(seen, {"resultType": kind})), ERA) as client:
@@ -166,14 +166,14 @@ async def test_all_pages_are_read_and_the_shortest_hint_counts() -> None:
     ("hints", "expected"),
     [
         ({"ttlMs": 5000, "cacheScope": "public"}, (5000, "public")),
-        ({}, (0, "private")),
+        ({}, (None, "private")),
         ({"ttlMs": -1, "cacheScope": "all"}, (0, "private")),
-        ({"ttlMs": True}, (0, "private")),
-        ({"ttlMs": "9"}, (0, "private")),
+        ({"ttlMs": True}, (None, "private")),
+        ({"ttlMs": "9"}, (None, "private")),
         ({"ttlMs": 10**300}, (86_400_000, "private")),
     ],
 )
-async def test_caching_hints_are_beside_the_list(hints: dict[str, object], expected: tuple[int, str]) -> None:
+async def test_caching_hints_are_beside_the_list(hints: dict[str, object], expected: tuple[int | None, str]) -> None:
     async with client_of(ModernServer(tools_list=lambda seen: result(seen, {"tools": [], **hints})), ERA) as client:
         found = await client.list_tools()
 

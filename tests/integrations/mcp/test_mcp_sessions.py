@@ -4,7 +4,7 @@ import pytest
 
 from integrations.errors import Refused, TimedOut, Unreachable, Unreadable
 from integrations.mcp import Era
-from tests.fakes.mcp_servers import LegacyServer, Reply, SessionServer, error, event, result, stream, streamed
+from tests.fakes.mcp_servers import LegacyServer, Reply, Seen, SessionServer, error, event, result, stream, streamed
 from tests.fakes.plain_http import client_of
 
 ERA, SSE = Era("streamable"), Era("sse")
@@ -186,3 +186,21 @@ async def test_what_the_old_endpoint_refuses_is_told() -> None:
     async with client_of(LegacyServer(tools_call=lambda _: Reply(500, b"")), SSE) as client:
         with pytest.raises(Refused, match="500 Internal Server Error"):
             await client.call_tool("echo", {})
+
+
+async def test_a_session_that_is_over_is_renewed_also_where_that_is_said_with_400() -> None:
+    class Restarted(SessionServer):
+        def reply(self, seen: Seen) -> Reply:
+            if seen.headers.get("mcp-session-id", "session-0") not in {"session-0", *self.sessions}:
+                return error(seen, -32000, "Bad Request: No valid session ID provided", 400)
+            return super().reply(seen)
+
+    server = Restarted()
+    async with client_of(server) as client:
+        await client.call("tools/list")
+        server.expire()
+        await client.call_tool("echo", {})
+        await client.call_tool("echo", {})
+
+    assert (server.made, len(server.asked("initialize"))) == (2, 2)
+    assert len(server.asked("tools/call")) == 3

@@ -1,0 +1,114 @@
+"""How do calls of tools get into the trail: noted at once, and written together a moment later."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+
+from api.audit.packs import Call
+from api.audit.repository import Packed, pack_calls, write_calls
+from api.kit.store import Store, StoreBusy
+
+EVERY_SECONDS = 0.5
+MOST_WAITING = 50_000
+TAKEN_AT_ONCE = 10_000
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+
+log = logging.getLogger(__name__)
+
+
+class CallLog:
+    """What was noted is in the store within a second. While the store cannot take it, a bounded number waits."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        every_seconds: float = EVERY_SECONDS,
+        first_pause: float = FIRST_PAUSE,
+        most_waiting: int = MOST_WAITING,
+    ) -> None:
+        self._store = store
+        self._every_seconds = every_seconds
+        self._first_pause = first_pause
+        self._most_waiting = most_waiting
+        self._noted: deque[Call] = deque(maxlen=most_waiting)
+        self._in_hand = 0
+        self._dropped = self._told = 0
+        self._flusher: asyncio.Task[None] | None = None
+        self._ending = asyncio.Event()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._noted) + self._in_hand
+
+    @property
+    def dropped(self) -> int:
+        """How many calls have no record, and never will have."""
+        return self._dropped
+
+    def note(self, call: Call) -> None:
+        if len(self._noted) == self._most_waiting:
+            self._dropped += 1  # the oldest makes room
+        self._noted.append(call)
+        if self._flusher is None:
+            self._flusher = asyncio.create_task(self._flush())
+
+    async def finish(self) -> None:
+        """Writes what is left; gives up at once where the store does not take it."""
+        self._ending.set()
+        while self._flusher:
+            await self._flusher
+
+    async def _flush(self) -> None:
+        try:
+            while self._noted:
+                await self._wait(self._every_seconds)
+                await self._write(self._take())
+        except StoreBusy:
+            self._give_up()
+        finally:
+            self._flusher = None
+
+    async def _wait(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ending.wait()
+
+    def _take(self) -> list[Call]:
+        self._in_hand = min(len(self._noted), TAKEN_AT_ONCE)
+        return [self._noted.popleft() for _ in range(self._in_hand)]
+
+    async def _write(self, calls: Sequence[Call]) -> None:
+        for some in pack_calls(calls):
+            await self._until_written(some)
+            self._in_hand -= some.number
+        self._tell_of_dropped()
+
+    async def _until_written(self, some: Packed) -> None:
+        """The same items each time: those of a try whose answer was lost are not written twice."""
+        pause = self._first_pause
+        while True:
+            try:
+                return await write_calls(self._store, some)
+            except StoreBusy:
+                if self._ending.is_set():
+                    raise
+                log.warning("records of calls wait for the store", extra={"detail": f"{self.waiting} wait"})
+            self._tell_of_dropped()
+            await self._wait(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _give_up(self) -> None:
+        self._dropped += self.waiting
+        self._noted.clear()
+        self._in_hand = 0
+        self._tell_of_dropped()
+
+    def _tell_of_dropped(self) -> None:
+        if self._dropped > self._told:
+            log.error("records of calls dropped", extra={"detail": f"{self._dropped - self._told} calls"})
+            self._told = self._dropped

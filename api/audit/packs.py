@@ -1,0 +1,89 @@
+"""How do the records of a hundred calls become one item, and an item of them calls again?
+
+A record each would cost a store more than the call itself. In a pack every text stands once, and a call is a row of
+numbers: its time, how long it took, and where its texts stand.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+CALLS_IN_A_PACK = 100
+SPAN_SECONDS = 1.0
+LONGEST_TEXT = 128
+
+_time = attrgetter("at")
+
+
+class Call(NamedTuple):
+    """What is recorded of a call of a tool: who, what and how it went; never what was sent or answered."""
+
+    at: float
+    """When it was answered."""
+    workspace_id: str
+    actor_id: str
+    actor_name: str
+    request_id: str
+    agent_id: str
+    server_id: str
+    server_name: str
+    tool: str
+    """As the upstream names it; of a generic tool, the method."""
+    outcome: str
+    """`ok`, `tool_error`, or which kind of failure."""
+    milliseconds: int
+    actor_type: str = "api_key"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (*self[2:10], self.actor_type)
+
+
+def packs(calls: Iterable[Call]) -> Iterator[list[Call]]:
+    """Each of one workspace, oldest first, and of no more than a second."""
+    by_workspace: defaultdict[str, list[Call]] = defaultdict(list)
+    for call in calls:
+        by_workspace[call.workspace_id].append(call)
+    for each in by_workspace.values():
+        yield from _cut(sorted(each, key=_time))
+
+
+def _cut(calls: Iterable[Call]) -> Iterator[list[Call]]:
+    pack: list[Call] = []
+    for call in calls:
+        if pack and (len(pack) == CALLS_IN_A_PACK or call.at - pack[0].at > SPAN_SECONDS):
+            yield pack
+            pack = []
+        pack.append(call)
+    yield pack
+
+
+def packed(pack: Sequence[Call]) -> dict[str, Any]:
+    rows = [call.texts for call in pack]
+    texts = dict.fromkeys(chain.from_iterable(rows))
+    places = dict(zip(texts, range(len(texts)), strict=True))
+    numbers = ((round(call.at * 1000), call.milliseconds) for call in pack)
+    return {
+        "texts": [_storable(text) for text in texts],
+        "calls": [[*own, *map(places.__getitem__, row)] for own, row in zip(numbers, rows, strict=True)],
+    }
+
+
+def unpacked(workspace_id: str, data: Mapping[str, Any]) -> list[Call]:
+    """In the order in which they were packed."""
+    return [_call(workspace_id, row, data["texts"]) for row in data["calls"]]
+
+
+def _call(workspace_id: str, row: Sequence[int], texts: Sequence[str]) -> Call:
+    at, milliseconds, *places = row
+    *told, actor_type = (texts[place] for place in places)
+    return Call._make((at / 1000, workspace_id, *told, milliseconds, actor_type))
+
+
+def _storable(text: str) -> str:
+    """A method is what a caller says it is, however long, and half a surrogate pair can be in no store."""
+    return text[:LONGEST_TEXT].encode(errors="replace").decode()

@@ -1,0 +1,112 @@
+"""Is there room for one more call, to this server, from this workspace, in this process?
+
+Nobody waits here: a call that has no room is refused before it costs anything, so a slow server holds no more than its
+own share of what all have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, Self
+
+RETRY_AFTER_SECONDS = 1  # room comes back whenever a call ends
+
+Which = Literal["server", "workspace", "process"]
+
+_WHOSE = {"server": "calls to this server", "workspace": "calls from this workspace", "process": "calls"}
+
+
+class Full(Exception):
+    """No room for this call, which was not made; the message is for whoever wanted it."""
+
+    def __init__(self, which: Which, retry_after: int = RETRY_AFTER_SECONDS) -> None:
+        super().__init__(f"Too many {_WHOSE[which]} are under way. Try again in {retry_after} s.")
+        self.which = which
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    calls: int
+    servers: int
+    """How many are being called."""
+    workspaces: int
+    """How many are calling."""
+    most_to_one_server: int
+    most_from_one_workspace: int
+
+
+class Bulkheads:
+    """How many calls are under way. For one thread: nothing here waits or is locked."""
+
+    def __init__(self, per_server: int = 64, per_workspace: int = 256, per_process: int = 1024) -> None:
+        self._per_server = per_server
+        self._per_workspace = per_workspace
+        self._per_process = per_process
+        self._calls = 0
+        # Where nothing is under way there is no entry.
+        self._by_server: dict[tuple[str, str], int] = {}
+        self._by_workspace: dict[str, int] = {}
+
+    def enter(self, partition: str, server_id: str) -> Slot:
+        """Raises `Full`, and has then counted nothing."""
+        server = (partition, server_id)
+        to_server = self._by_server.get(server, 0)
+        from_workspace = self._by_workspace.get(partition, 0)
+        if to_server >= self._per_server:
+            raise Full("server")
+        if from_workspace >= self._per_workspace:
+            raise Full("workspace")
+        if self._calls >= self._per_process:
+            raise Full("process")
+        self._by_server[server] = to_server + 1
+        self._by_workspace[partition] = from_workspace + 1
+        self._calls += 1
+        return Slot(self, server)
+
+    def busy(self) -> Busy:
+        return Busy(
+            calls=self._calls,
+            servers=len(self._by_server),
+            workspaces=len(self._by_workspace),
+            most_to_one_server=max(self._by_server.values(), default=0),
+            most_from_one_workspace=max(self._by_workspace.values(), default=0),
+        )
+
+    def free(self, server: tuple[str, str]) -> None:
+        """For a `Slot`, which does it once."""
+        partition, _ = server
+        self._calls -= 1
+        if left := self._by_server[server] - 1:
+            self._by_server[server] = left
+        else:
+            del self._by_server[server]
+        if left := self._by_workspace[partition] - 1:
+            self._by_workspace[partition] = left
+        else:
+            del self._by_workspace[partition]
+
+
+class Slot:
+    """The room that one call takes, until it leaves or its `with` ends."""
+
+    __slots__ = ("_bulkheads", "_server")
+
+    def __init__(self, bulkheads: Bulkheads, server: tuple[str, str]) -> None:
+        self._bulkheads: Bulkheads | None = bulkheads
+        self._server = server
+
+    def leave(self) -> None:
+        """Again and again, if need be: it counts once."""
+        bulkheads, self._bulkheads = self._bulkheads, None
+        if bulkheads is not None:
+            bulkheads.free(self._server)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.leave()

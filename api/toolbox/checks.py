@@ -1,0 +1,65 @@
+"""How is a server right now? It is asked as if nothing were known of it, and no answer is held against it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from api.access.context import WorkspaceContext
+from api.servers.service import EXTERNAL, Server
+from api.toolbox.breakers import Health
+from api.toolbox.credentials import NotConnected
+from api.toolbox.mcp_toolset import McpToolset
+from api.toolbox.sources import SERVICE, Missing, why
+from api.toolbox.texts import safe_line
+from api.toolbox.works import Works
+from integrations import UpstreamError
+
+Status = Literal["ok", "unauthorized", "unreachable", "invalid"]
+
+# What a reason comes to for who only wants to know whether it works.
+STATUS: dict[str, Status] = {"not_connected": "unauthorized", "unauthorized": "unauthorized", "invalid": "invalid"}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    status: Status
+    detail: str
+    health: Health
+    protocol: str | None = None
+    server_info: dict[str, Any] = field(default_factory=dict)
+    tool_count: int | None = None
+
+
+async def check(ctx: WorkspaceContext, works: Works, server: Server) -> Check:
+    health = works.health(ctx.workspace_id, server)
+    if server.service_type != EXTERNAL:
+        return _failed(SERVICE, health)
+    toolset: McpToolset | None = None
+    try:
+        async with asyncio.timeout(server.timeout_seconds):
+            toolset = await works.toolsets.fresh(ctx, server)
+            found = await toolset.tools()
+    except (UpstreamError, TimeoutError, NotConnected) as error:
+        return _failed(why(error, toolset, server), health)
+    finally:
+        if toolset is not None:
+            works.toolsets.close_later(toolset)
+    era = toolset.era
+    return Check(
+        "ok",
+        _left_out(found.left_out),
+        health,
+        f"{era.kind} {era.version or ''}".strip() if era else None,
+        {name: safe_line(str(value), toolset.scrubbed, 200) for name, value in (era.server if era else {}).items()},
+        len(found.tools),
+    )
+
+
+def _failed(missing: Missing, health: Health) -> Check:
+    return Check(STATUS.get(missing.reason, "unreachable"), missing.detail, health)
+
+
+def _left_out(count: int) -> str:
+    return f"{count} of its tools are left out: they have no usable name or description." if count else "It answers."

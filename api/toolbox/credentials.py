@@ -1,0 +1,82 @@
+"""Opens a server's credentials in order to send them.
+
+Each was sealed together with what it was entered for. One that was entered for another place is not sent, whatever the
+server's record says by now.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from api.access.context import WorkspaceContext
+from api.kit.outbound import Egress
+from api.kit.secret import Secret
+from api.kit.vault import Place, Sealed, Vault
+from api.servers.service import AuthType, Server, opened, place_of, record_of
+from api.toolbox.scrubbing import Scrubber
+
+
+class NotConnected(Exception):
+    """The server has no credentials that could be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What is sent along, and what is looked for in the answers."""
+
+    headers: Mapping[str, str] = field(repr=False)
+    scrubbed: Scrubber
+
+
+class Credentials:
+    def __init__(self, vault: Vault, egress: Egress) -> None:
+        self._vault = vault
+        self._egress = egress
+
+    async def open(self, ctx: WorkspaceContext, server: Server) -> Opened:
+        place = place_of(server, self._egress)
+        found = {name: await self._open(ctx, server, name, place) for name in server.sealed}
+        headers = _headers(AuthType(server.auth_type), found)
+        return Opened(headers, Scrubber(_to_look_for(found, headers)))
+
+    async def _open(self, ctx: WorkspaceContext, server: Server, name: str, place: str) -> str:
+        where, sealed = Place(record_of(server.id), name), Sealed.parse(server.sealed[name])
+        entered_for, value = opened(await self._vault.unseal(ctx.partition, where, sealed))
+        if entered_for != place:
+            raise NotConnected
+        return _text(value)
+
+
+def _headers(auth_type: AuthType, found: Mapping[str, str]) -> dict[str, str]:
+    match auth_type:
+        case AuthType.NONE:
+            return {}
+        case AuthType.HEADER if found.keys() & {"headerValue", "headers"}:
+            value = {"Authorization": found["headerValue"]} if "headerValue" in found else {}
+            return _further(found) | value
+        case AuthType.BASIC if found.keys() >= {"username", "password"}:
+            return {"Authorization": _basic(found["username"], found["password"])}
+        case _:
+            raise NotConnected
+
+
+def _further(found: Mapping[str, str]) -> dict[str, str]:
+    return msgspec.json.decode(found.get("headers", "{}"), type=dict[str, str])
+
+
+def _basic(username: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
+
+
+def _to_look_for(found: Mapping[str, str], headers: Mapping[str, str]) -> set[str]:
+    """A scheme is no part of the secret: an upstream may send back what follows `Bearer` alone."""
+    values = {*headers.values(), *(value for name, value in found.items() if name not in ("headers", "username"))}
+    return values | {value.partition(" ")[2].strip() for value in values}
+
+
+def _text(secret: Secret) -> str:
+    return secret.reveal_text()

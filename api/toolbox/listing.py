@@ -1,0 +1,117 @@
+"""Which tools has an agent right now, in the form that its client takes, and which of its servers have none to give?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import msgspec
+
+from api.access.context import WorkspaceContext
+from api.servers.service import EXTERNAL, Server
+from api.toolbox.calls import GENERIC_SCHEMA
+from api.toolbox.descriptions import Tool, as_anthropic, as_mcp, as_openai
+from api.toolbox.known import Format
+from api.toolbox.naming import generic_name
+from api.toolbox.sources import Missing, Sources
+from api.toolbox.texts import generic_description
+from api.toolbox.toolbox import Share, Toolbox
+from api.toolbox.upstream_tools import UpstreamTool, UpstreamTools
+from api.toolbox.works import Works
+
+LIST_SECONDS = 10.0
+
+
+SHOW: dict[Format, Callable[[Tool], dict[str, Any]]] = {
+    Format.MCP: as_mcp,
+    Format.OPENAI: as_openai,
+    Format.ANTHROPIC: as_anthropic,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """A server of the agent whose tools are not in the list, and why."""
+
+    server_id: str
+    name: str
+    reason: str
+    detail: str
+
+
+Found = UpstreamTools | Missing
+"""What was learned of one server."""
+DISABLED = Missing("disabled", "The server is disabled. Enable it to use its tools.")
+NOTHING = Missing("", "")  # only its generic tool is shown, which needs no list
+ASK = Missing("", "")
+
+
+class Listing:
+    def __init__(self, ctx: WorkspaceContext, works: Works) -> None:
+        self._ctx = ctx
+        self._sources = Sources(ctx, works)
+        self._remembered = works.lists
+
+    async def of(self, toolbox: Toolbox, form: Format) -> bytes:
+        """As JSON. What was put together for the same servers and lists is not put together again."""
+        found = await self._all(toolbox)
+        known = self._remembered.get(toolbox, form, found)
+        if known is not None:
+            return known
+        made = _encoded(toolbox, form, found)
+        self._remembered.remember(toolbox, form, found, made)
+        return made
+
+    async def _all(self, toolbox: Toolbox) -> list[Found]:
+        """What is remembered at once; the rest is asked for together."""
+        known = [self._known(share) for share in toolbox.shares]
+        asked = [share for share, each in zip(toolbox.shares, known, strict=True) if each is ASK]
+        if not asked:
+            return known
+        answers = iter(await asyncio.gather(*(self._sources.tools(share.server, LIST_SECONDS) for share in asked)))
+        return [next(answers) if each is ASK else each for each in known]
+
+    def _known(self, share: Share) -> Found:
+        if not share.server.enabled:
+            return DISABLED
+        if share.server.service_type == EXTERNAL and not share.has_tools:
+            return NOTHING
+        return self._sources.known(share.server) or ASK
+
+
+def tools_of(server: Server, found: UpstreamTools, allows: Callable[[str], bool]) -> list[Tool]:
+    aliases = found.by_alias(server.slug)
+    names = {tool.name: alias for alias, tool in aliases.items()}
+    return [_tool(server, names[tool.name], tool) for tool in found.tools if tool.name in names and allows(tool.name)]
+
+
+def generic_tool(server: Server) -> Tool:
+    return Tool(generic_name(server.id), None, generic_description(server.name), GENERIC_SCHEMA, None, server.id, "")
+
+
+def _tool(server: Server, name: str, tool: UpstreamTool) -> Tool:
+    return Tool(
+        name, tool.text("title"), tool.text("description"), tool.input_schema, tool.annotations, server.id, tool.name
+    )
+
+
+def _encoded(toolbox: Toolbox, form: Format, found: Sequence[Found]) -> bytes:
+    tools, unavailable = list[Tool](), list[Unavailable]()
+    for share, each in zip(toolbox.shares, found, strict=True):
+        if share.has_generic and share.server.enabled:
+            tools.append(generic_tool(share.server))
+        if isinstance(each, UpstreamTools):
+            tools += tools_of(share.server, each, share.allows)
+        elif each is not NOTHING:
+            unavailable.append(Unavailable(share.server.id, share.server.name, each.reason, each.detail))
+    shown = [SHOW[form](tool) for tool in tools]
+    told = [{"serverId": each.server_id, **_rest(each)} for each in unavailable]
+    return msgspec.json.encode({"tools": shown, "unavailable": told})
+
+
+def _rest(each: Unavailable) -> dict[str, str]:
+    rest = asdict(each)
+    del rest["server_id"]
+    return rest

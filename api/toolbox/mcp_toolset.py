@@ -1,0 +1,145 @@
+"""The tools of one MCP server, with one set of credentials: which there are, and calling one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from api.kit.clock import Clock
+from api.servers.service import Server
+from api.toolbox import results
+from api.toolbox.credentials import Opened
+from api.toolbox.results import ToolResult
+from api.toolbox.scrubbing import Scrubber
+from api.toolbox.upstream_tools import UpstreamTools
+from integrations import Era, McpClient, Unreadable, UpstreamError
+
+UNKNOWN_TOOL_CODES = (-32601, -32602)
+TOO_DEEP = "The answer is nested too deep."
+
+OnEra = Callable[[Era], Awaitable[None]]
+
+log = logging.getLogger(__name__)
+
+
+class McpToolset:
+    """Good for as long as the server's record stays as it is."""
+
+    def __init__(self, server: Server, opened: Opened, client: McpClient, clock: Clock, on_era: OnEra) -> None:
+        self.server = server
+        self.used_at = clock.monotonic()
+        self._opened = opened
+        self._client = client
+        self._clock = clock
+        self._on_era = on_era
+        self._era = client.era
+        self._tools: UpstreamTools | None = None
+        self._listing: asyncio.Task[UpstreamTools] | None = None
+        self._busy = 0
+        self._left = asyncio.Event()
+
+    @property
+    def era(self) -> Era | None:
+        return self._client.era
+
+    @property
+    def scrubbed(self) -> Scrubber:
+        return self._opened.scrubbed
+
+    @property
+    def known_tools(self) -> UpstreamTools | None:
+        """What was listed last, whether or not it still holds."""
+        return self._tools
+
+    async def tools(self, *, anew: bool = False) -> UpstreamTools:
+        """A list that no longer holds is good for a while longer, during which a new one is fetched."""
+        known, now = self._tools, self._clock.monotonic()
+        if known is None or anew or not (known.holds(now) or known.is_usable(now)):
+            return await self._waited_for(self._refresh())
+        if not known.holds(now):
+            self._refresh()
+        return known
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        self._busy += 1
+        try:
+            found = await self._client.call_tool(name, arguments)
+        except UpstreamError as error:
+            self._doubt(error)
+            raise
+        finally:
+            self._leave()
+        await self._keep_era()
+        return _bounded(results.of_tool, found, self._opened.scrubbed)
+
+    async def call_method(self, method: str, params: Mapping[str, Any] | None) -> ToolResult:
+        self._busy += 1
+        try:
+            found = await self._client.call(method, params)
+        finally:
+            self._leave()
+        await self._keep_era()
+        made = results.of_tool if method == "tools/call" else results.of_method
+        return _bounded(made, found, self._opened.scrubbed)
+
+    async def close(self) -> None:
+        """Calls that are under way are let finish first; they have a deadline."""
+        while self._busy:
+            self._left.clear()
+            await self._left.wait()
+        if self._listing:
+            self._listing.cancel()
+        await self._client.close()
+
+    async def _waited_for(self, listing: asyncio.Task[UpstreamTools]) -> UpstreamTools:
+        """Who stops waiting stops nobody else's list. Who waits is let finish, as in a call."""
+        self._busy += 1
+        try:
+            return await asyncio.shield(listing)
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        self._busy -= 1
+        self._left.set()
+
+    def _refresh(self) -> asyncio.Task[UpstreamTools]:
+        """One at a time, for all who want it."""
+        if self._listing is None or self._listing.done():
+            self._listing = asyncio.create_task(self._list())
+            self._listing.add_done_callback(_retrieved)
+        return self._listing
+
+    async def _list(self) -> UpstreamTools:
+        async with asyncio.timeout(self.server.timeout_seconds):
+            found = await self._client.list_tools()
+        self._tools = UpstreamTools.of(found, self._clock.monotonic(), self._opened.scrubbed)
+        await self._keep_era()
+        return self._tools
+
+    async def _keep_era(self) -> None:
+        if self._client.era is not self._era and self._client.era is not None:
+            self._era = self._client.era
+            await self._on_era(self._client.era)
+
+    def _doubt(self, error: UpstreamError) -> None:
+        """Perhaps the server has other tools by now: the next who wants the list gets it anew."""
+        if getattr(error, "code", None) in UNKNOWN_TOOL_CODES and self._tools is not None:
+            self._tools = self._tools.outdated()
+
+
+def _bounded(
+    made: Callable[[dict[str, Any], Scrubber], ToolResult], found: dict[str, Any], scrubbed: Scrubber
+) -> ToolResult:
+    try:
+        return made(found, scrubbed)
+    except RecursionError as error:
+        raise Unreadable(TOO_DEEP) from error
+
+
+def _retrieved(task: asyncio.Task[UpstreamTools]) -> None:
+    """In the background nobody waits for what went wrong; the next list will tell."""
+    if not task.cancelled() and (error := task.exception()):
+        log.info("tools not listed: %s", type(error).__name__)

@@ -1,0 +1,38 @@
+"""Where it is kept how a server speaks, so that no process has to find it out again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from api.access.context import WorkspaceContext
+from api.kit.store import Always, Check, Conflict, Key, Put, Store, StoreBusy, Unchanged
+from api.servers.service import Server, protocol_record_of, record_of
+from integrations import Era
+
+
+class Eras:
+    """Of the servers of one workspace. What is kept holds for one version of a server, and is no configuration."""
+
+    def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
+        self._store = store
+        self._partition = ctx.partition
+
+    async def of(self, server: Server) -> Era | None:
+        item = await self._store.get(self._key(server))
+        if item is None or item.data.get("server") != server.version:
+            return None
+        return Era.from_dict(item.data["era"])
+
+    async def keep(self, server: Server, era: Era) -> None:
+        """Only while the server is there and as it was. If it cannot be kept now, somebody will find it out again."""
+        plain = replace(era, server={})  # what a server says of itself is for show, and may hold anything
+        unchanged = Check(Key(self._partition, record_of(server.id)), Unchanged(server.version))
+        try:
+            await self._store.write(
+                Put(self._key(server), {"server": server.version, "era": plain.to_dict()}, Always()), unchanged
+            )
+        except (Conflict, StoreBusy):
+            return
+
+    def _key(self, server: Server) -> Key:
+        return Key(self._partition, protocol_record_of(server.id))

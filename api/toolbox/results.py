@@ -1,0 +1,185 @@
+"""What of a tool's result reaches an agent: cleaned, without secrets, and not too much of it.
+
+What holds nothing to clean, which is most, is passed on as it came: only looked at, and not taken apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from api.toolbox.cleaning import clean, is_clean, shortened
+from api.toolbox.failures import Failure
+from api.toolbox.scrubbing import Scrubber
+
+MAX_TEXT = 50_000
+"""Characters, in all texts of one result together."""
+MAX_STRUCTURED = 200_000
+MAX_MEDIA = 2_000_000
+"""Bytes as written in JSON, in all images, sounds and files of one result together."""
+MAX_BLOCKS = 200
+_encode = msgspec.json.Encoder().encode
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """`content` and `structured` are JSON, ready to be sent."""
+
+    text: str
+    content: bytes
+    structured: bytes | None = None
+    is_error: bool = False
+    failure: Failure | None = None
+
+
+def failed(failure: Failure) -> ToolResult:
+    content = _encode([{"type": "text", "text": failure.text}])
+    return ToolResult(failure.text, content, None, is_error=True, failure=failure)
+
+
+def of_tool(result: Json, scrubbed: Scrubber) -> ToolResult:
+    """The result of `tools/call`."""
+    blocks = _fit_blocks(result.get("content"), scrubbed)
+    structured, note = _fit_structured(result.get("structuredContent"), scrubbed)
+    if note:
+        blocks = [*blocks, _text_block(note)]
+    text = "\n".join(_as_text(block) for block in blocks)
+    return ToolResult(text, _encode(blocks), structured, is_error=result.get("isError") is True)
+
+
+def of_method(result: Json, scrubbed: Scrubber) -> ToolResult:
+    """The result of any other method: JSON of a shape that nobody here knows."""
+    structured, note = _fit_structured(result, scrubbed)
+    shown = structured if structured is not None else _encode(cleaned(result, scrubbed))
+    text = shortened(shown.decode(), MAX_TEXT)
+    blocks = [_text_block(text), *([_text_block(note)] if note else [])]
+    return ToolResult("\n".join(_as_text(block) for block in blocks), _encode(blocks), structured)
+
+
+def _fit_blocks(content: object, scrubbed: Scrubber) -> list[Json]:
+    found = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    if len(found) == 1 and _is_plain_text(found[0], scrubbed):
+        return found
+    fitted, room = list[Json](), _Room()
+    for block in found[:MAX_BLOCKS]:
+        fitted += room.fit(cleaned(block, scrubbed))
+    if left_out := room.left_out + max(len(found) - MAX_BLOCKS, 0):
+        note = f"[{left_out} more parts left out. Ask for less, or for the next page, to get them.]"
+        fitted.append(_text_block(note))
+    return fitted
+
+
+def _is_plain_text(block: Json, scrubbed: Scrubber) -> bool:
+    """A single short text and nothing else: what most results are."""
+    text = block.get("text")
+    return (
+        block.keys() == {"type", "text"}
+        and block["type"] == "text"
+        and isinstance(text, str)
+        and len(text) <= MAX_TEXT
+        and is_clean(text)
+        and scrubbed.finds_nothing_in(text)
+    )
+
+
+class _Room:
+    """How much of texts and of media still goes into one result."""
+
+    def __init__(self) -> None:
+        self._text = MAX_TEXT
+        self._media = MAX_MEDIA
+        self.left_out = 0
+
+    def fit(self, block: Json) -> list[Json]:
+        match block:
+            case {"type": "text", "text": str(text)}:
+                return [block | {"text": self._cut(text)}] if self._has_room() else []
+            case {"type": "resource", "resource": {"text": str(text)} as resource}:
+                return [block | {"resource": resource | {"text": self._cut(text)}}] if self._has_room() else []
+            case {"type": "image" | "audio" | "resource"}:
+                return [self._media_or_note(block)]
+            case {"type": str()}:
+                return [self._media_or_note(block)]
+            case _:
+                return []
+
+    def _has_room(self) -> bool:
+        self.left_out += not self._text
+        return self._text > 0
+
+    def _cut(self, text: str) -> str:
+        cut = shortened(text, self._text)
+        self._text = 0 if len(cut) < len(text) else self._text - len(text)
+        return cut
+
+    def _media_or_note(self, block: Json) -> Json:
+        size = len(_encode(block))
+        if size > self._media:
+            return _text_block(f"[{_kind(block)} of {size} bytes left out: more than is passed on.]")
+        self._media -= size
+        return block
+
+
+def _fit_structured(found: object, scrubbed: Scrubber) -> tuple[bytes | None, str | None]:
+    """With a note where it is left out: half of an object is none."""
+    if not isinstance(found, dict):
+        return None, None
+    encoded = _encode(found)
+    if len(encoded) > MAX_STRUCTURED:
+        return None, f"[structuredContent of {len(encoded)} bytes left out. Ask for less, or for the next page.]"
+    if _needs_no_cleaning(encoded, scrubbed):
+        return encoded, None
+    return _encode(cleaned(found, scrubbed)), None
+
+
+def _needs_no_cleaning(encoded: bytes, scrubbed: Scrubber) -> bool:
+    """In JSON, a control is an escape: ASCII without one has nothing invisible in it."""
+    if not encoded.isascii() or b"\\u" in encoded or b"\x7f" in encoded or b"\\r" in encoded:
+        return False
+    return scrubbed.finds_nothing_in(encoded.decode("ascii"))
+
+
+def cleaned(value: Any, scrubbed: Scrubber) -> Any:
+    """Every text in it, names included. As deep as what was decoded can be, which the decoder bounds."""
+    if isinstance(value, str):
+        return scrubbed(clean(scrubbed(value)))
+    if isinstance(value, Mapping):
+        return {scrubbed(clean(name)): cleaned(each, scrubbed) for name, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [cleaned(each, scrubbed) for each in value]
+    return value
+
+
+def _as_text(block: Json) -> str:
+    """For who reads text alone."""
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return text
+        case {"type": "resource", "resource": {"text": str(text)}}:
+            return text
+        case {"type": "resource_link", "uri": str(uri)}:
+            return " ".join(_named(block, uri))
+        case _:
+            return f"[{_kind(block)}]"
+
+
+def _named(block: Json, uri: str) -> Iterator[str]:
+    name = block.get("title") or block.get("name")
+    if isinstance(name, str):
+        yield f"{name}:"
+    yield uri
+
+
+def _kind(block: Json) -> str:
+    inner = block.get("resource")
+    mime = (inner if isinstance(inner, dict) else block).get("mimeType")
+    return f"{block.get('type')} ({mime})" if isinstance(mime, str) else str(block.get("type"))
+
+
+def _text_block(text: str) -> Json:
+    return {"type": "text", "text": text}

@@ -1,0 +1,169 @@
+"""`check`, `tools` and `tool-calls`: what there is to call, and calling it."""
+
+from __future__ import annotations
+
+import msgspec
+from litestar import Response
+from pydantic import TypeAdapter
+
+from api.access.context import Scope
+from api.access.guards import Needs
+from api.errors import Invalid
+from api.http import examples
+from api.http.answers import OK, Ready, encode
+from api.http.body import flag, read_body
+from api.http.direct import direct
+from api.http.provided import AnyRequest, provided
+from api.http.routing import Doc, Parameter, Reply, documented, get, post
+from api.toolbox.known import Format
+from api.toolbox.leaving import WhileThere
+from api.toolbox.results import ToolResult
+from api.toolbox.schemas import CallDraft, CallView, CheckView, ToolsView, server_tools
+from api.toolbox.service import ToolboxService
+
+SERVER = "/api/workspaces/{workspace_id:str}/mcp-servers/{server_id:str}"
+AGENT = "/api/workspaces/{workspace_id:str}/agents/{agent_id:str}"
+TAG = "Tools"
+REFRESH = Parameter("refresh", "`true`: the server is asked now, whatever is remembered.", {"type": "boolean"})
+FORMAT = Parameter(
+    "format",
+    "Whose client takes the tools as they stand.",
+    {"type": "string", "enum": [each.value for each in Format], "default": "mcp"},
+)
+ON_UNAVAILABLE = (
+    "A server that cannot be asked costs only its own tools, and is named in `unavailable` with the reason."
+)
+
+
+@post(
+    f"{SERVER}/check",
+    status_code=OK,
+    guards=[Needs(Scope.MANAGE)],
+    opt=documented(
+        Doc(
+            "checkServer",
+            TAG,
+            "Ask a server how it is",
+            "Finds out anew how it speaks, and lists its tools. Nothing of what is remembered is used, and whatever it "
+            "answers is not held against it.",
+            Reply(OK, "How it is.", TypeAdapter(CheckView), examples.CHECK),
+        )
+    ),
+)
+async def check_server(request: AnyRequest) -> Response[bytes]:
+    toolbox = provided(request, ToolboxService)
+    found = await toolbox.check(request.path_params["server_id"])
+    return Ready(OK, encode(CheckView.of(found)), {})
+
+
+@get(
+    f"{SERVER}/tools",
+    guards=[Needs(Scope.READ)],
+    opt=documented(
+        Doc(
+            "listServerTools",
+            TAG,
+            "List a server's tools",
+            "As agents see them; `upstreamName` is what `enabledMcpServerToolNames` goes by. " + ON_UNAVAILABLE,
+            Reply(OK, "Its tools.", TypeAdapter(ToolsView), examples.SERVER_TOOLS),
+            parameters=[REFRESH],
+            problems=[Invalid],
+        )
+    ),
+)
+async def list_server_tools(request: AnyRequest) -> Response[bytes]:
+    server_id = request.path_params["server_id"]
+    anew = flag(request, REFRESH.name)
+    toolbox = provided(request, ToolboxService)
+    server, found = await toolbox.tools(server_id, anew=anew)
+    return Ready(OK, msgspec.json.encode(server_tools(server, found)), {})
+
+
+@get(
+    f"{AGENT}/tools",
+    guards=[Needs(Scope.INVOKE)],
+    opt=direct(
+        documented(
+            Doc(
+                "listAgentTools",
+                TAG,
+                "List an agent's tools",
+                "All that it may call, within ten seconds. " + ON_UNAVAILABLE,
+                Reply(OK, "Its tools.", TypeAdapter(ToolsView), examples.TOOLS),
+                parameters=[FORMAT],
+                problems=[Invalid],
+            )
+        )
+    ),
+)
+async def list_agent_tools(request: AnyRequest) -> Response[bytes]:
+    agent_id = request.path_params["agent_id"]
+    form = _format(request)
+    toolbox = provided(request, ToolboxService)
+    return Ready(OK, await toolbox.listed(agent_id, form), {})
+
+
+@post(
+    f"{AGENT}/tool-calls",
+    status_code=OK,
+    guards=[Needs(Scope.INVOKE)],
+    opt=direct(
+        documented(
+            Doc(
+                "callTool",
+                TAG,
+                "Call a tool",
+                "Answers within the server's time limit, whatever the upstream does. A failure is an answer too: "
+                "`isError` with a `text` that an agent can act on. Only a tool that the agent does not have is a 404.",
+                Reply(OK, "What came of it.", TypeAdapter(CallView), examples.CALL),
+                CallDraft,
+                examples.CALL_DRAFT,
+                problems=[Invalid],
+            )
+        )
+    ),
+)
+async def call_tool(request: AnyRequest) -> Response[bytes]:
+    draft = await read_body(request, CallDraft)
+    agent_id = request.path_params["agent_id"]
+    toolbox = provided(request, ToolboxService)
+    with WhileThere(request.receive):
+        result = await toolbox.call(agent_id, draft.tool_name, draft.args)
+    return Ready(OK, encoded(result), {})
+
+
+class _Error(msgspec.Struct, rename="camel", omit_defaults=True):
+    kind: str
+    retry_after: float | None = None
+
+
+class _Call(msgspec.Struct, rename="camel", omit_defaults=True):
+    text: str
+    content: msgspec.Raw
+    is_error: bool
+    structured_content: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: _Error | msgspec.UnsetType = msgspec.UNSET
+
+
+def encoded(result: ToolResult) -> bytes:
+    """What is JSON already is put in as it is."""
+    failure, structured = result.failure, result.structured
+    return msgspec.json.encode(
+        _Call(
+            result.text,
+            msgspec.Raw(result.content),
+            result.is_error,
+            msgspec.UNSET if structured is None else msgspec.Raw(structured),
+            msgspec.UNSET if failure is None else _Error(failure.kind.value, failure.retry_after),
+        )
+    )
+
+
+def _format(request: AnyRequest) -> Format:
+    text = request.query_params.get(FORMAT.name, Format.MCP.value)
+    if text not in set(Format):
+        raise Invalid.at(FORMAT.name, f"Must be one of {', '.join(Format)}.")
+    return Format(text)
+
+
+ROUTES = [check_server, list_server_tools, list_agent_tools, call_tool]

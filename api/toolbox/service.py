@@ -1,0 +1,73 @@
+"""What can be done with the tools of servers and agents: see them, call them, ask how a server is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from api.access.context import WorkspaceContext
+from api.agents.service import Agent, AgentService
+from api.errors import NotFound
+from api.servers.service import Server, ServerService
+from api.toolbox.calls import Args, Calls
+from api.toolbox.checks import Check, check
+from api.toolbox.descriptions import Tool
+from api.toolbox.known import Format
+from api.toolbox.listing import Listing, tools_of
+from api.toolbox.results import ToolResult
+from api.toolbox.sources import Missing, Sources
+from api.toolbox.toolbox import Toolbox
+from api.toolbox.works import Works
+
+
+class ToolboxService:
+    """The other services are made only where something is not remembered."""
+
+    def __init__(
+        self,
+        ctx: WorkspaceContext,
+        works: Works,
+        agents: Callable[[], AgentService],
+        servers: Callable[[], ServerService],
+    ) -> None:
+        self._ctx = ctx
+        self._works = works
+        self._agents = agents
+        self._servers = servers
+
+    async def call(self, agent_id: str, tool_name: str, args: Args) -> ToolResult:
+        toolbox = await self._toolbox(agent_id)
+        return await Calls(self._ctx, self._works).call(toolbox, tool_name, args)
+
+    async def listed(self, agent_id: str, form: Format) -> bytes:
+        toolbox = await self._toolbox(agent_id)
+        return await Listing(self._ctx, self._works).of(toolbox, form)
+
+    async def tools(self, server_id: str, *, anew: bool) -> tuple[Server, list[Tool] | Missing]:
+        server = await self._server(server_id)
+        found = await Sources(self._ctx, self._works).tools(server, server.timeout_seconds, anew=anew)
+        return server, found if isinstance(found, Missing) else tools_of(server, found, lambda _: True)
+
+    async def check(self, server_id: str) -> Check:
+        return await check(self._ctx, self._works, await self._server(server_id))
+
+    async def _toolbox(self, agent_id: str) -> Toolbox:
+        """One read where nothing has changed: that of the revision, by which the caller was let in."""
+        known = self._works.toolboxes.get(self._ctx.workspace_id, agent_id, self._ctx.snapshot.revision)
+        return known or await self._assembled(agent_id)
+
+    async def _assembled(self, agent_id: str) -> Toolbox:
+        agent: Agent = await self._agents().shown(agent_id, _itself)
+        servers = await self._servers().known(agent.enabled_mcp_server_ids)
+        toolbox = Toolbox.of(self._ctx.workspace_id, agent, servers)
+        self._works.toolboxes.remember(toolbox, self._ctx.snapshot.revision)
+        return toolbox
+
+    async def _server(self, server_id: str) -> Server:
+        found = (await self._servers().known([server_id])).get(server_id)
+        if found is None:
+            raise NotFound
+        return found
+
+
+def _itself(agent: Agent) -> Agent:
+    return agent

@@ -1,0 +1,103 @@
+"""The tools of one server for somebody who wants to see them, or why there are none."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from api.access.context import WorkspaceContext
+from api.servers.service import EXTERNAL, Server
+from api.toolbox.credentials import NotConnected
+from api.toolbox.failures import NOT_CONNECTED, failure_of, is_the_servers_fault
+from api.toolbox.mcp_toolset import McpToolset
+from api.toolbox.scrubbing import NO_SECRETS
+from api.toolbox.texts import not_answered
+from api.toolbox.upstream_tools import UpstreamTools
+from api.toolbox.works import Works
+from integrations import Refused, TimedOut, Unreachable, UpstreamError
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Why a server has no tools to show: a word for programs, a sentence for people."""
+
+    reason: str
+    detail: str
+
+
+Problem = UpstreamError | TimeoutError | NotConnected | None
+SERVICE = Missing("not_connected", "Connect this service first.")
+
+
+class Sources:
+    def __init__(self, ctx: WorkspaceContext, works: Works) -> None:
+        self._ctx = ctx
+        self._works = works
+
+    def known(self, server: Server) -> UpstreamTools | None:
+        """What is remembered and holds, without waiting for anything."""
+        toolset = self._works.toolsets.known(self._ctx, server)
+        tools = toolset.known_tools if toolset else None
+        return tools if tools and tools.is_ready and tools.holds(self._works.clock.monotonic()) else None
+
+    async def tools(self, server: Server, seconds: float, *, anew: bool = False) -> UpstreamTools | Missing:
+        """`anew`: somebody wants to know now. It is asked whatever happened before, and counts for nothing."""
+        if server.service_type != EXTERNAL:
+            return SERVICE
+        if anew:
+            found, _ = await self._asked(server, seconds, anew=True)
+            return found
+        breaker = self._works.breaker(self._ctx.workspace_id, server)
+        held = breaker.admit()
+        if held is not None:
+            return Missing("unreachable", held.text)
+        failed: str | None = None
+        answered = False
+        try:
+            found, error = await self._asked(server, seconds, anew=False)
+            failed = found.detail if isinstance(found, Missing) and _is_down(error) else None
+            answered = failed is None and not isinstance(error, NotConnected)
+        finally:
+            if not anew:  # who asks anew was not held back, and nothing of it is counted
+                breaker.learned(failed, answered=answered)
+        return found
+
+    async def _asked(self, server: Server, seconds: float, *, anew: bool) -> tuple[UpstreamTools | Missing, Problem]:
+        try:
+            async with asyncio.timeout(seconds):
+                toolset = await self._works.toolsets.of(self._ctx, server)
+                found = await toolset.tools(anew=anew)
+                return await found.made_ready(), None
+        except (UpstreamError, TimeoutError, NotConnected) as error:
+            return why(error, self._works.toolsets.known(self._ctx, server), server), error
+
+
+def why(error: UpstreamError | TimeoutError | NotConnected, toolset: McpToolset | None, server: Server) -> Missing:
+    match error:
+        case NotConnected():
+            return Missing("not_connected", NOT_CONNECTED)
+        case TimeoutError():
+            return Missing("timeout", not_answered("no answer in time."))
+        case _:
+            scrubbed = toolset.scrubbed if toolset else NO_SECRETS
+            text = failure_of(error, scrubbed, server.timeout_seconds).text
+            return Missing(_reason(error), text)
+
+
+def _reason(error: UpstreamError) -> str:
+    match error:
+        case Refused(status=HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN):
+            return "unauthorized"
+        case Unreachable():
+            return "unreachable"
+        case TimedOut():
+            return "timeout"
+        case _ if is_the_servers_fault(error):
+            return "unreachable"
+        case _:
+            return "invalid"
+
+
+def _is_down(error: Problem) -> bool:
+    return isinstance(error, TimeoutError) or (isinstance(error, UpstreamError) and is_the_servers_fault(error))

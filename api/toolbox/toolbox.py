@@ -1,0 +1,106 @@
+"""Which tools does an agent have: its servers, what it may use of each, and whose a name is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from api.agents.service import Agent
+from api.kit.ids import belongs
+from api.servers.service import EXTERNAL, Exposure, Server
+from api.toolbox.naming import generic_name, tool_name
+from api.toolbox.texts import safe_line, server_not_found, server_of_another_workspace
+
+PREFIX = "mcp_"
+GENERIC_PREFIX = f"{PREFIX}server_"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What an agent may use of one server."""
+
+    server: Server
+    names: frozenset[str] | None
+    """The only tools that are allowed, as the upstream calls them; None for all."""
+    aliases: frozenset[str] | None
+    """The same, as agents call them: what is not allowed is refused without asking anybody."""
+
+    @classmethod
+    def of(cls, server: Server, names: Collection[str] | None) -> Share:
+        if names is None:
+            return cls(server, None, None)
+        return cls(server, frozenset(names), frozenset(tool_name(server.slug, name) for name in names))
+
+    @property
+    def has_generic(self) -> bool:
+        return (
+            self.server.service_type == EXTERNAL
+            and self.names is None
+            and self.server.exposure in (Exposure.BOTH, Exposure.GENERIC)
+        )
+
+    @property
+    def has_tools(self) -> bool:
+        return self.server.exposure in (Exposure.BOTH, Exposure.TOOLS)
+
+    def may_have(self, alias: str) -> bool:
+        return self.has_tools and self.server.enabled and (self.aliases is None or alias in self.aliases)
+
+    def allows(self, upstream_name: str) -> bool:
+        return self.names is None or upstream_name in self.names
+
+
+@dataclass(frozen=True)
+class Toolbox:
+    """As of one revision of the workspace."""
+
+    workspace_id: str
+    agent: Agent
+    shares: Sequence[Share]
+    by_id: Mapping[str, Share] = field(repr=False)
+    by_slug: Mapping[str, Share] = field(repr=False)
+
+    @classmethod
+    def of(cls, workspace_id: str, agent: Agent, servers: Mapping[str, Server]) -> Toolbox:
+        there = [servers[each] for each in agent.enabled_mcp_server_ids if each in servers]
+        shares = [Share.of(server, agent.enabled_mcp_server_tool_names.get(server.id)) for server in there]
+        return cls(
+            workspace_id,
+            agent,
+            shares,
+            {share.server.id: share for share in shares},
+            {share.server.slug: share for share in shares},
+        )
+
+    def generic(self, name: str) -> Share | None:
+        """Whose generic tool has this name, if the agent has it."""
+        share = self.by_id.get(name.removeprefix(PREFIX)) if name.startswith(GENERIC_PREFIX) else None
+        return share if share and share.has_generic and share.server.enabled else None
+
+    def named(self, name: str) -> Share | None:
+        """Whose tool could have this name."""
+        if not name.startswith(PREFIX) or name.startswith(GENERIC_PREFIX):
+            return None
+        share = self.by_slug.get(name[len(PREFIX) :].partition("_")[0])
+        return share if share and share.may_have(name) else None
+
+    def absent(self, name: str) -> str:
+        """What is said of a name that is not in the toolbox."""
+        server_id = name.removeprefix(PREFIX)
+        if not name.startswith(GENERIC_PREFIX):
+            return safe_line(
+                f"Error: tool {name} is not in this agent's toolbox. Its tools are listed at `tools`.", limit=300
+            )
+        if not belongs(server_id, self.workspace_id):
+            return server_of_another_workspace(server_id)
+        share = self.by_id.get(server_id)
+        if share is None:
+            return server_not_found(server_id)
+        return f"Error: MCP server {server_id} {'; '.join(_why_not(share))}"
+
+
+def _why_not(share: Share) -> Iterator[str]:
+    if not share.server.enabled:
+        yield "is disabled"
+    if not share.has_generic:
+        yield f"has no tool {generic_name(share.server.id)} for this agent; use the server's own tools"

@@ -1,0 +1,142 @@
+"""Which toolsets are open: one for each server that is in use, with one set of credentials, and not for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass
+
+from api.access.context import WorkspaceContext
+from api.kit.clock import Clock
+from api.kit.outbound import Egress, UrlRefused, check_text
+from api.kit.store import Store
+from api.kit.wire import Outbound
+from api.kit.wire_errors import Unreachable as NotReached
+from api.servers.service import Server
+from api.toolbox.credentials import Credentials
+from api.toolbox.mcp_toolset import McpToolset
+from api.toolbox.repository import Eras
+from api.toolbox.upstream import Upstream
+from integrations import McpClient, Unreachable, UpstreamError
+
+IDLE_SECONDS = 300.0
+SWEEP_SECONDS = 30.0
+MOST_OPEN = 2000
+CLOSE_SECONDS = 40.0
+"""More than a call may take, which is let finish."""
+
+Owned = tuple[str, str]
+"""A workspace and a server of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What toolsets are made with, the same for every request."""
+
+    store: Store
+    outbound: Outbound
+    egress: Egress
+    credentials: Credentials
+    clock: Clock
+
+
+class Toolsets:
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._open: OrderedDict[Owned, McpToolset] = OrderedDict()
+        self._closing: set[asyncio.Task[None]] = set()
+        self._sweeper: asyncio.Task[None] | None = None
+
+    def known(self, ctx: WorkspaceContext, server: Server) -> McpToolset | None:
+        """Without waiting for anything; one for an older state of the server is none."""
+        owned = (ctx.workspace_id, server.id)
+        found = self._open.get(owned)
+        if found is None:
+            return None
+        if found.server is not server and found.server != server:
+            self._let_go(owned)
+            return None
+        found.used_at = self._means.clock.monotonic()
+        self._open.move_to_end(owned)
+        return found
+
+    async def of(self, ctx: WorkspaceContext, server: Server) -> McpToolset:
+        return self.known(ctx, server) or await self._opened(ctx, server)
+
+    async def fresh(self, ctx: WorkspaceContext, server: Server) -> McpToolset:
+        """For one who asks how things are: nothing is remembered, and whoever asked has to close it."""
+        return await self._make(ctx, server, remember=False)
+
+    async def close(self) -> None:
+        if self._sweeper:
+            self._sweeper.cancel()
+        for owned in list(self._open):
+            self._let_go(owned)
+        await asyncio.gather(*self._closing)
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    async def _opened(self, ctx: WorkspaceContext, server: Server) -> McpToolset:
+        made = await self._make(ctx, server, remember=True)
+        other = self.known(ctx, server)  # somebody else may have been quicker
+        if other is not None:
+            self.close_later(made)
+            return other
+        self._open[ctx.workspace_id, server.id] = made
+        self._sweep()
+        return made
+
+    async def _make(self, ctx: WorkspaceContext, server: Server, *, remember: bool) -> McpToolset:
+        means, eras = self._means, Eras(self._means.store, ctx)
+        opened = await means.credentials.open(ctx, server)
+        era = await eras.of(server) if remember else None
+        try:
+            origin = check_text(server.url or "", means.egress).origin
+        except UrlRefused as refused:  # it was acceptable once
+            raise Unreachable(NotReached.text, sent=False) from refused
+        upstream = Upstream(
+            means.outbound,
+            means.egress,
+            origin,
+            opened.headers,
+            pool=f"{ctx.workspace_id} {server.id} {server.version}",
+            seconds=server.timeout_seconds,
+        )
+        return McpToolset(
+            server, opened, McpClient(upstream, server.url or "", era), means.clock, lambda era: eras.keep(server, era)
+        )
+
+    def _let_go(self, owned: Owned) -> None:
+        self.close_later(self._open.pop(owned))
+
+    def close_later(self, toolset: McpToolset) -> None:
+        task = asyncio.create_task(_close(toolset))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    def _sweep(self) -> None:
+        """Closes what is too much; what is idle, from time to time, for as long as anything is open."""
+        while len(self._open) > MOST_OPEN:
+            self._let_go(next(iter(self._open)))
+        if self._sweeper is None or self._sweeper.done():
+            self._sweeper = asyncio.create_task(self._sweep_on())
+
+    async def _sweep_on(self) -> None:
+        while self._open:
+            await asyncio.sleep(SWEEP_SECONDS)
+            self.close_idle()
+
+    def close_idle(self) -> None:
+        before = self._means.clock.monotonic() - IDLE_SECONDS
+        idle = [owned for owned, toolset in self._open.items() if toolset.used_at < before]
+        for owned in idle:
+            self._let_go(owned)
+
+
+async def _close(toolset: McpToolset) -> None:
+    """Nobody waits for it, and there is nothing to do about what goes wrong."""
+    with suppress(UpstreamError, TimeoutError):
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await toolset.close()

@@ -1,0 +1,125 @@
+"""The tools of one server as it listed them: what each takes, and until when the list holds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from api.toolbox.arguments import Validator
+from api.toolbox.cleaning import clean, shortened
+from api.toolbox.descriptions import normalised
+from api.toolbox.naming import tool_name
+from api.toolbox.results import cleaned
+from api.toolbox.scrubbing import NO_SECRETS, Scrubber
+from integrations import ToolList
+
+HOLDS_SECONDS = 300.0
+"""Where the server does not say."""
+LONGEST_HOLD = 24 * 3600.0
+USABLE_SECONDS = 3600.0
+"""How long a list that no longer holds is still shown while a new one is on its way."""
+LONGEST_TEXT = 20_000
+LONGEST_TOOL = 500_000
+TURN_SECONDS = 0.01
+"""After so long, others get their turn: with thousands of schemas it would be seconds."""
+
+
+class UpstreamTool:
+    """What is made of a listed tool is made once, when it is first wanted."""
+
+    def __init__(self, listed: Mapping[str, Any]) -> None:
+        self.listed = listed
+        self.name: str = listed["name"]
+
+    @cached_property
+    def validator(self) -> Validator:
+        return Validator.of(self.listed.get("inputSchema"))
+
+    @cached_property
+    def input_schema(self) -> dict[str, Any]:
+        return normalised(self.listed.get("inputSchema"))
+
+    def text(self, field_name: str) -> str | None:
+        found = self.listed.get(field_name)
+        return shortened(found, LONGEST_TEXT, "") if isinstance(found, str) else None
+
+    @property
+    def annotations(self) -> Mapping[str, Any] | None:
+        found = self.listed.get("annotations")
+        return found if isinstance(found, dict) else None
+
+
+@dataclass(frozen=True)
+class UpstreamTools:
+    """In the server's own order; of two with the same name, the first."""
+
+    tools: Sequence[UpstreamTool]
+    left_out: int
+    listed_at: float
+    holds_until: float
+    by_name: Mapping[str, UpstreamTool] = field(repr=False)
+    _aliases: dict[str, Mapping[str, UpstreamTool]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, found: ToolList, now: float, scrubbed: Scrubber = NO_SECRETS) -> UpstreamTools:
+        by_name: dict[str, UpstreamTool] = {}
+        for each in (safe for listed in found.tools if (safe := _without_secrets(listed, scrubbed))):
+            by_name.setdefault(each["name"], UpstreamTool(each))
+        twice = len(found.tools) - len(by_name)
+        hold = HOLDS_SECONDS if found.ttl_ms is None else min(found.ttl_ms / 1000, LONGEST_HOLD)
+        return cls(tuple(by_name.values()), found.left_out + twice, now, now + hold, by_name)
+
+    def by_alias(self, slug: str) -> Mapping[str, UpstreamTool]:
+        """By the names that agents see."""
+        if slug not in self._aliases:
+            self._aliases.clear()
+            found: dict[str, UpstreamTool] = {}
+            for tool in sorted(self.tools, key=lambda each: each.name):  # so that no order decides who has a name
+                found.setdefault(tool_name(slug, tool.name), tool)
+            self._aliases[slug] = found
+        return self._aliases[slug]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all there is to show is made: the last is made last."""
+        return not self.tools or "input_schema" in vars(self.tools[-1])
+
+    async def made_ready(self) -> UpstreamTools:
+        turn = time.monotonic()
+        for tool in self.tools:
+            _ = tool.input_schema
+            if time.monotonic() - turn > TURN_SECONDS:
+                await asyncio.sleep(0)
+                turn = time.monotonic()
+        return self
+
+    def holds(self, now: float) -> bool:
+        return now < self.holds_until
+
+    def outdated(self) -> UpstreamTools:
+        """The same, good for calls and for nothing else."""
+        return replace(self, holds_until=self.listed_at, _aliases={})
+
+    def is_usable(self, now: float) -> bool:
+        """Where the server wants it asked for each time, an old list is none."""
+        return self.holds_until > self.listed_at and now < self.holds_until + USABLE_SECONDS
+
+
+def _without_secrets(listed: Mapping[str, Any], scrubbed: Scrubber) -> Mapping[str, Any] | None:
+    """As it is where it holds none. None where its very name does: under another one it could not be called."""
+    try:
+        text = msgspec.json.encode(listed).decode()
+        if len(text) > LONGEST_TOOL:
+            return None
+        if all(scrubbed(each) == each for each in (text, clean(text))):
+            return listed
+        safe: dict[str, Any] = cleaned(listed, scrubbed)
+    except RecursionError:  # too deep to be looked through
+        return None
+    return safe if safe.get("name") == listed["name"] else None

@@ -1,0 +1,37 @@
+"""What tools are listed and called with, the same for every request of the process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from api.audit.service import CallLog
+from api.kit.clock import Clock
+from api.kit.metrics import Metrics
+from api.servers.service import Server
+from api.toolbox.breakers import Breaker, Breakers, Health
+from api.toolbox.bulkheads import Bulkheads
+from api.toolbox.known import KnownLists, KnownToolboxes
+from api.toolbox.toolsets import Toolsets
+
+
+@dataclass(frozen=True, slots=True)
+class Works:
+    toolsets: Toolsets
+    breakers: Breakers
+    bulkheads: Bulkheads
+    call_log: CallLog
+    metrics: Metrics
+    clock: Clock
+    toolboxes: KnownToolboxes = field(default_factory=KnownToolboxes)
+    lists: KnownLists = field(default_factory=KnownLists)
+
+    def breaker(self, workspace_id: str, server: Server) -> Breaker:
+        """A server that was changed begins anew."""
+        return self.breakers.of(workspace_id, _state_of(server))
+
+    def health(self, workspace_id: str, server: Server) -> Health:
+        return self.breakers.shown(workspace_id, _state_of(server))
+
+
+def _state_of(server: Server) -> str:
+    return f"{server.id} {server.version}"

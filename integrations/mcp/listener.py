@@ -1,0 +1,66 @@
+"""What does a server with a session ask of its own accord, on a stream beside its answers (Streamable HTTP)?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+
+from integrations.client import Http, HttpReply
+from integrations.errors import UpstreamError
+from integrations.mcp import wire
+from integrations.mcp.answers import STREAM, OnAsked, is_stream, is_success
+from integrations.mcp.connection import Wait
+from integrations.mcp.sse import EventStream
+
+PATIENCE_SECONDS = 2.0
+SHORTEST_RETRY_MS, LONGEST_RETRY_MS = 1000, 60_000
+
+
+class Listener:
+    """A task of its own. A server that has no such stream is left alone; where one ends, it is taken up again."""
+
+    def __init__(self, http: Http, url: str, headers: Mapping[str, str], wait: Wait, on_asked: OnAsked) -> None:
+        self._http, self._url, self._headers = http, url, headers
+        self._wait, self._on_asked = wait, on_asked
+        self._is_clear = asyncio.Event()
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def begun(self, patience: float = PATIENCE_SECONDS) -> None:
+        """What a server asks before anybody listens is lost. One that does not say whether it can be heard may talk."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._is_clear.wait()
+
+    async def close(self) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(asyncio.gather(self._task, return_exceptions=True))
+
+    async def _run(self) -> None:
+        last_id: str | None = None
+        try:
+            while stream := await self._heard(last_id):
+                last_id = stream.last_id or last_id
+                await self._wait(min(max(stream.retry_ms or 0, SHORTEST_RETRY_MS), LONGEST_RETRY_MS) / 1000)
+        finally:
+            self._is_clear.set()
+
+    async def _heard(self, last_id: str | None) -> EventStream | None:
+        """The stream once it has ended; None where there was none."""
+        headers = {**self._headers, "Accept": STREAM} | ({} if last_id is None else {"Last-Event-ID": last_id})
+        stream: EventStream | None = None
+        with suppress(UpstreamError):
+            async with self._http.request("GET", self._url, headers, lasting=True) as reply:
+                if is_success(reply) and is_stream(reply):
+                    stream = EventStream()
+                    self._is_clear.set()
+                    await self._hear(reply, stream)
+        return stream
+
+    async def _hear(self, reply: HttpReply, stream: EventStream) -> None:
+        async for chunk in reply.chunks():
+            for event in stream.feed(chunk):
+                for message in wire.messages(event.data) if event.name == "message" else ():
+                    if isinstance(message, wire.Asked):
+                        await self._on_asked(message)

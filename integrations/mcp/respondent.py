@@ -1,0 +1,63 @@
+"""Who answers what a server asks back before it answers itself?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from integrations.errors import Unreadable
+from integrations.mcp.wire import Json
+
+OF_ONE_ROUND = frozenset({"inputResponses", "requestState"})
+NOBODY_THERE = "The server wants to ask a person something before it answers, and nobody is there to be asked."
+UNCLEAR = "The server asks back, and not in a way that can be answered."
+
+
+class Respondent(Protocol):
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What a server is told that it may ask for, in the protocol's own names."""
+        ...
+
+    async def answer(self, method: str, params: Mapping[str, Any]) -> Json | None:
+        """None where that is not answered."""
+        ...
+
+
+class Nobody:
+    capabilities: Mapping[str, Any] = {}
+
+    async def answer(self, method: str, params: Mapping[str, Any]) -> Json | None:
+        """Whatever it is."""
+
+
+NOBODY = Nobody()
+
+
+async def inputs(respondent: Respondent, result: Json) -> Json:
+    """What a request says in addition when it is made again. The server's state goes back as it came, or not at all."""
+    match {name: result.get(name) for name in ("inputRequests", "requestState")}:
+        case {"inputRequests": dict(wanted), "requestState": None}:
+            return {"inputResponses": await _answers(respondent, wanted)}
+        case {"inputRequests": dict(wanted), "requestState": str(state)}:
+            return {"inputResponses": await _answers(respondent, wanted), "requestState": state}
+        case {"inputRequests": None, "requestState": str(state)}:
+            return {"requestState": state}
+        case _:
+            raise Unreadable(UNCLEAR)
+
+
+async def _answers(respondent: Respondent, wanted: Mapping[str, object]) -> Json:
+    return {key: await _answer(respondent, request) for key, request in wanted.items()}
+
+
+async def _answer(respondent: Respondent, request: object) -> Json:
+    match request:
+        case {"method": str(method), **rest}:
+            params = rest.get("params")
+            answer = await respondent.answer(method, params if isinstance(params, dict) else {})
+        case _:
+            raise Unreadable(UNCLEAR)
+    if answer is None:
+        raise Unreadable(NOBODY_THERE)
+    return answer

@@ -1,0 +1,203 @@
+"""Calls of tools are in the trail like changes are: told to the workspace's admins, in order, page by page."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from api.audit.calls import CallLog
+from api.audit.packs import SPAN_SECONDS
+from api.audit.repository import Kind, Record, Records, add_record
+from api.audit.service import Call
+from api.kit.clock import SystemClock, rfc3339
+from api.kit.ids import random_text
+from api.kit.sqlite import SqliteStore
+from api.kit.store import Store
+from api.parts import assemble
+from tests.audit.test_packs import CALL
+from tests.harness import Workspace, complaints
+
+CHANGE = Record("", "server.updated", "server", "server_1", "Weather API", "api_key", "key_1", "CI", "")
+DAY = 24 * 3600.0
+A_MILLISECOND = 0.002  # in which order two are that are closer is chance; once more for the rounding
+ABOUT_A_MONTHS_END = 1_801_440_000.0  # 2027-02-01
+
+
+def noted(workspace: Workspace, calls: Sequence[Call]) -> None:
+    """As another process would."""
+
+    async def note() -> None:
+        parts = await assemble(workspace.plugboard.settings)
+        for call in calls:
+            parts.call_log.note(call)
+        await parts.close()
+
+    asyncio.run(note())
+
+
+def called(workspace: Workspace, number: int = 0, **changed: Any) -> Call:
+    at = SystemClock().now() + number / 1000
+    return CALL._replace(workspace_id=workspace.id, at=at, request_id=f"request-{number}")._replace(**changed)
+
+
+def all_pages(workspace: Workspace, query: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    url: str | None = f"{workspace.audit}?{query}"
+    while url:
+        answer = workspace.admin.get(url)
+        assert answer.status_code == 200, answer.text
+        found += answer.json()
+        link = answer.headers.get("Link")
+        url = link.partition("<")[2].partition(">")[0] if link else None
+    return found
+
+
+@pytest.mark.requirement("AUD-01", "AUD-04")
+def test_a_call_is_told_with_who_what_and_how_it_went(any_workspace: Workspace) -> None:
+    call = called(any_workspace, outcome="timeout", milliseconds=30_000)
+    noted(any_workspace, [call])
+
+    record = any_workspace.admin.get(any_workspace.audit).json()[0]
+
+    assert record == {
+        "id": record["id"],
+        "at": rfc3339(round(call.at, 3)),
+        "action": "tool.called",
+        "target": {"type": "server", "id": call.server_id, "name": "Weather API"},
+        "actor": {"type": "api_key", "id": call.actor_id, "name": "CI"},
+        "fields": [],
+        "requestId": "request-0",
+        "agentId": call.agent_id,
+        "tool": "get_weather",
+        "outcome": "timeout",
+        "milliseconds": 30_000,
+    }
+    assert len(record["id"]) <= 40
+
+
+def test_what_is_of_calls_is_not_said_of_changes(workspace: Workspace) -> None:
+    (record, *_) = workspace.admin.get(workspace.audit).json()
+
+    assert record.keys() == {"id", "at", "action", "target", "actor", "fields", "requestId"}
+
+
+def test_pages_go_on_inside_of_a_pack(any_workspace: Workspace) -> None:
+    noted(any_workspace, [called(any_workspace, number) for number in range(110)])
+    any_workspace.make_agent()
+
+    for query in ("limit=7", "limit=100", "limit=7&kind=calls"):
+        told = all_pages(any_workspace, query)
+        assert [each["requestId"] for each in told if each["action"] == "tool.called"] == [
+            f"request-{number}" for number in reversed(range(110))
+        ]
+        assert len({each["id"] for each in told}) == len(told)
+
+
+def test_calls_that_came_one_by_one_are_paged_like_many_at_once(any_workspace: Workspace) -> None:
+    now = SystemClock().now()
+    noted(any_workspace, [called(any_workspace, number, at=now + 2 * number) for number in range(40)])
+
+    for limit in (6, 30, 100):
+        told = all_pages(any_workspace, f"limit={limit}&kind=calls")
+        assert [each["requestId"] for each in told] == [f"request-{number}" for number in reversed(range(40))]
+
+
+def test_changes_and_calls_can_be_asked_for_alone(workspace: Workspace) -> None:
+    noted(workspace, [called(workspace, number) for number in range(5)])
+
+    def actions(query: str) -> set[str]:
+        return {record["action"] for record in workspace.admin.get(f"{workspace.audit}?{query}").json()}
+
+    assert actions("kind=calls") == {"tool.called"}
+    assert actions("kind=config") == {"workspace.created", "api_key.created"}
+    assert actions("limit=100") == {"tool.called", "workspace.created", "api_key.created"}
+    assert complaints(workspace.admin.get(f"{workspace.audit}?kind=call")) == ["kind"]
+
+
+def test_the_calls_of_one_workspace_are_no_others_business(workspace: Workspace) -> None:
+    other = workspace.plugboard.make_workspace("Globex")
+    noted(workspace, [called(workspace), called(other, tool="of_the_other")])
+
+    assert "of_the_other" not in workspace.admin.get(workspace.audit).text
+    assert "of_the_other" in other.admin.get(other.audit).text
+
+
+def test_what_a_stopped_process_had_noted_is_there_when_it_is_gone(workspace: Workspace) -> None:
+    """`noted` ends right after the note, long before it would be time to write."""
+    noted(workspace, [called(workspace)])
+
+    assert len(all_pages(workspace, "kind=calls")) == 1
+
+
+@pytest.fixture(scope="module")
+def a_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("trail")
+
+
+# What happened, in any order: a change, or some calls in the same moment; some days before or after a month's end.
+MOMENTS = st.sampled_from([-40.0, -0.000_001, 0.0, 0.000_001, 31.0])
+HAPPENED = st.lists(st.tuples(MOMENTS, st.sampled_from([0, 0, 1, 5, 120])), max_size=6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(HAPPENED, st.integers(3, 60), st.sampled_from([[Kind.CONFIG], [Kind.CALLS], list(Kind)]), st.integers(0, 2**32))
+def test_paging_tells_of_everything_once_and_in_one_order(
+    a_folder: Path, happened: list[tuple[float, int]], limit: int, kinds: list[Kind], seed: int
+) -> None:
+    workspace_id = f"ws_{random_text()}"
+
+    async def read() -> tuple[set[str], list[Record]]:
+        store = SqliteStore(a_folder / "trail.db")
+        try:
+            written = await write_all(store, workspace_id, happened, random.Random(seed), kinds)
+            return written, await read_all(Records(store, workspace_id), limit, kinds)
+        finally:
+            await store.close()
+
+    written, told = asyncio.run(read())
+
+    assert len(told) == len(written)
+    assert {record.request_id for record in told} == written
+    assert [record.id for record in told] == sorted((record.id for record in told), reverse=True)
+    times = [datetime.fromisoformat(record.at).timestamp() for record in told]
+    assert all(older <= newer + SPAN_SECONDS + A_MILLISECOND for newer, older in pairwise(times))
+
+
+async def write_all(
+    store: Store, workspace_id: str, happened: list[tuple[float, int]], chance: random.Random, kinds: list[Kind]
+) -> set[str]:
+    """The request ids of those that are asked for."""
+    calls, written = CallLog(store, every_seconds=0.0), set()
+    for number, (days, how_many) in enumerate(happened):
+        at = ABOUT_A_MONTHS_END + days * DAY
+        if how_many == 0:
+            change = replace(CHANGE, at=rfc3339(at), request_id=f"{number}")
+            await store.write(add_record(workspace_id, change, at, 0))
+            written |= {f"{number}"} if Kind.CONFIG in kinds else set()
+        for each in range(how_many):
+            then = at + chance.random() * 1.5
+            calls.note(CALL._replace(at=then, workspace_id=workspace_id, request_id=f"{number}-{each}"))
+            written |= {f"{number}-{each}"} if Kind.CALLS in kinds else set()
+        if chance.random() < 0.5:
+            await asyncio.sleep(0)
+    await calls.finish()
+    return written
+
+
+async def read_all(records: Records, limit: int, kinds: list[Kind]) -> list[Record]:
+    now, since = ABOUT_A_MONTHS_END + 60 * DAY, "2026-12"
+    told: list[Record] = []
+    while page := await records.page(limit, told[-1].id if told else None, now, since, kinds):
+        assert len(page) <= limit
+        told += page
+    return told

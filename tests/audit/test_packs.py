@@ -1,0 +1,118 @@
+"""Records of calls are packed so that they cost little, and nothing of them is lost by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from api.audit.packs import CALLS_IN_A_PACK, LONGEST_TEXT, SPAN_SECONDS, Call, packed, packs, unpacked
+from api.audit.repository import pack_calls
+from api.kit.store import MAX_CHANGES, Put, check_changes, check_sizes
+
+CALL = Call(
+    at=1_800_000_000.123,
+    workspace_id="ws_a",
+    actor_id="key_8m2d5w0rt4k7z1x9c3vb",
+    actor_name="CI",
+    request_id="5f0c6f3e9b3c4d0e",
+    agent_id="agent_kzq91m7q1jnbva15eaqkk7edxe7e52wcn",
+    server_id="server_kzq91m7q1jnbv3mf7gsqbwcw7dg3e460w",
+    server_name="Weather API",
+    tool="get_weather",
+    outcome="ok",
+    milliseconds=12,
+)
+TEXTS = st.text(max_size=LONGEST_TEXT, alphabet=st.characters(exclude_categories=["Cs"]))
+CALLS = st.builds(
+    Call,
+    at=st.integers(1_800_000_000_000, 1_800_000_005_000).map(lambda number: number / 1000),
+    workspace_id=st.sampled_from(["ws_a", "ws_b", "ws_c"]),
+    actor_id=TEXTS,
+    actor_name=TEXTS,
+    request_id=TEXTS,
+    agent_id=TEXTS,
+    server_id=TEXTS,
+    server_name=TEXTS,
+    tool=TEXTS,
+    outcome=TEXTS,
+    milliseconds=st.integers(0, 100_000),
+    actor_type=TEXTS,
+)
+
+
+def stored(pack: Sequence[Call]) -> list[Call]:
+    """As it comes back from a store."""
+    return unpacked(pack[0].workspace_id, msgspec.json.decode(msgspec.json.encode(packed(pack))))
+
+
+@settings(max_examples=50)
+@given(st.lists(CALLS, max_size=30))
+def test_every_call_comes_back_as_it_was(calls: list[Call]) -> None:
+    made = list(packs(calls))
+
+    assert sorted(call for pack in made for call in stored(pack)) == sorted(calls)
+
+
+@settings(max_examples=50)
+@given(st.lists(CALLS, max_size=30))
+def test_a_pack_is_of_one_workspace_and_one_second_in_the_order_of_time(calls: list[Call]) -> None:
+    for pack in packs(calls):
+        assert len({call.workspace_id for call in pack}) == 1
+        assert pack[-1].at - pack[0].at <= SPAN_SECONDS
+        assert all(earlier.at <= later.at for earlier, later in pairwise(pack))
+
+
+def test_a_pack_is_full_at_a_hundred() -> None:
+    assert [len(pack) for pack in packs([CALL] * 250)] == [CALLS_IN_A_PACK, CALLS_IN_A_PACK, 50]
+
+
+def test_a_pack_of_like_calls_is_small() -> None:
+    calls = [CALL._replace(request_id=f"{number:024x}", tool=f"tool_{number % 9}") for number in range(CALLS_IN_A_PACK)]
+
+    one_by_one = sum(len(msgspec.json.encode(call)) for call in calls)
+    assert len(msgspec.json.encode(packed(calls))) < one_by_one / 3
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfff" * 500, "\x00" * 5000])
+def test_a_text_that_no_store_could_hold_does_not_cost_the_others_their_record(text: str) -> None:
+    bad, good = stored([CALL._replace(tool=text), CALL])
+
+    assert good == CALL
+    assert len(bad.tool) <= LONGEST_TEXT
+    assert bad._replace(tool="") == CALL._replace(tool="")
+
+
+def test_a_write_of_the_longest_texts_is_one_that_every_store_takes() -> None:
+    """Names have no control characters; a method is what a caller says it is."""
+    worst = [
+        CALL._replace(
+            actor_name=f"{number:04}" + "\U0001f600" * 96,
+            server_name=f"{number:04}" + "\U0001f601" * 96,
+            request_id=f"{number:064}",
+            tool=f"{number:04}" + "\x01" * 5000,
+        )
+        for number in range(3000)
+    ]
+
+    for write in pack_calls(worst):
+        check_changes(write.changes)
+        check_sizes([msgspec.json.encode(change.data) for change in write.changes if isinstance(change, Put)])
+
+
+def test_a_write_has_no_more_changes_than_a_store_takes() -> None:
+    writes = list(pack_calls(CALL._replace(workspace_id=f"ws_{number}") for number in range(250)))
+
+    assert [(len(write.changes), write.number) for write in writes] == [
+        (MAX_CHANGES, 100),
+        (MAX_CHANGES, 100),
+        (50, 50),
+    ]
+
+
+def test_nothing_to_pack_is_no_write() -> None:
+    assert list(pack_calls([])) == []

@@ -1,0 +1,121 @@
+"""What the conformance suite starts as a client: our upstream client, with the URL of one of the suite's servers.
+
+Which scenario it is stands in the environment. A scenario that is not known here ends with an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from api.kit.outbound import Egress, check_text
+from api.kit.wire import Outbound
+from api.toolbox.arguments import Validator
+from api.toolbox.descriptions import normalised
+from api.toolbox.upstream import Upstream
+from integrations import McpClient
+from integrations.mcp.respondent import NOBODY, Respondent
+
+SCENARIO, CONTEXT = "MCP_CONFORMANCE_SCENARIO", "MCP_CONFORMANCE_CONTEXT"
+EGRESS = Egress.parse("127.0.0.1/32, localhost")
+SECONDS = 20.0
+EXAMPLES = {"string": "text", "integer": 3, "number": 2.5, "boolean": True, "array": [], "object": {}}
+
+Json = dict[str, Any]
+Play = Callable[[McpClient, Json], Awaitable[None]]
+
+
+class Obliging:
+    """Agrees to every form, with its defaults."""
+
+    capabilities: Mapping[str, Any] = {"elicitation": {"form": {}}}
+
+    async def answer(self, method: str, params: Mapping[str, Any]) -> Json | None:
+        if method != "elicitation/create":
+            return None
+        fields = params["requestedSchema"]["properties"]
+        defaults = {name: field["default"] for name, field in fields.items() if "default" in field}
+        return {"action": "accept", "content": defaults}
+
+
+async def look(client: McpClient, _context: Json) -> None:
+    """Lists the tools, and does with their schemas what a toolbox does."""
+    for tool in (await client.list_tools()).tools:
+        normalised(tool["inputSchema"])
+        Validator.of(tool["inputSchema"]).check({})
+
+
+async def call_all(client: McpClient, _context: Json) -> None:
+    """At the same time, as agents do."""
+    tools = (await client.list_tools()).tools
+    await asyncio.gather(*(client.call_tool(tool["name"], arguments(tool), tool) for tool in tools))
+
+
+async def call_as_told(client: McpClient, context: Json) -> None:
+    await client.list_tools()
+    for call in context["toolCalls"]:
+        await client.call_tool(call["name"], call["arguments"])
+
+
+async def ask_everything(client: McpClient, context: Json) -> None:
+    await call_all(client, context)
+    for resource in (await client.call("resources/list"))["resources"]:
+        await client.call("resources/read", {"uri": resource["uri"]})
+    for prompt in (await client.call("prompts/list"))["prompts"]:
+        await client.call("prompts/get", {"name": prompt["name"]})
+
+
+async def send_schema_back(client: McpClient, _context: Json) -> None:
+    schemas = {tool["name"]: tool["inputSchema"] for tool in (await client.list_tools()).tools}
+    await client.call_tool("json_schema_echo", {"schema": schemas["json_schema_2020_12_tool"]})
+
+
+PLAYS: Mapping[str, Play] = {
+    "initialize": look,
+    "tools_call": call_all,
+    "elicitation-sep1034-client-defaults": call_all,
+    "sse-retry": call_all,
+    "request-metadata": look,
+    "sep-2322-client-request-state": call_all,
+    "http-standard-headers": ask_everything,
+    "http-custom-headers": call_as_told,
+    "http-invalid-tool-headers": call_all,
+    "json-schema-ref-no-deref": look,
+    "json-schema-2020-12-preservation": send_schema_back,
+}
+
+# All others are played as Plugboard is: nobody is there to be asked anything.
+WITH_SOMEBODY = {"elicitation-sep1034-client-defaults", "sep-2322-client-request-state"}
+
+
+def arguments(tool: Json) -> Json:
+    """Something of the right type for every parameter."""
+    properties = tool["inputSchema"].get("properties", {})
+    return {name: EXAMPLES[schema["type"]] for name, schema in properties.items()}
+
+
+@asynccontextmanager
+async def connected(url: str, respondent: Respondent) -> AsyncIterator[McpClient]:
+    outbound = Outbound(EGRESS)
+    http = Upstream(outbound, EGRESS, check_text(url, EGRESS).origin, {}, pool="conformance", seconds=SECONDS)
+    client = McpClient(http, url, respondent=respondent)
+    try:
+        yield client
+    finally:
+        await client.close()
+        await outbound.close()
+
+
+async def main(url: str) -> None:
+    scenario = os.environ[SCENARIO]
+    async with connected(url, Obliging() if scenario in WITH_SOMEBODY else NOBODY) as client:
+        await PLAYS[scenario](client, json.loads(os.environ.get(CONTEXT, "{}")))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

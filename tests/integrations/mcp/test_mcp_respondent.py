@@ -1,0 +1,316 @@
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+import pytest
+
+from integrations.errors import Unreadable
+from integrations.mcp import Era
+from integrations.mcp.listener import Listener
+from integrations.mcp.modern import MAX_ROUNDS
+from integrations.mcp.wire import Asked
+from tests.fakes.mcp_servers import (
+    META,
+    MODERN,
+    STREAM,
+    Json,
+    ModernServer,
+    Reply,
+    Seen,
+    SessionServer,
+    event,
+    result,
+    stream,
+    streamed,
+)
+from tests.fakes.plain_http import client_of, plain_http
+from tests.harness import listening
+
+ERA, SESSION = Era("modern", MODERN), Era("streamable")
+CONFIRM = {"method": "elicitation/create", "params": {"message": "Sure?"}}
+QUESTION = event({"jsonrpc": "2.0", "id": 7, **CONFIRM})
+YES = {"action": "accept", "content": {"sure": True}}
+STATE = '{"b":1,  "a":2}'
+
+
+class Person:
+    capabilities: Mapping[str, Any] = {"elicitation": {"form": {}}}
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Mapping[str, Any]]] = []
+
+    async def answer(self, method: str, params: Mapping[str, Any]) -> Json | None:
+        self.asked.append((method, params))
+        return YES if method == "elicitation/create" else None
+
+
+def asking(*rounds: Json) -> Callable[[Seen], Reply]:
+    """Asks back so often, then answers."""
+    left = [{"resultType": "input_required", **each} for each in rounds]
+    return lambda seen: result(seen, left.pop(0) if left else {"content": []})
+
+
+def said(server: ModernServer, method: str = "tools/call") -> list[Json]:
+    """The parameters of each request, without what every one has."""
+    params = [each.message["params"] for each in server.asked(method)]
+    return [{name: value for name, value in each.items() if name != "_meta"} for each in params]
+
+
+async def test_a_server_that_asks_back_gets_answers_and_its_state_as_it_came() -> None:
+    server, person = ModernServer(tools_call=asking({"inputRequests": {"c": CONFIRM}, "requestState": STATE})), Person()
+
+    async with client_of(server, ERA, respondent=person) as client:
+        assert await client.call_tool("echo", {"a": 1}) == {"content": []}
+
+    asked = {"name": "echo", "arguments": {"a": 1}}
+    assert said(server) == [asked, {**asked, "inputResponses": {"c": YES}, "requestState": STATE}]
+    assert person.asked == [("elicitation/create", {"message": "Sure?"})]
+    first, second = (each.message["id"] for each in server.seen)
+    assert first != second
+
+
+async def test_a_state_belongs_to_one_round_only() -> None:
+    server = ModernServer(
+        tools_call=asking({"requestState": "s"}, {"inputRequests": {"c": CONFIRM}}, {"requestState": "t"})
+    )
+
+    async with client_of(server, ERA, respondent=Person()) as client:
+        await client.call("tools/call", {"name": "echo", "requestState": "mine", "inputResponses": {"z": YES}})
+
+    assert said(server) == [
+        {"name": "echo", "requestState": "mine", "inputResponses": {"z": YES}},
+        {"name": "echo", "requestState": "s"},
+        {"name": "echo", "inputResponses": {"c": YES}},
+        {"name": "echo", "requestState": "t"},
+    ]
+
+
+async def test_calls_at_the_same_time_do_not_see_each_others_state() -> None:
+    server = ModernServer(tools_call=_by_tool)
+
+    async with client_of(server, ERA) as client:
+        await asyncio.gather(*(client.call_tool(name, {}) for name in ("one", "two", "plain")))
+
+    states = {(each["name"], each.get("requestState")) for each in said(server)}
+    assert states == {("one", None), ("one", "of one"), ("two", None), ("two", "of two"), ("plain", None)}
+
+
+def _by_tool(seen: Seen) -> Reply:
+    params = seen.message["params"]
+    is_done = params["name"] == "plain" or "requestState" in params
+    return result(seen, {"content": []}) if is_done else asking({"requestState": f"of {params['name']}"})(seen)
+
+
+async def test_a_server_that_only_wants_its_state_back_needs_nobody() -> None:
+    server = ModernServer(resources_read=asking({"requestState": STATE}))
+
+    async with client_of(server, ERA) as client:
+        assert await client.call("resources/read", {"uri": "a:b"}) == {"content": []}
+
+    assert said(server, "resources/read") == [{"uri": "a:b"}, {"uri": "a:b", "requestState": STATE}]
+
+
+async def test_the_request_that_is_made_again_has_the_same_headers() -> None:
+    tool = {"name": "sql", "inputSchema": {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}}
+    server = ModernServer([tool], tools_call=asking({"requestState": "s"}))
+
+    async with client_of(server, ERA) as client:
+        await client.call_tool("sql", {"region": "eu"}, tool)
+
+    assert [each.headers["mcp-param-region"] for each in server.seen] == ["eu", "eu"]
+
+
+@pytest.mark.parametrize("method", ["elicitation/create", "roots/list"])
+async def test_where_nobody_answers_the_call_says_so(method: str) -> None:
+    server = ModernServer(tools_call=asking({"inputRequests": {"c": {"method": method}}}))
+
+    async with client_of(server, ERA) as client:
+        with pytest.raises(Unreadable, match="nobody is there to be asked"):
+            await client.call_tool("echo", {})
+
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{}, {"requestState": 3}, {"inputRequests": [], "requestState": "s"}, {"inputRequests": {"c": "elicitation"}}],
+)
+async def test_what_is_asked_back_in_a_wrong_way_is_not_answered(wrong: Json) -> None:
+    server = ModernServer(tools_call=asking(wrong))
+
+    async with client_of(server, ERA, respondent=Person()) as client:
+        with pytest.raises(Unreadable, match="not in a way that can be answered"):
+            await client.call_tool("echo", {})
+
+    assert len(server.seen) == 1
+
+
+async def test_a_server_that_asks_without_an_end_is_left() -> None:
+    server = ModernServer(tools_call=asking(*[{"requestState": "again"}] * 100))
+
+    async with client_of(server, ERA) as client:
+        with pytest.raises(Unreadable, match="without an end"):
+            await client.call_tool("echo", {})
+
+    assert len(server.seen) == MAX_ROUNDS + 1
+
+
+async def test_a_list_of_tools_cannot_ask_back() -> None:
+    server = ModernServer(tools_list=asking({"inputRequests": {"c": CONFIRM}}))
+
+    async with client_of(server, ERA, respondent=Person()) as client:
+        with pytest.raises(Unreadable, match="where it may not"):
+            await client.list_tools()
+
+
+async def test_every_request_says_what_may_be_asked_back() -> None:
+    server = ModernServer()
+
+    async with client_of(server, respondent=Person()) as client:
+        await client.list_tools()
+
+    told = [each.message["params"]["_meta"][f"{META}clientCapabilities"] for each in server.seen]
+    assert told == [Person.capabilities, Person.capabilities]
+
+
+class Asking(SessionServer):
+    """Answers a call when its question is answered, which it asks on a stream that the client has to open."""
+
+    def __init__(self, question: bytes = QUESTION, **say: Callable[[Seen], Reply]) -> None:
+        super().__init__(**say)
+        self.question = question
+        self.calls: asyncio.Queue[None] = asyncio.Queue()
+        self.answers: asyncio.Queue[Json] = asyncio.Queue()
+
+    def usual(self, seen: Seen) -> Reply:
+        match seen.method:
+            case "GET":
+                return Reply(body=self._questions(), kind=STREAM)
+            case "tools/call":
+                self.calls.put_nowait(None)
+                return Reply(body=self._answered(seen), kind=STREAM)
+            case _ if seen.verb == "POST" and "method" not in seen.message:
+                self.answers.put_nowait(seen.message)
+        return super().usual(seen)
+
+    async def _questions(self) -> AsyncIterator[bytes]:
+        yield b": here\n\n"
+        while True:
+            await self.calls.get()
+            yield self.question
+
+    async def _answered(self, seen: Seen) -> AsyncIterator[bytes]:
+        answer = await self.answers.get()
+        reply = result(seen, {"content": [], "structuredContent": answer})
+        assert isinstance(reply.body, bytes)
+        yield event(reply.body.decode())
+
+
+async def test_what_a_server_asks_beside_its_answers_is_answered() -> None:
+    server, person = Asking(event({"jsonrpc": "2.0", "method": "notifications/message"}) + QUESTION), Person()
+
+    async with client_of(server, SESSION, respondent=person) as client:
+        called = await client.call_tool("echo", {})
+
+    assert called["structuredContent"] == {"jsonrpc": "2.0", "id": 7, "result": YES}
+    assert person.asked == [("elicitation/create", {"message": "Sure?"})]
+    assert server.seen[0].message["params"]["capabilities"] == Person.capabilities
+    assert {each.headers["mcp-session-id"] for each in server.seen[1:]} == {"session-1"}
+    assert server.asked("GET")[0].headers["accept"] == STREAM
+
+
+async def test_what_the_respondent_does_not_answer_is_no_method() -> None:
+    server = Asking(event({"jsonrpc": "2.0", "id": 7, "method": "roots/list"}))
+
+    async with client_of(server, SESSION, respondent=Person()) as client:
+        called = await client.call_tool("echo", {})
+
+    assert called["structuredContent"]["error"]["code"] == -32601
+
+
+async def test_what_is_asked_within_an_answer_is_answered() -> None:
+    server, person = SessionServer(tools_call=lambda seen: streamed(result(seen, {"content": []}), QUESTION)), Person()
+
+    async with client_of(server, SESSION, respondent=person) as client:
+        await client.call_tool("echo", {})
+
+    replies = [each.message for each in server.seen if "method" not in each.message and each.verb == "POST"]
+    assert replies == [{"jsonrpc": "2.0", "id": 7, "result": YES}]
+
+
+async def test_a_new_session_is_listened_to() -> None:
+    server = Asking()
+
+    async with client_of(server, SESSION, respondent=Person()) as client:
+        await client.call_tool("echo", {})
+        server.expire()
+        await client.call_tool("echo", {})
+
+    assert [each.headers["mcp-session-id"] for each in server.asked("GET")] == ["session-1", "session-2"]
+
+
+async def test_a_server_that_asks_nothing_of_its_own_accord_is_used_as_ever() -> None:
+    server = SessionServer(GET=lambda _: Reply(405))
+
+    async with client_of(server, SESSION, respondent=Person()) as client:
+        assert (await client.call_tool("echo", {}))["content"]
+
+    assert server.methods == ["initialize", "notifications/initialized", "GET", "tools/call", "DELETE"]
+
+
+async def test_a_stream_of_questions_that_ends_is_taken_up_where_it_ended() -> None:
+    waits: list[float] = []
+    server = Asking()
+    parts = [stream(event("", id="e1", retry=5)), stream(event("", id="", retry=10**9)), stream(b": nothing\n\n")]
+    server.say["GET"] = lambda seen: parts.pop(0) if parts else Asking.usual(server, seen)
+
+    async with client_of(server, SESSION, waits, Person()) as client:
+        called = await client.call_tool("echo", {})
+
+    assert called["structuredContent"]["result"] == YES
+    assert [each.headers.get("last-event-id") for each in server.asked("GET")] == [None, "e1", "e1", "e1"]
+    assert waits == [1.0, 60.0, 1.0]
+
+
+class Mute(SessionServer):
+    """Does not even begin to answer whoever wants to listen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_asked = threading.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope.get("method") != "GET":
+            await super().__call__(scope, receive, send)
+            return
+        self.is_asked.set()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
+async def test_who_stops_waiting_for_a_stream_of_questions_leaves_nothing_behind() -> None:
+    server = Mute()
+
+    async with client_of(server, SESSION, respondent=Person()) as client:
+        listing = asyncio.create_task(client.list_tools())
+        assert await asyncio.to_thread(server.is_asked.wait, 10)
+        listing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await listing
+        assert [each for each in asyncio.all_tasks() if "Listener" in repr(each)] == []
+
+
+async def test_a_server_that_leaves_open_whether_it_asks_is_not_waited_for_long() -> None:
+    server, asked = Mute(), list[Asked]()
+
+    async def on_asked(question: Asked) -> None:
+        asked.append(question)
+
+    with listening(server) as url:
+        async with plain_http() as http:
+            listener = Listener(http, url, {}, asyncio.sleep, on_asked)
+            await listener.begun(patience=0.05)
+            await listener.close()
+
+    assert asked == []

@@ -1,0 +1,180 @@
+"""Real servers, reached through a served Plugboard as its users reach them."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.real.catalogue import (
+    EVERYTHING,
+    EVERYTHING_SSE,
+    PLAIN,
+    RESTARTED,
+    SDK,
+    SERVERS,
+    RealServer,
+    Running,
+    named,
+    running,
+)
+from tests.real.office import Json, Office
+
+OF_EVERYTHING = pytest.mark.parametrize("server", [EVERYTHING, EVERYTHING_SSE], ids=named)
+
+
+def name_of(office: Office, server: Json, upstream_name: str) -> str:
+    return next(tool["name"] for tool in office.tools(server)["tools"] if tool["upstreamName"] == upstream_name)
+
+
+def assert_answered(run: Running, called: Json) -> None:
+    assert called["isError"] is False, called
+    assert run.server.says in called["text"]
+    assert run.server.structured in (None, called.get("structuredContent"))
+
+
+def test_a_check_tells_how_it_speaks(run: Running, office: Office) -> None:
+    checked = office.check(office.server(run))
+
+    assert (checked["status"], checked["toolCount"]) == ("ok", len(run.server.tools)), checked
+    assert checked["protocol"] == f"{run.server.kind} {run.server.version or ''}".strip()
+    assert checked["serverInfo"].get("name") == run.server.calls_itself
+
+
+def test_its_tools_are_listed(run: Running, office: Office) -> None:
+    listed = office.tools(office.server(run))
+
+    assert {tool["upstreamName"] for tool in listed["tools"]} == run.server.tools
+    assert listed["unavailable"] == []
+
+
+def test_an_agent_lists_and_calls_its_tools(run: Running, office: Office) -> None:
+    server = office.server(run)
+    agent = office.agent(server)
+
+    listed = office.agent_tools(agent)
+    called = office.call(agent, name_of(office, server, run.server.tool), run.args)
+
+    assert listed["unavailable"] == []
+    names = {tool["name"] for tool in listed["tools"]}
+    assert names == {f"mcp_{server['id']}", *(tool["name"] for tool in office.tools(server)["tools"])}
+    assert len(names) == len(run.server.tools) + 1
+    assert_answered(run, called)
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic"])
+def test_every_tool_is_listed_for_the_clients_of_vendors(run: Running, office: Office, form: str) -> None:
+    listed = office.agent_tools(office.agent(office.server(run)), form)
+
+    assert listed["unavailable"] == []
+    assert len(listed["tools"]) == len(run.server.tools) + 1
+
+
+def test_any_method_can_be_called_by_the_generic_tool(run: Running, office: Office) -> None:
+    server = office.server(run)
+    agent = office.agent(server)
+    generic = f"mcp_{server['id']}"
+    params = {"name": run.server.tool, "arguments": run.args}
+
+    listed = office.call(agent, generic, {"method": "tools/list"})
+    called = office.call(agent, generic, {"method": "tools/call", "params": params})
+
+    assert listed["isError"] is False, listed
+    assert run.server.tool in listed["text"]
+    assert called["isError"] is False, called
+    assert run.server.says in called["text"]
+
+
+def test_an_agent_with_all_of_them_has_every_tool(office: Office, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        runs = [stack.enter_context(running(server, tmp_path / named(server))) for server in SERVERS]
+        stored = [office.server(run) for run in runs]
+        agent = office.agent(*stored)
+
+        listed = office.agent_tools(agent)
+        called = [
+            office.call(agent, name_of(office, server, run.server.tool), run.args)
+            for server, run in zip(stored, runs, strict=True)
+        ]
+
+    assert listed["unavailable"] == []
+    assert len({tool["name"] for tool in listed["tools"]}) == sum(len(server.tools) + 1 for server in SERVERS)
+    for run, answer in zip(runs, called, strict=True):
+        assert_answered(run, answer)
+
+
+@pytest.mark.parametrize("server", RESTARTED, ids=named)
+def test_a_server_that_was_restarted_is_called_as_before(server: RealServer, office: Office, tmp_path: Path) -> None:
+    with running(server, tmp_path) as run:
+        stored = office.server(run)
+        agent, tool = office.agent(stored), name_of(office, stored, server.tool)
+        assert_answered(run, office.call(agent, tool, run.args))
+        run.restart()
+        assert_answered(run, office.call(agent, tool, run.args))
+
+
+def test_a_server_that_stopped_costs_only_its_own_tools(office: Office, tmp_path: Path) -> None:
+    with running(EVERYTHING, tmp_path / "everything") as run, running(SDK, tmp_path / "sdk") as other:
+        stopped, going = office.server(run), office.server(other)
+        agent = office.agent(stopped, going)
+        run.stop()
+        checked, listed = office.check(stopped), office.agent_tools(agent)
+
+        assert checked["status"] == "unreachable", checked
+        assert [each["serverId"] for each in listed["unavailable"]] == [stopped["id"]]
+        assert_answered(other, office.call(agent, name_of(office, going, SDK.tool), other.args))
+
+
+@OF_EVERYTHING
+def test_an_image_is_handed_on(server: RealServer, office: Office, tmp_path: Path) -> None:
+    with running(server, tmp_path) as run:
+        stored = office.server(run)
+        called = office.call(office.agent(stored), name_of(office, stored, "get-tiny-image"), {})
+
+    assert [part["mimeType"] for part in called["content"] if part["type"] == "image"] == ["image/png"]
+
+
+@OF_EVERYTHING
+def test_a_call_that_tells_of_its_progress_is_waited_for(server: RealServer, office: Office, tmp_path: Path) -> None:
+    with running(server, tmp_path) as run:
+        stored = office.server(run)
+        tool = name_of(office, stored, "trigger-long-running-operation")
+        called = office.call(office.agent(stored), tool, {"duration": 1, "steps": 5})
+
+    assert "Long running operation completed" in called["text"]
+
+
+@OF_EVERYTHING
+def test_arguments_that_do_not_fit_are_refused_with_what_would(
+    server: RealServer, office: Office, tmp_path: Path
+) -> None:
+    with running(server, tmp_path) as run:
+        stored = office.server(run)
+        called = office.call(office.agent(stored), name_of(office, stored, server.tool), {"location": "Oslo"})
+
+    assert called["isError"] is True
+    assert called["error"] == {"kind": "invalid_arguments"}
+    assert "Chicago" in called["text"]
+
+
+@OF_EVERYTHING
+def test_a_resource_is_read_by_the_generic_tool(server: RealServer, office: Office, tmp_path: Path) -> None:
+    with running(server, tmp_path) as run:
+        stored = office.server(run)
+        params = {"uri": "demo://resource/static/document/features.md"}
+        called = office.call(
+            office.agent(stored), f"mcp_{stored['id']}", {"method": "resources/read", "params": params}
+        )
+
+    assert called["isError"] is False, called
+    assert "trigger-long-running-operation" in called["text"]
+
+
+def test_an_error_of_plain_json_rpc_is_told_word_for_word(office: Office, tmp_path: Path) -> None:
+    with running(PLAIN, tmp_path) as run:
+        stored = office.server(run)
+        called = office.call(office.agent(stored), name_of(office, stored, "forecast"), {"city": "Atlantis"})
+
+    assert called["isError"] is True
+    assert called["text"] == "Error calling MCP server: Internal error - Location not found"

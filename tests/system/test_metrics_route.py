@@ -1,0 +1,111 @@
+"""Who may read the metrics, where, and that nothing of a workspace is in them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import socket
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from api.kit.metrics import Metrics
+from api.serving import check_address, metrics_beside, metrics_ports
+from api.settings import BadSetting, Settings
+from tests.harness import Plugboard, Workspace, caller, served
+
+
+def free_ports(number: int) -> int:
+    """The first of some in a row that nobody listens on, from where the system takes none by itself."""
+    while True:
+        first = 20_000 + secrets.randbelow(10_000)
+        try:
+            check_address(Settings(port=0, metrics_port=first, workers=number))
+        except BadSetting:
+            continue
+        return first
+
+
+def read(port: int) -> httpx2.Response:
+    with caller(f"http://127.0.0.1:{port}") as anyone:
+        return anyone.get("/metrics")
+
+
+def test_an_operator_reads_the_metrics(plugboard: Plugboard) -> None:
+    answer = plugboard.operator.get("/metrics")
+
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "\nplugboard_build_info{" in answer.text
+    assert "\nplugboard_call_records_waiting " in answer.text
+    assert "\nplugboard_call_records_dropped_total 0.0\n" in answer.text
+
+
+def test_nobody_else_does(workspace: Workspace) -> None:
+    assert workspace.plugboard.caller().get("/metrics").status_code == 401
+    assert workspace.admin.get("/metrics").status_code == 403
+
+
+def test_nothing_of_a_workspace_is_in_them(workspace: Workspace) -> None:
+    server = workspace.make_server(name="canary-server")
+    workspace.admin.get(f"{workspace.servers}/{server['id']}")
+
+    text = workspace.plugboard.operator.get("/metrics").text
+
+    for each in (workspace.id, server["id"], "canary"):
+        assert each not in text
+
+
+def test_who_is_on_the_machine_reads_them_on_a_port_of_their_own(tmp_path: Path) -> None:
+    port = free_ports(1)
+    with served(Settings(data_dir=tmp_path, metrics_port=port)) as plugboard:
+        assert plugboard.caller().get("/metrics").status_code == 401
+        answer = read(port)
+        assert answer.status_code == 200
+        assert "\nplugboard_build_info{" in answer.text
+
+    with pytest.raises(httpx2.ConnectError):  # closed together with the rest
+        read(port)
+
+
+async def test_every_process_has_a_port_and_one_that_begins_anew_takes_the_place_of_the_old() -> None:
+    settings = Settings(metrics_port=free_ports(2), workers=2)
+    first, second = metrics_ports(settings)
+
+    async with metrics_beside(settings, Metrics("one")):
+        async with metrics_beside(settings, Metrics("two")):
+            assert 'version="one"' in (await asyncio.to_thread(read, first)).text
+            assert 'version="two"' in (await asyncio.to_thread(read, second)).text
+        async with metrics_beside(settings, Metrics("three")):
+            assert 'version="three"' in (await asyncio.to_thread(read, second)).text
+
+
+async def test_a_process_that_finds_no_port_serves_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    settings = Settings(metrics_port=free_ports(1))
+
+    async with metrics_beside(settings, Metrics("one")), metrics_beside(settings, Metrics("two")):
+        assert 'version="one"' in (await asyncio.to_thread(read, settings.metrics_port)).text
+
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+    port = settings.metrics_port
+    assert caplog.records[0].__dict__["detail"] == f"{port} to {port} are taken"
+
+
+def test_a_port_that_is_taken_keeps_it_from_starting() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = int(taken.getsockname()[1])
+
+        for settings in (Settings(port=0, metrics_port=port), Settings(port=0, metrics_port=port - 1, workers=2)):
+            with pytest.raises(BadSetting, match=r"PLUGBOARD_METRICS_PORT: cannot listen on 127\.0\.0\.1"):
+                check_address(settings)
+
+
+def test_the_apis_own_port_is_not_one_for_metrics() -> None:
+    port = free_ports(3)
+
+    with pytest.raises(BadSetting, match="PLUGBOARD_METRICS_PORT: the API itself is to listen on port"):
+        check_address(Settings(port=port + 2, metrics_port=port, workers=3))

@@ -1,0 +1,175 @@
+from collections import Counter
+from contextlib import ExitStack, suppress
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from api.toolbox.bulkheads import Bulkheads, Busy, Full, Slot
+
+NOBODY = Busy(0, 0, 0, 0, 0)
+
+
+def refused(bulkheads: Bulkheads, partition: str, server_id: str) -> Full:
+    with pytest.raises(Full) as caught:
+        bulkheads.enter(partition, server_id)
+    return caught.value
+
+
+@pytest.mark.requirement("REL-17")
+@pytest.mark.parametrize(
+    ("bulkheads", "which", "text"),
+    [
+        (Bulkheads(2, 9, 9), "server", "Too many calls to this server are under way. Try again in 1 s."),
+        (Bulkheads(9, 2, 9), "workspace", "Too many calls from this workspace are under way. Try again in 1 s."),
+        (Bulkheads(9, 9, 2), "process", "Too many calls are under way. Try again in 1 s."),
+    ],
+    ids=["server", "workspace", "process"],
+)
+def test_what_has_no_room_is_refused_with_a_word_on_when_to_come_back(
+    bulkheads: Bulkheads, which: str, text: str
+) -> None:
+    slots = [bulkheads.enter("WS#a", "server_1") for _ in range(2)]
+
+    full = refused(bulkheads, "WS#a", "server_1")
+
+    assert (full.which, full.retry_after, str(full)) == (which, 1, text)
+    slots[0].leave()
+    bulkheads.enter("WS#a", "server_1")
+
+
+@pytest.mark.requirement("REL-17")
+def test_however_many_are_refused_they_leave_nothing_behind() -> None:
+    bulkheads = Bulkheads(per_process=1)
+    bulkheads.enter("WS#a", "server_1")
+
+    for number in range(1_000):
+        assert refused(bulkheads, f"WS#{number}", "server_1").which == "process"
+
+    assert bulkheads.busy() == Busy(1, 1, 1, 1, 1)
+
+
+@pytest.mark.requirement("REL-16")
+def test_a_server_that_never_answers_takes_its_own_room_only() -> None:
+    bulkheads = Bulkheads()
+    for _ in range(64):
+        bulkheads.enter("WS#a", "slow")
+
+    assert refused(bulkheads, "WS#a", "slow").which == "server"
+    for partition, server_id in [("WS#a", "quick"), ("WS#b", "slow"), ("WS#b", "quick")]:
+        for _ in range(64):
+            bulkheads.enter(partition, server_id)
+
+
+@pytest.mark.requirement("REL-16")
+def test_a_workspace_whose_servers_never_answer_takes_its_own_room_only() -> None:
+    bulkheads = Bulkheads()
+    for number in range(256):
+        bulkheads.enter("WS#a", f"slow_{number % 10}")
+
+    assert refused(bulkheads, "WS#a", "quick").which == "workspace"
+    for number in range(256):
+        bulkheads.enter("WS#b", f"slow_{number % 10}")
+
+
+def test_a_process_takes_a_thousand_and_twenty_four() -> None:
+    bulkheads = Bulkheads()
+    for number in range(1024):
+        bulkheads.enter(f"WS#{number % 100}", "server_1")
+
+    assert refused(bulkheads, "WS#new", "server_1").which == "process"
+
+
+def test_leaving_twice_counts_once() -> None:
+    bulkheads = Bulkheads()
+    slot, _ = bulkheads.enter("WS#a", "server_1"), bulkheads.enter("WS#a", "server_1")
+
+    slot.leave()
+    slot.leave()
+
+    assert bulkheads.busy() == Busy(1, 1, 1, 1, 1)
+
+
+def test_a_call_that_raises_leaves_too() -> None:
+    bulkheads = Bulkheads()
+
+    with suppress(ZeroDivisionError), bulkheads.enter("WS#a", "server_1"):
+        assert bulkheads.busy().calls == 1
+        1 / 0  # noqa: B018  (raises)
+
+    assert bulkheads.busy() == NOBODY
+
+
+def test_what_is_under_way_is_told_in_numbers() -> None:
+    bulkheads = Bulkheads()
+    with ExitStack() as under_way:
+        for server in [("WS#a", "server_1")] * 3 + [("WS#a", "server_2"), ("WS#b", "server_3")]:
+            under_way.enter_context(bulkheads.enter(*server))
+
+        assert bulkheads.busy() == Busy(
+            calls=5, servers=3, workspaces=2, most_to_one_server=3, most_from_one_workspace=4
+        )
+    assert bulkheads.busy() == NOBODY
+
+
+class BulkheadMachine(RuleBasedStateMachine):
+    """The model is the list of who is in."""
+
+    LIMITS = (3, 5, 9)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bulkheads = Bulkheads(*self.LIMITS)
+        self.inside: list[tuple[str, str, Slot]] = []
+        self.left: list[Slot] = []
+
+    def full(self, partition: str, server_id: str) -> str | None:
+        counts = {
+            "server": sum(each[:2] == (partition, server_id) for each in self.inside),
+            "workspace": sum(each[0] == partition for each in self.inside),
+            "process": len(self.inside),
+        }
+        return next((which for which, most in zip(counts, self.LIMITS, strict=True) if counts[which] >= most), None)
+
+    @rule(servers=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), min_size=1, max_size=8))
+    def enter(self, servers: list[tuple[str, str]]) -> None:
+        for partition, server_id in servers:
+            if which := self.full(partition, server_id):
+                assert refused(self.bulkheads, partition, server_id).which == which
+            else:
+                self.inside.append((partition, server_id, self.bulkheads.enter(partition, server_id)))
+
+    @precondition(lambda self: self.inside)
+    @rule(numbers=st.lists(st.integers(0, 8), min_size=1, max_size=8))
+    def leave(self, numbers: list[int]) -> None:
+        for number in numbers[: len(self.inside)]:
+            _, _, slot = self.inside.pop(number % len(self.inside))
+            slot.leave()
+            self.left.append(slot)
+
+    @precondition(lambda self: self.left)
+    @rule(data=st.data())
+    def leave_again(self, data: st.DataObject) -> None:
+        data.draw(st.sampled_from(self.left)).leave()
+
+    @invariant()
+    def it_counts_who_is_in_and_keeps_nothing_of_others(self) -> None:
+        servers = Counter(each[:2] for each in self.inside)
+        workspaces = Counter(each[0] for each in self.inside)
+        assert self.bulkheads.busy() == Busy(
+            calls=len(self.inside),
+            servers=len(servers),
+            workspaces=len(workspaces),
+            most_to_one_server=max(servers.values(), default=0),
+            most_from_one_workspace=max(workspaces.values(), default=0),
+        )
+
+    def teardown(self) -> None:
+        for _, _, slot in self.inside:
+            slot.leave()
+        assert self.bulkheads.busy() == NOBODY
+
+
+TestBulkheadsAgainstTheirModel = pytest.mark.requirement("REL-16")(BulkheadMachine.TestCase)
+TestBulkheadsAgainstTheirModel.settings = settings(max_examples=75, stateful_step_count=40, deadline=None)

@@ -1,0 +1,137 @@
+"""Many workspaces through one process: each upstream sees its own credential and no other."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.fakes.mcp_servers import Fake, ModernServer, PlainServer, Seen, SessionServer
+from tests.fakes.street import Street
+from tests.harness import Plugboard, Workspace, many_callers
+from tests.toolbox.office import Office
+
+WORKSPACES, CALLS = 20, 1000
+KINDS = (PlainServer, ModernServer, SessionServer)
+
+
+class ConnectionsSeen(Fake):
+    """Says which credentials came over which connection, to one origin that is shared by all."""
+
+    def __init__(self, inner: Fake) -> None:
+        super().__init__()
+        self.inner = inner
+        self.by_connection: dict[Any, set[str]] = {}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        headers = dict(scope.get("headers", []))
+        self.by_connection.setdefault(scope.get("client"), set()).add(headers[b"authorization"].decode())
+        await self.inner(scope, receive, send)
+
+
+def credential(number: int) -> str:
+    return f"Bearer canary-of-workspace-{number:02}"
+
+
+def opened(plugboard: Plugboard, street: Street, number: int, fake: Fake) -> tuple[Workspace, str]:
+    """A workspace with one agent that has one server."""
+    office = Office(plugboard.make_workspace(), street)
+    server = office.server(fake, config={"headerValue": credential(number)})
+    return office.workspace, office.agent(server)
+
+
+async def called_by_all(plugboard: Plugboard, pairs: list[tuple[Workspace, str]]) -> Counter[int]:
+    """A thousand calls in no order, forty at a time; each is answered with what its workspace said."""
+    turns = [number % len(pairs) for number in range(CALLS)]
+    random.shuffle(turns)
+    done: Counter[int] = Counter()
+    at_once = asyncio.Semaphore(40)
+    callers = [many_callers(plugboard.url, workspace.key) for workspace, _ in pairs]
+
+    async def call(number: int) -> None:
+        workspace, agent = pairs[number]
+        body = {"toolName": "mcp_weather_echo", "args": {"text": f"of workspace {number}"}}
+        async with at_once:
+            answer = await callers[number].post(f"{workspace.agents}/{agent}/tool-calls", json=body)
+        assert answer.json()["text"] == f'{{"text": "of workspace {number}"}}', answer.text
+        done[number] += 1
+
+    await asyncio.gather(*map(call, turns))
+    for caller in callers:
+        await caller.aclose()
+    return done
+
+
+def credentials_in(seen: list[Seen]) -> set[str]:
+    return {each.headers["authorization"] for each in seen}
+
+
+@pytest.mark.requirement("EGR-10", "REL-18")
+async def test_of_a_thousand_mixed_calls_each_upstream_sees_its_own_credential_only(
+    connected: Plugboard, street: Street
+) -> None:
+    fakes = [KINDS[number % len(KINDS)]() for number in range(WORKSPACES)]
+    pairs = [opened(connected, street, number, fake) for number, fake in enumerate(fakes)]
+
+    done = await called_by_all(connected, pairs)
+
+    assert done == dict.fromkeys(range(WORKSPACES), CALLS // WORKSPACES)
+    for number, fake in enumerate(fakes):
+        assert credentials_in(fake.seen) == {credential(number)}
+        assert len(fake.asked("tools/call")) == CALLS // WORKSPACES
+        said = {seen.message["params"]["arguments"]["text"] for seen in fake.asked("tools/call")}
+        assert said == {f"of workspace {number}"}
+
+
+@pytest.mark.requirement("REL-18")
+async def test_workspaces_that_use_the_same_upstream_share_no_connection_and_no_session(
+    connected: Plugboard, street: Street
+) -> None:
+    shared = SessionServer()
+    watched = ConnectionsSeen(shared)
+    pairs = [opened(connected, street, number, watched) for number in range(WORKSPACES)]
+
+    await called_by_all(connected, pairs)
+
+    assert all(len(credentials) == 1 for credentials in watched.by_connection.values())
+    assert credentials_in(shared.seen) == {credential(number) for number in range(WORKSPACES)}
+    by_session: dict[str, set[str]] = {}
+    for seen in shared.asked("tools/call"):
+        by_session.setdefault(seen.headers["mcp-session-id"], set()).add(seen.headers["authorization"])
+    assert len(by_session) >= WORKSPACES
+    assert all(len(credentials) == 1 for credentials in by_session.values())
+
+
+@pytest.mark.requirement("REL-18")
+def test_a_new_credential_takes_no_connection_of_the_old_one(connected: Plugboard, street: Street) -> None:
+    watched = ConnectionsSeen(PlainServer())
+    office = Office(connected.make_workspace(), street)
+    server = office.server(watched, config={"headerValue": credential(1)})
+    agent = office.agent(server)
+
+    for number in (1, 2, 3):
+        office.change(server, config={"headerValue": credential(number)})
+        for _ in range(3):
+            office.call(agent, "mcp_weather_echo")
+
+    assert all(len(credentials) == 1 for credentials in watched.by_connection.values())
+    assert set().union(*watched.by_connection.values()) == {credential(number) for number in (1, 2, 3)}
+
+
+@pytest.mark.requirement("REL-18")
+def test_two_servers_of_one_workspace_share_no_connection(connected: Plugboard, street: Street) -> None:
+    watched = ConnectionsSeen(PlainServer())
+    office = Office(connected.make_workspace(), street)
+    servers = [
+        office.server(watched, f"s-{number}", config={"headerValue": credential(number)}) for number in (1, 2, 3)
+    ]
+    agent = office.agent(*servers)
+
+    for _ in range(5):
+        for number in (1, 2, 3):
+            office.call(agent, f"mcp_s-{number}_echo")
+
+    assert all(len(credentials) == 1 for credentials in watched.by_connection.values())
