@@ -29,6 +29,7 @@ from api.http.provided import AnyRequest, Providers
 from api.http.routing import allowed, options
 from api.kit.clock import Clock
 from api.kit.datakeys import NoDataKey
+from api.kit.deadline import Ticker
 from api.kit.envelope import CannotOpen
 from api.kit.metrics import Metrics
 from api.kit.resolving import Lookup, system_lookup
@@ -196,6 +197,7 @@ PROVIDED: Providers = {
     ServiceList: lambda request: _parts(request).services,
     Store: lambda request: _parts(request).store,
     Journal: lambda request: _parts(request).journal,
+    Ticker: lambda request: _parts(request).works.ticker,
     Metrics: lambda request: _parts(request).metrics,
     Paging: lambda request: Paging.of(request, _parts(request).cursors),
     Once: lambda request: Once(request, _parts(request).store, _parts(request).clock),

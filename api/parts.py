@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -15,6 +16,7 @@ from api.api_keys.service import KeyMaker
 from api.audit.service import CallLog, Journal
 from api.kit.clock import Clock, SystemClock
 from api.kit.datakeys import KeyRing
+from api.kit.deadline import Ticker
 from api.kit.dynamo import DynamoStore, dynamo_client
 from api.kit.metrics import Metrics
 from api.kit.paging import Cursors
@@ -109,7 +111,9 @@ async def assemble(settings: Settings, clock: Clock | None = None, lookup: Looku
         journal=journal,
         call_log=call_log,
         metrics=metrics,
-        works=Works(toolsets, Breakers(clock), Bulkheads(), call_log, metrics, clock),
+        works=Works(
+            toolsets, Breakers(clock), Bulkheads(), call_log, metrics, clock, Ticker(asyncio.get_running_loop())
+        ),
         outbound=outbound,
         keys=keys,
         usage=usage,

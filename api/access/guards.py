@@ -34,8 +34,9 @@ class Needs(Guard):
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
         connection.scope["state"]["context"] = await self._enter(connection)
-        if not all(map(_is_id, connection.path_params.values())):
-            raise NotFound
+        for each in connection.path_params.values():
+            if not _is_id(each):
+                raise NotFound
 
     async def _enter(self, connection: Connection) -> WorkspaceContext:
         access: Access = connection.app.state.access

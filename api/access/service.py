@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, has_expired, partition_of
 from api.access.keys import ApiKey
@@ -18,8 +18,7 @@ from api.kit.snapshots import Memory, Snapshot
 _NOBODYS_HASH = "0" * 64
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     caller: Caller
     snapshot: Snapshot
 

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from api.errors import FieldError, Invalid, NotJson, TooLarge, Unreadable
 from api.http.models import FORMS, Input
-from api.http.provided import AnyRequest
-from api.kit.deadline import Deadline
+from api.http.provided import AnyRequest, provided
+from api.kit.deadline import Deadline, Ticker
 from api.kit.json_text import UnreadableJson, parse_json
 
 MAX_BODY_BYTES = 1_048_576
@@ -39,7 +39,7 @@ async def read_json(request: AnyRequest) -> object:
     if _media_type(request.scope["headers"]) != b"application/json":
         raise NotJson
     try:
-        with Deadline(BODY_SECONDS):
+        with Deadline(provided(request, Ticker), BODY_SECONDS):
             raw = await _read(request.receive)
     except TimeoutError:
         raise Unreadable(f"The body took longer than {BODY_SECONDS:.0f} seconds to come.") from None
@@ -53,8 +53,10 @@ async def read_json(request: AnyRequest) -> object:
 
 def _media_type(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     """Where it is given twice, the first: as everywhere else a header is asked for."""
-    given = next((value for name, value in headers if name == b"content-type"), b"")
-    return given.partition(b";")[0].strip().lower()
+    for name, value in headers:
+        if name == b"content-type":
+            return value.partition(b";")[0].strip().lower()
+    return b""
 
 
 async def _read(receive: Callable[[], Awaitable[Any]]) -> bytes:

@@ -6,6 +6,8 @@ import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from api.http.corked import Corked
+
 MAX_HEAD_BYTES = 65_536
 MAX_WAITING_REQUESTS = 16
 TOO_LONG = (
@@ -32,7 +34,7 @@ class BoundedHeads(HttpToolsProtocol):
     _patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(Corked(transport, self.loop, self.tasks))  # type: ignore[arg-type]
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:

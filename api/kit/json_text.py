@@ -40,20 +40,22 @@ def _plain(raw: bytes) -> object:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the long way says what is wrong
         return _NOT_PLAIN
-    return value if _keys(value, 0) == raw.count(b'":') else _NOT_PLAIN
+    return value if _keys(value) == raw.count(b'":') else _NOT_PLAIN
 
 
-def _keys(value: object, depth: int) -> int:
+def _keys(value: object, depth: int = 0) -> int:
     """How many there are; too few where anything is too deep or too wide."""
+    if not isinstance(value, dict | list):
+        return 0
+    if depth >= MAX_DEPTH or (isinstance(value, dict) and len(value) > MAX_MEMBERS):
+        return -MAX_MEMBERS_IN_ALL
+    keys = 0
     if isinstance(value, dict):
-        if depth >= MAX_DEPTH or len(value) > MAX_MEMBERS:
-            return -MAX_MEMBERS_IN_ALL
-        return len(value) + sum(_keys(each, depth + 1) for each in value.values() if isinstance(each, dict | list))
-    if isinstance(value, list):
-        if depth >= MAX_DEPTH:
-            return -MAX_MEMBERS_IN_ALL
-        return sum(_keys(each, depth + 1) for each in value if isinstance(each, dict | list))
-    return 0
+        keys, value = len(value), value.values()
+    for each in value:
+        if isinstance(each, dict | list):
+            keys += _keys(each, depth + 1)
+    return keys
 
 
 def _parse_strictly(raw: bytes) -> object:

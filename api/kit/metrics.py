@@ -7,12 +7,16 @@ who reads them learns nothing of what is in a workspace.
 from __future__ import annotations
 
 import platform
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 
-from prometheus_client import Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
-from prometheus_client.core import CounterMetricFamily
+from prometheus_client import Gauge, ProcessCollector, disable_created_metrics
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
+from prometheus_client.utils import floatToGoString
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 # From what a warm call costs to the deadline of a request, and what a call of several requests may take.
@@ -23,28 +27,15 @@ class Metrics:
     def __init__(self, version: str) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the series, and nobody asks for them
         self.registry = CollectorRegistry()
-        self._calls = Counter("plugboard_tool_calls", "Calls of tools.", ["service", "outcome"], registry=self.registry)
-        self._seconds = Histogram(
-            "plugboard_tool_call_seconds",
-            "How long calls of tools took.",
-            ["service"],
-            buckets=SECONDS,
-            registry=self.registry,
-        )
-        self._bound: dict[tuple[str, str], tuple[Callable[[], None], Callable[[float], None]]] = {}
+        self._calls = CallCounts()
+        self.registry.register(self._calls)
         build = Gauge("plugboard_build_info", "What runs.", ["version", "python"], registry=self.registry)
         build.labels(version, platform.python_version()).set(1)
         ProcessCollector(registry=self.registry)
 
     def call(self, service_type: str, outcome: str, seconds: float) -> None:
         """`outcome` is of a closed set, and `service_type` of the services that there are."""
-        bound = self._bound.get((service_type, outcome))
-        if bound is None:  # to find a series costs more than to count in it
-            bound = self._calls.labels(service_type, outcome).inc, self._seconds.labels(service_type).observe
-            self._bound[service_type, outcome] = bound
-        count, time = bound
-        count()
-        time(seconds)
+        self._calls.note(service_type, outcome, seconds)
 
     def gauge(self, name: str, description: str, value: Callable[[], float]) -> None:
         """`value` is asked at each collection, maybe from another thread."""
@@ -56,6 +47,34 @@ class Metrics:
 
     def text(self) -> bytes:
         return generate_latest(self.registry)
+
+
+class CallCounts(Collector):
+    """Counted in plain numbers: a series of the library's own takes a lock for each, on a path that does thousands."""
+
+    def __init__(self) -> None:
+        self._outcomes: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(SECONDS) + 1))
+
+    def note(self, service_type: str, outcome: str, seconds: float) -> None:
+        self._outcomes[service_type, outcome] += 1
+        self._seconds[service_type] += seconds
+        self._buckets[service_type][bisect_left(SECONDS, seconds)] += 1
+
+    def collect(self) -> Iterator[Metric]:
+        calls = CounterMetricFamily("plugboard_tool_calls", "Calls of tools.", labels=["service", "outcome"])
+        for labels, count in list(self._outcomes.items()):
+            calls.add_metric(labels, count)
+        yield calls
+        times = HistogramMetricFamily(
+            "plugboard_tool_call_seconds", "How long calls of tools took.", labels=["service"]
+        )
+        for service, counts in list(self._buckets.items()):
+            ends = [*map(floatToGoString, SECONDS), "+Inf"]
+            buckets = list(zip(ends, accumulate(counts), strict=True))
+            times.add_metric([service], buckets, self._seconds[service])
+        yield times
 
 
 class _Counted(Collector):

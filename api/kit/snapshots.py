@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from api.kit.store import Item, Key, Store
+from api.kit.store import AtOnce, Item, Key, Store
 
 REVISION = "REVISION"
 REMEMBERED_ITEMS = 20_000
@@ -49,12 +49,21 @@ class Memory:
         self._bytes_at_most = bytes_at_most
         self._bytes = 0
         self._made: OrderedDict[tuple[Key, object], tuple[int, Any, int]] = OrderedDict()
+        self._snapshots: dict[str, Snapshot] = {}
+        self._this_turn = ReadsOfThisTurn(store) if isinstance(store, AtOnce) else None
         self._read_revision = SharedReads(self._revision)
 
     async def open(self, partition: str) -> Snapshot | None:
         """The partition as it is now; none if it has no revision, which is to say: it does not exist."""
-        revision = await self._read_revision(partition)
-        return None if revision is None else Snapshot(partition, revision, self)
+        revision = await self._read_revision(partition) if self._this_turn is None else self._this_turn(partition)
+        if revision is None:
+            return None
+        known = self._snapshots.get(partition)
+        if known is None or known.revision != revision:
+            known = self._snapshots[partition] = Snapshot(partition, revision, self)
+            if len(self._snapshots) > self._at_most:
+                del self._snapshots[next(iter(self._snapshots))]
+        return known
 
     async def shown(self, key: Key, revision: int, how: tuple[Callable[[Item], S], Callable[[S], T]]) -> T | None:
         known = self._made.get((key, how))
@@ -101,6 +110,25 @@ class Memory:
     async def _revision(self, partition: str) -> int | None:
         item = await self._store.get(Key(partition, REVISION))
         return item.version if item else None
+
+
+class ReadsOfThisTurn:
+    """One read for all who are served in the same turn of the event loop.
+
+    They had all come before it: what comes after it is taken in by a later turn, at the beginning of which all is
+    forgotten.
+    """
+
+    def __init__(self, store: AtOnce) -> None:
+        self._store = store
+        self._read: dict[str, int | None] = {}
+
+    def __call__(self, partition: str) -> int | None:
+        if partition not in self._read:
+            if not self._read:
+                asyncio.get_running_loop().call_soon(self._read.clear)
+            self._read[partition] = self._store.version_at_once(Key(partition, REVISION))
+        return self._read[partition]
 
 
 def _itself(item: T) -> T:

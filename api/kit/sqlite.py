@@ -45,6 +45,7 @@ CREATE INDEX IF NOT EXISTS expiring ON items (expires) WHERE expires IS NOT NULL
 COLUMNS = "pk, sk, version, expires, data"
 LIVE = "(expires IS NULL OR expires > ?)"
 GET = f"SELECT {COLUMNS} FROM items WHERE pk = ? AND sk = ? AND {LIVE}"
+VERSION = f"SELECT version FROM items WHERE pk = ? AND sk = ? AND {LIVE}"
 WRITE_PATIENCE_SECONDS = 10.0
 READ_PATIENCE_SECONDS = 1.0
 SWEEP_EVERY_SECONDS = 60.0
@@ -75,6 +76,11 @@ class SqliteStore:
         connection.execute("PRAGMA secure_delete = ON")  # a shredded data key leaves no bytes in a free page
         connection.execute("PRAGMA cache_size = -65536")
         return connection
+
+    def version_at_once(self, key: Key) -> int | None:
+        """For whoever asks at each request and needs nothing else."""
+        rows = self._read(VERSION, (*key, self._now()))
+        return rows[0][0] if rows else None
 
     async def get(self, key: Key) -> Item | None:
         rows = self._read(GET, (*key, self._now()))

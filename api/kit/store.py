@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 MAX_CHANGES = 100
 MAX_ITEM_BYTES = 350_000
@@ -142,6 +142,13 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class AtOnce(Protocol):
+    """A store that has its answers in this process. To wait for it in turns would cost more than to ask."""
+
+    def version_at_once(self, key: Key) -> int | None: ...
 
 
 def check_sizes(encoded: Sequence[bytes]) -> None:

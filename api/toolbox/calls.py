@@ -12,7 +12,6 @@ from api.errors import NotFound
 from api.kit.deadline import Deadline
 from api.servers.service import Server
 from api.toolbox.arguments import Validator
-from api.toolbox.breakers import Open
 from api.toolbox.bulkheads import Full
 from api.toolbox.credentials import NotConnected
 from api.toolbox.failures import (
@@ -21,7 +20,7 @@ from api.toolbox.failures import (
     FailureKind,
     failure_of,
     invalid_arguments,
-    is_the_servers_fault,
+    is_down,
     not_connected,
     timed_out,
 )
@@ -54,6 +53,7 @@ _BUSY = "Error: too many calls of this server are under way. Try again in a mome
 ABANDONED, NOT_FOUND = "abandoned", "not_found"
 
 Args = Mapping[str, Any]
+Work = Callable[["Begun", str, Args], Awaitable[ToolResult]]
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class Begun:
     """A call as it will be told: the tool is known once it is found."""
 
     toolbox: Toolbox
-    server: Server
+    share: Share
     tool: str
     started: float
     outcome: str = ABANDONED
@@ -74,19 +74,14 @@ class Calls:
 
     async def call(self, toolbox: Toolbox, name: str, args: Args) -> ToolResult:
         """`NotFound` where the toolbox has no such tool; all other failures are results."""
-        if share := toolbox.generic(name):
-            return await self._told(toolbox, share, name, lambda begun: self._generic(begun, name, args))
-        if share := toolbox.named(name):
-            found = share
-            return await self._told(toolbox, share, name, lambda begun: self._named(begun, found, name, args))
-        raise NotFound(toolbox.absent(name))
-
-    async def _told(
-        self, toolbox: Toolbox, share: Share, name: str, work: Callable[[Begun], Awaitable[ToolResult]]
-    ) -> ToolResult:
-        begun = Begun(toolbox, share.server, name, self._works.clock.monotonic())
+        share, work = self._aim(toolbox, name)
+        begun = Begun(toolbox, share, name, self._works.clock.monotonic())
         try:
-            result = await self._bounded(begun, work)
+            with self._works.bulkheads.enter(self._ctx.workspace_id, share.server.id):
+                result = await self._unless_broken(begun, work, name, args)
+            begun.outcome = _outcome(result)
+        except Full as full:
+            result = failed(Failure(FailureKind.RATE_LIMITED, _BUSY, full.retry_after))
             begun.outcome = _outcome(result)
         except NotFound:
             begun.outcome = NOT_FOUND
@@ -95,46 +90,44 @@ class Calls:
             self._note(begun)
         return result
 
-    async def _bounded(self, begun: Begun, work: Callable[[Begun], Awaitable[ToolResult]]) -> ToolResult:
-        try:
-            slot = self._works.bulkheads.enter(self._ctx.workspace_id, begun.server.id)
-        except Full as full:
-            return failed(Failure(FailureKind.RATE_LIMITED, _BUSY, full.retry_after))
-        with slot:
-            return await self._unless_broken(begun, work)
+    def _aim(self, toolbox: Toolbox, name: str) -> tuple[Share, Work]:
+        if share := toolbox.generic(name):
+            return share, self._generic
+        if share := toolbox.named(name):
+            return share, self._named
+        raise NotFound(toolbox.absent(name))
 
-    async def _unless_broken(self, begun: Begun, work: Callable[[Begun], Awaitable[ToolResult]]) -> ToolResult:
-        breaker = self._works.breaker(self._ctx.workspace_id, begun.server)
+    async def _unless_broken(self, begun: Begun, work: Work, name: str, args: Args) -> ToolResult:
+        """And in time. What was learned of the server is told to whoever comes next."""
+        server = begun.share.server
+        breaker = self._works.breaker(self._ctx.workspace_id, server)
         held = breaker.admit()
-        if isinstance(held, Open):
+        if held is not None:
             return failed(Failure(FailureKind.UPSTREAM_UNAVAILABLE, held.text, held.retry_after))
         broken: str | None = None
         answered = False
         try:
-            result, broken, answered = await self._in_time(begun, work)
+            with Deadline(self._works.ticker, server.timeout_seconds):
+                result = await work(begun, name, args)
+            answered = result.failure is None
+        except (TimeoutError, NotConnected, UpstreamError) as error:
+            failure = self._failure(error, server)
+            result = failed(failure)
+            broken = _of_the_server(failure) if is_down(error) else None
+            answered = broken is None and not isinstance(error, NotConnected)
         finally:
             breaker.learned(broken, answered=answered)
         return result
 
-    async def _in_time(
-        self, begun: Begun, work: Callable[[Begun], Awaitable[ToolResult]]
-    ) -> tuple[ToolResult, str | None, bool]:
-        """The result, what to hold against the server, and whether it answered."""
-        seconds = begun.server.timeout_seconds
-        try:
-            with Deadline(seconds):
-                result = await work(begun)
-        except TimeoutError:
-            failure = timed_out(seconds)
-            return failed(failure), _of_the_server(failure), False
-        except NotConnected:
-            return failed(not_connected()), None, False
-        except UpstreamError as error:
-            toolset = self._works.toolsets.known(self._ctx, begun.server)
-            failure = failure_of(error, toolset.scrubbed if toolset else NO_SECRETS, seconds)
-            at_fault = is_the_servers_fault(error)
-            return failed(failure), _of_the_server(failure) if at_fault else None, not at_fault
-        return result, None, result.failure is None
+    def _failure(self, error: TimeoutError | NotConnected | UpstreamError, server: Server) -> Failure:
+        match error:
+            case TimeoutError():
+                return timed_out(server.timeout_seconds)
+            case NotConnected():
+                return not_connected()
+            case _:
+                toolset = self._works.toolsets.known(self._ctx, server)
+                return failure_of(error, toolset.scrubbed if toolset else NO_SECRETS, server.timeout_seconds)
 
     async def _generic(self, begun: Begun, name: str, args: Args) -> ToolResult:
         if problems := _GENERIC.check(args):
@@ -144,11 +137,12 @@ class Calls:
             return failed(
                 invalid_arguments(name, [f"The method {method} belongs to the connection, which is made for you."])
             )
-        toolset = await self._works.toolsets.of(self._ctx, begun.server)
+        toolset = await self._works.toolsets.of(self._ctx, begun.share.server)
         return await toolset.call_method(method, args.get("params"))
 
-    async def _named(self, begun: Begun, share: Share, name: str, args: Args) -> ToolResult:
-        toolset = await self._works.toolsets.of(self._ctx, begun.server)
+    async def _named(self, begun: Begun, name: str, args: Args) -> ToolResult:
+        share, toolsets = begun.share, self._works.toolsets
+        toolset = toolsets.known(self._ctx, share.server) or await toolsets.of(self._ctx, share.server)
         tool, problems = await self._find(toolset, share, name, args)
         if tool is None:
             raise NotFound(begun.toolbox.absent(name))
@@ -172,24 +166,23 @@ class Calls:
         return now - tools.listed_at > LOOK_AGAIN_SECONDS if tool is None else not tools.holds(now)
 
     def _note(self, begun: Begun) -> None:
-        works, caller = self._works, self._ctx.caller
+        works, caller, server = self._works, self._ctx.caller, begun.share.server
         seconds = works.clock.monotonic() - begun.started
-        works.metrics.call(begun.server.service_type, begun.outcome, seconds)
-        works.call_log.note(
-            Call(
-                at=works.clock.now(),
-                workspace_id=self._ctx.workspace_id,
-                actor_id=caller.key_id,
-                actor_name=caller.name,
-                request_id=self._ctx.request_id,
-                agent_id=begun.toolbox.agent.id,
-                server_id=begun.server.id,
-                server_name=begun.server.name,
-                tool=begun.tool,
-                outcome=begun.outcome,
-                milliseconds=int(seconds * 1000),
-            )
+        works.metrics.call(server.service_type, begun.outcome, seconds)
+        call = Call(
+            works.clock.now(),
+            self._ctx.workspace_id,
+            caller.key_id,
+            caller.name,
+            self._ctx.request_id,
+            begun.toolbox.agent.id,
+            server.id,
+            server.name,
+            begun.tool,
+            begun.outcome,
+            int(seconds * 1000),
         )
+        works.call_log.note(call)
 
 
 def _fitting(tools: UpstreamTools, share: Share, name: str, args: Args) -> tuple[UpstreamTool | None, list[str]]:

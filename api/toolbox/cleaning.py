@@ -31,12 +31,16 @@ _FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # two of them make o
 _PRINTABLE_AND_INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
+PART = 65_536
+"""As much is cleaned at once: what takes a text apart takes many times its memory."""
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]")  # noqa: RUF001  full-width ones end sentences in Chinese and Japanese
 
 
 def clean(text: str) -> str:
     """Without controls, terminal codes, changes of direction, tags and whatever else a reader cannot see."""
-    return text if is_clean(text) else _cleaned(text)
+    if is_clean(text):
+        return text
+    return "".join(_cleaned(text[at : at + PART]) for at in range(0, len(text), PART))
 
 
 def is_clean(text: str) -> bool:

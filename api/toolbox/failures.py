@@ -71,13 +71,13 @@ def failure_of(error: UpstreamError, scrubbed: Scrubber, seconds: float) -> Fail
             return Failure(FailureKind.UPSTREAM_UNAVAILABLE, not_answered(error.text, scrubbed))
 
 
-def is_the_servers_fault(error: UpstreamError) -> bool:
+def is_down(error: Exception | None) -> bool:
     """Whether it says that the server is down, and not what it thinks of the request."""
     match error:
         case Refused(status=status):
             return status >= HTTPStatus.INTERNAL_SERVER_ERROR
         case _:
-            return isinstance(error, Unreachable | TimedOut)
+            return isinstance(error, Unreachable | TimedOut | TimeoutError)
 
 
 def _refused(error: Refused, scrubbed: Scrubber) -> Failure:

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any
 
-NOTICE_SECONDS = 0.03
-"""Most calls are answered by then, and to watch costs more than to wait so long."""
+from api.kit.deadline import Ticker
+
+Receive = Callable[[], Awaitable[Any]]
 
 
 class CallerLeft(Exception):
@@ -16,31 +17,35 @@ class CallerLeft(Exception):
 
 
 class WhileThere:
-    """`with WhileThere(receive):` raises `CallerLeft` where the connection is closed meanwhile. The body was read."""
+    """`with WhileThere(ticker, receive):` raises `CallerLeft` where the connection is closed. The body was read.
 
-    __slots__ = ("_caller", "_later", "_receive", "_saw_it", "_watching")
+    It is looked at from the first tick on: most calls are answered by then.
+    """
 
-    def __init__(self, receive: Callable[[], Awaitable[Any]]) -> None:
+    __slots__ = ("_caller", "_receive", "_saw_it", "_ticker", "_watching")
+
+    def __init__(self, ticker: Ticker, receive: Receive) -> None:
+        self._ticker = ticker
         self._receive = receive
         self._watching: asyncio.Task[None] | None = None
         self._saw_it = False
 
     def __enter__(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._caller = asyncio.current_task(loop)
-        self._later = loop.call_later(NOTICE_SECONDS, self._begin)
+        self._caller = asyncio.current_task(self._ticker.loop)
+        self._ticker.add(self)
+
+    def look(self, _: float) -> None:
+        self._ticker.remove(self)
+        self._watching = self._ticker.loop.create_task(self._watch())
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self._later.cancel()
+        self._ticker.remove(self)
         if self._watching is not None:
             self._watching.cancel()
         if self._saw_it and self._caller is not None:
             self._caller.uncancel()
             if kind is asyncio.CancelledError:
                 raise CallerLeft from error
-
-    def _begin(self) -> None:
-        self._watching = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

@@ -11,19 +11,22 @@ from api.access.guards import Needs
 from api.errors import Invalid
 from api.http import examples
 from api.http.answers import OK, Ready, encode
-from api.http.body import flag, read_body
+from api.http.body import flag, read_json, validate
 from api.http.direct import direct
 from api.http.provided import AnyRequest, provided
 from api.http.routing import Doc, Parameter, Reply, documented, get, post
+from api.kit.deadline import Ticker
+from api.toolbox.calls import Args
 from api.toolbox.known import Format
 from api.toolbox.leaving import WhileThere
 from api.toolbox.results import ToolResult
-from api.toolbox.schemas import CallDraft, CallView, CheckView, ToolsView, server_tools
+from api.toolbox.schemas import MAX_TOOL_NAME, CallDraft, CallView, CheckView, ToolsView, server_tools
 from api.toolbox.service import ToolboxService
 
 SERVER = "/api/workspaces/{workspace_id:str}/mcp-servers/{server_id:str}"
 AGENT = "/api/workspaces/{workspace_id:str}/agents/{agent_id:str}"
 TAG = "Tools"
+FIELDS = {"toolName", "args"}
 REFRESH = Parameter("refresh", "`true`: the server is asked now, whatever is remembered.", {"type": "boolean"})
 FORMAT = Parameter(
     "format",
@@ -124,12 +127,22 @@ async def list_agent_tools(request: AnyRequest) -> Response[bytes]:
     ),
 )
 async def call_tool(request: AnyRequest) -> Response[bytes]:
-    draft = await read_body(request, CallDraft)
+    tool_name, args = _asked(await read_json(request))
     agent_id = request.path_params["agent_id"]
     toolbox = provided(request, ToolboxService)
-    with WhileThere(request.receive):
-        result = await toolbox.call(agent_id, draft.tool_name, draft.args)
+    with WhileThere(provided(request, Ticker), request.receive):
+        result = await toolbox.call(agent_id, tool_name, args)
     return Ready(OK, encoded(result), {})
+
+
+def _asked(body: object) -> tuple[str, Args]:
+    """What is plainly right is taken as it is; the model says what is wrong with the rest."""
+    if isinstance(body, dict) and body.keys() == FIELDS:
+        name, args = body["toolName"], body["args"]
+        if isinstance(name, str) and isinstance(args, dict) and 0 < len(name) <= MAX_TOOL_NAME:
+            return name, args
+    draft = validate(CallDraft, body)
+    return draft.tool_name, draft.args
 
 
 class _Error(msgspec.Struct, rename="camel", omit_defaults=True):

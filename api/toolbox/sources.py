@@ -9,7 +9,7 @@ from http import HTTPStatus
 from api.access.context import WorkspaceContext
 from api.servers.service import EXTERNAL, Server
 from api.toolbox.credentials import NotConnected
-from api.toolbox.failures import NOT_CONNECTED, failure_of, is_the_servers_fault
+from api.toolbox.failures import NOT_CONNECTED, failure_of, is_down
 from api.toolbox.mcp_toolset import McpToolset
 from api.toolbox.scrubbing import NO_SECRETS
 from api.toolbox.texts import not_answered
@@ -45,7 +45,7 @@ class Sources:
         """`anew`: somebody wants to know now. It is asked whatever happened before, and counts for nothing."""
         if server.service_type != EXTERNAL:
             return SERVICE
-        if anew:
+        if anew:  # who asks anew is not held back, and nothing of it is counted
             found, _ = await self._asked(server, seconds, anew=True)
             return found
         breaker = self._works.breaker(self._ctx.workspace_id, server)
@@ -56,11 +56,10 @@ class Sources:
         answered = False
         try:
             found, error = await self._asked(server, seconds, anew=False)
-            failed = found.detail if isinstance(found, Missing) and _is_down(error) else None
+            failed = found.detail if isinstance(found, Missing) and is_down(error) else None
             answered = failed is None and not isinstance(error, NotConnected)
         finally:
-            if not anew:  # who asks anew was not held back, and nothing of it is counted
-                breaker.learned(failed, answered=answered)
+            breaker.learned(failed, answered=answered)
         return found
 
     async def _asked(self, server: Server, seconds: float, *, anew: bool) -> tuple[UpstreamTools | Missing, Problem]:
@@ -93,11 +92,7 @@ def _reason(error: UpstreamError) -> str:
             return "unreachable"
         case TimedOut():
             return "timeout"
-        case _ if is_the_servers_fault(error):
+        case _ if is_down(error):
             return "unreachable"
         case _:
             return "invalid"
-
-
-def _is_down(error: Problem) -> bool:
-    return isinstance(error, TimeoutError) or (isinstance(error, UpstreamError) and is_the_servers_fault(error))

@@ -90,12 +90,12 @@ class Toolsets:
 
     async def _make(self, ctx: WorkspaceContext, server: Server, *, remember: bool) -> McpToolset:
         means, eras = self._means, Eras(self._means.store, ctx)
-        opened = await means.credentials.open(ctx, server)
-        era = await eras.of(server) if remember else None
         try:
             origin = check_text(server.url or "", means.egress).origin
         except UrlRefused as refused:  # it was acceptable once
             raise Unreachable(NotReached.text, sent=False) from refused
+        opened = await means.credentials.open(ctx, server)
+        era = await eras.of(server) if remember else None
         upstream = Upstream(
             means.outbound,
             means.egress,

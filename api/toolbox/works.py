@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from api.audit.service import CallLog
 from api.kit.clock import Clock
+from api.kit.deadline import Ticker
 from api.kit.metrics import Metrics
 from api.servers.service import Server
 from api.toolbox.breakers import Breaker, Breakers, Health
@@ -22,6 +23,7 @@ class Works:
     call_log: CallLog
     metrics: Metrics
     clock: Clock
+    ticker: Ticker
     toolboxes: KnownToolboxes = field(default_factory=KnownToolboxes)
     lists: KnownLists = field(default_factory=KnownLists)
 

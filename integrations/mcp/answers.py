@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
-from http import HTTPStatus
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from integrations.client import Http, HttpReply
 from integrations.errors import Refused, Unreachable, Unreadable, UpstreamError
@@ -17,15 +16,16 @@ ACCEPT: Mapping[str, str] = {"Content-Type": JSON, "Accept": f"{JSON}, {STREAM}"
 # Whoever answers so has not looked at the message: who may ask, how often, or whether anybody is there.
 NOT_ABOUT_THE_MESSAGE = frozenset({401, 403, 407, 429})
 
+SUCCESSES = range(200, 300)
+
 OnAsked = Callable[[wire.Asked], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Either a result or an error. `cut` is the stream that ended before it had the answer."""
 
     status: int
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
     result: object = None
     error: UpstreamError | None = None
     cut: EventStream | None = None
@@ -38,7 +38,7 @@ class Outcome:
         return self.result
 
     def failed(self, error: UpstreamError) -> Outcome:
-        return replace(self, result=None, error=error)
+        return self._replace(result=None, error=error)
 
 
 async def posted(
@@ -73,11 +73,12 @@ async def refusal(reply: HttpReply) -> UpstreamError:
 
 
 def is_success(reply: HttpReply) -> bool:
-    return HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES
+    return reply.status in SUCCESSES
 
 
 def is_stream(reply: HttpReply) -> bool:
-    return reply.headers.get("content-type", "").partition(";")[0].strip().lower() == STREAM
+    kind = reply.headers.get("content-type", "")
+    return kind != JSON and kind.partition(";")[0].strip().lower() == STREAM
 
 
 def _from_body(head: Outcome, body: bytes, number: int) -> Outcome:
@@ -94,10 +95,10 @@ async def _from_stream(head: Outcome, reply: HttpReply, number: int, on_asked: O
         async for chunk in reply.chunks():
             for event in stream.feed(chunk):
                 if event.name == "message" and (answer := await _answer_in(event.data, number, on_asked)):
-                    return replace(head, result=answer.result, error=answer.error)
+                    return head._replace(result=answer.result, error=answer.error)
     except Unreachable as error:
         ended = error
-    return replace(head, error=ended, cut=stream)
+    return head._replace(error=ended, cut=stream)
 
 
 async def _answer_in(data: str, number: int, on_asked: OnAsked | None) -> wire.Answer | None:

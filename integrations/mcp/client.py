@@ -70,7 +70,7 @@ class McpClient:
             await connection.close()
 
     async def _called(self, params: Mapping[str, Any], tool: Mapping[str, Any] | None) -> Json:
-        paths = self._paths.get(str(params.get("name")), {}) if tool is None else _paths_of(tool)
+        paths = self._paths.get(str(params.get("name"))) if tool is None else _paths_of(tool)
         outcome = await self._sent("tools/call", params, paths)
         if _wants_other_headers(outcome):  # said before anything is executed
             await self.list_tools()
@@ -120,8 +120,8 @@ class McpClient:
 
 
 async def _send(connection: Connection, method: str, params: Mapping[str, Any] | None, paths: Paths | None) -> Outcome:
-    is_mirrored = paths is not None and connection.era.kind == "modern"
-    headers = argument_headers(paths or {}, (params or {}).get("arguments")) if is_mirrored else {}
+    is_mirrored = paths and connection.era.kind == "modern"
+    headers = argument_headers(paths, (params or {}).get("arguments")) if paths and is_mirrored else {}
     return await connection.send(method, params, headers)
 
 
@@ -134,7 +134,8 @@ def _paths_of(tool: Mapping[str, Any]) -> Paths:
 
 def _wants_other_headers(outcome: Outcome) -> bool:
     return (
-        outcome.status == HTTPStatus.BAD_REQUEST
+        outcome.error is not None
+        and outcome.status == HTTPStatus.BAD_REQUEST
         and isinstance(outcome.error, Answered)
         and outcome.error.code == HEADER_MISMATCH
     )

@@ -57,7 +57,7 @@ class Connection(Protocol):
 
 def no_longer_fits(outcome: Outcome, kind: Kind) -> bool:
     """The request was turned away for the way it was made, so it was not executed."""
-    if outcome.status not in UNFIT_STATUSES:
+    if outcome.error is None or outcome.status not in UNFIT_STATUSES:
         return False
     match outcome.error:
         case Answered(code=code):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 ANNOTATION = "x-mcp-header"
@@ -26,8 +27,10 @@ class BadAnnotation(ValueError):
 
 def standard_headers(version: str, method: str, params: Mapping[str, Any] | None) -> dict[str, str]:
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": method}
-    name = (params or {}).get(_NAMED.get(method, ""))
-    return headers | ({"Mcp-Name": encoded(name)} if isinstance(name, str) else {})
+    name = params.get(_NAMED[method]) if params and method in _NAMED else None
+    if isinstance(name, str):
+        headers["Mcp-Name"] = encoded(name)
+    return headers
 
 
 def argument_headers(paths: Paths, arguments: object) -> dict[str, str]:
@@ -35,6 +38,7 @@ def argument_headers(paths: Paths, arguments: object) -> dict[str, str]:
     return {name: encoded(text) for name, text in found.items() if text is not None}
 
 
+@lru_cache(1024)
 def encoded(text: str) -> str:
     is_marked = text.startswith("=?base64?") and text.endswith("?=")
     if _SAFE.fullmatch(text) and text == text.strip(" \t") and not is_marked:

@@ -24,11 +24,18 @@ class Modern:
     def __init__(self, http: Http, url: str, numbers: Iterator[int], respondent: Respondent, era: Era) -> None:
         self._http, self._url, self._numbers = http, url, numbers
         self._respondent = respondent
+        self._meta = {
+            f"{META}protocolVersion": MODERN_VERSION,
+            f"{META}clientInfo": wire.CLIENT_INFO,
+            f"{META}clientCapabilities": respondent.capabilities,
+        }
         self.era = era
 
     async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Outcome:
         """A server that asks back has put the request aside: with the answers it is made again."""
         outcome = await self._sent(method, params or {}, headers)
+        if not _asks_back(method, outcome):
+            return _completed(outcome)
         lasting = {name: value for name, value in (params or {}).items() if name not in OF_ONE_ROUND}
         for _ in range(MAX_ROUNDS):
             if not _asks_back(method, outcome):
@@ -44,28 +51,19 @@ class Modern:
         """There is nothing to close."""
 
     async def _sent(self, method: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> Outcome:
-        number, asked = next(self._numbers), _with_meta(params, self._respondent.capabilities)
+        number, asked = next(self._numbers), self._with_meta(params)
         sent = {**headers, **standard_headers(MODERN_VERSION, method, asked)}
         return await posted(self._http, self._url, sent, number, wire.request(number, method, asked))
 
-
-def _with_meta(params: Mapping[str, Any], capabilities: Mapping[str, Any]) -> dict[str, Any]:
-    """The caller's own `_meta` stays, but it cannot speak for us."""
-    own = params.get("_meta")
-    ours = {
-        f"{META}protocolVersion": MODERN_VERSION,
-        f"{META}clientInfo": wire.CLIENT_INFO,
-        f"{META}clientCapabilities": capabilities,
-    }
-    return {**params, "_meta": {**(own if isinstance(own, dict) else {}), **ours}}
+    def _with_meta(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The caller's own `_meta` stays, but it cannot speak for us."""
+        own = params.get("_meta")
+        return {**params, "_meta": {**own, **self._meta} if isinstance(own, dict) else self._meta}
 
 
 def _asks_back(method: str, outcome: Outcome) -> bool:
-    match outcome.result:
-        case {"resultType": "input_required"}:
-            return method in _MAY_ASK_BACK
-        case _:
-            return False
+    found = outcome.result
+    return isinstance(found, dict) and found.get("resultType") == "input_required" and method in _MAY_ASK_BACK
 
 
 def _completed(outcome: Outcome) -> Outcome:

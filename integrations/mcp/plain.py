@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from integrations.client import Http
@@ -24,7 +23,7 @@ class Plain:
         outcome = await posted(self._http, self._url, headers, number, wire.request(number, method, params))
         if outcome.error or isinstance(outcome.result, dict):
             return outcome
-        return replace(outcome, result={"result": outcome.result})  # JSON-RPC alone allows any value
+        return outcome._replace(result={"result": outcome.result})  # JSON-RPC alone allows any value
 
     async def close(self) -> None:
         """There is nothing to close."""

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -139,7 +139,7 @@ class Streamable:
             if not is_stream(reply):
                 return Outcome(0, error=Unreadable("The rest of the answer is no stream."))
             outcome = await received(reply, number, lambda asked: self._reply(session, asked))
-            return replace(outcome, status=0)
+            return outcome._replace(status=0)
 
     async def _reply(self, session: Session, asked: wire.Asked) -> None:
         answer = await self._respondent.answer(asked.method, asked.params)

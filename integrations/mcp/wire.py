@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,11 +22,12 @@ _UNKNOWN_METHOD = re.compile(
     r"(unknown|unsupported|unrecogni[sz]ed|no such|invalid) method|method.{0,80}not", re.IGNORECASE | re.DOTALL
 )
 
+_encode = msgspec.json.Encoder().encode
+
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """`id` is None where an error is about a request whose id was not understood."""
 
     id: int | str | None
@@ -37,17 +38,15 @@ class Answer:
         return self.id == asked or (self.id is None and self.error is not None)
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """A request of the server's own."""
 
     id: int | str
     method: str
-    params: Json = field(default_factory=dict)
+    params: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(NamedTuple):
     """A notification."""
 
     method: str
@@ -57,7 +56,8 @@ Message = Answer | Asked | Told
 
 
 def request(number: int, method: str, params: Mapping[str, Any] | None) -> bytes:
-    return _encoded({"id": number, "method": method} | ({} if params is None else {"params": params}))
+    asked = {"jsonrpc": "2.0", "id": number, "method": method}
+    return _encode(asked if params is None else {**asked, "params": params})
 
 
 def notification(method: str) -> bytes:
@@ -90,7 +90,7 @@ def says_unknown_method(error: object) -> bool:
 
 
 def _encoded(members: Mapping[str, Any]) -> bytes:
-    return msgspec.json.encode({"jsonrpc": "2.0"} | dict(members))
+    return _encode({"jsonrpc": "2.0", **members})
 
 
 def _decoded(text: bytes | str) -> object:
@@ -120,6 +120,8 @@ def weight(text: bytes) -> int:
 def _message(found: object) -> Message:
     if not isinstance(found, dict):
         raise Unreadable("The answer is no JSON-RPC message.")
+    if "result" in found and "method" not in found and isinstance(found.get("id"), int | str):
+        return Answer(_id(found), found["result"])
     match found:
         case {"method": str(method), "id": int(number) | str(number)} if not isinstance(number, bool):
             params = found.get("params")
@@ -128,8 +130,6 @@ def _message(found: object) -> Message:
             return Told(method)
         case {"error": dict(error)}:
             return Answer(_id(found), error=_error(error))
-        case {"result": result, "id": int() | str()}:
-            return Answer(_id(found), result)
         case _:
             raise Unreadable("The answer is no JSON-RPC message.")
 

@@ -127,6 +127,7 @@ def counted(data_dir: Path) -> Iterator[tuple[httpx2.Client, Counting]]:
         peppers = Peppers(Vault(KeyRing(store, parts.roots, clock)))
         app.state.access = Access(Keys(store), Memory(store), peppers, Usage(store, clock), clock)
         app.state.parts = replace(parts, store=store)
+        store.reads.clear()
         yield client, store
 
 

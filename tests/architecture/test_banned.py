@@ -43,7 +43,6 @@ CLIENTS = Ban(
     {
         "api/kit/wire.py": "that place",
         "api/kit/wire_attempts.py": "what it asks before each connection, and of each request",
-        "api/kit/wire_bounds.py": "how what comes on its connections is read",
         "api/kit/wire_bounds.py": "holds what its parser takes in to bounds",
         "api/serving.py": "asks whether it can listen on an address; connects to nobody",
     },

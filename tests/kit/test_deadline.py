@@ -2,18 +2,23 @@ import asyncio
 
 import pytest
 
-from api.kit.deadline import Deadline
+from api.kit.deadline import Deadline, Ticker
+
+
+def ticker() -> Ticker:
+    return Ticker(asyncio.get_running_loop())
+
 
 pytestmark = pytest.mark.requirement("REL-12")
 
 
 async def test_what_takes_too_long_is_ended() -> None:
-    with pytest.raises(TimeoutError), Deadline(0):
+    with pytest.raises(TimeoutError), Deadline(ticker(), 0):
         await asyncio.Event().wait()
 
 
 async def test_what_is_done_in_time_is_left_alone() -> None:
-    with Deadline(60):
+    with Deadline(ticker(), 60):
         await asyncio.sleep(0)
 
     task = asyncio.current_task()
@@ -22,7 +27,7 @@ async def test_what_is_done_in_time_is_left_alone() -> None:
 
 
 async def test_who_is_ended_may_go_on_afterwards() -> None:
-    with pytest.raises(TimeoutError), Deadline(0):
+    with pytest.raises(TimeoutError), Deadline(ticker(), 0):
         await asyncio.Event().wait()
 
     await asyncio.sleep(0)
@@ -32,7 +37,7 @@ async def test_who_is_cancelled_by_another_stays_cancelled() -> None:
     began = asyncio.Event()
 
     async def waits() -> None:
-        with Deadline(60):
+        with Deadline(ticker(), 60):
             began.set()
             await asyncio.Event().wait()
 
@@ -46,7 +51,7 @@ async def test_who_is_cancelled_by_another_stays_cancelled() -> None:
 
 async def test_who_is_cancelled_by_another_and_late_is_cancelled() -> None:
     async def waits() -> None:
-        with Deadline(0):
+        with Deadline(ticker(), 0):
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
@@ -60,14 +65,14 @@ async def test_who_is_cancelled_by_another_and_late_is_cancelled() -> None:
 
 
 async def test_an_error_of_its_own_is_not_taken_for_lateness() -> None:
-    with pytest.raises(ValueError, match="mine"), Deadline(60):
+    with pytest.raises(ValueError, match="mine"), Deadline(ticker(), 60):
         raise ValueError("mine")
 
 
 async def test_the_nearer_of_two_deadlines_ends_it() -> None:
-    with pytest.raises(TimeoutError), Deadline(60), Deadline(0):
+    with pytest.raises(TimeoutError), Deadline(ticker(), 60), Deadline(ticker(), 0):
         await asyncio.Event().wait()
-    with Deadline(60):
-        with pytest.raises(TimeoutError), Deadline(0):
+    with Deadline(ticker(), 60):
+        with pytest.raises(TimeoutError), Deadline(ticker(), 0):
             await asyncio.Event().wait()
         await asyncio.sleep(0)
