@@ -49,7 +49,6 @@ GENERIC_SCHEMA = {
     "additionalProperties": False,
 }
 _OF_THE_CONNECTION = ("initialize", "notifications/", "$/")
-_BUSY = "Error: too many calls of this server are under way. Try again in a moment."
 ABANDONED, NOT_FOUND = "abandoned", "not_found"
 
 Args = Mapping[str, Any]
@@ -81,7 +80,7 @@ class Calls:
                 result = await self._unless_broken(begun, work, name, args)
             begun.outcome = _outcome(result)
         except Full as full:
-            result = failed(Failure(FailureKind.RATE_LIMITED, _BUSY, full.retry_after))
+            result = failed(Failure(FailureKind.RATE_LIMITED, f"Error: {full}", full.retry_after))
             begun.outcome = _outcome(result)
         except NotFound:
             begun.outcome = NOT_FOUND

@@ -53,7 +53,7 @@ def not_connected() -> Failure:
 
 
 def timed_out(seconds: float, *, sent: bool = True) -> Failure:
-    return Failure(FailureKind.TIMEOUT, not_answered(f"no answer within {seconds:g} seconds.{_maybe_done(sent)}"))
+    return Failure(FailureKind.TIMEOUT, not_answered(f"no answer within {seconds:g} s.{_maybe_done(sent)}"))
 
 
 def failure_of(error: UpstreamError, scrubbed: Scrubber, seconds: float) -> Failure:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 
 HOME = "127.0.0.1"
@@ -53,7 +55,9 @@ class _Reader(asyncio.StreamReader):
 
 
 @asynccontextmanager
-async def upstream(answer: Answer, *, host: str = HOME, tls: ssl.SSLContext | None = None) -> AsyncIterator[Upstream]:
+async def upstream(
+    answer: Answer, *, host: str = HOME, port: int = 0, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Upstream]:
     here, tasks = Upstream(), set[asyncio.Task[None]]()
 
     async def connected(reader: _Reader, writer: asyncio.StreamWriter) -> None:
@@ -73,7 +77,7 @@ async def upstream(answer: Answer, *, host: str = HOME, tls: ssl.SSLContext | No
         reader = _Reader()
         return asyncio.StreamReaderProtocol(reader, lambda _, writer: connected(reader, writer))
 
-    server = await asyncio.get_running_loop().create_server(speak, host, 0, ssl=tls)
+    server = await asyncio.get_running_loop().create_server(speak, host, port, ssl=tls)
     here.port = server.sockets[0].getsockname()[1]
     try:
         yield here
@@ -82,6 +86,29 @@ async def upstream(answer: Answer, *, host: str = HOME, tls: ssl.SSLContext | No
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@contextmanager
+def upstream_beside(answer: Answer, *, host: str = HOME, port: int = 0) -> Iterator[Upstream]:
+    """In a thread, for tests that wait themselves."""
+
+    async def run() -> None:
+        stopped = asyncio.Event()
+        async with upstream(answer, host=host, port=port) as here:
+            made.put((here, lambda: loop.call_soon_threadsafe(stopped.set)))
+            await stopped.wait()
+
+    loop = asyncio.new_event_loop()
+    made: queue.SimpleQueue[tuple[Upstream, Callable[[], object]]] = queue.SimpleQueue()
+    thread = threading.Thread(target=lambda: loop.run_until_complete(run()), daemon=True)
+    thread.start()
+    here, stop = made.get(timeout=10)
+    try:
+        yield here
+    finally:
+        stop()
+        thread.join(10)
+        loop.close()
 
 
 async def _serve(here: Upstream, reader: _Reader, writer: asyncio.StreamWriter, answer: Answer, number: int) -> None:

@@ -130,13 +130,15 @@ def test_options_tells_which_methods_there_are(world: World, path: str, methods:
 
 @pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.method == "GET"], ids=str)
 def test_head_is_get_without_the_body(world: World, operation: Operation) -> None:
-    caller = world.workspace.plugboard.operator if operation.path == "/api/workspaces" else world.workspace.admin
+    of_operators = operation.path in ("/api/workspaces", "/metrics")
+    caller = world.workspace.plugboard.operator if of_operators else world.workspace.admin
     path = world.path(operation)
 
     got, head = caller.get(path), caller.head(path)
 
     assert (head.status_code, head.content) == (200, b"")
-    for name in ("Content-Length", "Content-Type", "ETag", "Link"):
+    same = {"Content-Length", "Content-Type", "ETag", "Link"}
+    for name in same - {"Content-Length"} if operation.path == "/metrics" else same:  # its numbers grow meanwhile
         assert head.headers.get(name) == got.headers.get(name)
 
 

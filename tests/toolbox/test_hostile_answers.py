@@ -20,7 +20,7 @@ MANY = 4_000_000
 LONGEST_ANSWER = 250_000
 LONGEST_ERROR = 5000
 PATIENCE = 6.0
-NO_ANSWER = "no answer within 1 seconds. It is not known whether the call was carried out."
+NO_ANSWER = "no answer within 1 s. It is not known whether the call was carried out."
 TOO_LARGE = "The upstream's answer is larger than is taken in."
 CANNOT_BE_READ = "The upstream's answer cannot be read."
 NOT_REACHED = "The upstream could not be reached. It is not known whether the call was carried out."
@@ -132,7 +132,7 @@ LARGE = [
     pytest.param(with_result(b"[" + b"[]," * (MANY // 3) + b"0]"), TOO_MANY_VALUES, id="many lists"),
     pytest.param(with_result(b"[" + b'{"a":0},' * (MANY // 8) + b"0]"), TOO_MANY_VALUES, id="many objects"),
     pytest.param(with_result(b"[" + b'"ab",' * (MANY // 5) + b"0]"), TOO_MANY_VALUES, id="many texts"),
-    pytest.param(events(b"data: [\n" * (MANY // 8) + b"\n"), TOO_MANY_VALUES, id="many lines of one event"),
+    pytest.param(events(b"data: [[\n" * 100_000 + b"\n"), TOO_MANY_VALUES, id="many lines of one event"),
     pytest.param(with_result(b"[" * 50_000), TOO_DEEP, id="deep"),
     pytest.param(with_result(b'{"a":' * 2000 + b"0" + b"}" * 2000), TOO_DEEP, id="deep objects"),
 ]
@@ -178,7 +178,7 @@ async def test_an_upstream_that_does_not_come_to_an_end_is_given_up_in_time(
     workspace: Workspace, answer: Answer
 ) -> None:
     called, (checked, listed) = await asyncio.gather(
-        hostile_call(workspace, answer), hostile_otherwise(plugboard_neighbour(workspace), answer)
+        hostile_call(workspace, answer), hostile_otherwise(neighbour(workspace), answer)
     )
 
     assert called["error"] == {"kind": "timeout"}
@@ -191,7 +191,7 @@ async def test_an_upstream_that_does_not_come_to_an_end_is_given_up_in_time(
 @pytest.mark.parametrize(("answer", "text"), LARGE)
 async def test_an_answer_that_is_too_much_is_not_taken_in(workspace: Workspace, answer: Answer, text: str) -> None:
     called = await hostile_call(workspace, answer)
-    checked, listed = await hostile_otherwise(plugboard_neighbour(workspace), answer)
+    checked, listed = await hostile_otherwise(neighbour(workspace), answer)
 
     assert called["error"] == {"kind": "upstream_unavailable"}
     assert called["text"] == f"Error calling MCP server: {text}"
@@ -202,7 +202,7 @@ async def test_an_answer_that_is_too_much_is_not_taken_in(workspace: Workspace, 
 @pytest.mark.parametrize(("answer", "text"), WRONG)
 async def test_an_answer_that_is_none_is_told_as_that(workspace: Workspace, answer: Answer, text: str) -> None:
     called = await hostile_call(workspace, answer)
-    checked, listed = await hostile_otherwise(plugboard_neighbour(workspace), answer)
+    checked, listed = await hostile_otherwise(neighbour(workspace), answer)
 
     assert called["error"] == {"kind": "upstream_unavailable"}
     assert called["text"].startswith("Error calling MCP server: ")
@@ -211,7 +211,7 @@ async def test_an_answer_that_is_none_is_told_as_that(workspace: Workspace, answ
     assert listed["reason"] == checked["status"] == ("unreachable" if text == NOT_REACHED else "invalid")
 
 
-def plugboard_neighbour(workspace: Workspace) -> Workspace:
+def neighbour(workspace: Workspace) -> Workspace:
     return workspace.plugboard.make_workspace()
 
 
@@ -221,7 +221,7 @@ async def test_a_redirect_is_an_answer_and_leads_nowhere(workspace: Workspace, s
     async with upstream(result({})) as elsewhere:
         answer = saying(status=status, Location=elsewhere.url("/mcp"))
         called = await hostile_call(workspace, answer)
-        checked, listed = await hostile_otherwise(plugboard_neighbour(workspace), answer)
+        checked, listed = await hostile_otherwise(neighbour(workspace), answer)
 
     assert called["text"] == f"Error calling MCP server: MCP server request failed: {status}"
     assert called["error"] == {"kind": "upstream_refused"}

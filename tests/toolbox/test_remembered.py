@@ -16,7 +16,7 @@ from api.toolbox.toolsets import IDLE_SECONDS
 from tests.fakes.mcp_servers import Fake, LegacyServer, ModernServer, PlainServer, SessionServer
 from tests.fakes.still_clock import StillClock
 from tests.fakes.street import Street
-from tests.harness import Workspace, served
+from tests.harness import Workspace, many_callers, served
 from tests.toolbox.conftest import AT_HOME
 from tests.toolbox.office import Office, generic, until
 
@@ -33,6 +33,18 @@ def test_calls_share_one_session(office: Office) -> None:
     office.call(agent, generic(server), {"method": "tools/list"})
 
     assert fake.made == 1
+
+
+async def test_first_calls_at_the_same_time_leave_one_session(office: Office) -> None:
+    fake = SessionServer()
+    agent = office.agent(office.server(fake))
+    path = f"{office.workspace.agents}/{agent}/tool-calls"
+
+    async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+        answers = await asyncio.gather(*(caller.post(path, json={"toolName": ECHO_TOOL}) for _ in range(30)))
+
+    assert {answer.json()["isError"] for answer in answers} == {False}
+    await asyncio.to_thread(until, lambda: len(fake.sessions) == 1)
 
 
 def test_a_session_that_is_over_is_begun_again(office: Office) -> None:

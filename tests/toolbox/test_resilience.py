@@ -209,7 +209,7 @@ async def test_a_call_is_over_when_its_time_is(office: Office) -> None:
         assert 0.9 < seconds < 1.5, name
         kind, text = failure(answer)
         assert kind == "timeout", name
-        assert text.startswith("Error calling MCP server: no answer within 1 second"), name
+        assert text.startswith("Error calling MCP server: no answer within 1 s"), name
     assert found[2][1]["text"].endswith(MAYBE)
 
 

@@ -1,0 +1,101 @@
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from bench.load import Question, Round, WrongAnswer, check, whole_body
+from bench.plan import FULL, QUICK, Measured, Plan
+from bench.report import Ratio, ratios
+from bench.targets import Comparison
+
+CALL = Comparison("call, 32 at a time / floor", "call few 32", "call asgi 32", at_most=1.5)
+
+
+def round_of(cpu_seconds: float, seconds: float = 1.0, p50: float = 0.001) -> Round:
+    return Round(requests=1000, seconds=seconds, p50=p50, cpu_seconds=cpu_seconds)
+
+
+def measured(plan: Plan, compared: Comparison, these: Sequence[Round], those: Sequence[Round]) -> Ratio:
+    rounds = {compared.case: list(these), compared.than: list(those)}
+    (found,) = ratios(Measured(plan, [compared], rounds, start_seconds={}, peak_bytes={}))
+    return found
+
+
+def test_more_time_than_the_limit_is_missed() -> None:
+    found = measured(FULL, CALL, [round_of(0.16)], [round_of(0.10)])
+
+    assert found.missed
+    assert found.ratio == pytest.approx(1.6)
+
+
+def test_what_is_within_the_limit_is_not_missed() -> None:
+    assert not measured(FULL, CALL, [round_of(0.14)], [round_of(0.10)]).missed
+
+
+def test_one_bad_round_decides_nothing() -> None:
+    these = [round_of(0.14), round_of(0.90), round_of(0.13)]
+
+    found = measured(FULL, CALL, these, [round_of(0.10)] * 3)
+
+    assert found.ratio == pytest.approx(1.4)
+
+
+def test_many_at_a_time_are_judged_by_the_time_that_the_server_is_busy() -> None:
+    found = measured(FULL, CALL, [round_of(0.14, seconds=9.0)], [round_of(0.10, seconds=1.0)])
+
+    assert (found.ratio, found.by_the_clock) == (pytest.approx(1.4), pytest.approx(9.0))
+
+
+def test_one_at_a_time_is_judged_by_the_median_wait() -> None:
+    alone = replace(CALL, case="call few 1", than="call asgi 1")
+
+    found = measured(FULL, alone, [round_of(0.1, p50=0.004)], [round_of(0.1, p50=0.002)])
+
+    assert found.ratio == pytest.approx(2.0)
+
+
+def test_the_quick_run_judges_all_that_the_full_one_does_and_tells_nothing_else() -> None:
+    of_full = {(each.case, each.than): each.at_most for each in FULL.comparisons() if each.at_most}
+    of_quick = {(each.case, each.than): each.at_most for each in QUICK.comparisons()}
+
+    assert of_quick == of_full
+
+
+def test_the_limits_of_the_quick_run_are_wider_by_its_tolerance_alone() -> None:
+    these, those = [round_of(0.16)], [round_of(0.10)]
+
+    assert FULL.tolerance == 1.0
+    assert measured(QUICK, CALL, these, those).at_most == pytest.approx(1.5 * QUICK.tolerance)
+
+
+@pytest.mark.parametrize(
+    ("case", "than", "at_most"),
+    [
+        ("call few 32", "call asgi 32", 1 / 0.6),
+        ("call few 1", "call asgi 1", 1.75),
+        ("call same 32", "call few 32", 1.15),
+        ("call spread 32", "call few 32", 1.15),
+        ("all few 1", "all bytes 1", 1.5),
+        ("all few 32", "all bytes 32", 1.5),
+    ],
+)
+def test_the_targets_are_those_that_were_set(case: str, than: str, at_most: float) -> None:
+    limits = {(each.case, each.than): each.at_most for each in FULL.comparisons()}
+
+    assert limits[case, than] == pytest.approx(at_most)
+
+
+@pytest.mark.parametrize(
+    "answer", [b"HTTP/1.1 500 Oh\r\ncontent-length: 2\r\n\r\nno", b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nno"]
+)
+def test_an_answer_that_is_no_answer_ends_the_run(answer: bytes) -> None:
+    with pytest.raises(WrongAnswer):
+        whole_body(answer)
+
+
+def test_another_answer_than_the_first_ends_the_run() -> None:
+    question = Question.get("/tools", "key", b'{"tools":[1]}')
+
+    check(b'{"tools":[1]}', question)
+    with pytest.raises(WrongAnswer):
+        check(b'{"tools":[2]}', question)

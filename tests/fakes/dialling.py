@@ -1,0 +1,31 @@
+"""Which connections this process tries to make, as Python itself tells: no code can forget to say so."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_watching: list[list[tuple[str, int]]] = []
+
+
+def _heard(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "socket.connect" and _watching and isinstance(arguments[1], tuple):
+        for seen in _watching:
+            seen.append((str(arguments[1][0]), int(arguments[1][1])))
+
+
+sys.addaudithook(_heard)  # there is no way to take one away again
+
+
+@contextmanager
+def dialled_except(*ports: int) -> Iterator[list[tuple[str, int]]]:
+    """What is dialled meanwhile, but for connections to our own ports."""
+    seen: list[tuple[str, int]] = []
+    _watching.append(seen)
+    try:
+        yield seen
+    finally:
+        _watching.remove(seen)
+        seen[:] = [each for each in seen if each[1] not in ports]

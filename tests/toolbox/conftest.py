@@ -1,0 +1,53 @@
+from collections.abc import Iterator
+
+import pytest
+
+from api.kit.outbound import Egress
+from api.settings import Settings
+from tests.fakes.still_clock import StillClock
+from tests.fakes.street import Street
+from tests.harness import Plugboard, listening, served
+from tests.toolbox.office import Office
+
+AT_HOME = Egress.parse("127.0.0.1/32")
+
+
+@pytest.fixture(scope="session")
+def street() -> Iterator[Street]:
+    made = Street()
+    with listening(made) as url:
+        made.url = url
+        yield made
+
+
+@pytest.fixture(scope="session")
+def connected(street: Street, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:  # noqa: ARG001  last
+    """A Plugboard whose upstreams may be on 127.0.0.1; each test has a workspace of its own in it."""
+    with served(Settings(data_dir=tmp_path_factory.mktemp("connected"), egress=AT_HOME)) as plugboard:
+        yield plugboard
+
+
+@pytest.fixture
+def office(connected: Plugboard, street: Street) -> Office:
+    return Office(connected.make_workspace(), street)
+
+
+@pytest.fixture(scope="session")
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture(scope="session")
+def timed(
+    street: Street,  # noqa: ARG001  to be stopped last
+    tmp_path_factory: pytest.TempPathFactory,
+    clock: StillClock,
+) -> Iterator[Plugboard]:
+    """The same, but its time passes only when a test says so."""
+    with served(Settings(data_dir=tmp_path_factory.mktemp("timed"), egress=AT_HOME), clock) as plugboard:
+        yield plugboard
+
+
+@pytest.fixture
+def timed_office(timed: Plugboard, street: Street) -> Office:
+    return Office(timed.make_workspace(), street)

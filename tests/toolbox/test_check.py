@@ -1,0 +1,202 @@
+"""What a check says of a server, and that nobody else pays for having asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.fakes.mcp_servers import (
+    ECHO,
+    Fake,
+    LegacyServer,
+    ModernServer,
+    PlainServer,
+    Reply,
+    SessionServer,
+    error,
+    result,
+)
+from tests.fakes.stuck import StuckServer
+from tests.toolbox.office import SECRET, Office, failure
+
+CLOSED = {"state": "closed", "failures": 0, "retryAfter": 0}
+NOBODY_THERE = "http://127.0.0.1:9/mcp"
+
+
+@pytest.mark.parametrize(
+    ("make", "protocol", "info"),
+    [
+        (ModernServer, "modern 2026-07-28", {"name": "modern", "version": "1"}),
+        (SessionServer, "streamable 2025-11-25", {"name": "s", "version": "2"}),
+        (lambda: SessionServer(streams=True), "streamable 2025-11-25", {"name": "s", "version": "2"}),
+        (lambda: SessionServer(version="2025-06-18"), "streamable 2025-06-18", {"name": "s", "version": "2"}),
+        (lambda: SessionServer(version="2025-03-26"), "streamable 2025-03-26", {"name": "s", "version": "2"}),
+        (lambda: LegacyServer("messages?session=1"), "sse 2024-11-05", {"name": "old", "version": "0"}),
+        (PlainServer, "plain", {}),
+    ],
+)
+def test_a_server_that_works_is_ok(
+    office: Office, make: Callable[[], Fake], protocol: str, info: dict[str, str]
+) -> None:
+    server = office.server(make())
+
+    assert office.check(server) == {
+        "status": "ok",
+        "protocol": protocol,
+        "serverInfo": info,
+        "toolCount": 1,
+        "detail": "It answers.",
+        "breaker": CLOSED,
+    }
+
+
+def refusing(status: int) -> Callable[[], Fake]:
+    """Says the same to everything."""
+    names = ("server_discover", "initialize", "tools_list", "GET")
+    return lambda: PlainServer(**dict.fromkeys(names, lambda _: Reply(status)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("make", "status", "detail"),
+    [
+        (refusing(401), "unauthorized", "MCP server request failed: 401 Unauthorized"),
+        (refusing(403), "unauthorized", "MCP server request failed: 403 Forbidden"),
+        (refusing(500), "unreachable", "MCP server request failed: 500 Internal Server Error"),
+        (refusing(503), "unreachable", "MCP server request failed: 503 Service Unavailable"),
+        (refusing(404), "invalid", "MCP server request failed: 404 Not Found"),
+        (refusing(301), "invalid", "MCP server request failed: 301 Moved Permanently"),
+        (lambda: PlainServer(tools_list=lambda _: Reply(401)), "unauthorized", "MCP server request failed: 401"),
+        (lambda: PlainServer(tools_list=lambda _: Reply(body=b"<html>")), "invalid", "The answer is not JSON."),
+        (lambda: PlainServer(tools_list=lambda seen: result(seen, {})), "invalid", "The list of tools is no list."),
+        (lambda: PlainServer(tools_list=lambda seen: error(seen, -1, "No", data="why")), "invalid", "No - why"),
+        (lambda: StuckServer("server/discover"), "unreachable", "no answer in time."),
+        (lambda: StuckServer("tools/list"), "unreachable", "no answer in time."),
+    ],
+)
+def test_a_server_that_does_not_work_says_why(
+    office: Office, make: Callable[[], Fake], status: str, detail: str
+) -> None:
+    found = office.check(office.server(make(), timeoutSeconds=1))
+
+    assert (found["status"], found["protocol"], found["toolCount"], found["serverInfo"]) == (status, None, None, {})
+    assert found["detail"].startswith(f"Error calling MCP server: {detail}")
+    assert found["breaker"] == CLOSED
+
+
+def test_a_server_that_nobody_can_reach_is_unreachable(office: Office) -> None:
+    found = office.check(office.server(PlainServer(), url=NOBODY_THERE))
+
+    assert (found["status"], found["detail"]) == (
+        "unreachable",
+        "Error calling MCP server: The upstream could not be reached.",
+    )
+
+
+def test_a_server_without_its_credentials_is_unauthorized_and_not_asked(office: Office) -> None:
+    linear = office.workspace.make_server(name="Linear", authType="oauth", serviceType="linear", url=None, config={})
+
+    found = [office.check(each) for each in (office.workspace.make_silent_server(), linear)]
+
+    assert [each["status"] for each in found] == ["unauthorized", "unauthorized"]
+    assert "credentials" in found[0]["detail"]
+    assert "Connect" in found[1]["detail"]
+
+
+def test_a_disabled_server_can_be_checked(office: Office) -> None:
+    assert office.check(office.server(PlainServer(), enabled=False))["status"] == "ok"
+
+
+def test_tools_that_are_left_out_are_counted(office: Office) -> None:
+    found = office.check(office.server(PlainServer([ECHO, ECHO, {"name": ""}, {}])))
+
+    assert (found["status"], found["toolCount"]) == ("ok", 1)
+    assert found["detail"].startswith("3 of its tools are left out")
+
+
+@pytest.mark.requirement("TRS-03")
+def test_a_check_tells_no_secret(office: Office) -> None:
+    def told(seen: Any) -> Reply:
+        said = seen.headers["authorization"]
+        meta = {"io.modelcontextprotocol/serverInfo": {"name": said, "version": "1\x1b[31m\u202e"}}
+        return result(seen, {"resultType": "complete", "supportedVersions": ["2026-07-28"], "_meta": meta})
+
+    good = office.check(office.server(ModernServer(server_discover=told)))
+    bad = office.check(
+        office.server(PlainServer(tools_list=lambda s: error(s, -1, s.headers["authorization"])), slug="bad")
+    )
+
+    assert good["serverInfo"] == {"name": "[removed]", "version": "1"}
+    assert bad["detail"] == "Error calling MCP server: [removed]"
+    assert SECRET not in json.dumps([good, bad])
+
+
+def test_a_check_asks_anew_each_time(office: Office) -> None:
+    fake = PlainServer()
+    server = office.server(fake)
+
+    first = office.check(server)
+    fake.say["tools/list"] = lambda _: Reply(500)
+    second = office.check(server)
+
+    assert (first["status"], second["status"]) == ("ok", "unreachable")
+    assert len(fake.asked("server/discover")) == 2
+
+
+def test_the_session_of_a_check_is_closed(office: Office) -> None:
+    fake = SessionServer()
+    server = office.server(fake)
+
+    for _ in range(3):
+        office.check(server)
+    agent = office.agent(server)
+    office.call(agent, "mcp_weather_echo")
+
+    assert fake.made == 4
+    assert len(fake.sessions) == 1
+
+
+@pytest.mark.requirement("REL-15")
+def test_a_check_does_not_count_for_the_breaker(office: Office) -> None:
+    fake = PlainServer()
+    server = office.server(fake)
+    agent = office.agent(server)
+    office.list(agent)
+    fake.say["tools/list"] = lambda _: Reply(500)
+
+    for _ in range(6):
+        assert office.check(server)["breaker"] == CLOSED
+        assert office.tools_of(server, refresh="true")["unavailable"][0]["reason"] == "unreachable"
+
+    assert office.call(agent, "mcp_weather_echo")["isError"] is False
+
+
+@pytest.mark.requirement("REL-15")
+def test_a_check_shows_the_breaker_and_leaves_it_as_it_is(office: Office) -> None:
+    fake = PlainServer(tools_call=lambda _: Reply(503))
+    server = office.server(fake)
+    agent = office.agent(server)
+    for _ in range(5):
+        failure(office.call(agent, "mcp_weather_echo"))
+
+    found = office.check(server)
+
+    assert found["status"] == "ok"
+    assert (found["breaker"]["state"], found["breaker"]["failures"]) == ("open", 5)
+    assert 1 <= found["breaker"]["retryAfter"] <= 12
+    assert failure(office.call(agent, "mcp_weather_echo"))[0] == "upstream_unavailable"
+    assert len(fake.asked("tools/call")) == 5
+
+
+def test_a_server_of_another_workspace_is_not_checked(office: Office, street: Any) -> None:
+    fake, other = PlainServer(), Office(office.workspace.plugboard.make_workspace(), street)
+    foreign = other.server(fake)
+
+    for answer in (
+        office.admin.post(f"{office.workspace.servers}/{foreign['id']}/check"),
+        office.admin.get(f"{office.workspace.servers}/{foreign['id']}/tools"),
+    ):
+        assert answer.status_code == 404
+    assert not fake.seen

@@ -1,0 +1,186 @@
+"""The third point at which a URL is judged, and the one that counts: when something is about to be sent to it."""
+
+import asyncio
+import itertools
+import socketserver
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from api.access.context import partition_of
+from api.kit.outbound import Egress
+from api.kit.store import Always, Key, Put
+from api.parts import assemble
+from api.servers.repository import record_of
+from api.settings import Settings
+from tests.corpus.urls import HOSTILE, LEADING_INSIDE
+from tests.fakes.dialling import dialled_except
+from tests.fakes.hostile_mcp import mcp
+from tests.fakes.upstreams import cutting_off, upstream_beside
+from tests.harness import Plugboard, Workspace, many_callers, served
+
+KINDS = sorted({hostile.kind for hostile in HOSTILE})
+NOT_REACHED = "Error calling MCP server: The upstream could not be reached."
+HEADER = {"authType": "header", "config": {"headerValue": "Bearer canary-egress"}}
+NONE: dict[str, Any] = {"authType": "none", "config": {}}
+MOST_SERVERS = 40
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Servers of one workspace whose URLs are hostile, by kind; saved as good ones and changed behind our back."""
+
+    plugboard: Plugboard
+    workspace: Workspace
+    by_kind: Mapping[str, Sequence[str]]
+
+
+def nobody_asks(name: str) -> Sequence[str]:
+    raise AssertionError(name)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stored]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("stored"))
+    by_kind: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    with served(settings) as before:
+        workspace = before.make_workspace()
+        for hostile in HOSTILE:
+            made = workspace.make_server(name=f"Server {hostile.kind}"[:50], **NONE)
+            by_kind[hostile.kind].append(made["id"])
+    urls = {server_id: each for kind in KINDS for server_id, each in zip(by_kind[kind], of_kind(kind), strict=True)}
+    asyncio.run(rewritten(settings, workspace.id, urls))
+    with served(settings, lookup=nobody_asks) as after:
+        yield Stored(after, Workspace(after, workspace.id, workspace.key, after.caller(workspace.key)), by_kind)
+
+
+def of_kind(kind: str) -> list[str]:
+    return [hostile.url for hostile in HOSTILE if hostile.kind == kind]
+
+
+async def rewritten(settings: Settings, workspace_id: str, urls: Mapping[str, str]) -> None:
+    parts = await assemble(settings)
+    try:
+        for server_id, url in urls.items():
+            key = Key(partition_of(workspace_id), record_of(server_id))
+            item = await parts.store.get(key)
+            assert item is not None
+            await parts.store.write(Put(key, {**item.data, "url": url}, Always()))
+    finally:
+        await parts.close()
+
+
+async def all_ways(workspace: Workspace, server_ids: Sequence[str]) -> list[str]:
+    """What is told by a check, a list and a call of each server."""
+    async with many_callers(workspace.plugboard.url, workspace.key) as http:
+        told = []
+        for few in (server_ids[at : at + MOST_SERVERS] for at in range(0, len(server_ids), MOST_SERVERS)):
+            draft = {"name": "A", "enabledMcpServerIds": list(few)}
+            agent = f"{workspace.agents}/{(await http.post(workspace.agents, json=draft)).json()['id']}"
+            listed = (await http.get(f"{agent}/tools")).json()
+            told += [each["detail"] for each in listed["unavailable"] if each["reason"] == "unreachable"]
+            for server_id in few:
+                checked = (await http.post(f"{workspace.servers}/{server_id}/check")).json()
+                told.append(checked["detail"] if checked["status"] == "unreachable" else str(checked))
+                call = {"toolName": f"mcp_{server_id}", "args": {"method": "tools/list"}}
+                called = (await http.post(f"{agent}/tool-calls", json=call)).json()
+                told.append(called["text"] if called["error"]["kind"] == "upstream_unavailable" else str(called))
+    return told
+
+
+@pytest.mark.requirement("EGR-02")
+@pytest.mark.requirement("EGR-03")
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_hostile_url_that_came_to_be_stored_is_not_connected_to(stored: Stored, kind: str) -> None:
+    ids = stored.by_kind[kind]
+    with dialled_except(port_of(stored.plugboard)) as dialled:
+        told = await all_ways(stored.workspace, ids)
+
+    assert told == [NOT_REACHED] * 3 * len(ids)
+    assert dialled == []
+
+
+def port_of(plugboard: Plugboard) -> int:
+    return int(urlsplit(plugboard.url).port or 0)
+
+
+@pytest.mark.requirement("EGR-03")
+@pytest.mark.requirement("EGR-16")
+@pytest.mark.parametrize("fields", [HEADER, NONE], ids=["with a credential", "without"])
+def test_what_the_operator_no_longer_allows_is_not_connected_to(tmp_path: Path, fields: dict[str, Any]) -> None:
+    with upstream_beside(mcp({})) as there:
+        with served(Settings(data_dir=tmp_path, egress=Egress.parse("127.0.0.1/32"))) as allowing:
+            workspace = allowing.make_workspace()
+            server = workspace.make_server(url=there.url("/mcp"), **fields)
+            checked = workspace.admin.post(f"{workspace.servers}/{server['id']}/check").json()
+            before = there.connections
+        with served(Settings(data_dir=tmp_path)) as strict, dialled_except(port_of(strict)) as dialled:
+            again = Workspace(strict, workspace.id, workspace.key, strict.caller(workspace.key))
+            told = asyncio.run(all_ways(again, [server["id"]]))
+
+    assert (checked["status"], before > 0) == ("ok", True)
+    assert told == [NOT_REACHED] * 3
+    assert dialled == []
+    assert there.connections == before
+
+
+@pytest.mark.requirement("EGR-03")
+@pytest.mark.requirement("EGR-04")
+@pytest.mark.requirement("EGR-16")
+def test_a_good_name_that_leads_inside_is_not_connected_to(tmp_path: Path) -> None:
+    answers = {str(urlsplit(case.url).hostname): case.answers for case in LEADING_INSIDE}
+    with (
+        upstream_beside(cutting_off()) as canary,
+        served(Settings(data_dir=tmp_path), lookup=answers.__getitem__) as plugboard,
+    ):
+        workspace = plugboard.make_workspace()
+        urls = [f"{case.url.rstrip('/')}:{canary.port}/mcp" for case in LEADING_INSIDE]
+        ids = [workspace.make_server(url=url, **NONE)["id"] for url in urls]
+        with dialled_except(port_of(plugboard)) as dialled:
+            told = asyncio.run(all_ways(workspace, ids))
+
+    assert told == [NOT_REACHED] * 3 * len(LEADING_INSIDE)
+    assert dialled == []
+    assert canary.connections == 0
+
+
+@contextmanager
+def slamming(host: str, port: int) -> Iterator[list[object]]:
+    """Closes each connection at once, and remembers who came."""
+    came: list[object] = []
+    server = socketserver.TCPServer((host, port), lambda _, caller, __: came.append(caller))
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield came
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.requirement("EGR-07")
+def test_a_name_that_leads_out_and_in_by_turns_never_leads_in(tmp_path: Path) -> None:
+    """127.0.0.2 stands for what is outside."""
+    turns = itertools.cycle([["127.0.0.2"], ["127.0.0.1"], ["127.0.0.2", "127.0.0.1"]])
+    settings = Settings(data_dir=tmp_path, egress=Egress.parse("127.0.0.2/32"))
+    with (
+        upstream_beside(cutting_off()) as canary,
+        slamming("127.0.0.2", canary.port) as came,
+        served(settings, lookup=lambda _: next(turns)) as plugboard,
+    ):
+        workspace = plugboard.make_workspace()
+        server = workspace.make_server(url=f"https://rebinding.example.com:{canary.port}/mcp", **HEADER)
+        with dialled_except(port_of(plugboard)) as dialled:
+            found = [workspace.admin.post(f"{workspace.servers}/{server['id']}/check").json() for _ in range(120)]
+
+    assert {each["detail"] for each in found} == {NOT_REACHED}
+    assert canary.connections == 0
+    assert len(came) == 40
+    assert dialled == [("127.0.0.2", canary.port)] * 40

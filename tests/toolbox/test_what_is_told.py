@@ -1,0 +1,166 @@
+"""What of a server's answer reaches an agent: what it can use, and neither secrets nor what cannot be seen."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from api.toolbox.results import MAX_BLOCKS, MAX_TEXT
+from tests.fakes.mcp_servers import PlainServer, Reply, Seen, error, result
+from tests.toolbox.office import SECRET, Office, answering, failure
+
+BOTH_WAYS = pytest.mark.parametrize("way", ["named", "generic"])
+
+
+def saying(**answer: Any) -> Callable[[Seen], Reply]:
+    return lambda seen: result(seen, answer)
+
+
+def test_images_sounds_and_files_come_along(office: Office) -> None:
+    image = {"type": "image", "data": base64.b64encode(b"png" * 500).decode(), "mimeType": "image/png"}
+    sound = {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}
+    link = {"type": "resource_link", "uri": "file:///report", "name": "Report"}
+    file = {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": "inside"}}
+    blob = {"type": "resource", "resource": {"uri": "file:///b", "mimeType": "application/pdf", "blob": "AAAA"}}
+
+    called = answering(office, saying(content=[image, sound, link, file, blob]))
+
+    assert called["content"] == [image, sound, link, file, blob]
+    assert called["text"].splitlines() == [
+        "[image (image/png)]",
+        "[audio (audio/wav)]",
+        "Report: file:///report",
+        "inside",
+        "[resource (application/pdf)]",
+    ]
+
+
+@pytest.mark.requirement("TRS-02")
+def test_a_long_text_is_cut_and_says_so(office: Office) -> None:
+    text = "A line of forty characters, all in all.\n" * 5000
+
+    called = answering(office, saying(content=[{"type": "text", "text": text}]))
+
+    assert len(called["text"]) <= MAX_TEXT
+    kept, _, note = called["text"].rpartition("\n")
+    assert text.startswith(kept)
+    assert kept.endswith("all in all.")
+    assert note == (
+        f"[{len(text) - len(kept)} of {len(text)} characters left out. Ask for less, or for the next page, to get the "
+        "rest.]"
+    )
+    assert called["content"] == [{"type": "text", "text": called["text"]}]
+
+
+@pytest.mark.requirement("TRS-02")
+def test_all_texts_together_have_one_limit(office: Office) -> None:
+    blocks = [{"type": "text", "text": f"{number} " * 5000} for number in range(20)]
+
+    called = answering(office, saying(content=blocks))
+
+    assert len(called["text"]) <= MAX_TEXT + MAX_BLOCKS
+    assert called["text"].splitlines()[-1] == (
+        "[15 more parts left out. Ask for less, or for the next page, to get them.]"
+    )
+
+
+@pytest.mark.requirement("TRS-02")
+def test_what_is_too_large_to_be_cut_is_left_out_and_named(office: Office) -> None:
+    image = {"type": "image", "data": "A" * 2_500_000, "mimeType": "image/png"}
+
+    called = answering(office, saying(content=[image], structuredContent={"rows": ["x" * 100] * 3000}))
+
+    first, second = called["text"].splitlines()
+    assert first.startswith("[image (image/png) of 25000")
+    assert second.startswith("[structuredContent of 309010 bytes left out.")
+    assert "structuredContent" not in called
+
+
+@pytest.mark.requirement("TRS-02")
+def test_very_many_parts_are_counted(office: Office) -> None:
+    called = answering(office, saying(content=[{"type": "text", "text": "x"}] * 250))
+
+    assert (
+        called["text"].splitlines()[-1] == "[50 more parts left out. Ask for less, or for the next page, to get them.]"
+    )
+    assert len(called["content"]) == MAX_BLOCKS + 1
+
+
+def echo_of_the_secret(seen: Seen) -> dict[str, Any]:
+    """What a careless server could do with the header that it was sent."""
+    header = seen.headers["authorization"]
+    encoded = base64.b64encode(f"user:{header}".encode()).decode()
+    return {
+        "content": [
+            {"type": "text", "text": f"You sent {header}, that is {encoded}"},
+            {"type": "resource", "resource": {"uri": f"file:///{header.split()[1]}", "text": header}},
+        ],
+        "structuredContent": {header: [header, {"inner": encoded}]},
+    }
+
+
+@BOTH_WAYS
+@pytest.mark.requirement("TRS-03")
+def test_a_secret_that_an_upstream_sends_back_is_removed(office: Office, way: str) -> None:
+    called = answering(office, lambda seen: result(seen, echo_of_the_secret(seen)), way)
+
+    shown = json.dumps(called)
+    assert called["text"].startswith("You sent [removed], that is ")
+    assert SECRET not in shown
+    assert SECRET[4:] not in shown
+    for before in range(3):
+        assert base64.b64encode(bytes(before) + SECRET.encode())[4:-4].decode() not in shown
+
+
+@BOTH_WAYS
+@pytest.mark.requirement("TRS-03")
+@pytest.mark.parametrize("place", ["message", "data"])
+def test_a_secret_in_an_upstreams_error_is_removed(office: Office, way: str, place: str) -> None:
+    def refuse(seen: Seen) -> Reply:
+        header = seen.headers["authorization"]
+        said = f"Bad token {header} / {base64.b64encode(header.encode()).decode()}"
+        return error(seen, -32603, said) if place == "message" else error(seen, -32603, "No", data={"header": said})
+
+    kind, text = failure(answering(office, refuse, way))
+
+    assert kind == "upstream_refused"
+    assert "Bad token [removed] / " in text
+    assert SECRET not in text
+    assert base64.b64encode(SECRET.encode())[4:-4].decode() not in text
+
+
+@pytest.mark.requirement("TRS-03")
+def test_a_secret_in_the_name_of_a_tool_or_its_description_is_removed(office: Office) -> None:
+    def listed(seen: Seen) -> Reply:
+        header = seen.headers["authorization"]
+        schema = {"type": "object", "properties": {"text": {"type": "string", "description": header}}}
+        return result(seen, {"tools": [{"name": "echo", "description": f"With {header}", "inputSchema": schema}]})
+
+    server = office.server(PlainServer(tools_list=listed))
+
+    for shown in (office.list(office.agent(server)), office.tools_of(server)):
+        assert SECRET not in json.dumps(shown)
+
+
+@BOTH_WAYS
+@pytest.mark.requirement("TRS-01")
+def test_what_cannot_be_seen_does_not_reach_an_agent(office: Office, way: str) -> None:
+    hidden = "a\x1b[31mred\x1b[0m\u202ereversed\u2066 \U000e0041tag\u200bend\x00"
+    content = [{"type": "text", "text": hidden}]
+
+    called = answering(office, saying(content=content, structuredContent={hidden: hidden}), way)
+
+    assert called["text"] == called["content"][0]["text"] == "aredreversed tagend"
+    assert called["structuredContent"] == {"aredreversed tagend": "aredreversed tagend"}
+
+
+@pytest.mark.requirement("TRS-01", "TRS-05")
+def test_an_error_is_one_clean_line(office: Office) -> None:
+    _, text = failure(answering(office, lambda seen: error(seen, -32603, "one\r\n\x1b[2Jtwo\u202e" + "x" * 5000)))
+
+    assert text.startswith("Error calling MCP server: one twox")
+    assert len(text) == 1000
