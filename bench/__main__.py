@@ -11,7 +11,8 @@ from pathlib import Path
 
 import uvloop
 
-from bench.plan import FULL, QUICK, measure
+from bench.load import WrongAnswer
+from bench.plan import FULL, QUICK, Measured, Plan, measure
 from bench.processes import Cores
 from bench.report import ratios, show, write
 
@@ -25,7 +26,7 @@ def main() -> None:
     cores = Cores.divide()
     os.sched_setaffinity(0, cores.asker)
     with tempfile.TemporaryDirectory(prefix="plugboard-bench-") as directory:
-        measured = uvloop.run(measure(QUICK if asked.quick else FULL, Path(directory), cores))
+        measured = _measured(QUICK if asked.quick else FULL, Path(directory), cores)
     found = ratios(measured)
     show(measured, found)
     write(measured, found, asked.to)
@@ -35,9 +36,16 @@ def main() -> None:
     sys.exit(1 if missed else 0)
 
 
+def _measured(plan: Plan, directory: Path, cores: Cores) -> Measured:
+    try:
+        return uvloop.run(measure(plan, directory, cores))
+    except WrongAnswer as error:
+        sys.exit(f"bench: {error}")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="make bench", description="Measures the product against a bare route.")
-    parser.add_argument("--quick", action="store_true", help="about 20 seconds, with fewer servers stored")
+    parser = argparse.ArgumentParser(prog="make bench", description="Measures the product against bare apps.")
+    parser.add_argument("--quick", action="store_true", help="about a minute: what is judged, fewer stored")
     parser.add_argument("--to", type=Path, default=RESULTS / f"{time.strftime('%Y%m%d-%H%M%S')}.json", help="where to")
     return parser
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 END_OF_HEAD = b"\r\n\r\n"
@@ -25,8 +25,17 @@ class Question:
 
     @classmethod
     def get(cls, path: str, key: str, begins: bytes) -> Question:
-        head = f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {key}\r\naccept: */*\r\n\r\n"
-        return cls(path, head.encode(), begins)
+        return cls(path, _head("GET", path, {"authorization": f"Bearer {key}", "accept": "*/*"}), begins)
+
+    @classmethod
+    def post(cls, path: str, headers: Mapping[str, str], body: bytes, begins: bytes) -> Question:
+        sent = {**headers, "content-length": str(len(body))}
+        return cls(path, _head("POST", path, sent) + body, begins)
+
+
+def _head(method: str, path: str, headers: Mapping[str, str]) -> bytes:
+    fields = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n{fields}\r\n".encode()
 
 
 @dataclass(slots=True)
@@ -37,6 +46,7 @@ class Round:
     seconds: float
     p50: float
     cpu_seconds: float = 0.0
+    upstream_requests: int = 0
 
     @property
     def per_request(self) -> float:

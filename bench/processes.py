@@ -9,9 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+
+from bench.upstream import HOST
+from tests.fakes.dynamodb import DYNOXIDE
 
 PATIENCE_SECONDS = 60.0
 
@@ -52,28 +55,43 @@ class Served:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
-@contextmanager
-def product(cores: Cores, data: Path) -> Iterator[Served]:
+def product(cores: Cores, data: Path, **settings: str) -> AbstractContextManager[Served]:
     """Its access log is on, and goes to a file."""
     command = [str(Path(sys.executable).with_name("plugboard")), "serve"]
-    with _running(cores, command, data / "server.log", PLUGBOARD_DATA_DIR=str(data)) as served:
-        yield served
+    settings |= {"PLUGBOARD_DATA_DIR": str(data), "PLUGBOARD_EGRESS_ALLOW": HOST}
+    return _running(cores.for_server(), command, data / "server.log", **settings)
+
+
+def bare(cores: Cores, answers: Path) -> AbstractContextManager[Served]:
+    return _running(cores.for_server(), _module("bench.bare", str(answers)), answers / "bare.log")
+
+
+def floor(cores: Cores, kind: str, upstream_port: int, answers: Path) -> AbstractContextManager[Served]:
+    command = _module("bench.floors", kind, str(upstream_port), str(answers))
+    return _running(cores.for_server(), command, answers / f"{kind}.log")
+
+
+def upstream(directory: Path) -> AbstractContextManager[Served]:
+    return _running(nullcontext(), _module("bench.upstream"), directory / "upstream.log")
+
+
+def dynamodb(database: Path) -> AbstractContextManager[Served]:
+    """Not on the server's core: where it counts, it is on another machine."""
+    command = [str(DYNOXIDE), "serve", "--host", "127.0.0.1", "--port", "{port}", "--db-path", str(database)]
+    return _running(nullcontext(), command, database.with_suffix(".log"))
+
+
+def _module(name: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", name, "{port}", *arguments]
 
 
 @contextmanager
-def bare(cores: Cores, answers: Path) -> Iterator[Served]:
-    command = [sys.executable, "-m", "bench.bare", "{port}", str(answers)]
-    with _running(cores, command, answers / "server.log") as served:
-        yield served
-
-
-@contextmanager
-def _running(cores: Cores, command: list[str], log: Path, **settings: str) -> Iterator[Served]:
+def _running(place: AbstractContextManager[None], command: list[str], log: Path, **settings: str) -> Iterator[Served]:
     port = _free_port()
     plain = {name: value for name, value in os.environ.items() if not name.startswith("PLUGBOARD_")}
     environment = plain | settings | {"PLUGBOARD_PORT": str(port)}
     started = time.perf_counter()
-    with log.open("wb") as output, cores.for_server():
+    with log.open("wb") as output, place:
         line = [part.format(port=port) for part in command]
         process = subprocess.Popen(line, env=environment, stdout=output, stderr=output)
     try:

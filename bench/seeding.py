@@ -3,50 +3,61 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
 from api.access.context import Caller, Scope, WorkspaceContext, partition_of
 from api.access.repository import revision_key
+from api.agents.repository import Agent, Agents
 from api.audit.service import Event
 from api.kit.clock import rfc3339
 from api.kit.ids import new_id
+from api.kit.outbound import Egress
 from api.kit.secret import Secret
 from api.kit.snapshots import Memory, Snapshot
 from api.kit.sqlite import COLUMNS
 from api.kit.store import Change, Present, Put
 from api.kit.vault import Place, Sealing
 from api.parts import DATABASE, Parts, assemble
+from api.servers.credentials import sealable
 from api.servers.repository import Server, Servers, record_of
+from api.servers.service import place_of
 from api.settings import Settings
 from api.workspaces.service import setup_context
+from bench import upstream
 
-CREDENTIAL = Secret("Bearer not-a-credential")
+CREDENTIAL = Secret(upstream.CREDENTIAL)
+CALLED = 20  # servers that can be called, beside those that are only stored
 A_WORKSPACE = 500  # servers in each of the workspaces that others are spread over
 
 
 @dataclass(frozen=True, slots=True)
 class Seeded:
-    """The workspace to ask about, and what is in it."""
+    """The workspace to ask about, and what is in it. One agent has one server that can be called, the other has all."""
 
     data: Path
     workspace_id: str
     key: str
     server_ids: list[str]
+    agent_of_one: str = ""
+    agent_of_all: str = ""
 
     def path(self, server_id: str = "") -> str:
         servers = f"/api/workspaces/{self.workspace_id}/mcp-servers"
         return f"{servers}/{server_id}" if server_id else servers
 
+    def agent_path(self, agent_id: str) -> str:
+        return f"/api/workspaces/{self.workspace_id}/agents/{agent_id}"
 
-async def seed(data: Path, own: int, elsewhere: int = 0) -> Seeded:
+
+async def seed(data: Path, upstream_port: int, own: int, elsewhere: int = 0) -> Seeded:
     """`own` servers in one workspace and `elsewhere` spread over others."""
-    parts = await assemble(Settings(data_dir=data))
+    parts = await assemble(Settings(data_dir=data, egress=Egress.parse(upstream.HOST)))
     try:
-        filled = await _fill(parts, data, own)
+        filled = await _fill(parts, data, own, upstream_port)
         for _ in range(elsewhere // A_WORKSPACE):
             await _fill(parts, data, A_WORKSPACE)
         return filled
@@ -54,23 +65,30 @@ async def seed(data: Path, own: int, elsewhere: int = 0) -> Seeded:
         await parts.close()
 
 
-async def _fill(parts: Parts, data: Path, count: int) -> Seeded:
+async def _fill(parts: Parts, data: Path, count: int, upstream_port: int | None = None) -> Seeded:
     founded = await parts.workspaces.found(setup_context(), "Bench", lambda _: ())
     workspace_id = founded.workspace.id
+    context = _context(parts, workspace_id)
+    sealing = await parts.vault.sealing(context.partition)
+    servers = [_weather(parts, workspace_id, number) for number in range(count)]
+    called = [_called(parts, workspace_id, number, upstream_port) for number in range(CALLED)] if upstream_port else []
+    stored = [_sealed(server, sealing, parts.settings.egress) for server in (*servers, *called)]
+    agents = [_agent(parts, workspace_id, each) for each in (called[:1], called)] if called else []
+    _write(data / DATABASE, _changes(parts, context, stored, agents))
+    ids = [server.id for server in servers]
+    return Seeded(data, workspace_id, founded.key.reveal_text(), ids, *(agent.id for agent in agents))
+
+
+def _context(parts: Parts, workspace_id: str) -> WorkspaceContext:
     partition = partition_of(workspace_id)
-    caller = Caller("setup", "setup", Scope.ADMIN, Secret(b""))
-    context = WorkspaceContext(workspace_id, caller, Snapshot(partition, 1, Memory(parts.store)), "bench")
-    sealing = await parts.vault.sealing(partition)
-    servers = [_server(parts, workspace_id, sealing, number) for number in range(count)]
-    _write(data / DATABASE, _changes(parts, context, servers))
-    return Seeded(data, workspace_id, founded.key.reveal_text(), [server.id for server in servers])
+    caller = Caller("setup", "setup", Scope.ADMIN)
+    return WorkspaceContext(workspace_id, caller, Snapshot(partition, 1, Memory(parts.store)), "bench")
 
 
-def _server(parts: Parts, workspace_id: str, sealing: Sealing, number: int) -> Server:
+def _weather(parts: Parts, workspace_id: str, number: int) -> Server:
     now = parts.clock.now()
-    server_id = new_id("server", workspace_id, now)
     return Server(
-        id=server_id,
+        id=new_id("server", workspace_id, now),
         name=f"Weather {number}",
         slug=f"weather-{number}",
         description="Forecasts and warnings for any place.",
@@ -82,16 +100,50 @@ def _server(parts: Parts, workspace_id: str, sealing: Sealing, number: int) -> S
         exposure="both",
         created_at=rfc3339(now),
         updated_at=rfc3339(now),
-        sealed={"headerValue": sealing.seal(Place(record_of(server_id), "headerValue"), CREDENTIAL).text},
     )
 
 
-def _changes(parts: Parts, context: WorkspaceContext, servers: Iterable[Server]) -> Iterator[Change]:
+def _called(parts: Parts, workspace_id: str, number: int, port: int) -> Server:
+    url = f"http://{upstream.HOST}:{port}{upstream.PATH.format(number)}"
+    made = _weather(parts, workspace_id, number)
+    return replace(made, name=f"Forecasts {number}", slug=slug(number), url=url, exposure="tools")
+
+
+def _sealed(server: Server, sealing: Sealing, egress: Egress) -> Server:
+    credential = sealable(CREDENTIAL, place_of(server, egress))
+    sealed = sealing.seal(Place(record_of(server.id), "headerValue"), credential)
+    return replace(server, sealed={"headerValue": sealed.text})
+
+
+def slug(number: int) -> str:
+    """Of one that can be called."""
+    return f"forecasts-{number}"
+
+
+def _agent(parts: Parts, workspace_id: str, servers: Sequence[Server]) -> Agent:
+    now = parts.clock.now()
+    return Agent(
+        id=new_id("agent", workspace_id, now),
+        name=f"Agent of {len(servers)}",
+        description="",
+        instructions="",
+        enabled_mcp_server_ids=[server.id for server in servers],
+        enabled_mcp_server_tool_names={},
+        created_at=rfc3339(now),
+        updated_at=rfc3339(now),
+    )
+
+
+def _changes(
+    parts: Parts, context: WorkspaceContext, servers: Iterable[Server], agents: Iterable[Agent]
+) -> Iterator[Change]:
     kept = Servers(parts.store, context)
     for server in servers:
         event = Event("server.created", server.id, server.name, tuple(sorted(server.sealed)))
         yield from kept.add(server)
         yield from parts.journal.records(context.workspace_id, context, event)
+    for agent in agents:
+        yield from Agents(parts.store, context).add(agent)
     yield Put(revision_key(context.partition), {}, Present())
 
 

@@ -1,0 +1,61 @@
+"""Is an answer right? Looked at once and in full, before how fast it comes is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Protocol
+
+import msgspec
+
+from api.toolbox.naming import tool_name
+from bench.load import Question, WrongAnswer, body_of
+from bench.seeding import slug
+from bench.upstream import LISTED, RESULT, TEXT, TOOLS
+from bench.upstream import tool_name as upstream_name
+
+
+class Check(Protocol):
+    def __call__(self, answer: Any, /) -> bool: ...
+
+
+async def answered(port: int, question: Question, is_right: Check) -> Question:
+    """With the whole of the answer, so that from now on each has to be the same."""
+    body = await body_of(port, question)
+    if not is_right(msgspec.json.decode(body)):
+        raise WrongAnswer(f"{question.path} answered {body[:2000]!r}")
+    return replace(question, begins=body)
+
+
+def is_result(answer: Any) -> bool:
+    """Of the upstream itself, or passed through."""
+    return bool(answer == {"jsonrpc": "2.0", "id": 1, "result": RESULT})
+
+
+def is_list(answer: Any) -> bool:
+    return bool(answer == {"jsonrpc": "2.0", "id": 1, "result": LISTED})
+
+
+def are_lists(answer: Any, servers: int) -> bool:
+    return len(answer) == servers and all(map(is_list, answer))
+
+
+def is_call(answer: Any) -> bool:
+    return bool(answer == {"text": TEXT, "content": RESULT["content"], "isError": False})
+
+
+def are_tools(answer: Any, servers: int) -> bool:
+    """Each with its schema and what it is for, under a name of its own."""
+    named = {each["name"]: each for each in answer["tools"]}
+    whole = all(
+        each["inputSchema"]["properties"].keys() == _PROPERTIES and each["description"] for each in named.values()
+    )
+    return whole and named.keys() == set(_names(servers)) and answer["unavailable"] == []
+
+
+_PROPERTIES = LISTED["tools"][0]["inputSchema"]["properties"].keys()
+
+
+def _names(servers: int) -> Iterator[str]:
+    for server in range(servers):
+        yield from (tool_name(slug(server), upstream_name(number)) for number in range(TOOLS))

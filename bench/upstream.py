@@ -1,0 +1,187 @@
+"""The MCP server that calls go to: modern, with twenty tools, and as fast as one process of Python answers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import uvicorn
+
+from api import commands
+from api.asgi import settle
+
+HOST = "127.0.0.1"
+VERSION = "2026-07-28"
+TOOLS = 20
+TTL_MS = 3_600_000
+PATH = "/{}/mcp"
+COUNT = "/count"
+CREDENTIAL = "Bearer not-a-credential"
+AUTHORIZATION = (b"authorization", CREDENTIAL.encode())
+META = "io.modelcontextprotocol/"
+JSON = [(b"content-type", b"application/json")]
+CALLED: Mapping[str, Any] = {"city": "Lisbon", "days": 3, "units": "metric", "place": {"lat": 38.72, "lon": -9.14}}
+TEXT = (
+    "Lisbon, three days. Friday: sunny, 24 °C by day, 16 °C at night, wind north-west 18 km/h. Saturday: clouds in "
+    "the morning, 22 °C, chance of rain 10 %. Sunday: rain from noon on, 19 °C, 8 mm expected, gusts up to 55 km/h at "
+    "the coast. No warnings are in force. Source: national service, issued 06:00 UTC, next update 12:00 UTC."
+)
+ABOUT = (
+    "Answers the forecast of one kind for a place: hour by hour for two days, then day by day. Use it when a question "
+    "is about weather that is still to come; for the past use the archive. Places are names or coordinates."
+)
+
+Json = dict[str, Any]
+
+
+def tool_name(number: int) -> str:
+    return f"forecast_{number:02}"
+
+
+def tool(number: int) -> Json:
+    name = tool_name(number)
+    return {
+        "name": name,
+        "title": f"Forecast {number}",
+        "description": ABOUT,
+        "inputSchema": _schema(),
+        "annotations": {"title": f"Forecast {number}", "readOnlyHint": True, "openWorldHint": True},
+    }
+
+
+def _schema() -> Json:
+    place = {
+        "type": "object",
+        "description": "Where exactly, if the name is not unique.",
+        "properties": {
+            "lat": {"type": "number", "minimum": -90, "maximum": 90},
+            "lon": {"type": "number", "minimum": -180, "maximum": 180},
+        },
+        "required": ["lat", "lon"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "description": "The name of a place, in any language.", "minLength": 1},
+            "days": {"type": "integer", "description": "How many days ahead.", "minimum": 1, "maximum": 14},
+            "units": {"type": "string", "enum": ["metric", "imperial"], "description": "Of what is answered."},
+            "place": place,
+            "fields": {"type": "array", "items": {"type": "string", "enum": ["rain", "wind", "sun"]}, "maxItems": 3},
+        },
+        "required": ["city", "days"],
+        "additionalProperties": False,
+    }
+
+
+RESULT: Json = {"content": [{"type": "text", "text": TEXT}], "isError": False, "resultType": "complete"}
+
+
+def called() -> tuple[bytes, dict[str, str]]:
+    """The body and the headers of a call, as a client of this version sends them."""
+    return _asked("tools/call", {"name": tool_name(0), "arguments": CALLED}, {"Mcp-Name": tool_name(0)})
+
+
+def listed() -> tuple[bytes, dict[str, str]]:
+    return _asked("tools/list", {}, {})
+
+
+def _asked(method: str, params: Json, headers: dict[str, str]) -> tuple[bytes, dict[str, str]]:
+    meta = {
+        f"{META}protocolVersion": VERSION,
+        f"{META}clientInfo": {"name": "bench", "version": "1.0"},
+        f"{META}clientCapabilities": {},
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    always = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": VERSION,
+        "Mcp-Method": method,
+        "Authorization": CREDENTIAL,
+    }
+    return msgspec.json.encode(body), always | headers
+
+
+class _Params(msgspec.Struct):
+    name: str = ""
+
+
+class _Request(msgspec.Struct):
+    method: str
+    id: int | str | None = None
+    params: _Params = msgspec.field(default_factory=_Params)
+
+
+NAMES = {tool_name(number) for number in range(TOOLS)}
+DISCOVERED: Json = {
+    "supportedVersions": [VERSION],
+    "capabilities": {"tools": {}},
+    "resultType": "complete",
+    "_meta": {f"{META}serverInfo": {"name": "Forecasts", "version": "1.0"}},
+}
+LISTED: Json = {
+    "tools": [tool(number) for number in range(TOOLS)],
+    "ttlMs": TTL_MS,
+    "cacheScope": "private",
+    "resultType": "complete",
+}
+RESULTS = {"server/discover": DISCOVERED, "tools/list": LISTED}
+UNKNOWN = {"code": -32601, "message": "Method not found"}
+
+
+class Upstream:
+    """Counts what it is asked for by `POST`."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._decode = msgspec.json.Decoder(_Request).decode
+        self._encode = msgspec.json.Encoder().encode
+        self._results = {method: self._encode(found) for method, found in RESULTS.items()}
+        self._result = self._encode(RESULT)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            return
+        if scope["method"] == "GET":
+            await answered(send, 200, str(self._asked).encode())
+            return
+        self._asked += 1
+        asked = self._decode(await whole(receive))
+        if AUTHORIZATION not in scope["headers"]:
+            await answered(send, 401, b"")
+            return
+        await answered(send, *self._answer(asked))
+
+    def _answer(self, asked: _Request) -> tuple[int, bytes]:
+        if asked.method == "tools/call" and asked.params.name in NAMES:
+            return 200, self._said(asked, b'"result":', self._result)
+        if found := self._results.get(asked.method):
+            return 200, self._said(asked, b'"result":', found)
+        return 404, self._said(asked, b'"error":', self._encode(UNKNOWN))
+
+    def _said(self, asked: _Request, what: bytes, found: bytes) -> bytes:
+        return b'{"jsonrpc":"2.0","id":%b,%b%b}' % (self._encode(asked.id), what, found)
+
+
+async def whole(receive: Any) -> bytes:
+    message = await receive()
+    body: bytes = message["body"]
+    while message.get("more_body"):
+        message = await receive()
+        body += message["body"]
+    return body
+
+
+async def answered(send: Any, status: int, body: bytes) -> None:
+    length = (b"content-length", str(len(body)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [*JSON, length]})
+    await send({"type": "http.response.body", "body": body})
+
+
+if __name__ == "__main__":
+    app = Upstream()
+    settle()
+    uvicorn.run(app, host=HOST, port=int(sys.argv[1]), **(commands.SERVED | {"lifespan": "off"}))
