@@ -97,9 +97,18 @@ async def assemble(settings: Settings, clock: Clock | None = None, lookup: Looku
     maker = KeyMaker(peppers, clock)
     usage = Usage(store, clock)
     call_log, outbound = CallLog(store), Outbound(settings.egress, names=Names(lookup))
-    metrics = measuring(call_log)
     credentials = Credentials(vault, settings.egress)
     toolsets = Toolsets(Means(store, outbound, settings.egress, credentials, clock))
+    works = Works(
+        toolsets,
+        Breakers(clock),
+        Bulkheads(),
+        call_log,
+        Metrics(version("plugboard")),
+        clock,
+        Ticker(asyncio.get_running_loop()),
+    )
+    measure(works)
     rules = Rules(services(), settings.egress)
     return Parts(
         settings=settings,
@@ -110,10 +119,8 @@ async def assemble(settings: Settings, clock: Clock | None = None, lookup: Looku
         vault=vault,
         journal=journal,
         call_log=call_log,
-        metrics=metrics,
-        works=Works(
-            toolsets, Breakers(clock), Bulkheads(), call_log, metrics, clock, Ticker(asyncio.get_running_loop())
-        ),
+        metrics=works.metrics,
+        works=works,
         outbound=outbound,
         keys=keys,
         usage=usage,
@@ -127,11 +134,14 @@ async def assemble(settings: Settings, clock: Clock | None = None, lookup: Looku
     )
 
 
-def measuring(call_log: CallLog) -> Metrics:
-    metrics = Metrics(version("plugboard"))
-    metrics.gauge("call_records_waiting", "Records of calls that are not yet written.", lambda: call_log.waiting)
-    metrics.counter("call_records_dropped", "Records of calls that never will be.", lambda: call_log.dropped)
-    return metrics
+def measure(works: Works) -> None:
+    """What is counted where it happens, read when somebody collects it."""
+    gauge, log = works.metrics.gauge, works.call_log
+    gauge("call_records_waiting", "Records of calls that are not yet written.", lambda: log.waiting)
+    works.metrics.counter("call_records_dropped", "Records of calls that never will be.", lambda: log.dropped)
+    gauge("tool_calls_in_flight", "Calls of tools that are under way.", lambda: works.bulkheads.busy().calls)
+    gauge("toolsets_open", "Servers with a session or a remembered list.", lambda: len(works.toolsets))
+    gauge("breakers_open", "Servers that are left alone for a while.", lambda: works.breakers.shut)
 
 
 def open_store(settings: Settings, clock: Clock) -> Store:

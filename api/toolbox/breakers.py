@@ -179,6 +179,11 @@ class Breakers:
         found = self._known.get(pair) or self._set_aside.get(pair)
         return found.shown() if found else Health("closed", 0, 0)
 
+    @property
+    def shut(self) -> int:
+        """How many would turn a call away now. Looks at all of them: for who asks now and then."""
+        return sum(breaker.is_shut for breaker in (*self._known.values(), *self._set_aside.values()))
+
     def _add(self, pair: tuple[str, str]) -> Breaker:
         breaker = self._set_aside.pop(pair, None)
         if breaker is None:

@@ -1,0 +1,84 @@
+"""A warm call makes one read of the store and one request upstream; a warm list makes the read alone."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from api.api_keys.service import make_operator_key
+from api.app import ROUTES, answer_problem, inner_app
+from api.http.direct import Direct
+from api.http.edge import Edge
+from api.settings import Settings
+from tests.fakes.mcp_servers import ModernServer, PlainServer
+from tests.fakes.street import Street
+from tests.harness import Plugboard, listening
+from tests.toolbox.conftest import AT_HOME
+from tests.toolbox.office import Office
+
+
+@dataclass
+class Watched:
+    office: Office
+    reads: list[str]
+
+
+@contextmanager
+def watched(street: Street, data_dir: Path) -> Iterator[Watched]:
+    """A Plugboard that tells of each statement by which its database is read."""
+    settings = Settings(data_dir=data_dir, egress=AT_HOME)
+    app = inner_app(settings)
+    reads: list[str] = []
+    with listening(Edge(Direct(app, ROUTES, answer_problem))) as url:
+        parts: Any = app.state.parts
+        parts.store._reading.set_trace_callback(reads.append)
+        key = asyncio.run(make_operator_key(parts.store, parts.key_maker)).reveal_text()
+        plugboard = Plugboard(url, settings, key)
+        try:
+            yield Watched(Office(plugboard.make_workspace(), street), reads)
+        finally:
+            plugboard.close()
+
+
+def test_a_warm_call_makes_one_read_and_one_request(street: Street, tmp_path: Path) -> None:
+    with watched(street, tmp_path) as plugboard:
+        office, fake = plugboard.office, ModernServer()
+        agent = office.agent(office.server(fake))
+        office.call(agent, "mcp_weather_echo", {"text": "warm"})
+        plugboard.reads.clear()
+        fake.seen.clear()
+
+        office.call(agent, "mcp_weather_echo", {"text": "hot"})
+
+        assert [read.split()[:2] for read in plugboard.reads] == [["SELECT", "version"]]
+        assert fake.methods == ["tools/call"]
+
+
+def test_a_warm_list_makes_one_read_and_no_request(street: Street, tmp_path: Path) -> None:
+    with watched(street, tmp_path) as plugboard:
+        office, fakes = plugboard.office, [PlainServer(), PlainServer()]
+        agent = office.agent(*(office.server(fake, f"s{number}") for number, fake in enumerate(fakes)))
+        before = office.list(agent)
+        plugboard.reads.clear()
+        for fake in fakes:
+            fake.seen.clear()
+
+        assert office.list(agent) == before
+        assert [read.split()[:2] for read in plugboard.reads] == [["SELECT", "version"]]
+        assert [fake.methods for fake in fakes] == [[], []]
+
+
+def test_a_call_after_a_change_reads_what_has_changed_at_once(street: Street, tmp_path: Path) -> None:
+    with watched(street, tmp_path) as plugboard:
+        office = plugboard.office
+        servers = [office.server(PlainServer(), f"s{number}") for number in range(5)]
+        agent = office.agent(*servers)
+        office.call(agent, "mcp_s0_echo")
+        office.change(servers[1], name="Other")
+        plugboard.reads.clear()
+
+        office.call(agent, "mcp_s0_echo")
+
+        assert len(plugboard.reads) <= 1 + 2 + len(servers)  # the revision, the key and the agent, the servers
