@@ -19,6 +19,7 @@ from api.kit.datakeys import KeyRing
 from api.kit.deadline import Ticker
 from api.kit.dynamo import DynamoStore, dynamo_client
 from api.kit.metrics import Metrics
+from api.kit.outbound import Egress
 from api.kit.paging import Cursors
 from api.kit.resolving import Lookup, Names, system_lookup
 from api.kit.roots import BadRootKeys, JoinedRoots, LocalRoots, RootKeys, create_key_file
@@ -61,7 +62,6 @@ class Parts:
     call_log: CallLog
     metrics: Metrics
     works: Works
-    outbound: Outbound
     keys: Keys
     usage: Usage
     access: Access
@@ -80,14 +80,14 @@ class Parts:
             await self.works.toolsets.close()
             await self.call_log.finish()
         finally:
-            await self.outbound.close()
+            await self.works.outbound.close()
             await self.store.close()
             self.roots.close()
 
 
 async def assemble(settings: Settings, clock: Clock | None = None, lookup: Lookup = system_lookup) -> Parts:
     clock = clock or SystemClock()
-    roots = open_roots(settings)
+    roots, egress = open_roots(settings), settings.reachable
     store = open_store(settings, clock)
     keyring = KeyRing(store, roots, clock)
     vault = Vault(keyring)
@@ -96,20 +96,8 @@ async def assemble(settings: Settings, clock: Clock | None = None, lookup: Looku
     peppers, keys = Peppers(vault), Keys(store)
     maker = KeyMaker(peppers, clock)
     usage = Usage(store, clock)
-    call_log, outbound = CallLog(store), Outbound(settings.egress, names=Names(lookup))
-    credentials = Credentials(vault, settings.egress)
-    toolsets = Toolsets(Means(store, outbound, settings.egress, credentials, clock))
-    works = Works(
-        toolsets,
-        Breakers(clock),
-        Bulkheads(),
-        call_log,
-        Metrics(version("plugboard")),
-        clock,
-        Ticker(asyncio.get_running_loop()),
-    )
-    measure(works)
-    rules = Rules(services(), settings.egress)
+    works = open_works(store, vault, egress, clock, lookup)
+    rules = Rules(services(), egress)
     return Parts(
         settings=settings,
         clock=clock,
@@ -118,20 +106,35 @@ async def assemble(settings: Settings, clock: Clock | None = None, lookup: Looku
         keyring=keyring,
         vault=vault,
         journal=journal,
-        call_log=call_log,
+        call_log=works.call_log,
         metrics=works.metrics,
         works=works,
-        outbound=outbound,
         keys=keys,
         usage=usage,
         access=Access(keys, Memory(store), peppers, usage, clock),
         key_maker=maker,
         workspaces=Workspaces(store, journal, keyring, clock, maker),
         removal=Removal(store),
-        workshop=Workshop(store, vault, journal, clock, rules, settings.egress),
+        workshop=Workshop(store, vault, journal, clock, rules, egress),
         services=ServiceList(services(), settings.oauth_apps, settings.public_url),
         cursors=Cursors((await vault.derived_key(SYSTEM, "cursor", 1)).secret),
     )
+
+
+def open_works(store: Store, vault: Vault, egress: Egress, clock: Clock, lookup: Lookup) -> Works:
+    outbound = Outbound(egress, names=Names(lookup))
+    works = Works(
+        Toolsets(Means(store, outbound, egress, Credentials(vault, egress), clock)),
+        outbound,
+        Breakers(clock),
+        Bulkheads(),
+        CallLog(store),
+        Metrics(version("plugboard")),
+        clock,
+        Ticker(asyncio.get_running_loop()),
+    )
+    measure(works)
+    return works
 
 
 def measure(works: Works) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Literal
@@ -43,6 +43,17 @@ class Settings:
     trusted_proxies: str = ""
     oauth_apps: frozenset[str] = frozenset()
     """The prefixes (`NOTION`) for which a client id and a client secret are set."""
+
+    @property
+    def reachable(self) -> Egress:
+        """Where upstreams may be: never at the service itself, or at what keeps its data."""
+        here = {self.host, "127.0.0.1", "::1", "localhost"}
+        own = {(host, self.port) for host in here} | {(host, None) for host in self._named_hosts() - here}
+        return replace(self.egress, own=frozenset(own))
+
+    def _named_hosts(self) -> set[str]:
+        given = {urlsplit(url).hostname for url in (self.public_url, self.dynamodb_endpoint) if url}
+        return {host for host in given if host}
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:

@@ -29,6 +29,10 @@ METADATA_NAMES = frozenset(
     {"metadata.goog", "metadata.tencentyun.com", "metadata.packet.net", "metadata.platformequinix.com"}
 )
 
+_PLATFORM = re.compile(
+    r"(?:.+\.)?(?:dynamodb|dax|kms|kms-fips|sts)[.-](?:[a-z0-9-]+\.)*(?:amazonaws\.com(?:\.cn)?|api\.aws)"
+)
+
 
 class BadHost(ValueError):
     """The text names no host; the message says how to write one and never repeats the text, which may hold a secret."""
@@ -57,6 +61,11 @@ def objection(name: str) -> str | None:
     if endings & INSIDE_SUFFIXES:
         return "a name of an internal network"
     return None
+
+
+def is_of_the_platform(host: Host) -> bool:
+    """What keeps this service's own data and keys: it answers whoever has this machine's rights."""
+    return isinstance(host, str) and _PLATFORM.fullmatch(host) is not None
 
 
 def _ipv4(text: str) -> IPv4Address:

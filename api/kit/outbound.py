@@ -13,7 +13,7 @@ from ipaddress import IPv6Network, ip_network
 from typing import NamedTuple, Self
 
 from api.kit.addresses import TRANSLATIONS, Address, Network, special
-from api.kit.hosts import BadHost, Host, objection, parse_host
+from api.kit.hosts import BadHost, Host, is_of_the_platform, objection, parse_host
 
 VARIABLE = "PLUGBOARD_EGRESS_ALLOW"
 OR_ASK = f", or have the operator list this one in {VARIABLE}."
@@ -51,6 +51,11 @@ class Egress:
 
     names: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()
+    own: frozenset[tuple[str, int | None]] = frozenset()
+    """Hosts that are part of this very service, with the port where only that one is. No list opens them."""
+
+    def is_own(self, host: Host, port: int) -> bool:
+        return not self.own.isdisjoint({(str(host), port), (str(host), None)}) or is_of_the_platform(host)
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -118,6 +123,8 @@ def check_text(url: str, egress: Egress) -> Target:
     if not opened:
         _check_public(host)
     port = given_port or DEFAULT_PORTS[scheme]
+    if egress.is_own(host, port):
+        raise UrlRefused("That is an address of this service itself. Use another host.")
     if not opened:
         _check_wire(scheme, port)
     path = rest if rest.startswith("/") else f"/{rest}"

@@ -8,6 +8,7 @@ from api.audit.service import CallLog
 from api.kit.clock import Clock
 from api.kit.deadline import Ticker
 from api.kit.metrics import Metrics
+from api.kit.wire import Outbound
 from api.servers.service import Server
 from api.toolbox.breakers import Breaker, Breakers, Health
 from api.toolbox.bulkheads import Bulkheads
@@ -18,6 +19,7 @@ from api.toolbox.toolsets import Toolsets
 @dataclass(frozen=True, slots=True)
 class Works:
     toolsets: Toolsets
+    outbound: Outbound
     breakers: Breakers
     bulkheads: Bulkheads
     call_log: CallLog

@@ -1,0 +1,52 @@
+import pytest
+
+from api.kit.outbound import Egress, UrlRefused, check_text
+from api.settings import Settings
+
+pytestmark = pytest.mark.requirement("EGR-15")
+
+SERVED = Settings(
+    port=8400,
+    public_url="https://plugboard.example.com",
+    dynamodb_endpoint="http://10.0.0.7:8000",
+    egress=Egress.parse("127.0.0.0/8, ::1, localhost, 10.0.0.0/8"),
+)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://plugboard.example.com/mcp",
+        "https://PLUGBOARD.example.com.:8443/mcp",
+        "http://127.0.0.1:8400/api/workspaces",
+        "http://localhost:8400/",
+        "http://[::1]:8400/",
+        "http://10.0.0.7:8000/",
+        "https://dynamodb.eu-west-1.amazonaws.com/",
+        "https://streams.dynamodb.eu-west-1.amazonaws.com/",
+        "https://123456789012.ddb.dynamodb.eu-west-1.amazonaws.com/",
+        "https://kms.us-east-1.amazonaws.com/",
+        "https://kms-fips.us-gov-west-1.amazonaws.com/",
+        "https://sts.amazonaws.com/",
+        "https://kms.cn-north-1.amazonaws.com.cn/",
+        "https://dynamodb.eu-west-1.api.aws/",
+    ],
+)
+def test_the_service_itself_is_nobodys_upstream(url: str) -> None:
+    with pytest.raises(UrlRefused, match="this service itself"):
+        check_text(url, SERVED.reachable)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:3001/mcp",
+        "http://10.0.0.8:8400/mcp",
+        "https://www.example.com/mcp",
+        "https://abc123.execute-api.eu-west-1.amazonaws.com/mcp",
+        "https://kms.example.com/mcp",
+        "https://mykms.lambda-url.eu-west-1.on.aws/",
+    ],
+)
+def test_its_neighbours_are(url: str) -> None:
+    assert check_text(url, SERVED.reachable).url == url
