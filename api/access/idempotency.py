@@ -1,48 +1,23 @@
 """The same POST sent twice happens once: `Idempotency-Key`.
 
 The record of a request is written in the same write as what the request made, so there is no moment at which one exists
-without the other, and no lease that could run out. The stored answer is sealed with a key made from the caller's own
-API key: it may hold a secret that is shown once, and only who was shown it may see it again.
+without the other, and no lease that could run out.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
-import re
-import zlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
-from litestar import Request
-
-from api.access.context import OperatorContext, WorkspaceContext
-from api.access.keys import ApiKey
-from api.access.repository import OPERATORS
-from api.errors import Invalid, KeyReused, Unauthorized, Unavailable
+from api.access.idempotency_slots import HEADER, KEPT_SECONDS, Slot, key_given
+from api.errors import Unavailable
 from api.http.answers import Answer
+from api.http.provided import AnyRequest
 from api.kit.clock import Clock
-from api.kit.envelope import bind, decrypt, derive, encrypt, from_text, to_text
-from api.kit.secret import Secret
-from api.kit.store import Absent, Change, Conflict, Item, Key, Put, Store
+from api.kit.store import Absent, Change, Conflict, Put, Store
 
-KEPT_SECONDS = 24 * 3600
-SEALED_BY_CALLER = 1  # the envelope's key number: there is one key, the caller's
-KEY_FORM = re.compile(r"[\x21-\x7e]{1,255}")
-HEADER = "Idempotency-Key"
+__all__ = ["HEADER", "AlreadyDone", "Once", "Receipt", "raise_if_done"]
 
 Receipt = Callable[[Answer], Sequence[Change]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Slot:
-    """Where the record of a request is, what the request was, and who may read the answer."""
-
-    key: Key
-    request_hash: str
-    sealing: Secret
 
 
 class AlreadyDone(Exception):
@@ -57,7 +32,7 @@ def raise_if_done(conflict: Conflict, receipt: Sequence[Change]) -> None:
 class Once:
     """Runs the work of one POST: now, or not again."""
 
-    def __init__(self, request: Request[Any, Any, Any], store: Store, clock: Clock) -> None:
+    def __init__(self, request: AnyRequest, store: Store, clock: Clock) -> None:
         self._request = request
         self._store = store
         self._clock = clock
@@ -69,15 +44,13 @@ class Once:
 
     async def run(self, work: Callable[[Receipt], Awaitable[Answer]]) -> Answer:
         """`work` has to add what its receipt returns to the write that makes the thing."""
-        given = self._request.headers.get(HEADER)
+        given = key_given(self._request)
         if given is None:
             return await work(lambda _: ())
-        if not KEY_FORM.fullmatch(given):
-            raise Invalid.at(HEADER, "Use 1 to 255 visible ASCII characters.")
-        slot = _slot(self._request, given)
+        slot = Slot.of(self._request, given)
         return await self._earlier(slot) or await self._first(slot, work)
 
-    async def _first(self, slot: _Slot, work: Callable[[Receipt], Awaitable[Answer]]) -> Answer:
+    async def _first(self, slot: Slot, work: Callable[[Receipt], Awaitable[Answer]]) -> Answer:
         try:
             return await work(lambda answer: [self._record(slot, answer)])
         except AlreadyDone as done:
@@ -86,59 +59,9 @@ class Once:
                 raise Unavailable from done
             return earlier
 
-    async def _earlier(self, slot: _Slot) -> Answer | None:
-        item = await self._store.get(slot.key)
-        if item is None:
-            return None
-        if item.data["request"] != slot.request_hash:
-            raise KeyReused
-        return _open(slot, item)
+    async def _earlier(self, slot: Slot) -> Answer | None:
+        item = await slot.found(self._store)
+        return slot.answer(item) if item else None
 
-    def _record(self, slot: _Slot, answer: Answer) -> Change:
-        data = {
-            "request": slot.request_hash,
-            "status": answer.status,
-            "headers": dict(answer.headers),
-            "body": _seal(slot, answer.body),
-        }
-        return Put(slot.key, data, Absent(), expires_at=int(self._clock.now()) + KEPT_SECONDS)
-
-
-def _slot(request: Request[Any, Any, Any], given: str) -> _Slot:
-    context: WorkspaceContext | OperatorContext = request.state.context
-    partition = context.partition if isinstance(context, WorkspaceContext) else OPERATORS
-    secret, path = _secret(request), str(request.scope["path"])
-    place = hashlib.sha256(_joined(context.caller.key_id, path, given)).hexdigest()
-    asked = _joined(request.method, path, request.scope["query_string"].decode("latin-1"), _body(request))
-    # Keyed: the body may hold a password, and a bare hash of it could be tried out on a copy of the table.
-    request_hash = hmac.digest(derive(secret, f"idempotent request {place}").reveal(), asked, hashlib.sha256)
-    return _Slot(Key(partition, f"IDEMPOTENCY#{place}"), request_hash.hex(), derive(secret, f"idempotency {place}"))
-
-
-def _secret(request: Request[Any, Any, Any]) -> Secret:
-    """What the caller has and we keep nowhere: the key that the guard has checked."""
-    key = ApiKey.presented(request.headers["authorization"])
-    if key is None:
-        raise Unauthorized
-    return key.secret
-
-
-def _body(request: Request[Any, Any, Any]) -> str:
-    return json.dumps(request.state.body, sort_keys=True)
-
-
-def _seal(slot: _Slot, body: bytes) -> str:
-    return to_text(encrypt(slot.sealing, SEALED_BY_CALLER, _bound_to(slot), Secret(zlib.compress(body))))
-
-
-def _open(slot: _Slot, item: Item) -> Answer:
-    compressed = decrypt(slot.sealing, _bound_to(slot), from_text(item.data["body"])).reveal()
-    return Answer(item.data["status"], zlib.decompress(compressed), item.data["headers"])
-
-
-def _bound_to(slot: _Slot) -> bytes:
-    return bind("idempotency", *slot.key, slot.request_hash)
-
-
-def _joined(*parts: str) -> bytes:
-    return "".join(f"{len(part)}:{part}" for part in parts).encode()
+    def _record(self, slot: Slot, answer: Answer) -> Change:
+        return Put(slot.key, slot.answered(answer), Absent(), expires_at=int(self._clock.now()) + KEPT_SECONDS)

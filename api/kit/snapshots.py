@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from api.kit.store import AtOnce, Item, Key, Store
@@ -135,41 +136,50 @@ def _itself(item: T) -> T:
     return item
 
 
-@dataclass(slots=True)
-class _Turn:
-    done: asyncio.Event | None = None  # made where somebody waits for it
-    next: asyncio.Task[int | None] | None = None
-
-
 class SharedReads:
     """Those who wait for the same thing share the next read that starts.
 
     Never the one under way: it may have begun before a write that the caller already knows of.
     """
 
-    def __init__(self, read: Callable[[str], Awaitable[int | None]]) -> None:
+    def __init__(self, read: Callable[[str], Coroutine[Any, Any, int | None]]) -> None:
         self._read = read
-        self._turns: dict[str, _Turn] = {}
+        self._waiting: dict[str, list[asyncio.Future[int | None]]] = {}  # by what is being read
+        self._under_way: set[asyncio.Task[int | None]] = set()
 
     async def __call__(self, key: str) -> int | None:
-        turn = self._turns.get(key)
-        if turn is None:
-            return await self._lead(key)
-        if turn.next is None:
-            turn.done = asyncio.Event()
-            turn.next = asyncio.create_task(self._follow(key, turn.done))
-        return await asyncio.shield(turn.next)
-
-    async def _lead(self, key: str) -> int | None:
-        turn = self._turns[key] = _Turn()
+        waiting = self._waiting.get(key)
+        if waiting is not None:
+            turn: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+            waiting.append(turn)
+            return await turn  # a future of its own: who is cancelled takes nobody along
+        self._waiting[key] = []
         try:
             return await self._read(key)
         finally:
-            if turn.done is None:
-                del self._turns[key]
-            else:
-                turn.done.set()
+            self._next(key)
 
-    async def _follow(self, key: str, done: asyncio.Event) -> int | None:
-        await done.wait()
-        return await self._lead(key)
+    def _next(self, key: str) -> None:
+        waiting = self._waiting.pop(key)
+        if not waiting:
+            return
+        self._waiting[key] = []
+        task = asyncio.ensure_future(self._read(key))
+        self._under_way.add(task)
+        task.add_done_callback(partial(self._hand_out, key, waiting))
+
+    def _hand_out(
+        self, key: str, waiting: Sequence[asyncio.Future[int | None]], task: asyncio.Task[int | None]
+    ) -> None:
+        self._under_way.discard(task)
+        self._next(key)
+        error = None if task.cancelled() else task.exception()
+        for turn in waiting:
+            if turn.done():
+                continue
+            if task.cancelled():
+                turn.cancel()
+            elif error is not None:
+                turn.set_exception(error)
+            else:
+                turn.set_result(task.result())

@@ -6,8 +6,7 @@ What holds nothing to clean, which is most, is passed on as it came: only looked
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,8 +25,7 @@ _encode = msgspec.json.Encoder().encode
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(NamedTuple):
     """`content` and `structured` are JSON, ready to be sent."""
 
     text: str
@@ -44,12 +42,16 @@ def failed(failure: Failure) -> ToolResult:
 
 def of_tool(result: Json, scrubbed: Scrubber) -> ToolResult:
     """The result of `tools/call`."""
-    blocks = _fit_blocks(result.get("content"), scrubbed)
+    content, is_error = result.get("content"), result.get("isError") is True
+    plain = _plain_text(content, scrubbed)
+    if plain is not None and "structuredContent" not in result:
+        return ToolResult(plain, _encode(content), None, is_error)
+    blocks = _fit_blocks(content, scrubbed)
     structured, note = _fit_structured(result.get("structuredContent"), scrubbed)
     if note:
         blocks = [*blocks, _text_block(note)]
     text = "\n".join(_as_text(block) for block in blocks)
-    return ToolResult(text, _encode(blocks), structured, is_error=result.get("isError") is True)
+    return ToolResult(text, _encode(blocks), structured, is_error)
 
 
 def of_method(result: Json, scrubbed: Scrubber) -> ToolResult:
@@ -63,7 +65,7 @@ def of_method(result: Json, scrubbed: Scrubber) -> ToolResult:
 
 def _fit_blocks(content: object, scrubbed: Scrubber) -> list[Json]:
     found = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    if len(found) == 1 and _is_plain_text(found[0], scrubbed):
+    if _plain_text(found, scrubbed) is not None:
         return found
     fitted, room = list[Json](), _Room()
     for block in found[:MAX_BLOCKS]:
@@ -74,17 +76,16 @@ def _fit_blocks(content: object, scrubbed: Scrubber) -> list[Json]:
     return fitted
 
 
-def _is_plain_text(block: Json, scrubbed: Scrubber) -> bool:
-    """A single short text and nothing else: what most results are."""
-    text = block.get("text")
-    return (
-        block.keys() == {"type", "text"}
-        and block["type"] == "text"
-        and isinstance(text, str)
-        and len(text) <= MAX_TEXT
-        and is_clean(text)
-        and scrubbed.finds_nothing_in(text)
-    )
+def _plain_text(content: object, scrubbed: Scrubber) -> str | None:
+    """A single short text and nothing else, which is what most results are; None where there is more to it."""
+    if not isinstance(content, list) or len(content) != 1:
+        return None
+    block = content[0]
+    if not isinstance(block, dict) or block.keys() != {"type", "text"} or block["type"] != "text":
+        return None
+    text = block["text"]
+    is_plain = isinstance(text, str) and len(text) <= MAX_TEXT and is_clean(text) and scrubbed.finds_nothing_in(text)
+    return text if is_plain else None
 
 
 class _Room:

@@ -1,0 +1,107 @@
+"""The same POST sent twice happens once, where what happens is elsewhere: `Idempotency-Key` for calls of tools.
+
+No write of ours can hold what an upstream does. So the key is reserved before, and where nobody can say what became of
+the request it stays so: what may have been carried out is never sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+from api.access.context import Caller
+from api.access.idempotency_slots import KEPT_SECONDS, Data, Slot
+from api.errors import AppError, Clash, Unavailable
+from api.http.answers import Answer
+from api.http.provided import AnyRequest
+from api.kit.clock import Clock
+from api.kit.datakeys import NoDataKey
+from api.kit.envelope import CannotOpen
+from api.kit.roots import RootUnavailable
+from api.kit.store import Absent, Conflict, Delete, Item, ItemTooLarge, Put, Store, StoreError, Unchanged
+
+LONGEST_SECONDS = 60.0
+"""More than any request takes from its reservation to its answer: 30 for the upstream, some for the store, and for
+clocks that differ."""
+NOTHING_SENT = (AppError, StoreError, NoDataKey, RootUnavailable, CannotOpen)
+"""With these, work ends only before it has had an effect: all that goes wrong later is an answer, or is not foreseen."""
+RUNNING, ANSWERED, TOO_LARGE = "running", "answered", "too large"
+UNDER_WAY = "The first request with this Idempotency-Key is still under way. Try again shortly."
+UNKNOWN = (
+    "It is not known what became of the first request with this Idempotency-Key: it may have been carried out, so it is "
+    "not sent again. To call again all the same, use a new key."
+)
+NOT_KEPT = (
+    "The first request with this Idempotency-Key was carried out; its answer was too large to be kept. To call again, "
+    "use a new key."
+)
+
+GuardedWrite = Callable[[Caller, Sequence[Put]], Awaitable[None]]
+"""Refused where the caller's key is good no more."""
+
+log = logging.getLogger(__name__)
+
+
+class OnceOutside:
+    """Runs the work of one POST: now, or not again."""
+
+    def __init__(self, request: AnyRequest, store: Store, write: GuardedWrite, clock: Clock) -> None:
+        self._request = request
+        self._store = store
+        self._write = write
+        self._clock = clock
+
+    async def run(self, given: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        slot = Slot.of(self._request, given)
+        reserved = self._put(slot, slot.record(state=RUNNING, since=self._clock.now()))
+        if earlier := await self._unless_first(slot, reserved):
+            return self._answer(slot, earlier)
+        try:
+            answer = await work()
+        except NOTHING_SENT:
+            with suppress(StoreError):  # then the key cannot be used: no harm is done
+                await self._store.write(Delete(slot.key, Unchanged(reserved.version)))
+            raise
+        await self._keep(slot, answer, reserved.version)
+        return answer
+
+    async def _unless_first(self, slot: Slot, reserved: Put) -> Item | None:
+        try:
+            await self._write(self._request.state.context.caller, [reserved])
+        except Conflict as conflict:
+            earlier = await slot.found(self._store)
+            if earlier is None:  # it ran out, or was refused, in this very moment
+                raise Unavailable from conflict
+            return earlier
+        return None
+
+    def _answer(self, slot: Slot, item: Item) -> Answer:
+        match item.data["state"]:
+            case "answered":
+                return slot.answer(item)
+            case "too large":
+                raise Clash(NOT_KEPT)
+            case _ if self._clock.now() - item.data["since"] < LONGEST_SECONDS:
+                raise Clash(UNDER_WAY, headers={"Retry-After": "1"})
+            case _:
+                raise Clash(UNKNOWN)
+
+    async def _keep(self, slot: Slot, answer: Answer, version: int) -> None:
+        """Whoever was answered has been answered, also where this fails: who asks again is told that nobody knows.
+
+        What was reserved has to be there still: so nothing is written to a workspace that was deleted meanwhile.
+        """
+        sealed = await asyncio.to_thread(slot.answered, answer)  # megabytes to compress would hold up all others
+        try:
+            try:
+                await self._store.write(self._put(slot, {**sealed, "state": ANSWERED}, version))
+            except ItemTooLarge:
+                await self._store.write(self._put(slot, slot.record(state=TOO_LARGE), version))
+        except StoreError as error:
+            log.warning("the answer to an Idempotency-Key could not be kept", extra={"detail": str(error)})
+
+    def _put(self, slot: Slot, data: Data, replaced: int | None = None) -> Put:
+        when = Absent() if replaced is None else Unchanged(replaced)
+        return Put(slot.key, data, when, expires_at=int(self._clock.now()) + KEPT_SECONDS)

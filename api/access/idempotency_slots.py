@@ -1,0 +1,102 @@
+"""Where is it kept that a request was made and what it was answered, and who can read that?
+
+The stored answer is sealed with a key made from the caller's own API key: it may hold a secret that is shown once, and
+only who was shown it may see it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from api.access.context import OperatorContext, WorkspaceContext
+from api.access.keys import ApiKey
+from api.access.repository import OPERATORS
+from api.errors import Invalid, KeyReused, Unauthorized
+from api.http.answers import Answer
+from api.http.provided import AnyRequest
+from api.kit.envelope import bind, decrypt, derive, encrypt, from_text, to_text
+from api.kit.secret import Secret
+from api.kit.store import Item, Key, Store
+
+HEADER = "Idempotency-Key"
+KEPT_SECONDS = 24 * 3600
+SEALED_BY_CALLER = 1  # the envelope's key number: there is one key, the caller's
+KEY_FORM = re.compile(r"[\x21-\x7e]{1,255}")
+_RAW_HEADER = HEADER.lower().encode()
+
+Data = Mapping[str, Any]
+
+
+def key_given(request: AnyRequest) -> str | None:
+    """Where it is given twice, the first. Calls of tools, which rarely have one, ask too: so without a dictionary."""
+    for name, value in request.scope["headers"]:
+        if name == _RAW_HEADER:
+            return value.decode("latin-1")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where the record of a request is, what the request was, and who may read the answer."""
+
+    key: Key
+    request_hash: str
+    sealing: Secret
+
+    @classmethod
+    def of(cls, request: AnyRequest, given: str) -> Slot:
+        if not KEY_FORM.fullmatch(given):
+            raise Invalid.at(HEADER, "Use 1 to 255 visible ASCII characters.")
+        context: WorkspaceContext | OperatorContext = request.state.context
+        partition = context.partition if isinstance(context, WorkspaceContext) else OPERATORS
+        secret, path = _secret(request), str(request.scope["path"])
+        place = hashlib.sha256(_joined(context.caller.key_id, path, given)).hexdigest()
+        asked = _joined(request.method, path, request.scope["query_string"].decode("latin-1"), _body(request))
+        # Keyed: the body may hold a password, and a bare hash of it could be tried out on a copy of the table.
+        request_hash = hmac.digest(derive(secret, f"idempotent request {place}").reveal(), asked, hashlib.sha256)
+        return cls(Key(partition, f"IDEMPOTENCY#{place}"), request_hash.hex(), derive(secret, f"idempotency {place}"))
+
+    async def found(self, store: Store) -> Item | None:
+        """The record, unless it is that of another request."""
+        item = await store.get(self.key)
+        if item is not None and item.data["request"] != self.request_hash:
+            raise KeyReused
+        return item
+
+    def record(self, **data: Any) -> Data:
+        return {"request": self.request_hash, **data}
+
+    def answered(self, answer: Answer) -> Data:
+        envelope = encrypt(self.sealing, SEALED_BY_CALLER, self._bound_to, Secret(zlib.compress(answer.body)))
+        return self.record(status=answer.status, headers=dict(answer.headers), body=to_text(envelope))
+
+    def answer(self, item: Item) -> Answer:
+        compressed = decrypt(self.sealing, self._bound_to, from_text(item.data["body"])).reveal()
+        return Answer(item.data["status"], zlib.decompress(compressed), item.data["headers"])
+
+    @property
+    def _bound_to(self) -> bytes:
+        return bind("idempotency", *self.key, self.request_hash)
+
+
+def _secret(request: AnyRequest) -> Secret:
+    """What the caller has and we keep nowhere: the key that the guard has checked."""
+    key = ApiKey.presented(request.headers["authorization"])
+    if key is None:
+        raise Unauthorized
+    return key.secret
+
+
+def _body(request: AnyRequest) -> str:
+    return json.dumps(request.state.body, sort_keys=True)
+
+
+def _joined(*parts: str) -> bytes:
+    return "".join(f"{len(part)}:{part}" for part in parts).encode()
