@@ -13,13 +13,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from api.http.examples import INPUT_SCHEMA
+from api.kit.outbound import Egress
 from api.settings import Settings
-from tests.harness import Plugboard, served
+from tests.fakes.mcp_servers import PlainServer
+from tests.harness import Plugboard, listening, served
 from tests.http.wire import OPERATIONS
 
 EXAMPLES = 40
 LIMIT_SECONDS = 300
 HAR = "calls.har"
+WEATHER_TOOL = {"name": "get_weather", "inputSchema": INPUT_SCHEMA}
 
 CONFIG = """
 hooks = "tests.fuzz.hooks"
@@ -51,6 +55,17 @@ include-path = "/api/workspaces"
 headers = {{ Authorization = "Bearer {operator}" }}
 
 [[operations]]
+include-path = "/metrics"
+headers = {{ Authorization = "Bearer {operator}" }}
+
+# An agent with the very tool that the examples call, at an upstream that answers. Here a 404 says as well that an agent
+# that was just made has no such tool.
+[[operations]]
+include-operation-id = "callTool"
+parameters = {{ agentId = "{agent}" }}
+checks.ensure_resource_availability.enabled = false
+
+[[operations]]
 include-operation-id = "deleteWorkspace"
 headers = {{ Authorization = "Bearer {operator}" }}
 parameters = {{ workspaceId = "{spare}" }}
@@ -62,9 +77,11 @@ parameters = {{ keyId = "{key}" }}
 """
 
 
-def config(plugboard: Plugboard) -> str:
+def config(plugboard: Plugboard, upstream: str) -> str:
     workspace = plugboard.make_workspace()
+    server = workspace.make_server(name="Weather API", url=f"{upstream}/mcp")["id"]
     return CONFIG.format(
+        agent=workspace.make_agent(enabledMcpServerIds=[server])["id"],
         admin=workspace.key,
         operator=plugboard.operator_key,
         workspace=workspace.id,
@@ -75,9 +92,14 @@ def config(plugboard: Plugboard) -> str:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as name, served(Settings(data_dir=Path(name))) as plugboard:
+    egress = Egress.parse("127.0.0.1/32")
+    with (
+        tempfile.TemporaryDirectory() as name,
+        listening(PlainServer([WEATHER_TOOL])) as upstream,
+        served(Settings(data_dir=Path(name), egress=egress)) as plugboard,
+    ):
         folder = Path(name)
-        Path(folder, "schemathesis.toml").write_text(config(plugboard))
+        Path(folder, "schemathesis.toml").write_text(config(plugboard, upstream))
         run(folder, plugboard.url, sys.argv[1:])
         if unreached := operations() - carried_out(folder / HAR):
             sys.exit(f"These were never carried out, so little is known about them: {sorted(unreached)}")
