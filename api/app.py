@@ -12,6 +12,7 @@ from litestar.types import ASGIApp, ControllerRouterHandler
 
 from api.access.guards import check_every_route_is_guarded
 from api.access.idempotency import Once
+from api.access.idempotency_outside import OnceOutside
 from api.agents.routes import ROUTES as AGENT_ROUTES
 from api.agents.service import AgentService, ServerUsers
 from api.api_keys.routes import ROUTES as API_KEY_ROUTES
@@ -186,6 +187,11 @@ def _workspace_service(request: AnyRequest) -> WorkspaceService:
     return WorkspaceService(context, parts.store, parts.journal, parts.keyring, parts.clock, parts.removal)
 
 
+def _once_outside(request: AnyRequest) -> OnceOutside:
+    parts = _parts(request)
+    return OnceOutside(request, parts.store, parts.journal.write, parts.clock)
+
+
 PROVIDED: Providers = {
     ServerService: _server_service,
     Users: _server_users,
@@ -201,4 +207,5 @@ PROVIDED: Providers = {
     Metrics: lambda request: _parts(request).metrics,
     Paging: lambda request: Paging.of(request, _parts(request).cursors),
     Once: lambda request: Once(request, _parts(request).store, _parts(request).clock),
+    OnceOutside: _once_outside,
 }

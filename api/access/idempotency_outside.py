@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from enum import StrEnum
 
 from api.access.context import Caller
 from api.access.idempotency_slots import KEPT_SECONDS, Data, Slot
@@ -26,12 +27,11 @@ LONGEST_SECONDS = 60.0
 """More than any request takes from its reservation to its answer: 30 for the upstream, some for the store, and for
 clocks that differ."""
 NOTHING_SENT = (AppError, StoreError, NoDataKey, RootUnavailable, CannotOpen)
-"""With these, work ends only before it has had an effect: all that goes wrong later is an answer, or is not foreseen."""
-RUNNING, ANSWERED, TOO_LARGE = "running", "answered", "too large"
+"""Work ends with these only before it had an effect: what goes wrong later is an answer, or nobody foresaw it."""
 UNDER_WAY = "The first request with this Idempotency-Key is still under way. Try again shortly."
 UNKNOWN = (
-    "It is not known what became of the first request with this Idempotency-Key: it may have been carried out, so it is "
-    "not sent again. To call again all the same, use a new key."
+    "It is not known what became of the first request with this Idempotency-Key: it may have been carried out, so it "
+    "is not sent again. To call again all the same, use a new key."
 )
 NOT_KEPT = (
     "The first request with this Idempotency-Key was carried out; its answer was too large to be kept. To call again, "
@@ -44,6 +44,12 @@ GuardedWrite = Callable[[Caller, Sequence[Put]], Awaitable[None]]
 log = logging.getLogger(__name__)
 
 
+class State(StrEnum):
+    RUNNING = "running"
+    ANSWERED = "answered"
+    TOO_LARGE = "too large"
+
+
 class OnceOutside:
     """Runs the work of one POST: now, or not again."""
 
@@ -53,18 +59,22 @@ class OnceOutside:
         self._write = write
         self._clock = clock
 
-    async def run(self, given: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def run(self, given: str, work: Callable[[], Awaitable[tuple[Answer, bool]]]) -> Answer:
+        """`work` tells beside its answer whether anything was sent that may have had an effect."""
         slot = Slot.of(self._request, given)
-        reserved = self._put(slot, slot.record(state=RUNNING, since=self._clock.now()))
+        running = slot.record(state=State.RUNNING, since=self._clock.now())
+        reserved = Put(slot.key, running, Absent(), self._expiry)
         if earlier := await self._unless_first(slot, reserved):
             return self._answer(slot, earlier)
         try:
-            answer = await work()
+            answer, was_sent = await work()
         except NOTHING_SENT:
-            with suppress(StoreError):  # then the key cannot be used: no harm is done
-                await self._store.write(Delete(slot.key, Unchanged(reserved.version)))
+            await self._free(reserved)
             raise
-        await self._keep(slot, answer, reserved.version)
+        if was_sent:
+            await self._keep(slot, answer, reserved)
+        else:
+            await self._free(reserved)
         return answer
 
     async def _unless_first(self, slot: Slot, reserved: Put) -> Item | None:
@@ -79,29 +89,36 @@ class OnceOutside:
 
     def _answer(self, slot: Slot, item: Item) -> Answer:
         match item.data["state"]:
-            case "answered":
+            case State.ANSWERED:
                 return slot.answer(item)
-            case "too large":
+            case State.TOO_LARGE:
                 raise Clash(NOT_KEPT)
             case _ if self._clock.now() - item.data["since"] < LONGEST_SECONDS:
                 raise Clash(UNDER_WAY, headers={"Retry-After": "1"})
             case _:
                 raise Clash(UNKNOWN)
 
-    async def _keep(self, slot: Slot, answer: Answer, version: int) -> None:
-        """Whoever was answered has been answered, also where this fails: who asks again is told that nobody knows.
+    async def _free(self, reserved: Put) -> None:
+        with suppress(StoreError):  # then the key cannot be used again, and no harm is done
+            await self._store.write(Delete(reserved.key, Unchanged(reserved.version)))
 
-        What was reserved has to be there still: so nothing is written to a workspace that was deleted meanwhile.
-        """
+    async def _keep(self, slot: Slot, answer: Answer, reserved: Put) -> None:
+        """Whoever was answered has been answered, also where this fails: who asks again is told that nobody knows."""
         sealed = await asyncio.to_thread(slot.answered, answer)  # megabytes to compress would hold up all others
         try:
-            try:
-                await self._store.write(self._put(slot, {**sealed, "state": ANSWERED}, version))
-            except ItemTooLarge:
-                await self._store.write(self._put(slot, slot.record(state=TOO_LARGE), version))
+            await self._replace(reserved, {**sealed, "state": State.ANSWERED})
         except StoreError as error:
             log.warning("the answer to an Idempotency-Key could not be kept", extra={"detail": str(error)})
 
-    def _put(self, slot: Slot, data: Data, replaced: int | None = None) -> Put:
-        when = Absent() if replaced is None else Unchanged(replaced)
-        return Put(slot.key, data, when, expires_at=int(self._clock.now()) + KEPT_SECONDS)
+    async def _replace(self, reserved: Put, data: Data) -> None:
+        """What was reserved has to be there still: nothing is written to a workspace that was deleted meanwhile."""
+        when = Unchanged(reserved.version)
+        try:
+            await self._store.write(Put(reserved.key, data, when, self._expiry))
+        except ItemTooLarge:
+            told = {"request": data["request"], "state": State.TOO_LARGE}
+            await self._store.write(Put(reserved.key, told, when, self._expiry))
+
+    @property
+    def _expiry(self) -> int:
+        return int(self._clock.now()) + KEPT_SECONDS

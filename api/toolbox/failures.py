@@ -29,6 +29,10 @@ class FailureKind(StrEnum):
     TIMEOUT = "timeout"
 
 
+NEVER_DONE = frozenset({FailureKind.INVALID_ARGUMENTS, FailureKind.NOT_CONNECTED, FailureKind.RATE_LIMITED})
+"""After these, the same call may be made again: nobody has carried it out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     kind: FailureKind

@@ -8,15 +8,18 @@ from pydantic import TypeAdapter
 
 from api.access.context import Scope
 from api.access.guards import Needs
-from api.errors import Invalid
+from api.access.idempotency_outside import OnceOutside
+from api.access.idempotency_slots import key_given
+from api.errors import Clash, Invalid
 from api.http import examples
-from api.http.answers import OK, Ready, encode
+from api.http.answers import OK, Answer, Ready, encode
 from api.http.body import flag, read_json, validate
 from api.http.direct import direct
 from api.http.provided import AnyRequest, provided
-from api.http.routing import Doc, Parameter, Reply, documented, get, post
+from api.http.routing import IDEMPOTENCY_KEY, Doc, Parameter, Reply, documented, get, post
 from api.kit.deadline import Ticker
 from api.toolbox.calls import Args
+from api.toolbox.failures import NEVER_DONE
 from api.toolbox.known import Format
 from api.toolbox.leaving import WhileThere
 from api.toolbox.results import ToolResult
@@ -36,6 +39,12 @@ FORMAT = Parameter(
 ON_UNAVAILABLE = (
     "A server that cannot be asked costs only its own tools, and is named in `unavailable` with the reason."
 )
+ONCE = (
+    "With an `Idempotency-Key`, no call is made twice: a repeated request gets the answer of the first, or a 409 while "
+    "that is under way (then there is a `Retry-After`), where nobody knows what became of it, or where its answer was "
+    "too large to be kept. A problem leaves the key free, and so do failures after which nothing was "
+    "done (`invalid_arguments`, `not_connected`, `rate_limited`); after any other, another try takes a new key."
+)
 
 
 @post(
@@ -48,7 +57,7 @@ ON_UNAVAILABLE = (
             TAG,
             "Ask a server how it is",
             "Finds out anew how it speaks, and lists its tools. Nothing of what is remembered is used, and whatever it "
-            "answers is not held against it.",
+            "answers is not held against it. It has no effect on the server, so an `Idempotency-Key` is ignored.",
             Reply(OK, "How it is.", TypeAdapter(CheckView), examples.CHECK),
         )
     ),
@@ -117,22 +126,38 @@ async def list_agent_tools(request: AnyRequest) -> Response[bytes]:
                 TAG,
                 "Call a tool",
                 "Answers within the server's time limit, whatever the upstream does. A failure is an answer too: "
-                "`isError` with a `text` that an agent can act on. Only a tool that the agent does not have is a 404.",
+                "`isError` with a `text` that an agent can act on. Only a tool that the agent does not have is a 404."
+                f" {ONCE}",
                 Reply(OK, "What came of it.", TypeAdapter(CallView), examples.CALL),
                 CallDraft,
                 examples.CALL_DRAFT,
-                problems=[Invalid],
+                [IDEMPOTENCY_KEY],
+                [Clash, Invalid],
             )
         )
     ),
 )
 async def call_tool(request: AnyRequest) -> Response[bytes]:
     tool_name, args = _asked(await read_json(request))
+    given = key_given(request)
+    if given is not None:
+        return await _called_once(request, given, tool_name, args)
+    return Ready(OK, encoded(await _called(request, tool_name, args)), {})
+
+
+async def _called_once(request: AnyRequest, given: str, tool_name: str, args: Args) -> Response[bytes]:
+    async def work() -> tuple[Answer, bool]:
+        result = await _called(request, tool_name, args)
+        return Answer(OK, encoded(result)), result.failure is None or result.failure.kind not in NEVER_DONE
+
+    return (await provided(request, OnceOutside).run(given, work)).response()
+
+
+async def _called(request: AnyRequest, tool_name: str, args: Args) -> ToolResult:
     agent_id = request.path_params["agent_id"]
     toolbox = provided(request, ToolboxService)
     with WhileThere(provided(request, Ticker), request.receive):
-        result = await toolbox.call(agent_id, tool_name, args)
-    return Ready(OK, encoded(result), {})
+        return await toolbox.call(agent_id, tool_name, args)
 
 
 def _asked(body: object) -> tuple[str, Args]:

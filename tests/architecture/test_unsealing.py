@@ -19,7 +19,7 @@ ALLOWED = {
         "api/kit/vault.py",  # opens values
         "api/kit/roots.py",  # opens data keys
         "api/kit/roots_kms.py",  # asks KMS to
-        "api/access/idempotency.py",  # an answer, under the API key of the caller it goes back to; no data key opens it
+        "api/access/idempotency_slots.py",  # an answer, under the API key of who gets it back; no data key opens it
     },
 }
 

@@ -22,7 +22,7 @@ MAY_MAKE_A_PARTITION_FROM_AN_ID = {
 }
 MAY_TAKE_A_CONTEXT_APART = {
     "api/access/context.py",  # its home
-    "api/access/idempotency.py",  # the record of a request lies beside what the request made
+    "api/access/idempotency_slots.py",  # the record of a request lies beside what the request made
     "api/access/repository.py",  # of a snapshot, which `access` opened
     "api/access/known.py",  # of a snapshot: who was checked is remembered for that partition alone
     "api/agents/repository.py",
@@ -43,7 +43,8 @@ MAY_ASK_A_STORE = {
     "api/workspaces/repository.py",
     "api/toolbox/repository.py",
     "api/audit/service.py",  # the journal
-    "api/access/idempotency.py",  # reads the record of a request; the journal writes it
+    "api/access/idempotency_slots.py",  # reads the record of a request; the journal writes it
+    "api/access/idempotency_outside.py",  # replaces what it reserved through the journal
     "api/access/usage.py",  # writes when a key was used, which is no configuration
     "api/api_keys/service.py",  # makes an operator key, which is of no workspace
     "api/system/routes.py",  # asks whether the store answers

@@ -1,0 +1,387 @@
+"""The same call of a tool sent twice is made once."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import secrets
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from api.access.context import partition_of
+from api.kit.outbound import Egress
+from api.kit.store import Item
+from api.parts import assemble
+from api.settings import Settings
+from tests.fakes.mcp_servers import ECHO, PlainServer, Reply, Seen, result
+from tests.fakes.still_clock import StillClock
+from tests.fakes.street import Street
+from tests.fakes.stuck import StuckServer
+from tests.harness import Plugboard, Workspace, listening, many_callers, served
+from tests.operations import stripped
+from tests.toolbox.office import SECRET, Office, until
+
+AT_HOME = Egress.parse("127.0.0.1/32")
+ECHO_TOOL = "mcp_weather_echo"
+MINUTE, DAY = 60.0, 24 * 3600.0
+UNDER_WAY = "The first request with this Idempotency-Key is still under way. Try again shortly."
+UNKNOWN = (
+    "It is not known what became of the first request with this Idempotency-Key: it may have been carried out, so it "
+    "is not sent again. To call again all the same, use a new key."
+)
+NOT_KEPT = (
+    "The first request with this Idempotency-Key was carried out; its answer was too large to be kept. To call again, "
+    "use a new key."
+)
+
+
+@pytest.fixture(scope="module")
+def street() -> Iterator[Street]:
+    made = Street()
+    with listening(made) as url:
+        made.url = url
+        yield made
+
+
+@pytest.fixture(scope="module", params=["sqlite", "moto", "dynoxide"])
+def connected(request: pytest.FixtureRequest, street: Street) -> Iterator[Plugboard]:  # noqa: ARG001  to be stopped last
+    """A second process on each of the stores, whose upstreams may be on 127.0.0.1."""
+    beside: Plugboard = request.getfixturevalue(f"on_{request.param}")
+    with served(replace(beside.settings, egress=AT_HOME)) as plugboard:
+        yield plugboard
+
+
+@pytest.fixture
+def any_office(connected: Plugboard, street: Street) -> Office:
+    return Office(connected.make_workspace(), street)
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture
+def office(tmp_path: Path, clock: StillClock, street: Street) -> Iterator[Office]:
+    """On SQLite, with a clock that stands still."""
+    with served(Settings(data_dir=tmp_path, egress=AT_HOME), clock) as plugboard:
+        yield Office(plugboard.make_workspace(), street)
+
+
+def calls(office: Office, agent: str) -> str:
+    return f"{office.workspace.agents}/{agent}/tool-calls"
+
+
+def once(office: Office, agent: str, key: str = "first", tool: str = ECHO_TOOL, **args: Any) -> httpx2.Response:
+    body = {"toolName": tool, "args": args}
+    return office.admin.post(calls(office, agent), json=body, headers={"Idempotency-Key": key})
+
+
+def refusal(answer: httpx2.Response) -> tuple[int, str, str, str | None]:
+    told = answer.json()
+    return answer.status_code, told["code"], told["detail"], answer.headers.get("Retry-After")
+
+
+def records(workspace: Workspace) -> list[Item]:
+    """What is stored of requests, read as another process would."""
+    return asyncio.run(_records(workspace))
+
+
+async def _records(workspace: Workspace) -> list[Item]:
+    parts = await assemble(workspace.plugboard.settings)
+    try:
+        return await parts.store.query(partition_of(workspace.id), "IDEMPOTENCY#")
+    finally:
+        await parts.close()
+
+
+@pytest.mark.requirement("REL-01")
+def test_a_call_sent_again_is_answered_with_what_came_of_it_and_not_made_again(any_office: Office) -> None:
+    fake = PlainServer()
+    agent = any_office.agent(any_office.server(fake))
+
+    first, *others = (once(any_office, agent, text="hello") for _ in range(3))
+
+    assert (first.status_code, first.json()["text"]) == (200, '{"text": "hello"}')
+    assert [stripped(each) for each in others] == [stripped(first)] * 2
+    assert len(fake.asked("tools/call")) == 1
+
+
+@pytest.mark.requirement("REL-02")
+async def test_of_fifty_at_the_same_time_one_is_made_and_the_others_are_told_to_wait(any_office: Office) -> None:
+    stuck = StuckServer("tools/call")
+    agent = any_office.agent(any_office.server(stuck))
+    any_office.list(agent)
+    body, headers = {"toolName": ECHO_TOOL}, {"Idempotency-Key": "fifty"}
+
+    async with many_callers(any_office.workspace.plugboard.url, any_office.workspace.key) as caller:
+        sent = [
+            asyncio.create_task(caller.post(calls(any_office, agent), json=body, headers=headers)) for _ in range(50)
+        ]
+        waiting = set(sent)
+        while len(waiting) > 1:
+            _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        refused = [each.result() for each in sent if each not in waiting]
+        stuck.go_on()
+        answered = await waiting.pop()
+
+    assert {refusal(each) for each in refused} == {(409, "conflict", UNDER_WAY, "1")}
+    assert (answered.status_code, answered.json()["text"]) == (200, "{}")
+    again = any_office.admin.post(calls(any_office, agent), json=body, headers=headers)
+    assert stripped(again) == stripped(answered)
+    assert len(stuck.asked("tools/call")) == 1
+
+
+@pytest.mark.requirement("REL-01")
+def test_a_key_that_stands_for_another_call_is_refused(any_office: Office) -> None:
+    fake = PlainServer(tools=[ECHO, {**ECHO, "name": "other"}])
+    agent = any_office.agent(any_office.server(fake))
+    once(any_office, agent, text="hello")
+
+    refused = [once(any_office, agent, text="bye"), once(any_office, agent, tool="mcp_weather_other", text="hello")]
+
+    assert [refusal(each)[:2] for each in refused] == [(422, "idempotency_key_reused")] * 2
+    assert len(fake.asked("tools/call")) == 1
+
+
+@pytest.mark.requirement("REL-02")
+async def test_a_key_is_taken_while_its_call_is_under_way(office: Office) -> None:
+    stuck = StuckServer("tools/call")
+    agent = office.agent(office.server(stuck))
+    headers = {"Idempotency-Key": "first"}
+    async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+        path = calls(office, agent)
+        call = asyncio.create_task(caller.post(path, json={"toolName": ECHO_TOOL, "args": {}}, headers=headers))
+        await asyncio.to_thread(stuck.until, waiting=1)
+        other = await asyncio.to_thread(once, office, agent, text="other")
+        same = await asyncio.to_thread(once, office, agent)
+        stuck.go_on()
+        await call
+
+    assert refusal(other)[:2] == (422, "idempotency_key_reused")
+    assert refusal(same)[:2] == (409, "conflict")
+
+
+@pytest.mark.requirement("REL-01")
+def test_a_failure_is_an_answer_too(any_office: Office) -> None:
+    fake = PlainServer(tools_call=lambda _: Reply(500))
+    agent = any_office.agent(any_office.server(fake))
+
+    failed = once(any_office, agent)
+    del fake.say["tools/call"]
+    again = once(any_office, agent)
+
+    assert (failed.status_code, failed.json()["error"]["kind"]) == (200, "upstream_unavailable")
+    assert stripped(again) == stripped(failed)
+    assert once(any_office, agent, "second").json()["isError"] is False
+    assert len(fake.asked("tools/call")) == 2
+
+
+@pytest.mark.requirement("REL-03")
+def test_a_call_that_was_refused_leaves_its_key_free(any_office: Office) -> None:
+    fake = PlainServer(tools=[])
+    agent = any_office.agent(any_office.server(fake))
+
+    absent = once(any_office, agent)
+    invalid = once(any_office, agent, tool="")
+    kept = records(any_office.workspace)
+    other = once(any_office, agent, tool="mcp_weather_other")
+
+    assert [each.status_code for each in (absent, invalid, other)] == [404, 422, 404]
+    assert kept == []
+
+
+def sketch(seen: Seen) -> Reply:
+    """A picture that nothing makes smaller."""
+    data = base64.b64encode(secrets.token_bytes(400_000)).decode()
+    return result(seen, {"content": [{"type": "image", "mimeType": "image/png", "data": data}]})
+
+
+@pytest.mark.requirement("REL-14")
+def test_an_answer_that_is_too_large_is_given_once(any_office: Office) -> None:
+    fake = PlainServer(tools_call=sketch)
+    agent = any_office.agent(any_office.server(fake))
+
+    first, again = once(any_office, agent), once(any_office, agent)
+
+    assert (first.status_code, first.json()["isError"]) == (200, False)
+    assert len(first.content) > 500_000
+    assert refusal(again) == (409, "conflict", NOT_KEPT, None)
+    assert refusal(once(any_office, agent, text="other"))[0] == 422
+    assert len(fake.asked("tools/call")) == 1
+
+
+def test_a_long_answer_that_packs_well_is_kept(any_office: Office) -> None:
+    rows = [{"id": number, "city": "Oslo"} for number in range(6000)]
+    fake = PlainServer(tools_call=lambda seen: result(seen, {"content": [], "structuredContent": {"rows": rows}}))
+    agent = any_office.agent(any_office.server(fake))
+
+    first, again = once(any_office, agent), once(any_office, agent)
+
+    assert len(first.content) > 150_000
+    assert stripped(again) == stripped(first)
+
+
+@pytest.mark.requirement("REL-02", "REL-14")
+async def test_what_nobody_knows_the_outcome_of_is_not_sent_again(office: Office, clock: StillClock) -> None:
+    stuck = StuckServer("tools/call")
+    agent = office.agent(office.server(stuck))
+    async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+        body, headers = {"toolName": ECHO_TOOL, "args": {}}, {"Idempotency-Key": "first"}
+        call = asyncio.create_task(caller.post(calls(office, agent), json=body, headers=headers))
+        await asyncio.to_thread(stuck.until, waiting=1)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        await asyncio.to_thread(stuck.until, left=1)
+    stuck.go_on()
+
+    clock.advance(MINUTE - 1)
+    soon = once(office, agent)
+    clock.advance(1)
+    later = once(office, agent)
+    clock.advance(DAY - MINUTE - 1)
+    latest = once(office, agent)
+
+    assert refusal(soon) == (409, "conflict", UNDER_WAY, "1")
+    assert refusal(later) == refusal(latest) == (409, "conflict", UNKNOWN, None)
+    assert not stuck.asked("tools/call")  # it left before it was answered, and nothing came since
+    assert once(office, agent, "second").status_code == 200
+    clock.advance(1)
+    assert once(office, agent).status_code == 200
+
+
+@pytest.mark.requirement("REL-01")
+def test_an_answer_is_kept_for_a_day(office: Office, clock: StillClock) -> None:
+    fake = PlainServer()
+    agent = office.agent(office.server(fake))
+    once(office, agent)
+
+    clock.advance(DAY - 1)
+    once(office, agent)
+    assert len(fake.asked("tools/call")) == 1
+    clock.advance(1)
+    once(office, agent)
+    assert len(fake.asked("tools/call")) == 2
+
+
+@pytest.mark.requirement("REL-01")
+def test_another_agent_another_caller_and_another_key_are_other_calls(any_office: Office) -> None:
+    fake = PlainServer()
+    server = any_office.server(fake)
+    agent, other = any_office.agent(server), any_office.agent(server)
+    colleague = any_office.workspace.caller("invoke")
+
+    once(any_office, agent)
+    once(any_office, other)
+    once(any_office, agent, "second")
+    body, headers = {"toolName": ECHO_TOOL, "args": {}}, {"Idempotency-Key": "first"}
+    colleague.post(calls(any_office, agent), json=body, headers=headers)
+
+    assert len(fake.asked("tools/call")) == 4
+
+
+@pytest.mark.requirement("REL-03", "ENC-16")
+def test_what_is_kept_of_a_call_tells_nothing_of_what_was_in_it(any_office: Office) -> None:
+    agent = any_office.agent(any_office.server(PlainServer()))
+    once(any_office, agent, "canary-key", text="canary-argument")
+
+    (record,) = records(any_office.workspace)
+
+    assert record.data.keys() == {"request", "state", "status", "headers", "body"}
+    text = json.dumps(dict(record.data)) + str(record.key)
+    assert not any(secret in text for secret in ("canary", "echo", any_office.workspace.key, SECRET))
+
+
+@pytest.mark.requirement("REL-03")
+def test_nothing_of_a_call_is_in_the_files_of_the_store(office: Office) -> None:
+    agent = office.agent(office.server(PlainServer()))
+
+    assert "canary-argument" in once(office, agent, "canary-key", text="canary-argument").text
+
+    dump = b"".join(file.read_bytes() for file in office.workspace.plugboard.settings.data_dir.glob("plugboard.db*"))
+    assert b"canary" not in dump
+
+
+@pytest.mark.requirement("AUT-04")
+def test_a_key_that_is_revoked_while_the_body_comes_calls_nothing(any_office: Office) -> None:
+    fake, workspace = PlainServer(), any_office.workspace
+    agent, thief = any_office.agent(any_office.server(fake)), workspace.make_key("invoke")
+    body = json.dumps({"toolName": ECHO_TOOL}).encode()
+    host, port = workspace.plugboard.url.removeprefix("http://").split(":")
+    head = (
+        f"POST {calls(any_office, agent)} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {thief['apiKey']}\r\n"
+        f"Content-Type: application/json\r\nIdempotency-Key: first\r\nContent-Length: {len(body)}\r\n"
+        "Expect: 100-continue\r\n\r\n"
+    )
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(head.encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 100")  # the guard has let it in and the body is awaited
+        workspace.admin.delete(f"{workspace.api_keys}/{thief['id']}")
+        connection.sendall(body)
+        status_line = connection.makefile("rb").readline()
+
+    assert int(status_line.split()[1]) == 401
+    assert not fake.asked("tools/call")
+    assert records(workspace) == []
+
+
+async def test_a_call_that_outlives_its_workspace_leaves_nothing_in_it(any_office: Office) -> None:
+    stuck, workspace = StuckServer("tools/call"), any_office.workspace
+    agent = any_office.agent(any_office.server(stuck))
+    async with many_callers(workspace.plugboard.url, workspace.key) as caller:
+        body, headers = {"toolName": ECHO_TOOL}, {"Idempotency-Key": "first"}
+        call = asyncio.create_task(caller.post(calls(any_office, agent), json=body, headers=headers))
+        await asyncio.to_thread(stuck.until, waiting=1)
+        assert len(await _records(workspace)) == 1
+        await asyncio.to_thread(workspace.admin.delete, workspace.path)
+        await asyncio.to_thread(until, lambda: not records(workspace))
+        stuck.go_on()
+        answer = await call
+
+    assert (answer.status_code, answer.json()["text"]) == (200, "{}")
+    assert await _records(workspace) == []
+
+
+@pytest.mark.parametrize("key", [b"", b"x" * 256, b"a b", b"\xff"])
+def test_a_key_for_a_call_has_a_form(office: Office, key: bytes) -> None:
+    fake = PlainServer()
+    agent = office.agent(office.server(fake))
+
+    answer = office.admin.post(calls(office, agent), json={"toolName": ECHO_TOOL}, headers=[(b"Idempotency-Key", key)])
+
+    assert answer.status_code == 422
+    assert [error["path"] for error in answer.json()["errors"]] == ["Idempotency-Key"]
+    assert not fake.asked("tools/call")
+
+
+def test_without_a_key_a_call_is_made_each_time_and_nothing_is_kept_of_it(any_office: Office) -> None:
+    fake = PlainServer()
+    server = any_office.server(fake)
+    agent = any_office.agent(server)
+
+    any_office.call(agent, ECHO_TOOL)
+    any_office.call(agent, ECHO_TOOL)
+    path = f"{any_office.workspace.servers}/{server['id']}/check"
+    any_office.admin.post(path, headers={"Idempotency-Key": "first"})
+
+    assert len(fake.asked("tools/call")) == 2
+    assert records(any_office.workspace) == []
+
+
+def test_after_a_failure_that_did_nothing_the_same_key_does_for_another_try(office: Office) -> None:
+    fake = PlainServer()
+    agent = office.agent(office.server(fake))
+
+    refused = once(office, agent, text=1)
+    assert refused.json()["error"]["kind"] == "invalid_arguments"
+    assert once(office, agent, text=1).json() == refused.json()
+    assert fake.asked("tools/call") == []
+
+    assert records(office.workspace) == []

@@ -1,0 +1,154 @@
+"""What if the store fails in the middle of a call that has an Idempotency-Key? Then nothing is sent twice either."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from litestar import Request
+
+from api.access.context import Caller, OperatorContext, Scope
+from api.access.idempotency_outside import UNDER_WAY, OnceOutside
+from api.access.keys import ApiKey
+from api.audit.service import Journal
+from api.errors import AppError, Clash, NotFound, Unavailable
+from api.http.answers import Answer
+from api.http.provided import AnyRequest
+from api.kit.datakeys import NoDataKey
+from api.kit.envelope import CannotOpen
+from api.kit.roots import RootUnavailable
+from api.kit.sqlite import SqliteStore
+from api.kit.store import Change, Conflict, Delete, StoreBusy
+from api.toolbox.leaving import CallerLeft
+from tests.fakes.still_clock import StillClock
+
+OWN = ApiKey.new()
+CLOCK = StillClock()
+
+
+class TiredStore(SqliteStore):
+    """Refuses its second write, and every delete, for as long as it is tired."""
+
+    tired = False
+    writes = 0
+
+    async def write(self, *changes: Change) -> None:
+        self.writes += 1
+        if self.tired and (self.writes == 2 or isinstance(changes[0], Delete)):
+            raise StoreBusy("the disk is full")
+        await super().write(*changes)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[TiredStore]:
+    made = TiredStore(tmp_path / "plugboard.db", CLOCK)
+    yield made
+    await made.close()
+
+
+def request(body: object = None) -> AnyRequest:
+    scope: Any = {
+        "type": "http",
+        "method": "POST",
+        "path": "/somewhere",
+        "query_string": b"",
+        "headers": [(b"authorization", b"Bearer " + OWN.text().reveal())],
+        "state": {"context": OperatorContext(Caller(OWN.key_id, "x", Scope.OPERATOR), "request-1"), "body": body},
+    }
+    return Request(scope)
+
+
+def once(store: TiredStore, body: object = None) -> OnceOutside:
+    return OnceOutside(request(body), store, Journal(store, CLOCK).write, CLOCK)
+
+
+class Work:
+    """Counts how often it is done, and ends with what it is told to."""
+
+    def __init__(self, ends: Exception | None = None) -> None:
+        self.done = 0
+        self.ends = ends
+
+    async def __call__(self) -> tuple[Answer, bool]:
+        self.done += 1
+        if self.ends:
+            raise self.ends
+        return Answer(200, f"answer {self.done}".encode()), True
+
+
+@pytest.mark.requirement("REL-14")
+async def test_an_answer_that_cannot_be_kept_is_given_and_nothing_is_done_again(
+    store: TiredStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    work, store.tired = Work(), True
+
+    with caplog.at_level(logging.WARNING):
+        answer = await once(store).run("key", work)
+    with pytest.raises(Clash, match=UNDER_WAY):
+        await once(store).run("key", work)
+
+    assert (answer.body, work.done) == (b"answer 1", 1)
+    assert [each.__dict__["detail"] for each in caplog.records] == ["the disk is full"]
+
+
+@pytest.mark.requirement("REL-03")
+@pytest.mark.parametrize(
+    "reason", [NotFound(), Unavailable(), StoreBusy("x"), NoDataKey(), RootUnavailable("x"), CannotOpen()]
+)
+async def test_where_nothing_was_sent_the_same_key_does_for_another_try(store: TiredStore, reason: Exception) -> None:
+    failing, work = Work(reason), Work()
+
+    with pytest.raises(type(reason)):
+        await once(store).run("key", failing)
+
+    assert (await once(store, "another body").run("key", work)).body == b"answer 1"
+    assert (failing.done, work.done) == (1, 1)
+
+
+@pytest.mark.requirement("REL-14")
+@pytest.mark.parametrize("reason", [CallerLeft(), RuntimeError("a mistake of ours")])
+async def test_where_something_may_have_been_sent_the_key_stays_taken(store: TiredStore, reason: Exception) -> None:
+    failing, work = Work(reason), Work()
+
+    with pytest.raises(type(reason)):
+        await once(store).run("key", failing)
+    with pytest.raises(Clash, match=UNDER_WAY):
+        await once(store).run("key", work)
+
+    assert work.done == 0
+
+
+async def test_a_key_that_cannot_be_freed_hides_no_reason(store: TiredStore) -> None:
+    failing, store.tired = Work(NotFound("There is no such tool.")), True
+
+    with pytest.raises(NotFound, match=r"There is no such tool\."):
+        await once(store).run("key", failing)
+    with pytest.raises(Clash, match=UNDER_WAY):
+        await once(store).run("key", failing)
+
+    assert failing.done == 1
+
+
+async def test_nothing_is_done_where_the_key_could_not_be_reserved(store: TiredStore) -> None:
+    work, store.tired, store.writes = Work(), True, 1
+
+    with pytest.raises(StoreBusy):
+        await once(store).run("key", work)
+
+    assert work.done == 0
+    assert (await once(store).run("key", work)).body == b"answer 1"
+
+
+async def test_a_key_that_is_freed_while_it_is_looked_at_may_be_tried_again(store: TiredStore) -> None:
+    work = Work()
+
+    async def taken(_: Caller, changes: Any) -> None:
+        raise Conflict([change.key for change in changes])
+
+    with pytest.raises(AppError) as refused:
+        await OnceOutside(request(), store, taken, CLOCK).run("key", work)
+
+    assert (refused.value.status, refused.value.headers, work.done) == (503, {"Retry-After": "1"}, 0)
