@@ -6,7 +6,7 @@ WORKERS := $(shell nproc 2>/dev/null || echo 2)
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-real conformance check format openapi fuzz bench lock clean
+.PHONY: help setup run demo test test-real conformance check format openapi fuzz bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -29,6 +29,9 @@ setup: .venv/.develops  ## make .venv with everything in it
 
 run: .venv/.runs  ## set up if needed, then serve on http://127.0.0.1:8400
 	@$(BIN)/plugboard serve
+
+demo: .venv/.runs  ## a small MCP server to try Plugboard with, on http://127.0.0.1:8401/mcp
+	@$(BIN)/python examples/weather.py $(ARGS)
 
 test: .venv/.develops  ## set up if needed, then every test that needs nothing but Python
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)

@@ -3,17 +3,98 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.process import free_port, plugboard, serving
+from tests.architecture.test_readme import block, calls, in_a_shell, is_up, shown
+from tests.e2e.process import (
+    COMMAND,
+    PATIENCE_SECONDS,
+    PROJECT,
+    Process,
+    answers,
+    environment,
+    free_port,
+    plugboard,
+    serving,
+    until,
+)
 
 WHAT_ELSE = "Ctrl-C stops it. From here on, the log:"
+NOT_NOW = {"MAKEFLAGS": "--old-file=.venv/.runs"}
+"""Of what `make` does, all but setting up what these very tests run in."""
+
+
+@contextmanager
+def terminal(lines: str, folder: Path, url: str, cwd: Path = PROJECT, **changed: object) -> Iterator[Process]:
+    """Somebody types the lines, and in the end closes the window."""
+    folder.mkdir()
+    with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
+        popen = subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", lines],
+            cwd=cwd,
+            env=environment(folder / "var", **changed),
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
+    process = Process(popen, url, folder)
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):  # nobody is left in it
+            os.killpg(popen.pid, signal.SIGTERM)
+        popen.wait(PATIENCE_SECONDS)
+
+
+def is_ready(process: Process) -> bool:
+    return is_running(process) and answers(process, "/readyz")
+
+
+def is_running(process: Process) -> bool:
+    assert process.popen.poll() is None, process.said() + process.logged()
+    return True
+
+
+def test_the_tour_of_the_readme_ends_with_a_call_of_a_tool(tmp_path: Path) -> None:
+    """As a user types it, on other ports."""
+    port, demo_port = free_port(), free_port()
+    first, second = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{demo_port}"
+    make_demo = block("make demo").replace("make demo", f"make demo ARGS={demo_port}")
+    with (
+        terminal(block("make run "), tmp_path / "1", first, **NOT_NOW, PLUGBOARD_PORT=port) as run,
+        terminal(make_demo, tmp_path / "2", second, **NOT_NOW) as demo,
+    ):
+        until(lambda: is_ready(run) and is_running(demo) and is_up(second))
+        filled_in = {"URL": f"{first}/api/workspaces/{run.workspace_id()}", "KEY": run.key()}
+        *_, answer = in_a_shell(calls("/tool-calls", second), tmp_path, **filled_in)
+
+    assert json.loads(answer) == shown()
+
+
+def test_the_lines_about_dynamodb_serve_from_it(tmp_path: Path, moto_beside: str) -> None:
+    if not shutil.which("openssl"):
+        pytest.skip("the lines need openssl")
+    port, path = free_port(), f"{COMMAND.parent}:{os.environ['PATH']}"
+    settings = {"PLUGBOARD_PORT": port, "PLUGBOARD_DYNAMODB_ENDPOINT": moto_beside, "PATH": path}
+    lines, url = block("PLUGBOARD_STORE=dynamodb"), f"http://127.0.0.1:{port}"
+
+    with terminal(lines, tmp_path / "1", url, tmp_path, **settings) as process:
+        until(lambda: is_ready(process))
+        made = json.loads(next(line for line in process.said().splitlines() if line.startswith("{")))
+        with process.caller(made["apiKey"]) as admin:
+            assert admin.get(f"/api/workspaces/{made['workspaceId']}").json()["name"] == "Acme"
+
+    assert not (tmp_path / "1/var").exists()
 
 
 def test_the_first_start_makes_a_workspace_and_says_how_to_call_it(tmp_path: Path) -> None:
