@@ -11,6 +11,8 @@ from typing import Any
 
 HEAD = b"HTTP/1."
 FEW = 2
+LARGE = 16_384
+"""Bytes, from which on to copy a body costs more than to write it by itself."""
 
 
 class Corked:
@@ -49,4 +51,7 @@ class Corked:
     def _flush(self) -> None:
         if self._held:
             held, self._held = self._held, []
-            self._transport.write(b"".join(held))
+            if len(held[-1]) > LARGE:
+                self._transport.writelines(held)
+            else:
+                self._transport.write(b"".join(held))

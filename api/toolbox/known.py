@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from api.toolbox.toolbox import Toolbox
 
@@ -38,6 +39,21 @@ class KnownToolboxes:
         self._known[whose] = (revision, toolbox)
 
 
+class Changes:
+    """Counts, in a process, how often any server's list of tools became another."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+
+class KnownList(NamedTuple):
+    toolbox: Toolbox
+    made_of: Sequence[object]
+    made: bytes
+    changes: int
+    holds_until: float
+
+
 class KnownLists:
     """The bytes of lists, each for as long as it would be made of the same things."""
 
@@ -45,23 +61,34 @@ class KnownLists:
         self._at_most = at_most
         self._bytes_at_most = bytes_at_most
         self._bytes = 0
-        self._known: OrderedDict[tuple[str, str, Format], tuple[Toolbox, Sequence[object], bytes]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str, Format], KnownList] = OrderedDict()
 
-    def get(self, toolbox: Toolbox, form: Format, found: Sequence[object]) -> bytes | None:
-        known = self._known.get((toolbox.workspace_id, toolbox.agent.id, form))
-        if known is None or known[0] is not toolbox or len(known[1]) != len(found):
+    def at_once(self, toolbox: Toolbox, form: Format, changes: int, now: float) -> bytes | None:
+        """Where nothing at all has changed meanwhile, it is not even asked what the list is made of."""
+        known = self._known.get(_place(toolbox, form))
+        if known is None or known.toolbox is not toolbox or known.changes != changes or now >= known.holds_until:
             return None
-        same = all(before is now for before, now in zip(known[1], found, strict=True))
-        return known[2] if same else None
+        return known.made
 
-    def remember(self, toolbox: Toolbox, form: Format, found: Sequence[object], made: bytes) -> None:
-        place = (toolbox.workspace_id, toolbox.agent.id, form)
+    def get(self, toolbox: Toolbox, form: Format, made_of: Sequence[object]) -> bytes | None:
+        known = self._known.get(_place(toolbox, form))
+        if known is None or known.toolbox is not toolbox or len(known.made_of) != len(made_of):
+            return None
+        same = all(before is now for before, now in zip(known.made_of, made_of, strict=True))
+        return known.made if same else None
+
+    def remember(self, form: Format, known: KnownList) -> None:
+        place, size = _place(known.toolbox, form), len(known.made)
         self._forget(place)
-        while self._known and (len(self._known) >= self._at_most or self._bytes + len(made) > self._bytes_at_most):
+        while self._known and (len(self._known) >= self._at_most or self._bytes + size > self._bytes_at_most):
             self._forget(next(iter(self._known)))
-        self._known[place] = (toolbox, found, made)
-        self._bytes += len(made)
+        self._known[place] = known
+        self._bytes += size
 
     def _forget(self, place: tuple[str, str, Format]) -> None:
         if known := self._known.pop(place, None):
-            self._bytes -= len(known[2])
+            self._bytes -= len(known.made)
+
+
+def _place(toolbox: Toolbox, form: Format) -> tuple[str, str, Format]:
+    return toolbox.workspace_id, toolbox.agent.id, form

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from math import inf
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from api.access.context import WorkspaceContext
 from api.servers.service import EXTERNAL, Server
 from api.toolbox.calls import GENERIC_SCHEMA
 from api.toolbox.descriptions import Tool, as_anthropic, as_mcp, as_openai
-from api.toolbox.known import Format
+from api.toolbox.known import Format, KnownList
 from api.toolbox.naming import generic_name
 from api.toolbox.sources import Missing, Sources
 from api.toolbox.texts import generic_description
@@ -46,22 +47,23 @@ Found = UpstreamTools | Missing
 DISABLED = Missing("disabled", "The server is disabled. Enable it to use its tools.")
 NOTHING = Missing("", "")  # only its generic tool is shown, which needs no list
 ASK = Missing("", "")
+LASTING = (DISABLED, NOTHING)
 
 
 class Listing:
     def __init__(self, ctx: WorkspaceContext, works: Works) -> None:
-        self._ctx = ctx
         self._sources = Sources(ctx, works)
-        self._remembered = works.lists
+        self._works = works
 
     async def of(self, toolbox: Toolbox, form: Format) -> bytes:
         """As JSON. What was put together for the same servers and lists is not put together again."""
-        found = await self._all(toolbox)
-        known = self._remembered.get(toolbox, form, found)
+        lists, changes = self._works.lists, self._works.toolsets.changes.number
+        known = lists.at_once(toolbox, form, changes, self._works.clock.monotonic())
         if known is not None:
             return known
-        made = _encoded(toolbox, form, found)
-        self._remembered.remember(toolbox, form, found, made)
+        found = await self._all(toolbox)
+        made = lists.get(toolbox, form, found) or _encoded(toolbox, form, found)
+        lists.remember(form, KnownList(toolbox, found, made, changes, _holds_until(found)))
         return made
 
     async def _all(self, toolbox: Toolbox) -> list[Found]:
@@ -79,6 +81,12 @@ class Listing:
         if share.server.service_type == EXTERNAL and not share.has_tools:
             return NOTHING
         return self._sources.known(share.server) or ASK
+
+
+def _holds_until(found: Sequence[Found]) -> float:
+    """A server that could not be asked may be there the next moment."""
+    ends = [each.holds_until if isinstance(each, UpstreamTools) else -inf for each in found if each not in LASTING]
+    return min(ends, default=inf)
 
 
 def tools_of(server: Server, found: UpstreamTools, allows: Callable[[str], bool]) -> list[Tool]:

@@ -11,6 +11,7 @@ from api.kit.clock import Clock
 from api.servers.service import Server
 from api.toolbox import results
 from api.toolbox.credentials import Opened
+from api.toolbox.known import Changes
 from api.toolbox.results import ToolResult
 from api.toolbox.scrubbing import Scrubber
 from api.toolbox.upstream_tools import UpstreamTools
@@ -27,13 +28,16 @@ log = logging.getLogger(__name__)
 class McpToolset:
     """Good for as long as the server's record stays as it is."""
 
-    def __init__(self, server: Server, opened: Opened, client: McpClient, clock: Clock, on_era: OnEra) -> None:
+    def __init__(
+        self, server: Server, opened: Opened, client: McpClient, clock: Clock, on_era: OnEra, changes: Changes
+    ) -> None:
         self.server = server
         self.used_at = clock.monotonic()
         self._opened = opened
         self._client = client
         self._clock = clock
         self._on_era = on_era
+        self._changes = changes
         self._era = client.era
         self._tools: UpstreamTools | None = None
         self._listing: asyncio.Task[UpstreamTools] | None = None
@@ -115,9 +119,14 @@ class McpToolset:
     async def _list(self) -> UpstreamTools:
         async with asyncio.timeout(self.server.timeout_seconds):
             found = await self._client.list_tools()
-        self._tools = UpstreamTools.of(found, self._clock.monotonic(), self._opened.scrubbed)
+        tools = UpstreamTools.of(found, self._clock.monotonic(), self._opened.scrubbed)
+        self._replace(tools)
         await self._keep_era()
-        return self._tools
+        return tools
+
+    def _replace(self, tools: UpstreamTools) -> None:
+        self._tools = tools
+        self._changes.number += 1
 
     async def _keep_era(self) -> None:
         if self._client.era is not self._era and self._client.era is not None:
@@ -127,7 +136,7 @@ class McpToolset:
     def _doubt(self, error: UpstreamError) -> None:
         """Perhaps the server has other tools by now: the next who wants the list gets it anew."""
         if getattr(error, "code", None) in UNKNOWN_TOOL_CODES and self._tools is not None:
-            self._tools = self._tools.outdated()
+            self._replace(self._tools.outdated())
 
 
 def _bounded(

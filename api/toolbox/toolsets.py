@@ -15,6 +15,7 @@ from api.kit.wire import Outbound
 from api.kit.wire_errors import Unreachable as NotReached
 from api.servers.service import Server
 from api.toolbox.credentials import Credentials
+from api.toolbox.known import Changes
 from api.toolbox.mcp_toolset import McpToolset
 from api.toolbox.repository import Eras
 from api.toolbox.upstream import Upstream
@@ -43,6 +44,7 @@ class Means:
 
 class Toolsets:
     def __init__(self, means: Means) -> None:
+        self.changes = Changes()
         self._means = means
         self._open: OrderedDict[Owned, McpToolset] = OrderedDict()
         self._closing: set[asyncio.Task[None]] = set()
@@ -104,9 +106,8 @@ class Toolsets:
             pool=f"{ctx.workspace_id} {server.id} {server.version}",
             seconds=server.timeout_seconds,
         )
-        return McpToolset(
-            server, opened, McpClient(upstream, server.url or "", era), means.clock, lambda era: eras.keep(server, era)
-        )
+        client = McpClient(upstream, server.url or "", era)
+        return McpToolset(server, opened, client, means.clock, lambda era: eras.keep(server, era), self.changes)
 
     def _let_go(self, owned: Owned) -> None:
         self.close_later(self._open.pop(owned))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 
 from api.kit import wire_errors
 from api.kit.outbound import Egress, Origin, Target, UrlRefused, check_text
 from api.kit.wire import Exchange, Outbound
-from api.kit.wire_replies import Limits, Reply
+from api.kit.wire_replies import Limits
 from integrations import TimedOut, Unreachable, Unreadable, UpstreamError
 
 LASTING_SECONDS = 3600.0
@@ -37,8 +37,8 @@ class Upstream:
 
     def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, lasting: bool = False
-    ) -> UpstreamExchange:
-        exchange = self._outbound.request(
+    ) -> Exchange:
+        return self._outbound.request(
             method,
             self._target(url),
             {**headers, **self._credentials},
@@ -46,8 +46,8 @@ class Upstream:
             pool=self._pool,
             seconds=LASTING_SECONDS if lasting else self._seconds,
             limits=LIMITS,
+            raised=as_theirs,
         )
-        return UpstreamExchange(exchange)
 
     def _target(self, url: str) -> Target:
         """Only where the credentials belong. Where the name leads is judged at each connection."""
@@ -63,45 +63,6 @@ class Upstream:
         if target.origin != self._origin:
             raise Unreadable("The server points to another origin.", sent=False)
         return target
-
-
-class UpstreamExchange:
-    __slots__ = ("_exchange",)
-
-    def __init__(self, exchange: Exchange) -> None:
-        self._exchange = exchange
-
-    async def __aenter__(self) -> UpstreamReply:
-        try:
-            return UpstreamReply(await self._exchange.__aenter__())
-        except wire_errors.WireError as error:
-            raise as_theirs(error) from error
-
-    async def __aexit__(self, *error: object) -> None:
-        await self._exchange.__aexit__(*error)
-
-
-class UpstreamReply:
-    __slots__ = ("_reply", "headers", "reason", "status")
-
-    def __init__(self, reply: Reply) -> None:
-        self.status = reply.status
-        self.reason = reply.reason
-        self.headers = reply.headers
-        self._reply = reply
-
-    async def read(self) -> bytes:
-        try:
-            return await self._reply.read()
-        except wire_errors.WireError as error:
-            raise as_theirs(error) from error
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        try:
-            async for chunk in self._reply.chunks():
-                yield chunk
-        except wire_errors.WireError as error:
-            raise as_theirs(error) from error
 
 
 def as_theirs(error: wire_errors.WireError) -> UpstreamError:
