@@ -220,6 +220,8 @@ Store a server:
     -H 'Authorization: Bearer {key}' \\
     -H 'Content-Type: application/json' \\
     -d '{{"name": "Weather API", "url": "https://api.weather.example.com/mcp", "authType": "none"}}'
+
+README.md goes on from here, with a server to try that `make demo` starts.
 """
     )
 

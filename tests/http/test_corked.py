@@ -1,0 +1,95 @@
+import asyncio
+
+from api.http.corked import FEW, LARGE, Corked
+
+HEAD, BODY = b"HTTP/1.1 200 OK\r\n\r\n", b"body"
+
+
+class Wire(asyncio.Transport):
+    """Remembers what is written, call by call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written.append(bytes(data))
+
+    def writelines(self, list_of_data: object) -> None:
+        self.written.append(b"".join(list_of_data))  # type: ignore[call-overload]
+
+    def close(self) -> None:
+        self.closed = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+
+def corked(served: int) -> tuple[Corked, Wire]:
+    wire = Wire()
+    return Corked(wire, asyncio.get_running_loop(), range(served)), wire
+
+
+async def test_head_and_body_go_out_as_one() -> None:
+    transport, wire = corked(FEW)
+
+    transport.write(HEAD)
+    assert wire.written == []
+    transport.write(BODY)
+
+    assert wire.written == [HEAD + BODY]
+
+
+async def test_where_many_are_served_answers_go_out_at_the_end_of_the_turn() -> None:
+    transport, wire = corked(FEW + 1)
+
+    transport.write(HEAD)
+    transport.write(BODY)
+    assert wire.written == []
+    await asyncio.sleep(0)
+
+    assert wire.written == [HEAD + BODY]
+
+
+async def test_a_head_whose_body_takes_its_time_goes_out_alone() -> None:
+    transport, wire = corked(1)
+
+    transport.write(HEAD)
+    await asyncio.sleep(0)
+    assert wire.written == [HEAD]
+    transport.write(BODY)
+
+    assert wire.written == [HEAD, BODY]
+
+
+async def test_a_large_body_is_not_copied_and_still_follows_its_head() -> None:
+    transport, wire = corked(1)
+    large = bytes(LARGE + 1)
+
+    transport.write(HEAD)
+    transport.write(large)
+
+    assert wire.written == [HEAD + large]
+
+
+async def test_what_is_held_goes_out_before_the_connection_is_closed() -> None:
+    transport, wire = corked(FEW + 1)
+
+    transport.write(HEAD)
+    transport.close()
+
+    assert wire.written == [HEAD]
+    assert wire.closed
+    assert transport.is_closing()
+
+
+async def test_nothing_is_written_twice() -> None:
+    transport, wire = corked(1)
+
+    for _ in range(3):
+        transport.write(HEAD)
+        transport.write(BODY)
+        await asyncio.sleep(0)
+
+    assert wire.written == [HEAD + BODY] * 3
