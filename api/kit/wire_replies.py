@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
-from api.kit.wire_errors import Garbled, TooMuch
+from api.kit.wire_errors import Garbled, TooMuch, WireError
 
 PIECE = 65_536
 FREE_OF_RATIO = 65_536  # a short answer of blanks is no bomb
 
 GZIP = zlib.MAX_WBITS | 16
+
+Raised = Callable[[WireError], Exception]
+"""What whoever asks knows an error as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,33 +28,69 @@ class Limits:
     ratio: int = 100
 
 
+class Source(Protocol):
+    """Where a reply's bytes come from."""
+
+    status: int
+    reason: str
+    headers: dict[str, str]
+    is_complete: bool
+    """All of the body is here, though it may not have been taken yet."""
+
+    def take(self) -> bytes: ...
+
+    async def more(self) -> bytes:
+        """The next bytes of the body, none at its end."""
+        ...
+
+
 class Reply:
     """The head of an answer, with its body still to come."""
 
-    def __init__(
-        self, status: int, reason: str, headers: Mapping[str, str], more: Callable[[], Awaitable[bytes]], limits: Limits
-    ) -> None:
-        self.status = status
-        self.reason = reason
-        self.headers = headers
-        self._more = more
+    __slots__ = ("_decoded", "_limits", "_raised", "_source", "_wire", "headers", "reason", "status")
+
+    def __init__(self, source: Source, limits: Limits, raised: Raised | None = None) -> None:
+        self.status = source.status
+        self.reason = source.reason
+        self.headers: Mapping[str, str] = source.headers
+        self._source = source
         self._limits = limits
+        self._raised = raised
         self._wire = self._decoded = 0
 
     async def read(self) -> bytes:
-        first = await anext(chunks := self.chunks(), b"")
-        rest = [chunk async for chunk in chunks]
-        return b"".join([first, *rest]) if rest else first
+        try:
+            if self._source.is_complete and "content-encoding" not in self.headers:  # as most answers are
+                return self._counted(self._source.take())
+            return b"".join([chunk async for chunk in self._chunks()])
+        except WireError as error:
+            if self._raised is None:
+                raise
+            raise self._raised(error) from error
 
     async def chunks(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._chunks():
+                yield chunk
+        except WireError as error:
+            if self._raised is None:
+                raise
+            raise self._raised(error) from error
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
         inflate = _inflater(self.headers.get("content-encoding", ""))
-        while chunk := await self._more():
+        while chunk := await self._source.more():
             self._wire = _within(self._limits.wire, self._wire + len(chunk), "bytes")
             for piece in inflate.pieces(chunk) if inflate else (chunk,):
                 self._count(len(piece))
                 yield piece
         if inflate and self._wire:
             inflate.finish()
+
+    def _counted(self, whole: bytes) -> bytes:
+        self._wire = _within(self._limits.wire, self._wire + len(whole), "bytes")
+        self._count(len(whole))
+        return whole
 
     def _count(self, size: int) -> None:
         self._decoded = _within(self._limits.decoded, self._decoded + size, "decoded bytes")

@@ -39,11 +39,9 @@ CLIENTS = Ban(
         *("httpx", "httpx2", "httpcore", "requests", "urllib3", "aiohttp", "urllib.request", "http.client"),
         *("socket.create_connection", "socket.socket", "asyncio.open_connection", "telnetlib", "ftplib", "smtplib"),
     ),
-    "one place makes connections to elsewhere, and checks each of them: api/kit/wire.py",
+    "one place makes connections to elsewhere, and judges each of them: api/kit/wire_dial.py",
     {
-        "api/kit/wire.py": "that place",
-        "api/kit/wire_attempts.py": "what it asks before each connection, and of each request",
-        "api/kit/wire_bounds.py": "holds what its parser takes in to bounds",
+        "api/kit/wire_dial.py": "that place",
         "api/serving.py": "asks whether it can listen on an address; connects to nobody",
     },
 )

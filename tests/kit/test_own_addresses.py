@@ -1,6 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 from api.kit.outbound import Egress, UrlRefused, check_text
+from api.kit.resolving import Names
+from api.kit.wire import Outbound
+from api.kit.wire_errors import Denied
 from api.settings import Settings
 
 pytestmark = pytest.mark.requirement("EGR-15")
@@ -50,3 +55,17 @@ def test_the_service_itself_is_nobodys_upstream(url: str) -> None:
 )
 def test_its_neighbours_are(url: str) -> None:
     assert check_text(url, SERVED.reachable).url == url
+
+
+async def test_a_name_that_leads_to_the_service_itself_is_not_dialled() -> None:
+    names = Names(lambda _: ["127.0.0.1"])
+    egress = replace(SERVED, egress=Egress.parse("127.0.0.0/8, mcp.example.com")).reachable
+    outbound = Outbound(egress, names=names)
+    target = check_text("http://mcp.example.com:8400/", egress)
+
+    try:
+        with pytest.raises(Denied):
+            async with outbound.request("GET", target, {}, pool="p", seconds=5):
+                pass
+    finally:
+        await outbound.close()

@@ -6,13 +6,17 @@ import pytest
 
 from api.kit.outbound import Egress, Target, check_text
 from api.kit.resolving import Lookup, Names
-from api.kit.wire import Outbound, _url
+from api.kit.wire import Outbound
 from api.kit.wire_errors import Denied, Unreachable, WireError
-from tests.corpus.urls import GOOD
 from tests.fakes.upstreams import cutting_off, echoing, raw, saying, upstream
 
 HERE = Egress.parse("127.0.0.0/8")
 KEPT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    return "asyncio", {"use_uvloop": request.param == "uvloop"}
 
 
 @asynccontextmanager
@@ -127,17 +131,18 @@ async def test_a_connection_is_used_again_by_the_same_pool() -> None:
 @pytest.mark.requirement("REL-18")
 async def test_no_connection_carries_two_credentials() -> None:
     async with upstream(saying()) as there, outbound(max_pools=8) as out:
-        asks = [
-            text(out, at(there.url()), pool=f"pool {number}", Authorization=f"credential {number}")
-            for _ in range(50)
-            for number in range(20)
-        ]
-        await asyncio.gather(*asks)
+        for _ in range(13):  # fewer at once than the other side lets wait before it has accepted them
+            asks = [
+                text(out, at(there.url()), pool=f"pool {number}", Authorization=f"credential {number}")
+                for _ in range(4)
+                for number in range(20)
+            ]
+            await asyncio.gather(*asks)
 
     seen: dict[int, set[str]] = {}
     for visit in there.visits:
         seen.setdefault(visit.connection, set()).add(visit.headers["authorization"])
-    assert len(there.visits) == 1000
+    assert len(there.visits) == 1040
     assert {len(credentials) for credentials in seen.values()} == {1}
 
 
@@ -195,18 +200,6 @@ async def test_denied_unknown_and_refused_read_the_same() -> None:
     assert len({error.cause for error in errors}) == 3
     assert not any(error.sent for error in errors)
     assert [type(error) for error in errors] == [Denied, Unreachable, Unreachable]
-
-
-@pytest.mark.parametrize("url", [*GOOD, "https://example.com/?", "https://example.com/a?b?"])
-def test_the_other_parser_reads_what_was_checked(url: str) -> None:
-    target = check_text(url, Egress())
-
-    assert _url(target).raw_host == target.host
-
-
-def test_a_url_that_is_read_in_two_ways_is_denied() -> None:
-    with pytest.raises(Denied):
-        _url(Target("", "https", "a.example.com@b.example.com", 443, "/", None))
 
 
 @pytest.mark.parametrize("size", [0, 1_000_000, 1_000_001, 3_000_000])

@@ -1,8 +1,10 @@
 """Nothing is dialled that was not judged."""
 
 import asyncio
+import contextlib
 import itertools
 import socket
+import ssl
 from ipaddress import ip_address
 
 import pytest
@@ -10,12 +12,19 @@ import pytest
 from api.kit.outbound import Egress, Target, check_text
 from api.kit.resolving import Names
 from api.kit.wire import Outbound
-from api.kit.wire_attempts import Attempt
+from api.kit.wire_connection import Connection
+from api.kit.wire_dial import Dialling
 from api.kit.wire_errors import Denied, Unreachable, WireError
 from tests.corpus.urls import LEADING_INSIDE, LeadingInside
+from tests.fakes.dialling import dialled_except
 from tests.fakes.upstreams import cutting_off, saying, upstream
 
 ONE = Egress.parse("127.0.0.2/32")  # stands for the public internet; 127.0.0.1 for what is inside
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    return "asyncio", {"use_uvloop": request.param == "uvloop"}
 
 
 async def ask(out: Outbound, target: Target) -> WireError | None:
@@ -104,28 +113,26 @@ async def test_an_address_in_the_url_is_judged_though_no_resolver_is_asked(host:
 @pytest.mark.requirement("EGR-05")
 async def test_what_is_dialled_is_judged_even_where_nobody_else_did() -> None:
     names = Names()
-    attempt = Attempt(Target("", "http", "127.0.0.1", 80, "/", None), Egress(), names, 0, set())
-
-    with pytest.raises(Denied):
-        attempt.dial((socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80)))
+    dialling = Dialling(Egress(), names, ssl.create_default_context())
+    async with upstream(saying()) as canary:
+        with pytest.raises(Denied):
+            await dialling.dial(named(canary.url(host="api.example.com")), ip_address("127.0.0.1"))
     names.close()
+
+    assert canary.connections == 0
 
 
 @pytest.mark.requirement("EGR-21")
 async def test_a_name_with_many_dead_addresses_is_dialled_four_times() -> None:
-    names, dialled = Names(lambda _: [f"127.0.0.{n}" for n in range(2, 30)]), 0
-    attempt = Attempt(
-        Target("", "http", "api.example.com", 80, "/", None), Egress.parse("127.0.0.0/8"), names, 0, set()
-    )
-    for address in (await attempt.resolve()) * 3:
-        try:
-            attempt.dial((socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80))).close()
-            dialled += 1
-        except OSError:
-            pass
-    names.close()
+    async with upstream(saying()) as there:
+        closed = named(there.url(host="api.example.com"))
+    out = Outbound(Egress.parse("127.0.0.0/8"), names=Names(lambda _: [f"127.0.0.{n}" for n in range(2, 30)]))
+    with dialled_except() as dialled:
+        error = await ask(out, closed)
+    await out.close()
 
-    assert dialled == 4
+    assert isinstance(error, Unreachable)
+    assert [address for address, port in dialled if port == closed.port] == [f"127.0.0.{n}" for n in range(2, 6)]
 
 
 async def test_the_next_address_is_tried_where_one_does_not_answer() -> None:
@@ -136,3 +143,22 @@ async def test_the_next_address_is_tried_where_one_does_not_answer() -> None:
 
     assert error is None
     assert there.connections == 1
+
+
+@pytest.mark.requirement("EGR-21")
+async def test_an_address_that_stays_silent_does_not_keep_the_next_from_being_tried() -> None:
+    loop, names = asyncio.get_running_loop(), Names(lambda _: ["127.0.0.9", "127.0.0.1"])
+    async with upstream(saying()) as there:
+        dialling = Dialling(Egress.parse("127.0.0.0/8"), names, ssl.create_default_context(), patience=0.2)
+        with socket.create_server(("127.0.0.9", there.port), backlog=0) as full, contextlib.ExitStack() as callers:
+            for _ in range(4):  # nobody accepts them, so no more are let in
+                caller = callers.enter_context(socket.socket())
+                caller.setblocking(False)
+                caller.connect_ex(full.getsockname())
+            connection = await dialling.connect(
+                named(there.url(host="api.example.com")), lambda: Connection(loop, lambda _: None)
+            )
+        assert connection.is_usable
+        connection.abort()
+        await connection.gone
+    names.close()

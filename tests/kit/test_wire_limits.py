@@ -23,6 +23,11 @@ USUAL = Limits()
 ENDLESS = HEAD + b"\r\n"
 
 
+@pytest.fixture(params=["asyncio", "uvloop"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    return "asyncio", {"use_uvloop": request.param == "uvloop"}
+
+
 @asynccontextmanager
 async def asked_of(answer: Answer) -> AsyncIterator[tuple[Outbound, Target, Upstream]]:
     async with upstream(answer) as there:

@@ -1,3 +1,4 @@
+import asyncio
 import datetime as dt
 import ssl
 from pathlib import Path
@@ -17,6 +18,11 @@ from tests.fakes.upstreams import Upstream, echoing, upstream
 NAME = "api.example.com"
 HERE = Egress.parse("127.0.0.0/8")
 OPEN = Egress.parse(NAME)
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    return "asyncio", {"use_uvloop": request.param == "uvloop"}
 
 
 @pytest.fixture
@@ -111,5 +117,14 @@ async def test_a_handshake_that_stalls_ends_with_the_deadline(certificate: Path)
             async with out.request("GET", target, {}, pool="a", seconds=0.3):
                 pass
         await out.close()
+
+    assert not caught.value.sent
+
+
+async def test_a_server_that_hangs_up_in_the_handshake_is_unreachable(certificate: Path) -> None:
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    with pytest.raises(Unreachable) as caught:
+        await ask(Upstream(server.sockets[0].getsockname()[1]), NAME, trusting(certificate))
+    server.close()
 
     assert not caught.value.sent

@@ -1,0 +1,129 @@
+"""How do bytes come and go on one connection, and until when?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+from api.kit.wire_answers import Answer
+from api.kit.wire_errors import TimedOut, Unreachable
+from api.kit.wire_replies import Limits
+
+PIECE = 65_536
+"""Of a longer body no more is written at once: others have their turn in between."""
+MAX_HELD = 262_144
+"""Of a body that comes faster than it is read."""
+
+
+class Connection(asyncio.Protocol):
+    """Carries one request at a time. What comes while none is under way ends it."""
+
+    __slots__ = ("_alarm", "_answer", "_is_full", "_loop", "_on_lost", "_transport", "_unsent", "gone", "idle_since")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[Connection], None]) -> None:
+        self.idle_since = 0.0
+        self.gone: asyncio.Future[None] = loop.create_future()
+        self._loop = loop
+        self._on_lost = on_lost
+        self._transport: asyncio.Transport | None = None
+        self._answer: Answer | None = None
+        self._alarm: asyncio.TimerHandle | None = None
+        self._unsent = memoryview(b"")
+        self._is_full = False
+
+    @property
+    def is_usable(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    def ask(self, method: str, head: bytes, body: bytes, limits: Limits, deadline: float) -> Answer:
+        """From here on the upstream may have received the request."""
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            raise Unreachable("closed before it was used", sent=False)
+        answer = self._answer = Answer(self._loop, limits, is_bodiless=method == "HEAD")
+        self._alarm = self._loop.call_at(deadline, self._expire)
+        if len(body) <= PIECE:
+            transport.write(head + body)
+        else:
+            transport.write(head)
+            self._unsent = memoryview(body)
+            self._write_on()
+        return answer
+
+    def leave(self) -> bool:
+        """Whether another request may follow. If not, nothing is drained or flushed: the connection ends."""
+        answer, self._answer = self._answer, None
+        self._rest()
+        if answer is not None:
+            answer.leave()
+            if answer.leaves_reusable and self.is_usable and not self._unsent and not self._is_full:
+                return True
+        self.abort()
+        return False
+
+    def abort(self) -> None:
+        """`close` would first wait until the upstream has read what is still to be written."""
+        if self._answer is not None:
+            self._answer.fail(Unreachable("cut off by us", sent=True))
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        answer = self._answer
+        if answer is None:
+            self.abort()
+            return
+        answer.feed(data)
+        if answer.is_complete:
+            self._rest()
+        elif answer.error is not None:
+            self.abort()
+        elif answer.held > MAX_HELD and answer.eased is None and self._transport is not None:
+            self._transport.pause_reading()
+            answer.eased = self._read_on
+
+    def eof_received(self) -> None:
+        if self._answer is not None:
+            self._answer.lost(None)
+        self.abort()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transport = None
+        self._unsent = memoryview(b"")
+        self._rest()
+        if self._answer is not None:
+            self._answer.lost(error)
+        self._on_lost(self)
+        self.gone.set_result(None)
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+        self._write_on()
+
+    def _write_on(self) -> None:
+        if self._unsent and not self._is_full and self._transport is not None:
+            piece, self._unsent = self._unsent[:PIECE], self._unsent[PIECE:]
+            self._transport.write(piece)
+            self._loop.call_soon(self._write_on)
+
+    def _read_on(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def _expire(self) -> None:
+        self._alarm = None
+        if self._answer is not None:
+            self._answer.fail(TimedOut("no answer, or no end of it", sent=True))
+        self.abort()
+
+    def _rest(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None

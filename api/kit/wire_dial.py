@@ -1,0 +1,81 @@
+"""How is a connection made: to an address that was judged a moment before, and to the one whom the name means."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from api.kit.addresses import Address
+from api.kit.outbound import Egress, Target
+from api.kit.resolving import Names, judged
+from api.kit.wire_connection import Connection
+from api.kit.wire_errors import Denied, Unreachable
+
+MAX_DIALS = 4
+SECONDS_FOR_ONE = 5.0
+"""For an address while there is another to try."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialling:
+    egress: Egress
+    names: Names
+    trust: ssl.SSLContext
+    patience: float = SECONDS_FOR_ONE
+
+    async def connect(self, target: Target, made: Callable[[], Connection]) -> Connection:
+        """Has no time limit of its own; whoever cancels leaves nothing behind."""
+        reached = await self._reach(target)
+        encrypted = target.scheme == "https"
+        try:
+            _, connection = await asyncio.get_running_loop().create_connection(
+                made,
+                sock=reached,
+                ssl=self.trust if encrypted else None,
+                server_hostname=target.host if encrypted else None,
+            )
+        except ssl.SSLCertVerificationError as error:
+            raise Unreachable(f"Certificate: {error.verify_message}", sent=False) from None
+        except OSError as error:
+            raise Unreachable(type(error).__name__, sent=False) from None
+        return connection
+
+    async def _reach(self, target: Target) -> socket.socket:
+        addresses = (await self._addresses(target))[:MAX_DIALS]
+        for address in addresses[:-1]:
+            try:
+                async with asyncio.timeout(self.patience):
+                    return await self.dial(target, address)
+            except OSError:  # a TimeoutError is one
+                continue
+        try:
+            return await self.dial(target, addresses[-1])
+        except OSError as error:
+            raise Unreachable(type(error).__name__, sent=False) from None
+
+    async def _addresses(self, target: Target) -> list[Address]:
+        if target.address is not None:
+            return [judged(target.host, target.host, self.egress)]
+        return await self.names.addresses(target.host, self.egress)
+
+    async def dial(self, target: Target, address: Address) -> socket.socket:
+        """Every connection begins here. Nothing is written before it is known who is at the other end."""
+        judged(target.host, str(address), self.egress)
+        if self.egress.is_own(address, target.port):
+            raise Denied(f"{target.host} leads to this service itself")
+        family = socket.AF_INET if address.version == 4 else socket.AF_INET6  # noqa: PLR2004
+        dialled, reached = socket.socket(family, socket.SOCK_STREAM), False
+        try:
+            dialled.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(dialled, (str(address), target.port))
+            peer = judged(target.host, dialled.getpeername()[0], self.egress)
+            if peer != address:
+                raise Denied(f"{peer} answered for {address}")
+            reached = True
+        finally:
+            if not reached:
+                dialled.close()
+        return dialled

@@ -1,0 +1,156 @@
+"""Which connection does a request go over: one kept for the same credential, a new one, or the next that is free?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+
+from api.kit.outbound import Target
+from api.kit.wire_connection import Connection
+from api.kit.wire_dial import Dialling
+from api.kit.wire_requests import fixed_lines
+
+MAX_CONNECTIONS = 64
+"""Of one pool."""
+IDLE_SECONDS = 4.0
+"""Less than Node's five: a request on a connection that the upstream closes meanwhile is lost, and not repeated."""
+SWEEP_SECONDS = 1.0
+
+
+class Pool:
+    """Connections to one origin with one credential."""
+
+    __slots__ = ("_dialling", "_free", "_is_closed", "_leased", "_loop", "_open", "_waiting", "fixed")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, dialling: Dialling, target: Target) -> None:
+        self.fixed = fixed_lines(target)
+        self._loop = loop
+        self._dialling = dialling
+        self._leased = 0
+        self._free: list[Connection] = []
+        self._open: set[Connection] = set()
+        self._waiting: deque[asyncio.Future[Connection | None]] = deque()
+        self._is_closed = False
+
+    @property
+    def busy(self) -> bool:
+        return self._leased > 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self._leased or self._free)
+
+    def kept(self) -> Connection | None:
+        """The one that was used last: the others may then grow old."""
+        oldest = self._loop.time() - IDLE_SECONDS
+        while self._free:
+            connection = self._free.pop()
+            if connection.is_usable and connection.idle_since > oldest:
+                self._leased += 1
+                return connection
+            connection.abort()
+        return None
+
+    async def connect(self, target: Target) -> Connection:
+        """Where none is kept. Whoever gets a connection gives it back, or none in its stead."""
+        connection = await self._place()
+        if connection is not None and connection.is_usable:
+            return connection
+        connection = None
+        try:
+            connection = await self._dialling.connect(target, lambda: Connection(self._loop, self._lost))
+        finally:
+            if connection is None:
+                self.give_back(None)
+        if not connection.gone.done():
+            self._open.add(connection)
+        return connection
+
+    def give_back(self, connection: Connection | None) -> None:
+        """To who has waited longest. None: there is a place, in which a connection can be made."""
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(connection)
+                return
+        self._leased -= 1
+        if connection is not None:
+            if self._is_closed:
+                connection.abort()
+            connection.idle_since = self._loop.time()
+            self._free.append(connection)
+
+    def drop_idle(self) -> None:
+        oldest = self._loop.time() - IDLE_SECONDS
+        for connection in list(self._free):
+            if connection.idle_since <= oldest:
+                connection.abort()
+
+    def close(self) -> list[asyncio.Future[None]]:
+        """What to wait for until all is gone."""
+        self._is_closed = True
+        connections = list(self._open)
+        for connection in connections:
+            connection.abort()
+        return [connection.gone for connection in connections]
+
+    async def _place(self) -> Connection | None:
+        if self._leased < MAX_CONNECTIONS:
+            self._leased += 1
+            return None
+        waiter: asyncio.Future[Connection | None] = self._loop.create_future()
+        self._waiting.append(waiter)
+        try:
+            return await waiter
+        except asyncio.CancelledError:
+            if waiter.cancelled():
+                self._waiting.remove(waiter)
+            else:
+                self.give_back(waiter.result())
+            raise
+
+    def _lost(self, connection: Connection) -> None:
+        self._open.discard(connection)
+        if connection in self._free:
+            self._free.remove(connection)
+
+
+class Pools(OrderedDict[tuple[str, str, int, str], Pool]):
+    """By origin and credential, the one used last at the end. At most `most` of them are idle."""
+
+    def __init__(self, dialling: Dialling, most: int) -> None:
+        super().__init__()
+        self._dialling = dialling
+        self._most = most
+        self._loop = asyncio.get_running_loop()
+        self._sweeping: asyncio.TimerHandle | None = None
+
+    def of(self, target: Target, credential: str) -> Pool:
+        key = (target.scheme, target.host, target.port, credential)
+        pool = self.get(key)
+        if pool is None:
+            pool = self[key] = Pool(self._loop, self._dialling, target)
+            if self._sweeping is None:
+                self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
+        self.move_to_end(key)
+        return pool
+
+    def trim(self) -> None:
+        if len(self) > self._most:
+            idle = [key for key, pool in self.items() if not pool.busy]
+            for key in idle[: len(self) - self._most]:
+                self.pop(key).close()
+
+    async def close(self) -> None:
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        gone = [each for pool in self.values() for each in pool.close()]
+        self.clear()
+        await asyncio.gather(*gone)
+
+    def _sweep(self) -> None:
+        for key, pool in list(self.items()):
+            pool.drop_idle()
+            if pool.is_empty:
+                del self[key]
+        self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep) if self else None

@@ -1,0 +1,262 @@
+"""The same answer comes of the same bytes, in whichever pieces; and of any bytes comes an answer or a refusal."""
+
+import asyncio
+import gzip
+from collections.abc import Coroutine, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.kit.wire_answers import Answer
+from api.kit.wire_errors import Garbled, TooMuch, Unreachable, WireError
+from api.kit.wire_replies import Limits, Reply
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+HELLO = b"5\r\nhello\r\n"
+USUAL = Limits()
+
+Told = tuple[int, str, dict[str, str], bytes]
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    made = asyncio.new_event_loop()
+    yield made
+    made.close()
+
+
+async def whole(answer: Answer, limits: Limits) -> Told:
+    await answer.head()
+    reply = Reply(answer, limits)
+    return reply.status, reply.reason, dict(reply.headers), await reply.read()
+
+
+def at_once(asked: Coroutine[Any, Any, Told]) -> Told | type[WireError]:
+    """All has come that will: who still waits would wait for ever."""
+    try:
+        asked.send(None)
+    except StopIteration as done:
+        told: Told = done.value
+        return told
+    except WireError as error:
+        return type(error)
+    asked.close()
+    pytest.fail("waits for what never comes")
+
+
+def read(loop: asyncio.AbstractEventLoop, *pieces: bytes, limits: Limits = USUAL, to: str = "GET") -> Any:
+    answer = Answer(loop, limits, is_bodiless=to == "HEAD")
+    for piece in pieces:
+        answer.feed(piece)
+    answer.lost(None)
+    told = at_once(whole(answer, limits))
+    answer.leave()
+    return told
+
+
+def reuse(loop: asyncio.AbstractEventLoop, *pieces: bytes, to: str = "GET") -> bool:
+    answer = Answer(loop, USUAL, is_bodiless=to == "HEAD")
+    for piece in pieces:
+        answer.feed(piece)
+    answer.leave()
+    return answer.leaves_reusable
+
+
+def chunked(body: bytes, sizes: list[int], extension: bytes, trailer: bytes) -> bytes:
+    parts, rest = [], body
+    for size in [*sizes, len(body)]:
+        part, rest = rest[:size], rest[size:]
+        if part:
+            parts.append(b"%x%s\r\n%s\r\n" % (len(part), extension, part))
+    return b"".join([*parts, b"0\r\n", trailer, b"\r\n"])
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> tuple[bytes, Told]:
+    """The bytes of a good answer, and what they mean."""
+    status = draw(st.sampled_from([200, 202, 404, 500]))
+    reason = draw(st.sampled_from(["", "OK", "Not Quite"]))
+    body = draw(st.binary(max_size=300))
+    fields = draw(st.dictionaries(st.sampled_from(["X-A", "x-b", "Date"]), st.sampled_from(["", "1", "a b", "\xff"])))
+    told = {name.lower(): value for name, value in fields.items()}
+    sent = body
+    if body and draw(st.booleans()):
+        sent, fields["Content-Encoding"] = gzip.compress(body, mtime=0), "gzip"
+    match draw(st.sampled_from(["length", "chunks", "close"])):
+        case "length":
+            fields["Content-Length"] = str(len(sent))
+        case "chunks":
+            fields["Transfer-Encoding"] = "chunked"
+            sizes = draw(st.lists(st.integers(1, 50), max_size=5))
+            sent = chunked(
+                sent, sizes, draw(st.sampled_from([b"", b";a=b"])), draw(st.sampled_from([b"", b"X-A: 2\r\n"]))
+            )
+    told |= {name.lower(): value for name, value in fields.items()}
+    pad, end = draw(st.sampled_from(["", " ", "\t "])), draw(st.sampled_from(["", " ", "  "]))
+    head = "".join(f"{name}:{pad}{value}{end}\r\n" for name, value in fields.items()).encode("latin-1")
+    before = draw(st.lists(st.sampled_from([CONTINUE, b"HTTP/1.1 103 Early\r\nX-A: 3\r\n\r\n"]), max_size=3))
+    raw = b"".join([*before, f"HTTP/1.1 {status} {reason}\r\n".encode(), head, b"\r\n", sent])
+    return raw, (status, reason, told, body)
+
+
+@st.composite
+def in_pieces(draw: st.DrawFn) -> tuple[list[bytes], Told]:
+    raw, told = draw(answers())
+    cuts = sorted(draw(st.lists(st.integers(0, len(raw)), max_size=12)))
+    return [raw[a:b] for a, b in zip([0, *cuts], [*cuts, len(raw)], strict=True)], told
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> list[bytes]:
+    pieces, _ = draw(in_pieces())
+    raw = bytearray(b"".join(pieces))
+    for _ in range(draw(st.integers(1, 4))):
+        at, to = sorted((draw(st.integers(0, len(raw))), draw(st.integers(0, len(raw)))))
+        raw[at:to] = draw(st.one_of(st.binary(max_size=5), st.just(bytes(raw[at:to]) * 2)))
+    return [bytes(raw[: len(raw) // 2]), bytes(raw[len(raw) // 2 :])]
+
+
+@given(in_pieces())
+def test_an_answer_is_the_same_in_whichever_pieces_it_comes(
+    loop: asyncio.AbstractEventLoop, case: tuple[list[bytes], Told]
+) -> None:
+    pieces, told = case
+
+    assert read(loop, *pieces) == told
+
+
+@given(answers())
+def test_an_answer_is_the_same_byte_by_byte(loop: asyncio.AbstractEventLoop, case: tuple[bytes, Told]) -> None:
+    raw, told = case
+
+    assert read(loop, *[raw[at : at + 1] for at in range(len(raw))]) == told
+
+
+@given(damaged())
+def test_of_damage_comes_a_refusal_or_an_answer(loop: asyncio.AbstractEventLoop, pieces: list[bytes]) -> None:
+    told = read(loop, *pieces)
+
+    assert isinstance(told, tuple) or issubclass(told, WireError)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        OK + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\nok",
+        OK + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nok",
+        OK + b"Content-Length: 2, 2\r\n\r\nok",
+        OK + b"Content-Length: +2\r\n\r\nok",
+        OK + b"Content-Length:\r\n\r\nok",
+        OK + b"Content-Length : 2\r\n\r\nok",
+        OK + b"Content-Length: 99999999999999999999999\r\n\r\nok",
+        OK + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n" + HELLO,
+        OK + b"Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n" + HELLO,
+        OK + b"Transfer-Encoding: chunked, chunked\r\n\r\n" + HELLO,
+        OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n" + HELLO,
+        OK + b"Transfer-Encoding: chunked\t\r\n\r\n" + HELLO,
+        OK + b"Transfer-Encoding: chunked\r\nTransfer-Encoding:\r\n\r\n" + HELLO,
+        OK + b"Transfer-Encoding: xchunked\r\n\r\n" + HELLO,
+        OK + b"Transfer-Encoding: identity\r\n\r\nhello",
+        OK + b"X: a\r\n b\r\n\r\n",
+        OK + b"X: a\nY: b\r\n\r\n",
+        OK + b"X: a\rY: b\r\n\r\n",
+        OK + b"X: a\0b\r\n\r\n",
+        OK + b": a\r\n\r\n",
+        b"HTTP/1.1 200 OK\n\nhello",
+        b"HTTP/1.1 099 Low\r\n\r\n",
+        b"HTTP/1.1 101 Switching\r\n\r\n",
+        b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nx",
+        CHUNKED + b"5\nhello\r\n0\r\n\r\n",
+        CHUNKED + b"5\r\nhello!\r\n0\r\n\r\n",
+        CHUNKED + b"-5\r\nhello\r\n0\r\n\r\n",
+        CHUNKED + b"fffffffffffffffff\r\nhello\r\n0\r\n\r\n",
+        OK + b"X: y\r\n" * 129 + b"\r\n",
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_not_read(loop: asyncio.AbstractEventLoop, raw: bytes) -> None:
+    assert read(loop, raw) is Garbled
+
+
+@pytest.mark.parametrize("raw", [b"", OK, OK + b"Content-Length: 3\r\n\r\nok", CHUNKED + b"5\r\nhel", CHUNKED + HELLO])
+def test_what_ends_early_is_cut_off(loop: asyncio.AbstractEventLoop, raw: bytes) -> None:
+    assert read(loop, raw) is Unreachable
+
+
+@pytest.mark.requirement("EGR-17")
+@pytest.mark.parametrize("spare", [0, 1])
+@pytest.mark.parametrize("before", [b"", CONTINUE])
+def test_a_head_is_counted_to_the_byte(loop: asyncio.AbstractEventLoop, before: bytes, spare: int) -> None:
+    head = before + OK + b"X:" + b" " * 500 + b"y\r\n\r\n"
+    told = read(loop, head + b"body" * 1000, limits=Limits(head=len(head) - 1 + spare))
+
+    assert told is TooMuch if not spare else told[3] == b"body" * 1000
+
+
+@pytest.mark.requirement("EGR-17")
+@pytest.mark.parametrize(("heads", "passes"), [(16, True), (17, False)])
+def test_only_so_many_heads_come_before_the_head(loop: asyncio.AbstractEventLoop, heads: int, passes: bool) -> None:
+    told = read(loop, CONTINUE * heads + OK + b"Content-Length: 0\r\n\r\n")
+
+    assert (told[0] == 200) if passes else told is TooMuch
+
+
+@pytest.mark.requirement("EGR-17")
+def test_what_is_no_body_is_counted_too(loop: asyncio.AbstractEventLoop) -> None:
+    limits = Limits(wire=1000)
+    answer = Answer(loop, limits, is_bodiless=False)
+    answer.feed(CHUNKED)
+    fed = 0
+    while answer.error is None and fed < 100_000_000:
+        answer.feed(b"1;" + b"x" * 65_000 + b"\r\ny\r\n")
+        fed += 65_000
+    answer.leave()
+
+    assert isinstance(answer.error, TooMuch)
+    assert fed < 5_000_000
+
+
+@pytest.mark.parametrize(
+    ("raw", "to"),
+    [
+        (OK + b"Content-Length: 5\r\n\r\n", "HEAD"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", "GET"),
+        (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "GET"),
+    ],
+)
+def test_some_answers_have_no_body_whatever_they_say(loop: asyncio.AbstractEventLoop, raw: bytes, to: str) -> None:
+    assert read(loop, raw, to=to)[3] == b""
+    assert reuse(loop, raw, to=to)
+    assert not reuse(loop, raw + b"hello", to=to)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "passes"),
+    [
+        ([OK + b"Content-Length: 2\r\n\r\nok"], True),
+        ([CHUNKED + HELLO + b"0\r\nX: y\r\n\r\n"], True),
+        ([OK + b"Content-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n"], False),
+        ([OK + b"Content-Length: 2\r\n\r\nok", b"H"], False),
+        ([OK + b"Content-Length: 2\r\n\r\nok!"], False),
+        ([OK + b"Content-Length: 2\r\n\r\no"], False),
+        ([OK + b"Content-Length: 2\r\nConnection: close\r\n\r\nok"], False),
+        ([b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok"], False),
+        ([b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok"], True),
+        ([OK + b"\r\nok"], False),
+    ],
+)
+def test_a_connection_is_kept_after_a_whole_answer_with_nothing_behind(
+    loop: asyncio.AbstractEventLoop, pieces: list[bytes], passes: bool
+) -> None:
+    assert reuse(loop, *pieces) is passes
+
+
+def test_an_answer_that_was_left_ends(loop: asyncio.AbstractEventLoop) -> None:
+    answer = Answer(loop, USUAL, is_bodiless=False)
+    answer.feed(OK + b"Content-Length: 9\r\n\r\nabc")
+    answer.leave()
+
+    assert at_once(whole(answer, USUAL)) is Unreachable
