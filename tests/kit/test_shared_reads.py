@@ -180,5 +180,5 @@ async def test_nothing_is_left_when_all_have_their_answer() -> None:
             await settle()
         await asyncio.gather(*asked)
 
-    assert shared._turns == {}
+    assert shared._waiting == {}
     assert asyncio.all_tasks() == tasks

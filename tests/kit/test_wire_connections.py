@@ -119,15 +119,17 @@ async def test_an_answer_before_the_request_was_written_is_taken() -> None:
 
 async def test_a_long_body_goes_out_as_fast_as_the_upstream_reads() -> None:
     async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        met.set()
         await go_on.wait()
         arrived.append(await reader.readexactly(size))
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         await asyncio.sleep(0)
         writer.close()
 
-    size, arrived, go_on = 50_000_000, list[bytes](), asyncio.Event()
+    size, arrived, met, go_on = 50_000_000, list[bytes](), asyncio.Event(), asyncio.Event()
     async with serving(slow) as (out, target):
         asking = asyncio.ensure_future(body(out, target, sent=b"x" * size + b"end"))
+        await asyncio.wait_for(met.wait(), 5)
         for _ in range(1000):
             await asyncio.sleep(0)
         connection = next(iter(next(iter(out._pools.values()))._open))
