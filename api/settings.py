@@ -49,7 +49,8 @@ class Settings:
         """Where upstreams may be: never at the service itself, or at what keeps its data."""
         here = {self.host, "127.0.0.1", "::1", "localhost"}
         own = {(host, self.port) for host in here} | {(host, None) for host in self._named_hosts() - here}
-        return replace(self.egress, own=frozenset(own))
+        metrics = range(self.metrics_port, self.metrics_port + self.workers) if self.metrics_port else ()
+        return replace(self.egress, own=frozenset(own), own_ports=frozenset({self.port, *metrics} - {0}))
 
     def _named_hosts(self) -> set[str]:
         given = {urlsplit(url).hostname for url in (self.public_url, self.dynamodb_endpoint) if url}

@@ -54,7 +54,12 @@ class Egress:
     own: frozenset[tuple[str, int | None]] = frozenset()
     """Hosts that are part of this very service, with the port where only that one is. No list opens them."""
 
+    own_ports: frozenset[int] = frozenset()
+    """On which this service listens, at whatever addresses of this machine."""
+
     def is_own(self, host: Host, port: int) -> bool:
+        if port in self.own_ports and not isinstance(host, str) and (host.is_loopback or host.is_unspecified):
+            return True
         return not self.own.isdisjoint({(str(host), port), (str(host), None)}) or is_of_the_platform(host)
 
     @classmethod

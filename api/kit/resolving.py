@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from ipaddress import ip_address
 
 from api.kit.addresses import Address
@@ -13,8 +15,10 @@ from api.kit.outbound import Egress
 from api.kit.wire_errors import Denied, TimedOut, Unreachable
 
 SECONDS = 2.0
-THREADS = 16
+THREADS = 64
 MAX_WAITING = 256
+MAX_HANGING = 4
+"""Lookups of one name that were given up and have not returned: each holds up a thread until it does."""
 MAX_ANSWERS = 32
 
 Lookup = Callable[[str], Sequence[str]]
@@ -33,10 +37,11 @@ class Names:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="names")
         self._seconds = seconds
         self._waiting = 0
+        self._hanging: Counter[str] = Counter()
 
     async def addresses(self, name: str, egress: Egress) -> list[Address]:
         """What `name` resolves to now, each address once."""
-        if self._waiting >= MAX_WAITING:
+        if self._waiting >= MAX_WAITING or self._hanging[name] >= MAX_HANGING:
             raise Unreachable("too many names are being resolved", sent=False)
         self._waiting += 1
         try:
@@ -45,6 +50,14 @@ class Names:
             self._waiting -= 1
         return admitted(name, answers, egress)
 
+    def _returned(self, name: str, asked: asyncio.Future[Sequence[str]]) -> None:
+        """Only now the thread is free, whoever has given up before."""
+        self._hanging[name] -= 1
+        if not self._hanging[name]:
+            del self._hanging[name]
+        if not asked.cancelled():
+            asked.exception()
+
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
@@ -52,8 +65,10 @@ class Names:
         asked = asyncio.get_running_loop().run_in_executor(self._threads, self._lookup, name)
         try:
             async with asyncio.timeout(self._seconds):
-                return await asked
+                return await asyncio.shield(asked)
         except TimeoutError:
+            self._hanging[name] += 1
+            asked.add_done_callback(partial(self._returned, name))
             raise TimedOut(f"{name} was not resolved in {self._seconds} s", sent=False) from None
         except (OSError, UnicodeError) as error:
             raise Unreachable(f"{name} was not resolved: {error}", sent=False) from None

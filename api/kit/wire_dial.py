@@ -74,6 +74,8 @@ class Dialling:
             peer = judged(target.host, dialled.getpeername()[0], self.egress)
             if peer != address:
                 raise Denied(f"{peer} answered for {address}")
+            if target.port in self.egress.own_ports and dialled.getsockname()[0] == dialled.getpeername()[0]:
+                raise Denied(f"{address} is this machine")  # whatever name or address it has
             reached = True
         finally:
             if not reached:

@@ -16,6 +16,7 @@ from api.toolbox.mending import Mending
 MAX_DEPTH = 64
 MAX_VALUES = 100_000
 MAX_PROBLEM = 200
+MAX_WORDS = 20_000_000
 _SCHEMA_EXTENT = Extent(100, 20_000)
 
 
@@ -70,6 +71,17 @@ class Validator:
         if self._compiled is None or self._effort is None or not self._effort.is_bearable(extent):
             return []
         try:
+            if self._effort.size * extent.values > MAX_WORDS:  # each error repeats what the schema says there
+                return self._first(args)
             return self._mending.sentences(self._compiled.iter_errors(args))
         except ValueError:
             return ["The arguments must be JSON: names are texts, and all text is Unicode."]
+
+    def _first(self, args: dict[str, Any]) -> list[str]:
+        if self._compiled is None:
+            return []
+        try:
+            self._compiled.validate(args)
+        except jsonschema_rs.ValidationError as error:
+            return self._mending.sentences(iter([error]))
+        return []

@@ -11,6 +11,7 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from api.kit.clock import Clock
@@ -21,6 +22,8 @@ LONGEST_PAUSE_SECONDS = 300.0
 SPREAD = 0.2  # a pause is up to this share longer or shorter, so that processes do not all try at the same moment
 LONGEST_TRY_SECONDS = 60.0  # twice what a call may take: whoever has not said by then how it went never will
 REMEMBERED_BREAKERS = 10_000
+LOOKED_AT = 32
+"""Of those set aside, when room is needed."""
 _ANY_TIME = -math.inf
 
 State = Literal["closed", "open", "half_open"]
@@ -200,8 +203,11 @@ class Breakers:
         """
         if len(self._known) + len(self._set_aside) < self._at_most:
             return
-        oldest = next(iter(self._set_aside.values()), None)
-        while self._known and (oldest is None or oldest.is_shut):
+        for pair in list(islice(self._set_aside, LOOKED_AT)):
+            if not self._set_aside[pair].is_shut:
+                del self._set_aside[pair]
+                return
+        while self._known:
             pair, breaker = self._known.popitem(last=False)
             if not breaker.is_shut:
                 return

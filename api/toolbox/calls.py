@@ -10,7 +10,6 @@ from api.access.context import WorkspaceContext
 from api.audit.service import Call
 from api.errors import NotFound
 from api.kit.deadline import Deadline
-from api.servers.service import Server
 from api.toolbox.arguments import Validator
 from api.toolbox.bulkheads import Full
 from api.toolbox.credentials import NotConnected
@@ -26,7 +25,7 @@ from api.toolbox.failures import (
 )
 from api.toolbox.mcp_toolset import McpToolset
 from api.toolbox.results import ToolResult, failed
-from api.toolbox.scrubbing import NO_SECRETS
+from api.toolbox.scrubbing import NO_SECRETS, Scrubber
 from api.toolbox.toolbox import Share, Toolbox
 from api.toolbox.upstream_tools import UpstreamTool, UpstreamTools
 from api.toolbox.works import Works
@@ -64,6 +63,8 @@ class Begun:
     tool: str
     started: float
     outcome: str = ABANDONED
+    scrubbed: Scrubber = NO_SECRETS
+    """Of the credentials that were opened for it."""
 
 
 class Calls:
@@ -110,7 +111,7 @@ class Calls:
                 result = await work(begun, name, args)
             answered = result.failure is None
         except (TimeoutError, NotConnected, UpstreamError) as error:
-            failure = self._failure(error, server)
+            failure = _failure(error, begun)
             result = failed(failure)
             broken = _of_the_server(failure) if is_down(error) else None
             answered = broken is None and not isinstance(error, NotConnected)
@@ -118,30 +119,25 @@ class Calls:
             breaker.learned(broken, answered=answered)
         return result
 
-    def _failure(self, error: TimeoutError | NotConnected | UpstreamError, server: Server) -> Failure:
-        match error:
-            case TimeoutError():
-                return timed_out(server.timeout_seconds)
-            case NotConnected():
-                return not_connected()
-            case _:
-                toolset = self._works.toolsets.known(self._ctx, server)
-                return failure_of(error, toolset.scrubbed if toolset else NO_SECRETS, server.timeout_seconds)
-
     async def _generic(self, begun: Begun, name: str, args: Args) -> ToolResult:
         if problems := _GENERIC.check(args):
             return failed(invalid_arguments(name, problems))
         method = begun.tool = args["method"]
+        params = args.get("params")
+        if method == "tools/call" and params and isinstance(params.get("name"), str):
+            begun.tool = f"{method} {params['name']}"
         if method.startswith(_OF_THE_CONNECTION):
             return failed(
                 invalid_arguments(name, [f"The method {method} belongs to the connection, which is made for you."])
             )
         toolset = await self._works.toolsets.of(self._ctx, begun.share.server)
-        return await toolset.call_method(method, args.get("params"))
+        begun.scrubbed = toolset.scrubbed
+        return await toolset.call_method(method, params)
 
     async def _named(self, begun: Begun, name: str, args: Args) -> ToolResult:
         share, toolsets = begun.share, self._works.toolsets
         toolset = toolsets.known(self._ctx, share.server) or await toolsets.of(self._ctx, share.server)
+        begun.scrubbed = toolset.scrubbed
         tool, problems = await self._find(toolset, share, name, args)
         if tool is None:
             raise NotFound(begun.toolbox.absent(name))
@@ -189,6 +185,17 @@ def _fitting(tools: UpstreamTools, share: Share, name: str, args: Args) -> tuple
     if tool is None or not share.allows(tool.name):
         return None, []
     return tool, tool.validator.check(args)
+
+
+def _failure(error: TimeoutError | NotConnected | UpstreamError, begun: Begun) -> Failure:
+    seconds = begun.share.server.timeout_seconds
+    match error:
+        case TimeoutError():
+            return timed_out(seconds)
+        case NotConnected():
+            return not_connected()
+        case _:
+            return failure_of(error, begun.scrubbed, seconds)
 
 
 def _of_the_server(failure: Failure) -> str:

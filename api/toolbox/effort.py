@@ -43,6 +43,8 @@ class Effort:
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
+        self.size = len(str(root))
+        """In characters, or nearly."""
         self._by_depth: dict[int, int] = {}
         self._steps: dict[tuple[int, int], int] = {}
 
@@ -65,7 +67,7 @@ class Effort:
         return self._steps[place]
 
     def _sum(self, schema: Mapping[str, Any], depth: int, level: int) -> int:
-        total = 1
+        total = 1 + _compared(schema.get("enum")) + _compared([schema.get("const")])
         for inner, here in self._parts(schema):
             total += self._count(inner, depth if here else depth - 1, level)
             if total > MAX_STEPS:
@@ -90,3 +92,10 @@ def _several(found: object) -> list[object]:
     if isinstance(found, dict):
         return list(found.values())
     return found if isinstance(found, list) else []
+
+
+def _compared(values: object) -> int:
+    """How much it is to compare one value with all of these."""
+    if not isinstance(values, list):
+        return 0
+    return len(values) + sum(len(str(each)) // 64 for each in values if isinstance(each, str | list | dict))

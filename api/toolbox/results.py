@@ -12,7 +12,7 @@ import msgspec
 
 from api.toolbox.cleaning import clean, is_clean, shortened
 from api.toolbox.failures import Failure
-from api.toolbox.scrubbing import Scrubber
+from api.toolbox.scrubbing import REMOVED, Scrubber
 
 MAX_TEXT = 50_000
 """Characters, in all texts of one result together."""
@@ -20,6 +20,8 @@ MAX_STRUCTURED = 200_000
 MAX_MEDIA = 2_000_000
 """Bytes as written in JSON, in all images, sounds and files of one result together."""
 MAX_BLOCKS = 200
+LARGE = 32_768
+FEW_FIELDS = 4
 _encode = msgspec.json.Encoder().encode
 
 Json = dict[str, Any]
@@ -52,6 +54,16 @@ def of_tool(result: Json, scrubbed: Scrubber) -> ToolResult:
         blocks = [*blocks, _text_block(note)]
     text = "\n".join(_as_text(block) for block in blocks)
     return ToolResult(text, _encode(blocks), structured, is_error)
+
+
+def is_large(result: Json) -> bool:
+    """Then it takes longer to look through than others should have to wait."""
+    content = result.get("content")
+    if len(result) <= FEW_FIELDS and isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
+        text = content[0].get("text")
+        if isinstance(text, str) and len(text) <= LARGE and "structuredContent" not in result:
+            return False
+    return len(_encode(result)) > LARGE
 
 
 def of_method(result: Json, scrubbed: Scrubber) -> ToolResult:
@@ -153,6 +165,8 @@ def cleaned(value: Any, scrubbed: Scrubber) -> Any:
         return {scrubbed(clean(name)): cleaned(each, scrubbed) for name, each in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return [cleaned(each, scrubbed) for each in value]
+    if isinstance(value, int | float) and not isinstance(value, bool) and not scrubbed.finds_nothing_in(str(value)):
+        return REMOVED  # a secret of digits may come back as a number
     return value
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import json
-import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
@@ -23,9 +22,9 @@ class Scrubber:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets if len(secret) >= SHORTEST_SECRET for form in _forms(secret)}
         self._forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))  # the longest first
+        self.longest = len(self._forms[0]) if self._forms else 0
         # What holds an escape may come back with its digits in lower case.
         self._escaped = tuple(form.lower() for form in self._forms if "%" in form)
-        self._pattern = re.compile("|".join(map(_in_any_hex, self._forms))) if self._forms else None
 
     def __repr__(self) -> str:
         return "Scrubber(***)"
@@ -40,11 +39,18 @@ class Scrubber:
     def _holds_escaped(self, text: str) -> bool:
         if not self._escaped or "%" not in text:
             return False
-        lower = text.lower()
+        lower = _lower(text)
         return any(form in lower for form in self._escaped)
 
     def __call__(self, text: str) -> str:
-        return text if self._pattern is None or self.finds_nothing_in(text) else self._pattern.sub(REMOVED, text)
+        """One form after the other: one pattern of all would try each of them at each character."""
+        if self.finds_nothing_in(text):
+            return text
+        for form in self._forms:
+            text = text.replace(form, REMOVED)
+        for form in self._escaped if "%" in text else ():
+            text = _without(form, text)
+        return text
 
 
 NO_SECRETS = Scrubber()
@@ -58,9 +64,17 @@ def _forms(secret: str) -> Iterator[str]:
     yield from _in_base64(secret.encode("utf-8", "surrogatepass"))
 
 
-def _in_any_hex(form: str) -> str:
-    """As a pattern to which `%2f` and `%2F` are one."""
-    return re.sub("%[0-9A-F]{2}", lambda found: f"(?i:{found[0]})", re.escape(form))
+def _without(lower_form: str, text: str) -> str:
+    lower, pieces, start = _lower(text), list[str](), 0
+    while (at := lower.find(lower_form, start)) >= 0:
+        pieces += [text[start:at], REMOVED]
+        start = at + len(lower_form)
+    return "".join([*pieces, text[start:]])
+
+
+def _lower(text: str) -> str:
+    """As long as the text: one letter alone becomes two."""
+    return text.replace("\u0130", "i").lower()
 
 
 def _in_urls(secret: str) -> Iterator[str]:

@@ -63,13 +63,14 @@ class Sources:
         return found
 
     async def _asked(self, server: Server, seconds: float, *, anew: bool) -> tuple[UpstreamTools | Missing, Problem]:
+        toolset: McpToolset | None = None
         try:
             async with asyncio.timeout(seconds):
                 toolset = await self._works.toolsets.of(self._ctx, server)
                 found = await toolset.tools(anew=anew)
                 return await found.made_ready(), None
         except (UpstreamError, TimeoutError, NotConnected) as error:
-            return why(error, self._works.toolsets.known(self._ctx, server), server), error
+            return why(error, toolset, server), error
 
 
 def why(error: UpstreamError | TimeoutError | NotConnected, toolset: McpToolset | None, server: Server) -> Missing:

@@ -49,7 +49,8 @@ def safe_line(text: str, scrubbed: Scrubber = NO_SECRETS, limit: int = MAX_ERROR
     """One line, capped. Scrubbed before the cut, which could leave half of a secret, and on both sides of the cleaning:
     a secret may hold what is cleaned away, and what is cleaned away may have been hiding one.
     """
-    return one_line(scrubbed(clean(scrubbed(text)[: _LOOKED_AT * limit])), limit)
+    looked_at = text[: _LOOKED_AT * limit + scrubbed.longest]  # a secret that is cut in two lies behind what is shown
+    return one_line(scrubbed(clean(scrubbed(looked_at)[: _LOOKED_AT * limit])), limit)
 
 
 def _is_nothing(data: object) -> bool:

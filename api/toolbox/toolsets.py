@@ -51,12 +51,12 @@ class Toolsets:
         self._sweeper: asyncio.Task[None] | None = None
 
     def known(self, ctx: WorkspaceContext, server: Server) -> McpToolset | None:
-        """Without waiting for anything; one for an older state of the server is none."""
+        """Without waiting for anything; one for an older state of the server is none, one for a newer will do."""
         owned = (ctx.workspace_id, server.id)
         found = self._open.get(owned)
         if found is None:
             return None
-        if found.server is not server and found.server != server:
+        if found.server is not server and found.server != server and found.server.version <= server.version:
             self._let_go(owned)
             return None
         found.used_at = self._means.clock.monotonic()

@@ -90,7 +90,7 @@ def _from_body(head: Outcome, body: bytes, number: int) -> Outcome:
 
 async def _from_stream(head: Outcome, reply: HttpReply, number: int, on_asked: OnAsked | None) -> Outcome:
     stream = EventStream()
-    ended: UpstreamError = Unreadable("The stream ended before the answer.")
+    ended: UpstreamError = Unreachable("The stream ended before the answer.")
     try:
         async for chunk in reply.chunks():
             for event in stream.feed(chunk):

@@ -11,9 +11,9 @@ from http import HTTPStatus
 from typing import Any
 
 from integrations.client import Http
-from integrations.errors import Answered, TimedOut, Unreadable, UpstreamError
+from integrations.errors import Answered, TimedOut, Unreachable, Unreadable, UpstreamError
 from integrations.mcp import wire
-from integrations.mcp.answers import ACCEPT, STREAM, Outcome, is_stream, is_success, posted, received, refusal
+from integrations.mcp.answers import ACCEPT, STREAM, Outcome, is_stream, is_success, posted, received
 from integrations.mcp.connection import Era, Wait
 from integrations.mcp.handshake import INITIALIZED, agreed, initialize
 from integrations.mcp.listener import Listener
@@ -22,6 +22,7 @@ from integrations.mcp.respondent import Respondent
 SESSION = "mcp-session-id"
 DEFAULT_RETRY_MS, LONGEST_RETRY_MS = 1000, 60_000
 MAX_RESUMES = 50
+NO_REST = "The server cut its answer off, and the rest of it could not be had."
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
 
 
@@ -132,14 +133,14 @@ class Streamable:
 
     async def _rest(self, session: Session, number: int, last_id: str) -> Outcome:
         headers = {**session.headers, "Accept": STREAM, "Last-Event-ID": last_id}
-        async with self._http.request("GET", self._url, headers) as reply:
-            if not is_success(reply):
-                # Not as itself: a 404 here says nothing about whether the request was executed.
-                return Outcome(0, error=await refusal(reply))
-            if not is_stream(reply):
-                return Outcome(0, error=Unreadable("The rest of the answer is no stream."))
-            outcome = await received(reply, number, lambda asked: self._reply(session, asked))
-            return outcome._replace(status=0)
+        try:
+            async with self._http.request("GET", self._url, headers) as reply:
+                if not is_success(reply) or not is_stream(reply):
+                    return Outcome(0, error=Unreachable(NO_REST))
+                outcome = await received(reply, number, lambda asked: self._reply(session, asked))
+                return outcome._replace(status=0)
+        except Unreachable:  # not as itself: whatever is wrong with the rest, the request was sent before
+            return Outcome(0, error=Unreachable(NO_REST))
 
     async def _reply(self, session: Session, asked: wire.Asked) -> None:
         answer = await self._respondent.answer(asked.method, asked.params)

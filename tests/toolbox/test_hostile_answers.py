@@ -208,7 +208,7 @@ async def test_an_answer_that_is_none_is_told_as_that(workspace: Workspace, answ
     assert called["text"].startswith("Error calling MCP server: ")
     assert text in called["text"]
     assert text in listed["detail"]
-    assert listed["reason"] == checked["status"] == ("unreachable" if text == NOT_REACHED else "invalid")
+    assert listed["reason"] == checked["status"] == ("unreachable" if text in (NOT_REACHED, ENDED) else "invalid")
 
 
 def neighbour(workspace: Workspace) -> Workspace:
