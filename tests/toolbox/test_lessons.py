@@ -1,0 +1,110 @@
+"""What once went wrong, and must not again."""
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from api.settings import Settings
+from api.toolbox.arguments import Validator
+from api.toolbox.scrubbing import REMOVED, Scrubber
+from tests.fakes.mcp_servers import PlainServer, Reply, SessionServer, error, event, result, stream
+from tests.fakes.stuck import StuckServer
+from tests.toolbox.conftest import AT_HOME
+from tests.toolbox.office import Office, answering, failure
+
+A_MOMENT = 3.0  # seconds; what is asked here took minutes
+
+
+@pytest.mark.requirement("TRS-03")
+def test_many_long_secrets_that_begin_alike_are_removed_from_a_long_text_in_a_moment() -> None:
+    short = "a" * 300 + "b"
+    scrubbed = Scrubber({short, *("a" * (8000 + number) + "/%b" for number in range(19))})
+    began = time.monotonic()
+
+    assert scrubbed("a" * 1_000_000 + short).endswith(REMOVED)
+    assert time.monotonic() - began < A_MOMENT
+
+
+def test_thousands_of_values_that_are_not_among_thousands_are_refused_in_a_moment() -> None:
+    choices = {"enum": [f"value-{number}" for number in range(2000)]}
+    validator = Validator.of({"properties": {"many": {"type": "array", "items": choices}}})
+    began = time.monotonic()
+
+    (told,) = validator.check({"many": [f"other-{number}" for number in range(900)]})
+    assert told.startswith("`many[0]` must be one of")
+    assert time.monotonic() - began < A_MOMENT
+
+
+@pytest.mark.requirement("TRS-03")
+def test_a_call_that_ends_after_its_server_was_changed_shows_no_credential(office: Office) -> None:
+    stuck = StuckServer("tools/call")
+    stuck.say["tools/call"] = lambda seen: error(seen, -32000, f"refused {seen.headers['authorization']}")
+    server = office.server(stuck)
+    agent = office.agent(server)
+    office.list(agent)
+    told: list[dict[str, Any]] = []
+    caller = threading.Thread(target=lambda: told.append(office.call(agent, "mcp_weather_echo")))
+    caller.start()
+    stuck.until(waiting=1)
+
+    office.change(server, name="Renamed")
+    office.list(agent)
+    stuck.go_on()
+    caller.join(20)
+
+    assert failure(told[0]) == ("upstream_refused", f"Error calling MCP server: refused {REMOVED}")
+
+
+@pytest.mark.requirement("TRS-03")
+def test_a_secret_of_digits_does_not_come_back_as_a_number(office: Office) -> None:
+    digits = "483920174455"
+    fake = PlainServer(tools_call=lambda seen: result(seen, {"content": [], "structuredContent": {"n": int(digits)}}))
+    agent = office.agent(office.server(fake, authType="header", config={"headerValue": digits}))
+
+    assert office.call(agent, "mcp_weather_echo")["structuredContent"] == {"n": REMOVED}
+
+
+@pytest.mark.requirement("REL-14")
+def test_a_call_whose_answer_was_cut_off_keeps_its_idempotency_key(office: Office) -> None:
+    fake = SessionServer(tools_call=lambda _: stream(event("", id="e1", retry=0)), GET=lambda _: Reply(429))
+    agent = office.agent(office.server(fake))
+    path = f"{office.workspace.agents}/{agent}/tool-calls"
+    body, headers = {"toolName": "mcp_weather_echo", "args": {}}, {"Idempotency-Key": "once"}
+
+    first, second = (office.admin.post(path, json=body, headers=headers) for _ in range(2))
+
+    kind, text = failure(first.json())
+    assert kind == "upstream_unavailable"
+    assert text.endswith("It is not known whether the call was carried out.")
+    assert second.json() == first.json()
+    assert len(fake.asked("tools/call")) == 1
+
+
+def test_a_stream_that_ends_before_the_answer_leaves_open_what_became_of_the_call(office: Office) -> None:
+    kind, text = failure(answering(office, lambda _: stream(b": nothing\n\n")))
+
+    assert kind == "upstream_unavailable"
+    assert text.endswith("The stream ended before the answer. It is not known whether the call was carried out.")
+
+
+def test_the_trail_says_which_tool_the_generic_one_called(office: Office) -> None:
+    server = office.server(PlainServer())
+    agent = office.agent(server)
+
+    office.call(agent, f"mcp_{server['id']}", {"method": "tools/call", "params": {"name": "echo", "arguments": {}}})
+
+    for _ in range(200):
+        records = office.admin.get(f"{office.workspace.audit}?kind=calls").json()
+        if records:
+            break
+        threading.Event().wait(0.02)
+    assert [record["tool"] for record in records] == ["tools/call echo"]
+
+
+@pytest.mark.requirement("EGR-15")
+def test_no_address_of_this_machine_leads_to_the_ports_of_the_service() -> None:
+    egress = Settings(host="0.0.0.0", port=8400, metrics_port=9400, workers=2, egress=AT_HOME).reachable
+
+    assert egress.own_ports == {8400, 9400, 9401}
