@@ -9,6 +9,7 @@ from typing import Any, Literal
 from api.access.context import WorkspaceContext
 from api.servers.service import EXTERNAL, Server
 from api.toolbox.breakers import Health
+from api.toolbox.bulkheads import Full
 from api.toolbox.credentials import NotConnected
 from api.toolbox.mcp_toolset import McpToolset
 from api.toolbox.sources import SERVICE, Missing, why
@@ -38,11 +39,14 @@ async def check(ctx: WorkspaceContext, works: Works, server: Server) -> Check:
         return _failed(SERVICE, health)
     toolset: McpToolset | None = None
     try:
-        async with asyncio.timeout(server.timeout_seconds):
-            toolset = await works.toolsets.fresh(ctx, server)
-            found = await toolset.tools()
+        with works.bulkheads.enter(ctx.workspace_id, server.id):
+            async with asyncio.timeout(server.timeout_seconds):
+                toolset = await works.toolsets.fresh(ctx, server)
+                found = await toolset.tools()
     except (UpstreamError, TimeoutError, NotConnected) as error:
         return _failed(why(error, toolset, server), health)
+    except Full as full:
+        return _failed(Missing("unreachable", str(full)), health)
     finally:
         if toolset is not None:
             works.toolsets.close_later(toolset)
