@@ -76,7 +76,7 @@ class McpToolset:
         finally:
             self._leave()
         await self._keep_era()
-        return await _bounded(results.of_tool, found, self._opened.scrubbed)
+        return _bounded(results.of_tool, found, self._opened.scrubbed)
 
     async def call_method(self, method: str, params: Mapping[str, Any] | None) -> ToolResult:
         self._busy += 1
@@ -86,7 +86,7 @@ class McpToolset:
             self._leave()
         await self._keep_era()
         made = results.of_tool if method == "tools/call" else results.of_method
-        return await _bounded(made, found, self._opened.scrubbed)
+        return _bounded(made, found, self._opened.scrubbed)
 
     async def close(self) -> None:
         """Calls that are under way are let finish first; they have a deadline."""
@@ -139,12 +139,10 @@ class McpToolset:
             self._replace(self._tools.outdated())
 
 
-async def _bounded(
+def _bounded(
     made: Callable[[dict[str, Any], Scrubber], ToolResult], found: dict[str, Any], scrubbed: Scrubber
 ) -> ToolResult:
     try:
-        if results.is_large(found):  # beside the event loop, which goes on meanwhile
-            return await asyncio.to_thread(made, found, scrubbed)
         return made(found, scrubbed)
     except RecursionError as error:
         raise Unreadable(TOO_DEEP) from error

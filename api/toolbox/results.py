@@ -20,8 +20,7 @@ MAX_STRUCTURED = 200_000
 MAX_MEDIA = 2_000_000
 """Bytes as written in JSON, in all images, sounds and files of one result together."""
 MAX_BLOCKS = 200
-LARGE = 32_768
-FEW_FIELDS = 4
+BEGINNING = 4 * MAX_TEXT
 _encode = msgspec.json.Encoder().encode
 
 Json = dict[str, Any]
@@ -56,22 +55,14 @@ def of_tool(result: Json, scrubbed: Scrubber) -> ToolResult:
     return ToolResult(text, _encode(blocks), structured, is_error)
 
 
-def is_large(result: Json) -> bool:
-    """Then it takes longer to look through than others should have to wait."""
-    content = result.get("content")
-    if len(result) <= FEW_FIELDS and isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
-        text = content[0].get("text")
-        if isinstance(text, str) and len(text) <= LARGE and "structuredContent" not in result:
-            return False
-    return len(_encode(result)) > LARGE
-
-
 def of_method(result: Json, scrubbed: Scrubber) -> ToolResult:
     """The result of any other method: JSON of a shape that nobody here knows."""
     structured, note = _fit_structured(result, scrubbed)
-    shown = structured if structured is not None else _encode(cleaned(result, scrubbed))
-    text = shortened(shown.decode(), MAX_TEXT)
-    blocks = [_text_block(text), *([_text_block(note)] if note else [])]
+    if structured is not None:
+        shown = structured.decode()
+    else:  # of a long one no more than its beginning is made ready
+        shown = cleaned(_encode(result)[:BEGINNING].decode(errors="ignore"), scrubbed)
+    blocks = [_text_block(shortened(shown, MAX_TEXT)), *([_text_block(note)] if note else [])]
     return ToolResult("\n".join(_as_text(block) for block in blocks), _encode(blocks), structured)
 
 

@@ -54,13 +54,17 @@ async def _pages(ask: Ask) -> list[Json]:
     pages = [await _page(ask, None)]
     seen, room = set[str](), MAX_BYTES
     while isinstance(cursor := pages[-1].get("nextCursor"), str):
-        written = msgspec.json.encode(pages[-1]["tools"])
-        room -= max(len(written), wire.weight(written) // TIMES_IN_MEMORY)
+        room -= _size(pages[-1])
         if cursor in seen or len(pages) >= MAX_PAGES or room <= 0:
             raise Unreadable("The list of tools does not end.")
         seen.add(cursor)
         pages.append(await _page(ask, {"cursor": cursor}))
     return pages
+
+
+def _size(page: Json) -> int:
+    written = msgspec.json.encode(page["tools"])
+    return max(len(written), wire.weight(written) // TIMES_IN_MEMORY)
 
 
 async def _page(ask: Ask, params: Mapping[str, Any] | None) -> Json:
