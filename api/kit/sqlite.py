@@ -48,6 +48,7 @@ GET = f"SELECT {COLUMNS} FROM items WHERE pk = ? AND sk = ? AND {LIVE}"
 VERSION = f"SELECT version FROM items WHERE pk = ? AND sk = ? AND {LIVE}"
 WRITE_PATIENCE_SECONDS = 10.0
 READ_PATIENCE_SECONDS = 1.0
+CLEANING_PATIENCE_MS = 100
 SWEEP_EVERY_SECONDS = 60.0
 SWEEP_AT_MOST = 500
 
@@ -152,10 +153,12 @@ class SqliteStore:
     def _forget_on_disk(self) -> None:
         """What was deleted or replaced stands in the log, and under it in the file, until the log is written back.
 
-        Where a reader of another process is in the way, the next time will do.
+        Where a reader of another process is in the way, the next time will do: the writers behind are not kept waiting.
         """
         with suppress(sqlite3.OperationalError):
+            self._writing.execute(f"PRAGMA busy_timeout = {CLEANING_PATIENCE_MS}")
             self._writing.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._writing.execute(f"PRAGMA busy_timeout = {WRITE_PATIENCE_SECONDS * 1000:.0f}")
 
     def _apply_all(self, changes: Sequence[Change], encoded: Sequence[bytes]) -> None:
         failed = [change.key for change in changes if not self._holds(change.key, change.when)]

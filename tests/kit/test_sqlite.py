@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import stat
+import time
 from pathlib import Path
 
 import pytest
 
-from api.kit.sqlite import SWEEP_EVERY_SECONDS, SqliteStore
+from api.kit.sqlite import SWEEP_EVERY_SECONDS, WRITE_PATIENCE_SECONDS, SqliteStore
 from api.kit.store import Absent, Always, Delete, Key, Put, StoreBusy, Unchanged
 from tests.fakes.still_clock import StillClock
 
@@ -64,7 +65,9 @@ async def test_a_reader_in_the_way_delays_only_the_cleaning(tmp_path: Path) -> N
     other._reading.execute("BEGIN")
     assert await other.get(KEY)
 
+    begun = time.monotonic()
     await store.write(Delete(KEY, Always()))
+    assert time.monotonic() - begun < WRITE_PATIENCE_SECONDS / 2
     other._reading.execute("COMMIT")
     await store.write(Put(OTHER, {}, Absent()), Delete(KEY, Always()))
 

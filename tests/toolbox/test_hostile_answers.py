@@ -19,6 +19,7 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 MANY = 4_000_000
 LONGEST_ANSWER = 250_000
 LONGEST_ERROR = 5000
+ENOUGH_SECONDS = 5  # where the time is not what is tested
 PATIENCE = 6.0
 NO_ANSWER = "no answer within 1 s. It is not known whether the call was carried out."
 TOO_LARGE = "The upstream's answer is larger than is taken in."
@@ -46,9 +47,9 @@ class Caller:
     http: httpx2.AsyncClient
     workspace: Workspace
 
-    async def server(self, url: str) -> tuple[Json, str]:
+    async def server(self, url: str, seconds: int, slug: str = "it") -> tuple[Json, str]:
         """With its agent."""
-        fields = {"name": "It", "slug": "it", "url": url, "authType": "none", "config": {}, "timeoutSeconds": 1}
+        fields = {"name": slug, "slug": slug, "url": url, "authType": "none", "config": {}, "timeoutSeconds": seconds}
         server = (await self.http.post(self.workspace.servers, json=fields)).json()
         agent = {"name": "A", "enabledMcpServerIds": [server["id"]]}
         return server, (await self.http.post(self.workspace.agents, json=agent)).json()["id"]
@@ -71,14 +72,14 @@ def _read(answer: httpx2.Response) -> Json:
     return read
 
 
-async def hostile_call(workspace: Workspace, answer: Answer) -> Json:
+async def hostile_call(workspace: Workspace, answer: Answer, seconds: int = ENOUGH_SECONDS) -> Json:
     """What comes of a call that is answered so. Whatever it is, the next one works, and so does the list."""
     async with (
         many_callers(workspace.plugboard.url, workspace.key) as http,
         upstream(mcp({"bad": answer})) as there,
     ):
         caller = Caller(http, workspace)
-        _, agent = await caller.server(there.url("/mcp"))
+        _, agent = await caller.server(there.url("/mcp"), seconds)
         assert (await caller.call(agent, "good"))["text"] == '{"text": "hello"}'
         begun = time.monotonic()
         called = await caller.call(agent, "bad")
@@ -89,7 +90,7 @@ async def hostile_call(workspace: Workspace, answer: Answer) -> Json:
     return called
 
 
-async def hostile_otherwise(workspace: Workspace, answer: Answer) -> tuple[Json, Json]:
+async def hostile_otherwise(workspace: Workspace, answer: Answer, seconds: int = ENOUGH_SECONDS) -> tuple[Json, Json]:
     """The check of a server that answers everything so, and an agent's tools where a server lists its own so."""
     async with (
         many_callers(workspace.plugboard.url, workspace.key) as http,
@@ -97,12 +98,10 @@ async def hostile_otherwise(workspace: Workspace, answer: Answer) -> tuple[Json,
         upstream(mcp({"tools/list": answer})) as listing,
     ):
         caller = Caller(http, workspace)
-        checked, _ = await caller.server(always.url("/mcp"))
-        other = {"name": "Other", "url": listing.url("/mcp"), "authType": "none", "config": {}, "timeoutSeconds": 1}
-        server = (await http.post(workspace.servers, json=other)).json()
-        agent = (await http.post(workspace.agents, json={"name": "B", "enabledMcpServerIds": [server["id"]]})).json()
+        checked, _ = await caller.server(always.url("/mcp"), seconds)
+        server, agent = await caller.server(listing.url("/mcp"), seconds, slug="other")
         begun = time.monotonic()
-        check, listed = await asyncio.gather(caller.check(checked), caller.list(agent["id"]))
+        check, listed = await asyncio.gather(caller.check(checked), caller.list(agent))
         assert time.monotonic() - begun < PATIENCE
         assert [tool["name"] for tool in listed["tools"]] == [f"mcp_{server['id']}"]
     return check, listed["unavailable"][0]
@@ -178,7 +177,7 @@ async def test_an_upstream_that_does_not_come_to_an_end_is_given_up_in_time(
     workspace: Workspace, answer: Answer
 ) -> None:
     called, (checked, listed) = await asyncio.gather(
-        hostile_call(workspace, answer), hostile_otherwise(neighbour(workspace), answer)
+        hostile_call(workspace, answer, seconds=1), hostile_otherwise(neighbour(workspace), answer, seconds=1)
     )
 
     assert called["error"] == {"kind": "timeout"}
