@@ -182,7 +182,7 @@ class Answer:
             return
         self._fields += 1
         if self._fields > MAX_FIELDS:
-            self._refuse(Garbled(f"more than {MAX_FIELDS} fields"))
+            self._refuse(TooMuch(f"more than {MAX_FIELDS} fields"))
         if len(value) > MAX_FIELD:
             self._refuse(TooMuch(f"{len(value)} bytes in one field"))
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")

@@ -174,7 +174,6 @@ def test_of_damage_comes_a_refusal_or_an_answer(loop: asyncio.AbstractEventLoop,
         CHUNKED + b"5\r\nhello!\r\n0\r\n\r\n",
         CHUNKED + b"-5\r\nhello\r\n0\r\n\r\n",
         CHUNKED + b"fffffffffffffffff\r\nhello\r\n0\r\n\r\n",
-        OK + b"X: y\r\n" * 129 + b"\r\n",
     ],
 )
 def test_what_can_be_read_in_two_ways_is_not_read(loop: asyncio.AbstractEventLoop, raw: bytes) -> None:
@@ -200,6 +199,14 @@ def test_a_head_is_counted_to_the_byte(loop: asyncio.AbstractEventLoop, before: 
 @pytest.mark.parametrize(("heads", "passes"), [(16, True), (17, False)])
 def test_only_so_many_heads_come_before_the_head(loop: asyncio.AbstractEventLoop, heads: int, passes: bool) -> None:
     told = read(loop, CONTINUE * heads + OK + b"Content-Length: 0\r\n\r\n")
+
+    assert (told[0] == 200) if passes else told is TooMuch
+
+
+@pytest.mark.requirement("EGR-17")
+@pytest.mark.parametrize(("fields", "passes"), [(128, True), (129, False)])
+def test_only_so_many_fields_are_in_a_head(loop: asyncio.AbstractEventLoop, fields: int, passes: bool) -> None:
+    told = read(loop, OK + b"X: y\r\n" * (fields - 1) + b"Content-Length: 0\r\n\r\n")
 
     assert (told[0] == 200) if passes else told is TooMuch
 
