@@ -19,6 +19,12 @@ from api.api_keys.routes import ROUTES as API_KEY_ROUTES
 from api.api_keys.service import ApiKeyService
 from api.audit.routes import ROUTES as AUDIT_ROUTES
 from api.audit.service import Journal
+from api.connections.document import ROUTES as DOCUMENT_ROUTES
+from api.connections.going import Going
+from api.connections.returning import Returning
+from api.connections.routes import ROUTES as CONNECTION_ROUTES
+from api.connections.service import ConnectionService
+from api.connections.works import Public
 from api.errors import AppError, Clash, Internal, NoSuchMethod, NotFound, TooLarge, Unavailable, Unreadable
 from api.http.answers import problem
 from api.http.direct import Direct
@@ -49,11 +55,14 @@ from api.toolbox.routes import ROUTES as TOOL_ROUTES
 from api.toolbox.service import ToolboxService
 from api.workspaces.routes import ROUTES as WORKSPACE_ROUTES
 from api.workspaces.service import Workspaces, WorkspaceService
+from integrations import Service
 
 ROUTES: Sequence[ControllerRouterHandler] = [
     *WORKSPACE_ROUTES,
     *API_KEY_ROUTES,
     *SERVER_ROUTES,
+    *CONNECTION_ROUTES,
+    *DOCUMENT_ROUTES,
     *AGENT_ROUTES,
     *TOOL_ROUTES,
     *AUDIT_ROUTES,
@@ -76,9 +85,13 @@ log = logging.getLogger(__name__)
 
 
 def create_app(
-    settings: Settings, clock: Clock | None = None, note: Note | None = None, lookup: Lookup = system_lookup
+    settings: Settings,
+    clock: Clock | None = None,
+    note: Note | None = None,
+    lookup: Lookup = system_lookup,
+    catalog: Mapping[str, Service] | None = None,
 ) -> ASGIApp:
-    app = inner_app(settings, clock, lookup=lookup)
+    app = inner_app(settings, clock, lookup=lookup, catalog=catalog)
     return Edge(Direct(app, ROUTES, answer_problem), note)
 
 
@@ -87,13 +100,15 @@ def inner_app(
     clock: Clock | None = None,
     routes: Sequence[ControllerRouterHandler] = ROUTES,
     lookup: Lookup = system_lookup,
+    catalog: Mapping[str, Service] | None = None,
 ) -> Litestar:
     @asynccontextmanager
     async def running(app: Litestar) -> AsyncIterator[None]:
-        parts = await assemble(settings, clock, lookup)
+        parts = await assemble(settings, clock, lookup, catalog)
         app.state.parts, app.state.access = parts, parts.access
         try:
             await parts.removal.resume()
+            parts.connecting.outbox.begin()
             async with metrics_beside(settings, parts.metrics):
                 yield
         finally:
@@ -173,6 +188,11 @@ def _toolbox_service(request: AnyRequest) -> ToolboxService:
     )
 
 
+def _connection_service(request: AnyRequest) -> ConnectionService:
+    joined = _parts(request).connecting
+    return ConnectionService(request.scope["state"]["context"], joined.works, joined.endings)
+
+
 def _api_key_service(request: AnyRequest) -> ApiKeyService:
     parts = _parts(request)
     context = request.state.context
@@ -184,7 +204,8 @@ def _api_key_service(request: AnyRequest) -> ApiKeyService:
 def _workspace_service(request: AnyRequest) -> WorkspaceService:
     parts = _parts(request)
     context = request.state.context
-    return WorkspaceService(context, parts.store, parts.journal, parts.keyring, parts.clock, parts.removal)
+    farewell = parts.connecting.endings
+    return WorkspaceService(context, parts.store, parts.journal, parts.keyring, parts.clock, parts.removal, farewell)
 
 
 def _once_outside(request: AnyRequest) -> OnceOutside:
@@ -195,6 +216,10 @@ def _once_outside(request: AnyRequest) -> OnceOutside:
 PROVIDED: Providers = {
     ServerService: _server_service,
     Users: _server_users,
+    ConnectionService: _connection_service,
+    Going: lambda request: _parts(request).connecting.going,
+    Returning: lambda request: _parts(request).connecting.returning,
+    Public: lambda request: _parts(request).connecting.works.public,
     AgentService: _agent_service,
     ToolboxService: _toolbox_service,
     ApiKeyService: _api_key_service,

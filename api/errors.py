@@ -8,6 +8,7 @@ AppError
 ├── NotFound 404            not there, or another workspace's: the two are told apart nowhere
 ├── NoSuchMethod 405
 ├── InUse, Clash 409        something else needs it; something else has it
+├── NotConnectable 409      consent cannot be asked for, and will not be until something is changed
 ├── Stale 412               changed since it was read
 ├── TooLarge 413
 ├── NotJson 415
@@ -88,6 +89,10 @@ class InUse(AppError):
 
 class Clash(AppError):
     status, code, title = 409, "conflict", "Something else is in the way"
+
+
+class NotConnectable(AppError):
+    status, code, title = 409, "not_connectable", "This server cannot be connected as it is"
 
 
 class Stale(AppError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,12 +15,12 @@ from api.access.service import Access
 from api.access.usage import Usage
 from api.api_keys.service import KeyMaker
 from api.audit.service import CallLog, Journal
+from api.connecting import Base, Connecting, connecting
 from api.kit.clock import Clock, SystemClock
 from api.kit.datakeys import KeyRing
 from api.kit.deadline import Ticker
 from api.kit.dynamo import DynamoStore, dynamo_client
 from api.kit.metrics import Metrics
-from api.kit.outbound import Egress
 from api.kit.paging import Cursors
 from api.kit.resolving import Lookup, Names, system_lookup
 from api.kit.roots import BadRootKeys, JoinedRoots, LocalRoots, RootKeys, create_key_file
@@ -39,7 +40,7 @@ from api.toolbox.credentials import Credentials
 from api.toolbox.toolsets import Means, Toolsets
 from api.toolbox.works import Works
 from api.workspaces.service import Removal, Workspaces
-from integrations import services
+from integrations import Service, services
 
 DATABASE = "plugboard.db"
 KEY_FILE = "root.key"
@@ -69,12 +70,14 @@ class Parts:
     workspaces: Workspaces
     removal: Removal
     workshop: Workshop
+    connecting: Connecting
     services: ServiceList
     cursors: Cursors
 
     async def close(self) -> None:
         """What is under way is finished, what is remembered is written."""
         try:
+            await self.connecting.close()
             await self.removal.finish()
             await self.usage.finish()
             await self.works.toolsets.close()
@@ -85,8 +88,14 @@ class Parts:
             self.roots.close()
 
 
-async def assemble(settings: Settings, clock: Clock | None = None, lookup: Lookup = system_lookup) -> Parts:
+async def assemble(
+    settings: Settings,
+    clock: Clock | None = None,
+    lookup: Lookup = system_lookup,
+    catalog: Mapping[str, Service] | None = None,
+) -> Parts:
     clock = clock or SystemClock()
+    catalog = services() if catalog is None else catalog
     roots, egress = open_roots(settings), settings.reachable
     store = open_store(settings, clock)
     keyring = KeyRing(store, roots, clock)
@@ -96,8 +105,12 @@ async def assemble(settings: Settings, clock: Clock | None = None, lookup: Looku
     peppers, keys = Peppers(vault), Keys(store)
     maker = KeyMaker(peppers, clock)
     usage = Usage(store, clock)
-    works = open_works(store, vault, egress, clock, lookup)
-    rules = Rules(services(), egress)
+    access = Access(keys, Memory(store), peppers, usage, clock)
+    outbound = Outbound(egress, names=Names(lookup))
+    joined = connecting(Base(settings, store, vault, journal, clock, access, lookup), outbound, catalog)
+    means = Means(store, outbound, egress, Credentials(vault, egress, joined.tokens, clock), clock)
+    works = open_works(means)
+    rules = Rules(catalog, egress)
     return Parts(
         settings=settings,
         clock=clock,
@@ -111,26 +124,26 @@ async def assemble(settings: Settings, clock: Clock | None = None, lookup: Looku
         works=works,
         keys=keys,
         usage=usage,
-        access=Access(keys, Memory(store), peppers, usage, clock),
+        access=access,
         key_maker=maker,
         workspaces=Workspaces(store, journal, keyring, clock, maker),
         removal=Removal(store),
-        workshop=Workshop(store, vault, journal, clock, rules, egress),
-        services=ServiceList(services(), settings.oauth_apps, settings.public_url),
+        workshop=Workshop(store, vault, journal, clock, rules, egress, joined.endings),
+        connecting=joined,
+        services=ServiceList(catalog, settings.oauth_apps, settings.public_url),
         cursors=Cursors((await vault.derived_key(SYSTEM, "cursor", 1)).secret),
     )
 
 
-def open_works(store: Store, vault: Vault, egress: Egress, clock: Clock, lookup: Lookup) -> Works:
-    outbound = Outbound(egress, names=Names(lookup))
+def open_works(means: Means) -> Works:
     works = Works(
-        Toolsets(Means(store, outbound, egress, Credentials(vault, egress), clock)),
-        outbound,
-        Breakers(clock),
+        Toolsets(means),
+        means.outbound,
+        Breakers(means.clock),
         Bulkheads(),
-        CallLog(store),
+        CallLog(means.store),
         Metrics(version("plugboard")),
-        clock,
+        means.clock,
         Ticker(asyncio.get_running_loop()),
     )
     measure(works)

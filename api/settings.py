@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_network
 from pathlib import Path
@@ -19,11 +19,23 @@ MAX_METRICS_PORT = MAX_PORT - MAX_WORKERS + 1  # each process has a port of its 
 TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 
 
+ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?")
+ADDRESSES = ("_API_BASE_URL", "_OAUTH_AUTHORIZE_URL", "_OAUTH_TOKEN_URL", "_OAUTH_REVOKE_URL")
+
+
 class BadSetting(Exception):
     """The text names the variable and says what to set. It never repeats a value that may be secret."""
 
     def __init__(self, variable: str, what_to_do: str) -> None:
         super().__init__(f"{variable}: {what_to_do}")
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthApp:
+    """What the operator has registered with a service."""
+
+    client_id: str
+    secret: Secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +53,25 @@ class Settings:
     workers: int = 1
     metrics_port: int = 0
     trusted_proxies: str = ""
-    oauth_apps: frozenset[str] = frozenset()
-    """The prefixes (`NOTION`) for which a client id and a client secret are set."""
+    oauth_apps: Mapping[str, OAuthApp] = field(default_factory=dict)
+    """By the prefix of a service (`NOTION`); those that have both a client id and a client secret."""
+
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """What may be set in place of a manifest's address, by the variable's name. Some may be somebody else's."""
+
+    return_origins: frozenset[str] = frozenset()
+    """Where Connect may return to, beside this service itself."""
+
+    def address(self, variable: str) -> str | None:
+        url = self.addresses.get(variable)
+        return _base_url(variable, url) if url else None
+
+    def reachable_too(self, urls: Iterable[str]) -> Egress:
+        """With the addresses that the operator has set for services, for requests to these."""
+        hosts = {urlsplit(url).hostname or "" for url in urls}
+        named = Egress.parse(", ".join(sorted(hosts)))
+        reachable = self.reachable
+        return replace(reachable, names=reachable.names | named.names, networks=(*reachable.networks, *named.networks))
 
     @property
     def reachable(self) -> Egress:
@@ -74,6 +103,8 @@ class Settings:
             metrics_port=read.number("PLUGBOARD_METRICS_PORT", 0, 0, MAX_METRICS_PORT),
             trusted_proxies=read.networks("PLUGBOARD_TRUSTED_PROXIES"),
             oauth_apps=read.oauth_apps(),
+            addresses=read.addresses(),
+            return_origins=read.origins("PLUGBOARD_RETURN_ORIGINS"),
         )
 
 
@@ -113,9 +144,7 @@ class _Reader:
 
     def url(self, name: str, default: str) -> str:
         text = self.text(name, default)
-        if text and not _is_base_url(text):
-            raise BadSetting(name, "must be a URL such as https://plugboard.example.com, without query or fragment.")
-        return text.rstrip("/")
+        return _base_url(name, text) if text else ""
 
     def egress(self, name: str) -> Egress:
         try:
@@ -132,12 +161,29 @@ class _Reader:
             raise BadSetting(name, "must be addresses and CIDRs, comma between, such as 10.0.0.0/8.") from None
         return text
 
-    def oauth_apps(self) -> frozenset[str]:
-        ids = {name.removesuffix("_OAUTH_CLIENT_ID") for name in self._environment if name.endswith("_OAUTH_CLIENT_ID")}
-        return frozenset(prefix for prefix in ids if self._has_app(prefix))
+    def origins(self, name: str) -> frozenset[str]:
+        given = [part for part in map(str.strip, self.text(name, "").split(",")) if part]
+        if bad := [each for each in given if not ORIGIN.fullmatch(each)]:
+            raise BadSetting(
+                name, f"{bad[0]!r} is no origin; write each as https://console.example.com, comma between."
+            )
+        return frozenset(given)
 
-    def _has_app(self, prefix: str) -> bool:
-        return all(self.text(f"{prefix}_OAUTH_CLIENT_{part}", "") for part in ("ID", "SECRET"))
+    def oauth_apps(self) -> dict[str, OAuthApp]:
+        names = [name for name in self._environment if name.endswith("_OAUTH_CLIENT_ID")]
+        apps = {name.removesuffix("_OAUTH_CLIENT_ID"): self.text(name, "") for name in names}
+        secrets = {prefix: self.secret(f"{prefix}_OAUTH_CLIENT_SECRET") for prefix in apps}
+        return {prefix: OAuthApp(apps[prefix], secret) for prefix, secret in secrets.items() if apps[prefix] and secret}
+
+    def addresses(self) -> dict[str, str]:
+        names = [name for name in self._environment if name.endswith(ADDRESSES)]
+        return {name: text for name in names if (text := self.text(name, ""))}
+
+
+def _base_url(name: str, text: str) -> str:
+    if not _is_base_url(text):
+        raise BadSetting(name, "must be a URL such as https://plugboard.example.com, without query or fragment.")
+    return text.rstrip("/")
 
 
 def _is_base_url(text: str) -> bool:

@@ -8,27 +8,59 @@ from pathlib import Path
 
 from integrations.client import Http, HttpReply
 from integrations.errors import Answered, Refused, TimedOut, Unreachable, Unreadable, UpstreamError
-from integrations.manifest import ConfigField, ManifestError, OAuth, Revocation, Service, Tool, load_services
+from integrations.manifest import ConfigField, ManifestError, OAuth, Service, Tool, load_services
 from integrations.mcp import Era, McpClient, ToolList
+from integrations.mcp.authorization import Authorization, NoAuthorization, challenge_of, discovered, registered
+from integrations.oauth.parties import Account, Client, ClientAuth, GrantRefused, GrantUnavailable, Provider, Tokens
+from integrations.oauth.requests import (
+    authorize_url,
+    exchange,
+    granted_to_client,
+    new_verifier,
+    refreshed,
+    revoke,
+)
+from integrations.oauth.services import account_of, client_auth_of, provider_of
 
 __all__ = [
+    "Account",
     "Answered",
+    "Authorization",
+    "Client",
+    "ClientAuth",
     "ConfigField",
     "Era",
+    "GrantRefused",
+    "GrantUnavailable",
     "Http",
     "HttpReply",
     "ManifestError",
     "McpClient",
+    "NoAuthorization",
     "OAuth",
+    "Provider",
     "Refused",
-    "Revocation",
     "Service",
     "TimedOut",
+    "Tokens",
     "Tool",
     "ToolList",
     "Unreachable",
     "Unreadable",
     "UpstreamError",
+    "account_of",
+    "authorize_url",
+    "challenge_of",
+    "client_auth_of",
+    "discovered",
+    "exchange",
+    "granted_to_client",
+    "load_services",
+    "new_verifier",
+    "provider_of",
+    "refreshed",
+    "registered",
+    "revoke",
     "services",
 ]
 

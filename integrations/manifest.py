@@ -11,9 +11,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, model_validator
 
 FILE = "manifest.toml"
+OURS_TO_SAY = frozenset(
+    {
+        *("response_type", "client_id", "redirect_uri", "state", "scope", "resource"),
+        *("code_challenge", "code_challenge_method"),
+    }
+)
 RESERVED_NAMES = frozenset({"external"})  # a server of that type is any remote MCP server
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=300, strip_whitespace=True)]
@@ -22,6 +28,19 @@ ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+
 """At most 39 characters: with `_` and a slug of 24 after it, the whole name has 64."""
 Url = Annotated[str, StringConstraints(pattern=r"^https://[a-z0-9.-]+(/[!-~]*)?$", max_length=300)]
 Origin = Annotated[str, StringConstraints(pattern=r"^https://[a-z0-9.-]+$")]
+AnswerPath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+){0,7}$")]
+GrantError = Literal[
+    "access_denied",
+    "invalid_client",
+    "invalid_grant",
+    "invalid_request",
+    "invalid_scope",
+    "server_error",
+    "slow_down",
+    "temporarily_unavailable",
+    "unauthorized_client",
+    "unsupported_grant_type",
+]
 Many = Field(default=(), strict=False)  # TOML has lists, we keep tuples
 
 
@@ -59,6 +78,15 @@ class Revocation(Facts):
     tokens: Mapping[Literal["refresh", "access"], Text] = Field(min_length=1)
 
 
+class Account(Facts):
+    """Whose a grant is: where in the answer with the tokens it stands, as names with dots between them."""
+
+    id: AnswerPath | None = None
+    name: AnswerPath | None = None
+    workspace: AnswerPath | None = None
+    url: AnswerPath | None = None
+
+
 class OAuth(Facts):
     authorize_url: Url
     authorize_params: Mapping[str, str] = Field(default_factory=dict)
@@ -73,6 +101,17 @@ class OAuth(Facts):
     expires_in: int | None = Field(default=None, gt=0)
     """Seconds an access token lives, where the vendor says so; None where it says nothing or it depends on the app."""
     revoke: Revocation | None = None
+    account: Account = Account()
+    errors: Mapping[Text, GrantError] = Field(default_factory=dict)
+    """The vendor's own words, as what RFC 6749 calls them. What is left out stays as it is."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if OURS_TO_SAY & self.authorize_params.keys():
+            raise ValueError("authorize_params: one of them is ours to say")
+        if self.revoke and self.revoke.client_auth not in ("none", self.client_auth):
+            raise ValueError("revoke.client_auth: it is none, or the same as for tokens")
+        return self
 
     @property
     def scope(self) -> str:
@@ -92,6 +131,16 @@ class Service(Facts):
     api_base_url: Origin | None = None
     oauth: OAuth | None = None
     tools: tuple[Tool, ...] = Field(strict=False, min_length=1)
+    _folder: Path | None = PrivateAttr(default=None)
+
+    def model_post_init(self, context: object) -> None:
+        if isinstance(context, Path):
+            self._folder = context
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it says in Python what no field can."""
+        return self._folder
 
     @property
     def env_prefix(self) -> str:
@@ -138,7 +187,7 @@ def load_services(folder: Path) -> Mapping[str, Service]:
 
 def load_service(path: Path) -> Service:
     try:
-        service = Service.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        service = Service.model_validate(tomllib.loads(path.read_text(encoding="utf-8")), context=path.parent)
     except ValidationError as error:
         raise ManifestError(f"{path}: {_complaints(error)}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -51,7 +51,7 @@ def test_every_variable_is_read() -> None:
     assert found.root_key.reveal_text() == SECRET
     assert (found.kms_key_id, found.public_url) == ("alias/plugboard", "https://plugboard.example.com/base")
     assert str(found.egress) == "internal.example.com, 10.1.0.0/16"
-    assert (found.workers, found.trusted_proxies, found.oauth_apps) == (4, "10.0.0.1", {"NOTION"})
+    assert (found.workers, found.trusted_proxies, found.oauth_apps.keys()) == (4, "10.0.0.1", {"NOTION"})
     assert found.metrics_port == 9400
 
 

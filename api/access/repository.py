@@ -125,6 +125,12 @@ async def beginning_of(snapshot: Snapshot) -> str | None:
     return str(item.data["created_at"]) if item else None
 
 
+async def name_of(snapshot: Snapshot) -> str:
+    """The workspace's own, for people."""
+    item = await snapshot.get(META)
+    return str(item.data["name"]) if item else ""
+
+
 def revision_key(partition: str) -> Key:
     return Key(partition, REVISION)
 

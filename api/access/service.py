@@ -45,6 +45,19 @@ class Access:
             raise NotFound
         return WorkspaceContext(workspace_id, found.caller, found.snapshot, request_id)
 
+    async def is_there(self, workspace_id: str) -> bool:
+        return await self._memory.open(partition_of(workspace_id)) is not None
+
+    async def again(self, workspace_id: str, key_id: str, request_id: str) -> WorkspaceContext | None:
+        """The right to finish what this key has begun, as it is now: without a request of its own, and not for long."""
+        partition = partition_of(workspace_id)
+        snapshot = await self._memory.open(partition)
+        record = await self._keys.get(partition, key_id) if snapshot else None
+        caller = _caller(partition, record) if record else None
+        if snapshot is None or caller is None or has_expired(caller, self._clock.now()):
+            return None
+        return WorkspaceContext(workspace_id, caller, snapshot, request_id)
+
     async def enter_as_operator(self, caller: Caller, workspace_id: str, request_id: str) -> WorkspaceContext:
         """For what an operator may do to a workspace from outside: nothing but delete it."""
         snapshot = await self._memory.open(partition_of(workspace_id))

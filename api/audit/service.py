@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, has_expired
+from api.access.context import ITSELF, Caller, OperatorContext, Scope, WorkspaceContext, has_expired
 from api.access.idempotency import raise_if_done
 from api.access.repository import beginning_of, revision_key, still_there
 from api.audit.calls import CallLog
@@ -103,9 +103,15 @@ class Journal:
             target_type=event.target_type,
             target_id=event.target_id,
             target_name=event.target_name,
-            actor_type="operator" if caller.scope is Scope.OPERATOR else "api_key",
+            actor_type=_kind_of(caller),
             actor_id=caller.key_id,
             actor_name=caller.name,
             request_id=ctx.request_id,
             fields=event.fields,
         )
+
+
+def _kind_of(caller: Caller) -> str:
+    if caller is ITSELF:
+        return "system"
+    return "operator" if caller.scope is Scope.OPERATOR else "api_key"

@@ -20,6 +20,7 @@ from api.errors import (
     InUse,
     Invalid,
     KeyReused,
+    NotConnectable,
     NotFound,
     NotJson,
     Stale,
@@ -84,6 +85,7 @@ PROBLEMS: dict[type[AppError], AppError] = {
             "Enabled by agent_kzq91m7q1jnbva15eaqkk7edxe7e52wcn. Disable it there first, or delete with `?detach=true`."
         ),
         Clash("Another server of this workspace has the slug `weather-api`."),
+        NotConnectable("This server does not use OAuth: its credentials are entered in `config`."),
         Stale(),
         TooLarge("A body may have at most 1048576 bytes."),
         NotJson(),

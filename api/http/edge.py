@@ -39,6 +39,8 @@ class Edge:
         request_id = _request_id(scope)
         state: dict[str, Any] = scope.setdefault("state", {})
         state["request_id"] = request_id
+        if scope["method"] == "HEAD":
+            state["is_head"] = True
         extra = [*SAFETY, (b"x-request-id", request_id.encode())]
         asked = _as_get(scope)
         status = 0

@@ -50,6 +50,13 @@ IDS = {
     "agentId": ("The agent's id.", examples.AGENT_ID),
     "keyId": ("The API key's id, which is not the key.", examples.KEY_ID),
 }
+# What is in a path and is no id: what it is, its form, and one of them.
+OTHERS = {
+    "serviceType": ("The service, or `external`.", "^[a-z][a-z0-9-]{0,31}$", "notion"),
+    "issuer": ("Stands for one authorization server.", "^[0-9a-f]{16}$", "9f86d081884c7d65"),
+    "document": ("Stands for one authorization server.", "^[0-9a-f]{16}\\.json$", "9f86d081884c7d65.json"),
+    "ticket": ("What `connectServer` answered.", "^[A-Za-z0-9_-]{43}$", "Qm9uZHNfYXJlX2Zvcl90aG9zZV93aG9fd2FpdF9sb25n"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +149,8 @@ def _described(operation: Operation) -> dict[str, Any]:
 
 
 def _path_parameter(name: str) -> dict[str, Any]:
-    description, example = IDS[name]
-    schema = {"type": "string", "pattern": ID_PATTERN}
+    description, pattern, example = OTHERS[name] if name in OTHERS else (IDS[name][0], ID_PATTERN, IDS[name][1])
+    schema = {"type": "string", "pattern": pattern}
     return {"name": name, "in": "path", "required": True, "description": description, "schema": schema} | {
         "example": example
     }

@@ -42,7 +42,7 @@ class _AskedOnce(HTTPRouteHandler):
             await guard(connection, self)  # type: ignore[misc]
 
 
-def get(path: str, **options: Any) -> HTTPRouteHandler:
+def get(path: str | list[str], **options: Any) -> HTTPRouteHandler:
     return _AskedOnce(path, http_method="GET", **options)
 
 

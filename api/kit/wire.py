@@ -49,7 +49,8 @@ class Outbound:
         max_pools: int = MAX_POOLS,
     ) -> None:
         self._names = names or Names()
-        self._pools = Pools(Dialling(egress, self._names, trust or public_trust()), max_pools)
+        self.trust = trust or public_trust()
+        self._pools = Pools(Dialling(egress, self._names, self.trust), max_pools)
 
     def request(
         self,

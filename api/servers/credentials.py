@@ -11,7 +11,13 @@ from api.kit.headers import HeaderRefused, check_header_value, check_headers
 from api.kit.secret import Secret
 from api.servers.schemas import AuthType, ConfigDraft
 
-JSON_NAMES = {"header_value": "headerValue", "api_key": "apiKey"}
+JSON_NAMES = {
+    "header_value": "headerValue",
+    "api_key": "apiKey",
+    "client_id": "clientId",
+    "client_secret": "clientSecret",
+    "private_key": "privateKey",
+}
 _FIELDS = {name: JSON_NAMES.get(name, name) for name in ConfigDraft.model_fields}
 
 
@@ -42,14 +48,14 @@ def opened(sealed: Secret) -> tuple[str, Secret]:
 
 
 def check(config: ConfigDraft, takes: Sequence[str], auth_type: AuthType) -> Iterator[FieldError]:
-    """`takes` are the fields that go with the server. HTTP Basic needs all of them, a header any one."""
+    """`takes` are the fields that go with the server. HTTP Basic needs all of them, a header any one, OAuth none."""
     names = set(given(config))
     for name in sorted(names - set(takes)):
         yield FieldError(f"config.{name}", f"Does not go with authType `{auth_type}` here.")
     missing = [name for name in takes if name not in names]
     if auth_type == AuthType.BASIC:
         yield from (FieldError(f"config.{name}", "Required.") for name in missing)
-    elif takes and len(missing) == len(takes):
+    elif auth_type == AuthType.HEADER and len(missing) == len(takes):
         others = f", or give {', '.join(takes[1:])}" if len(takes) > 1 else ""
         yield FieldError(f"config.{takes[0]}", f"Required{others}.")
     yield from _values(config)
@@ -68,7 +74,8 @@ def _text(value: object) -> Secret:
 
 def _values(config: ConfigDraft) -> Iterator[FieldError]:
     """What can be sent as a header. No message repeats a value."""
-    for name, field in (("headerValue", config.header_value), ("apiKey", config.api_key)):
+    plain_text = {"headerValue": config.header_value, "apiKey": config.api_key, "clientId": config.client_id}
+    for name, field in plain_text.items():
         if field is not None:
             yield from _refused(name, check_header_value, field.get_secret_value())
     if config.headers is not None:

@@ -18,6 +18,22 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class Connection:
+    """That somebody has consented, and to what, for people to see. The tokens are kept elsewhere, under `grant_id`."""
+
+    grant_id: str
+    connected_at: str
+    asked: Sequence[str] = ()
+    granted: Sequence[str] = ()
+    wanted: Sequence[str] = ()
+    """What tools have turned out to need beside."""
+
+    account: Mapping[str, str] = field(default_factory=dict)
+    ended: str | None = None
+    """Why somebody has to connect again; None while the grant stands."""
+
+
+@dataclass(frozen=True, slots=True)
 class Server:
     id: str
     name: str
@@ -32,11 +48,19 @@ class Server:
     created_at: str
     updated_at: str
     sealed: Mapping[str, str] = field(default_factory=dict)
+    oauth_grant: str = "authorization_code"
+    connection: Connection | None = None
     version: int = 1
 
     @classmethod
     def of(cls, item: Item) -> Server:
-        return cls(**item.data, version=item.version)
+        data = dict(item.data)
+        connection = data.pop("connection", None)
+        return cls(**data, connection=Connection(**connection) if connection else None, version=item.version)
+
+    @property
+    def is_connected(self) -> bool:
+        return self.connection is not None and self.connection.ended is None
 
     def data(self) -> dict[str, Any]:
         data = asdict(self)

@@ -16,7 +16,7 @@ from api.http.paging import PAGING, Paging
 from api.http.provided import AnyRequest, provided
 from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Parameter, Reply, delete, documented, get, post, put
 from api.servers.repository import Server
-from api.servers.schemas import AuthType, Exposure, ServerChange, ServerDraft, ServerView
+from api.servers.schemas import AuthType, Exposure, OAuthGrant, ServerChange, ServerDraft, ServerView
 from api.servers.service import ServerService, Users
 
 SERVERS = "/api/workspaces/{workspace_id:str}/mcp-servers"
@@ -29,6 +29,7 @@ DETACH = Parameter(
 
 
 def view(server: Server) -> ServerView:
+    is_oauth = server.auth_type == AuthType.OAUTH
     return ServerView(
         id=server.id,
         name=server.name,
@@ -41,7 +42,8 @@ def view(server: Server) -> ServerView:
         timeout_seconds=server.timeout_seconds,
         exposure=Exposure(server.exposure),
         configured=sorted(server.sealed),
-        oauth_connected=False if server.auth_type == AuthType.OAUTH else None,
+        oauth_grant=OAuthGrant(server.oauth_grant) if is_oauth else None,
+        oauth_connected=server.is_connected if is_oauth else None,
         created_at=server.created_at,
         updated_at=server.updated_at,
         version=server.version,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from api.errors import FieldError, Invalid
 from api.kit.outbound import Egress, UrlRefused, check_text
 from api.servers import credentials
-from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure
+from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure, OAuthGrant
 from integrations import Service
 
 # What each way of signing in takes at an external server.
@@ -16,7 +16,7 @@ FIELDS = {
     AuthType.NONE: (),
     AuthType.HEADER: ("headerValue", "headers"),
     AuthType.BASIC: ("username", "password"),
-    AuthType.OAUTH: (),
+    AuthType.OAUTH: ("clientId", "clientSecret", "privateKey", "scope"),
 }
 
 
@@ -28,6 +28,9 @@ class Shape:
     auth_type: AuthType
     url: str | None
     exposure: str
+    oauth_grant: str = OAuthGrant.AUTHORIZATION_CODE
+    configured: frozenset[str] = frozenset()
+    """The names of the credentials that it would have."""
 
 
 class Rules:
@@ -43,7 +46,7 @@ class Rules:
         """`config` is what would be stored anew; None where nothing is."""
         errors = [*self._service(shape)]
         if not errors:
-            errors = [*self._url(shape), *self._exposure(shape)]
+            errors = [*self._url(shape), *self._exposure(shape), *_oauth(shape)]
             if config is not None:
                 errors += credentials.check(config, self._takes(shape), shape.auth_type)
         if errors:
@@ -86,3 +89,20 @@ class Rules:
     def _takes(self, shape: Shape) -> tuple[str, ...]:
         service = self._services.get(shape.service_type)
         return tuple(field.name for field in service.config_fields) if service else FIELDS[shape.auth_type]
+
+
+def _oauth(shape: Shape) -> Iterator[FieldError]:
+    """A client that is given is given whole; only such a one can do without anybody's consent."""
+    has = shape.configured
+    if shape.auth_type == AuthType.OAUTH and {"clientSecret", "privateKey"} & has and "clientId" not in has:
+        yield FieldError("config.clientId", "Required with `clientSecret` or `privateKey`.")
+    if {"clientSecret", "privateKey"} <= has:
+        yield FieldError("config.privateKey", "Give either this or `clientSecret`.")
+    if shape.oauth_grant != OAuthGrant.CLIENT_CREDENTIALS:
+        return
+    if shape.auth_type != AuthType.OAUTH or shape.service_type != EXTERNAL:
+        yield FieldError("oauthGrant", "`client_credentials` goes with authType `oauth` where it is `external`.")
+    elif "clientId" not in has or not {"clientSecret", "privateKey"} & has:
+        yield FieldError(
+            "config.clientId", "`client_credentials` needs `clientId`, and `clientSecret` or `privateKey`."
+        )

@@ -31,6 +31,11 @@ class AuthType(StrEnum):
     OAUTH = "oauth"
 
 
+class OAuthGrant(StrEnum):
+    AUTHORIZATION_CODE = "authorization_code"
+    CLIENT_CREDENTIALS = "client_credentials"
+
+
 class Exposure(StrEnum):
     BOTH = "both"
     GENERIC = "generic"
@@ -49,6 +54,16 @@ class ConfigDraft(Input):
         default=None, description="For HTTP Basic; may be empty."
     )
     api_key: SecretText | None = Field(default=None, description="For a service that takes an API key.")
+    client_id: SecretText | None = Field(
+        default=None, description="For OAuth with a remote MCP server at which you have registered a client yourself."
+    )
+    client_secret: SecretText | None = Field(default=None, description="The secret of that client, where it has one.")
+    private_key: SecretText | None = Field(
+        default=None, description="In place of a secret: the client's private key as PEM, for `private_key_jwt`."
+    )
+    scope: SecretText | None = Field(
+        default=None, description="The scopes to ask for, with spaces between, in place of those that the server names."
+    )
 
 
 _NAME = Field(description="For people; any script.")
@@ -61,8 +76,15 @@ _TIMEOUT = Annotated[int, Field(ge=1, le=30, description="How long one request t
 _EXPOSURE = Field(description="Whether agents get the generic tool, the server's own tools, or both (`external` only).")
 
 
+_GRANT = Field(
+    description="How OAuth tokens are got: `authorization_code` by somebody's consent, or `client_credentials` by the "
+    "client given in `config` alone (`external` only)."
+)
+
+
 AuthTypeInput = Annotated[AuthType, Field(strict=False)]
 ExposureInput = Annotated[Exposure, Field(strict=False)]
+OAuthGrantInput = Annotated[OAuthGrant, Field(strict=False)]
 
 
 class ServerDraft(Input):
@@ -78,6 +100,7 @@ class ServerDraft(Input):
     enabled: bool = True
     timeout_seconds: _TIMEOUT = 30
     exposure: Annotated[ExposureInput, _EXPOSURE] = Exposure.BOTH
+    oauth_grant: Annotated[OAuthGrantInput, _GRANT] = OAuthGrant.AUTHORIZATION_CODE
 
 
 class ServerChange(Change):
@@ -93,6 +116,7 @@ class ServerChange(Change):
     enabled: bool = True
     timeout_seconds: _TIMEOUT = 30
     exposure: Annotated[ExposureInput, _EXPOSURE] = Exposure.BOTH
+    oauth_grant: Annotated[OAuthGrantInput, _GRANT] = OAuthGrant.AUTHORIZATION_CODE
 
 
 class ServerView(View):
@@ -109,6 +133,9 @@ class ServerView(View):
     timeout_seconds: int
     exposure: Exposure
     configured: list[str] = Field(description="Which credentials are stored; their names only.")
+    oauth_grant: Annotated[OAuthGrant | None, WithJsonSchema({"enum": [each.value for each in OAuthGrant]})] = Field(
+        default=None, exclude_if=lambda value: value is None, description="Only where `authType` is `oauth`."
+    )
     oauth_connected: Annotated[bool | None, WithJsonSchema({"type": "boolean"})] = Field(
         default=None,
         exclude_if=lambda value: value is None,

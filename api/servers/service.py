@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, TypeVar
 
@@ -20,20 +20,23 @@ from api.kit.store import Change, Conflict, Store
 from api.kit.tries import until_it_holds
 from api.kit.vault import Place, Sealing, Vault
 from api.servers import credentials
-from api.servers.credentials import opened
-from api.servers.repository import Server, Servers, protocol_record_of, record_of
+from api.servers.credentials import opened, sealable
+from api.servers.repository import Connection, Server, Servers, protocol_record_of, record_of
 from api.servers.rules import Rules, Shape
-from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure, ServerChange, ServerDraft
+from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure, OAuthGrant, ServerChange, ServerDraft
 from api.servers.slugs import is_reserved, slug_of
 
 DETACHED_AT_ONCE = 10  # the largest of agents, so many at once, still fit in one write of every store
 NAMED_AGENTS = 10
-WHAT_THE_RULES_ARE_ABOUT = {"url", "auth_type", "service_type", "exposure", "config"}
+WHAT_THE_RULES_ARE_ABOUT = {"url", "auth_type", "service_type", "exposure", "config", "oauth_grant"}
 
 __all__ = [
     "EXTERNAL",
     "AuthType",
+    "Connection",
     "Exposure",
+    "Grants",
+    "OAuthGrant",
     "Server",
     "ServerService",
     "Users",
@@ -42,11 +45,26 @@ __all__ = [
     "place_of",
     "protocol_record_of",
     "record_of",
+    "sealable",
+    "server_now",
+    "with_connection",
 ]
 
 T = TypeVar("T")
 
 Receipt = Callable[[Server], Sequence[Change]]
+
+
+class Grants(Protocol):
+    """What somebody has consented to. It ends with the server, and where the server turns to another place."""
+
+    async def ended(self, ctx: WorkspaceContext, server: Server) -> list[Change]:
+        """What to write so that the server's grant is forgotten here, and revoked where it was given."""
+        ...
+
+    def were_ended(self) -> None:
+        """It is written."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +77,7 @@ class Workshop:
     clock: Clock
     rules: Rules
     egress: Egress
+    grants: Grants
 
 
 class Users(Protocol):
@@ -91,7 +110,7 @@ class ServerService:
         return await self._servers.page(limit, after)
 
     async def create(self, draft: ServerDraft, receipt: Receipt) -> Server:
-        self._shop.rules.check(_shape_of(draft), draft.config)
+        self._shop.rules.check(_shape_of(draft, credentials.given(draft.config)), draft.config)
         if draft.slug is not None:
             _check_slug(draft.slug)
         return await until_it_holds(lambda: self._create(draft, receipt))
@@ -124,13 +143,22 @@ class ServerService:
         config = change.config if "config" in change.model_fields_set else None
         kept, fresh = self._credentials(old, draft, config)
         if change.model_fields_set & WHAT_THE_RULES_ARE_ABOUT:
-            self._shop.rules.check(_shape_of(draft), config if fresh else None)
+            self._shop.rules.check(_shape_of(draft, {*kept, *fresh}), config if fresh else None)
         sealed, guards = await self._seal(server_id, self._place(draft), fresh)
         new = replace(draft, sealed={**kept, **sealed}, version=old.version + 1)
+        new, ended = await self._without_grant(old, new)
         event = Event("server.updated", new.id, new.name, _changed(old, new))
         slug = new.slug if new.slug != old.slug else None
-        await self._write([*self._servers.replace(old, new), *guards], event, slug)
+        await self._write([*self._servers.replace(old, new), *guards, *ended], event, slug)
+        self._shop.grants.were_ended()
         return new
+
+    async def _without_grant(self, old: Server, new: Server) -> tuple[Server, list[Change]]:
+        """A grant stays with the place, the client and the way of getting it that somebody consented to."""
+        same = self._place(old) == self._place(new) and old.oauth_grant == new.oauth_grant and old.sealed == new.sealed
+        if same or old.auth_type != AuthType.OAUTH:
+            return new, []
+        return replace(new, connection=None), await self._shop.grants.ended(self._ctx, old)
 
     def _fields(self, old: Server, change: ServerChange) -> dict[str, Any]:
         """The fields to set; a service that brings its own address takes the place of one that was typed."""
@@ -195,15 +223,26 @@ class ServerService:
         changes, events = await users.detached(server_id, agents[:DETACHED_AT_ONCE])
         last = len(agents) <= DETACHED_AT_ONCE
         if last:
-            changes += self._servers.remove(server)
+            changes += [*self._servers.remove(server), *await self._shop.grants.ended(self._ctx, server)]
             events.append(Event("server.deleted", server.id, server.name))
         await self._shop.journal.commit(self._ctx, changes, *events, while_revision=revision)
+        self._shop.grants.were_ended()
         return last
 
     async def missing(self, server_ids: Sequence[str]) -> set[str]:
         """Those of the ids that are not servers of this workspace: another's and nobody's are told apart nowhere."""
         found = await self._servers.now_many(server_ids)
         return set(server_ids) - {server.id for server in found}
+
+
+async def server_now(store: Store, ctx: WorkspaceContext, server_id: str) -> Server | None:
+    """As stored this moment."""
+    return await Servers(store, ctx).now(server_id)
+
+
+def with_connection(store: Store, ctx: WorkspaceContext, old: Server, connection: Connection | None) -> list[Change]:
+    """What to write so that people see how the server is connected, and whoever has it open opens it anew."""
+    return Servers(store, ctx).replace(old, replace(old, connection=connection, version=old.version + 1))
 
 
 def place_of(server: Server | ServerDraft, egress: Egress) -> str:
@@ -234,8 +273,15 @@ def _check_slug(slug: str) -> None:
         raise Invalid.at("slug", "`server` and what begins with `server-` is reserved.")
 
 
-def _shape_of(server: Server | ServerDraft) -> Shape:
-    return Shape(server.service_type, AuthType(server.auth_type), server.url, server.exposure)
+def _shape_of(server: Server | ServerDraft, configured: Iterable[str]) -> Shape:
+    return Shape(
+        server.service_type,
+        AuthType(server.auth_type),
+        server.url,
+        server.exposure,
+        server.oauth_grant,
+        frozenset(configured),
+    )
 
 
 def _changed(old: Server, new: Server) -> tuple[str, ...]:

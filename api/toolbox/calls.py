@@ -12,20 +12,19 @@ from api.errors import NotFound
 from api.kit.deadline import Deadline
 from api.toolbox.arguments import Validator
 from api.toolbox.bulkheads import Full
-from api.toolbox.credentials import NotConnected
 from api.toolbox.failures import (
     MAYBE_DONE,
     Failure,
     FailureKind,
+    NotConnected,
     failure_of,
     invalid_arguments,
     is_down,
-    not_connected,
     timed_out,
 )
 from api.toolbox.mcp_toolset import McpToolset
 from api.toolbox.results import ToolResult, failed
-from api.toolbox.scrubbing import NO_SECRETS, Scrubber
+from api.toolbox.scrubbing import NO_SECRETS
 from api.toolbox.toolbox import Share, Toolbox
 from api.toolbox.upstream_tools import UpstreamTool, UpstreamTools
 from api.toolbox.works import Works
@@ -63,8 +62,8 @@ class Begun:
     tool: str
     started: float
     outcome: str = ABANDONED
-    scrubbed: Scrubber = NO_SECRETS
-    """Of the credentials that were opened for it."""
+    toolset: McpToolset | None = None
+    """Whose credentials are looked for in what is told of a failure."""
 
 
 class Calls:
@@ -131,13 +130,13 @@ class Calls:
                 invalid_arguments(name, [f"The method {method} belongs to the connection, which is made for you."])
             )
         toolset = await self._works.toolsets.of(self._ctx, begun.share.server)
-        begun.scrubbed = toolset.scrubbed
+        begun.toolset = toolset
         return await toolset.call_method(method, params)
 
     async def _named(self, begun: Begun, name: str, args: Args) -> ToolResult:
         share, toolsets = begun.share, self._works.toolsets
         toolset = toolsets.known(self._ctx, share.server) or await toolsets.of(self._ctx, share.server)
-        begun.scrubbed = toolset.scrubbed
+        begun.toolset = toolset
         tool, problems = await self._find(toolset, share, name, args)
         if tool is None:
             raise NotFound(begun.toolbox.absent(name))
@@ -192,10 +191,10 @@ def _failure(error: TimeoutError | NotConnected | UpstreamError, begun: Begun) -
     match error:
         case TimeoutError():
             return timed_out(seconds)
-        case NotConnected():
-            return not_connected()
+        case NotConnected(failure=failure):
+            return failure
         case _:
-            return failure_of(error, begun.scrubbed, seconds)
+            return failure_of(error, begun.toolset.scrubbed if begun.toolset else NO_SECRETS, seconds)
 
 
 def _of_the_server(failure: Failure) -> str:

@@ -10,7 +10,7 @@ from api.access.context import WorkspaceContext
 from api.servers.service import EXTERNAL, Server
 from api.toolbox.breakers import Health
 from api.toolbox.bulkheads import Full
-from api.toolbox.credentials import NotConnected
+from api.toolbox.failures import NotConnected
 from api.toolbox.mcp_toolset import McpToolset
 from api.toolbox.sources import SERVICE, Missing, why
 from api.toolbox.texts import safe_line
@@ -20,7 +20,12 @@ from integrations import UpstreamError
 Status = Literal["ok", "unauthorized", "unreachable", "invalid"]
 
 # What a reason comes to for who only wants to know whether it works.
-STATUS: dict[str, Status] = {"not_connected": "unauthorized", "unauthorized": "unauthorized", "invalid": "invalid"}
+STATUS: dict[str, Status] = {
+    "not_connected": "unauthorized",
+    "reconnect_required": "unauthorized",
+    "unauthorized": "unauthorized",
+    "invalid": "invalid",
+}
 
 
 @dataclass(frozen=True, slots=True)

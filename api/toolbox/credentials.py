@@ -8,46 +8,84 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import Protocol
 
 import msgspec
 
 from api.access.context import WorkspaceContext
+from api.connections.service import TokenKeeper
+from api.kit.clock import Clock
 from api.kit.outbound import Egress
 from api.kit.secret import Secret
 from api.kit.vault import Place, Sealed, Vault
 from api.servers.service import AuthType, Server, opened, place_of, record_of
+from api.toolbox.bearer import Bearer
+from api.toolbox.failures import no_credentials
 from api.toolbox.scrubbing import Scrubber
+from integrations import Refused
 
 
-class NotConnected(Exception):
-    """The server has no credentials that could be sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Protocol):
     """What is sent along, and what is looked for in the answers."""
 
-    headers: Mapping[str, str] = field(repr=False)
-    scrubbed: Scrubber
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The same object for good, whatever comes to be in it."""
+        ...
+
+    @property
+    def scrubbed(self) -> Scrubber: ...
+
+    def is_ready(self) -> bool: ...
+
+    async def ready(self) -> None:
+        """`NotConnected` where there is nothing that could be sent."""
+        ...
+
+    async def otherwise(self, refused: Refused) -> bool:
+        """The upstream did not take them, and did nothing. Whether there are others now, to ask once more with."""
+        ...
+
+
+class Entered:
+    """As somebody has entered them."""
+
+    def __init__(self, headers: Mapping[str, str], scrubbed: Scrubber) -> None:
+        self.headers = headers
+        self.scrubbed = scrubbed
+
+    def is_ready(self) -> bool:
+        return True
+
+    async def ready(self) -> None:
+        pass
+
+    async def otherwise(self, refused: Refused) -> bool:  # noqa: ARG002  # there are no others, whatever it says
+        return False
 
 
 class Credentials:
-    def __init__(self, vault: Vault, egress: Egress) -> None:
+    def __init__(self, vault: Vault, egress: Egress, tokens: TokenKeeper, clock: Clock) -> None:
         self._vault = vault
         self._egress = egress
+        self._tokens = tokens
+        self._clock = clock
 
     async def open(self, ctx: WorkspaceContext, server: Server) -> Opened:
+        if server.auth_type == AuthType.OAUTH:
+            bearer = Bearer(ctx, server, self._tokens, self._clock)
+            await bearer.ready()
+            return bearer
         place = place_of(server, self._egress)
         found = {name: await self._open(ctx, server, name, place) for name in server.sealed}
         headers = _headers(AuthType(server.auth_type), found)
-        return Opened(headers, Scrubber(_to_look_for(found, headers)))
+        return Entered(headers, Scrubber(_to_look_for(found, headers)))
 
     async def _open(self, ctx: WorkspaceContext, server: Server, name: str, place: str) -> str:
         where, sealed = Place(record_of(server.id), name), Sealed.parse(server.sealed[name])
         entered_for, value = opened(await self._vault.unseal(ctx.partition, where, sealed))
         if entered_for != place:
-            raise NotConnected
+            raise no_credentials()
         return _text(value)
 
 
@@ -61,7 +99,7 @@ def _headers(auth_type: AuthType, found: Mapping[str, str]) -> dict[str, str]:
         case AuthType.BASIC if found.keys() >= {"username", "password"}:
             return {"Authorization": _basic(found["username"], found["password"])}
         case _:
-            raise NotConnected
+            raise no_credentials()
 
 
 def _further(found: Mapping[str, str]) -> dict[str, str]:

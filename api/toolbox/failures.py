@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
@@ -11,7 +12,10 @@ from api.toolbox.scrubbing import Scrubber
 from api.toolbox.texts import not_answered, request_failed, safe_line, upstream_error
 from integrations import Answered, Refused, TimedOut, Unreachable, UpstreamError
 
-NOT_CONNECTED = "This server has no credentials for where it points now. Enter them again in its `config`."
+NO_CREDENTIALS = "This server has no credentials for where it points now. Enter them again in its `config`."
+NOT_CONSENTED = "This server is not connected. Somebody has to connect it: `GET …/oauth/authorize` says where."
+ENDED = "The connection of this server has ended. Somebody has to connect it again, as `GET …/oauth/authorize` says."
+LACKS = "The connection of this server lacks rights that are needed here ({}). Somebody has to connect it again."
 MAYBE_DONE = "It is not known whether the call was carried out."
 LONGEST_WAIT = 3600.0
 _SECONDS = re.compile(r"[0-9]{1,9}")
@@ -29,7 +33,14 @@ class FailureKind(StrEnum):
     TIMEOUT = "timeout"
 
 
-NEVER_DONE = frozenset({FailureKind.INVALID_ARGUMENTS, FailureKind.NOT_CONNECTED, FailureKind.RATE_LIMITED})
+NEVER_DONE = frozenset(
+    {
+        FailureKind.INVALID_ARGUMENTS,
+        FailureKind.NOT_CONNECTED,
+        FailureKind.RECONNECT_REQUIRED,
+        FailureKind.RATE_LIMITED,
+    }
+)
 """After these, the same call may be made again: nobody has carried it out."""
 
 
@@ -52,8 +63,33 @@ def invalid_arguments(tool_name: str, problems: list[str]) -> Failure:
     )
 
 
-def not_connected() -> Failure:
-    return Failure(FailureKind.NOT_CONNECTED, f"Error: {NOT_CONNECTED}")
+class NotConnected(Exception):
+    """There are no credentials that could be sent, so nothing was."""
+
+    def __init__(self, kind: FailureKind, text: str, retry_after: float | None = None) -> None:
+        super().__init__(text)
+        self.failure = Failure(kind, f"Error: {text}", retry_after)
+        self.text = text
+
+
+def no_credentials() -> NotConnected:
+    return NotConnected(FailureKind.NOT_CONNECTED, NO_CREDENTIALS)
+
+
+def not_consented() -> NotConnected:
+    return NotConnected(FailureKind.NOT_CONNECTED, NOT_CONSENTED)
+
+
+def ended() -> NotConnected:
+    return NotConnected(FailureKind.RECONNECT_REQUIRED, ENDED)
+
+
+def lacking(scopes: Sequence[str]) -> NotConnected:
+    return NotConnected(FailureKind.RECONNECT_REQUIRED, LACKS.format(safe_line(", ".join(scopes), limit=300)))
+
+
+def not_now(text: str, retry_after: float | None) -> NotConnected:
+    return NotConnected(FailureKind.UPSTREAM_UNAVAILABLE, f"{text} The connection stands: try again.", retry_after)
 
 
 def timed_out(seconds: float, *, sent: bool = True) -> Failure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from api.kit.clock import Clock
 from api.servers.service import Server
@@ -15,11 +15,12 @@ from api.toolbox.known import Changes
 from api.toolbox.results import ToolResult
 from api.toolbox.scrubbing import Scrubber
 from api.toolbox.upstream_tools import UpstreamTools
-from integrations import Era, McpClient, Unreadable, UpstreamError
+from integrations import Era, McpClient, Refused, Unreadable, UpstreamError
 
 UNKNOWN_TOOL_CODES = (-32601, -32602)
 TOO_DEEP = "The answer is nested too deep."
 
+T = TypeVar("T")
 OnEra = Callable[[Era], Awaitable[None]]
 
 log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class McpToolset:
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         self._busy += 1
         try:
-            found = await self._client.call_tool(name, arguments)
+            found = await self._asked(lambda: self._client.call_tool(name, arguments))
         except UpstreamError as error:
             self._doubt(error)
             raise
@@ -81,7 +82,7 @@ class McpToolset:
     async def call_method(self, method: str, params: Mapping[str, Any] | None) -> ToolResult:
         self._busy += 1
         try:
-            found = await self._client.call(method, params)
+            found = await self._asked(lambda: self._client.call(method, params))
         finally:
             self._leave()
         await self._keep_era()
@@ -96,6 +97,18 @@ class McpToolset:
         if self._listing:
             self._listing.cancel()
         await self._client.close()
+
+    async def _asked(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """With credentials that are good. Where they are refused, nothing was done: others are tried, once."""
+        opened = self._opened
+        if not opened.is_ready():
+            await opened.ready()
+        try:
+            return await ask()
+        except Refused as refused:
+            if not await opened.otherwise(refused):
+                raise
+        return await ask()
 
     async def _waited_for(self, listing: asyncio.Task[UpstreamTools]) -> UpstreamTools:
         """Who stops waiting stops nobody else's list. Who waits is let finish, as in a call."""
@@ -118,7 +131,7 @@ class McpToolset:
 
     async def _list(self) -> UpstreamTools:
         async with asyncio.timeout(self.server.timeout_seconds):
-            found = await self._client.list_tools()
+            found = await self._asked(self._client.list_tools)
         tools = UpstreamTools.of(found, self._clock.monotonic(), self._opened.scrubbed)
         self._replace(tools)
         await self._keep_era()

@@ -8,8 +8,7 @@ from http import HTTPStatus
 
 from api.access.context import WorkspaceContext
 from api.servers.service import EXTERNAL, Server
-from api.toolbox.credentials import NotConnected
-from api.toolbox.failures import NOT_CONNECTED, failure_of, is_down
+from api.toolbox.failures import FailureKind, NotConnected, failure_of, is_down
 from api.toolbox.mcp_toolset import McpToolset
 from api.toolbox.scrubbing import NO_SECRETS
 from api.toolbox.texts import not_answered
@@ -28,6 +27,10 @@ class Missing:
 
 Problem = UpstreamError | TimeoutError | NotConnected | None
 SERVICE = Missing("not_connected", "Connect this service first.")
+NOT_CONNECTED_REASONS = {
+    FailureKind.NOT_CONNECTED: "not_connected",
+    FailureKind.RECONNECT_REQUIRED: "reconnect_required",
+}
 
 
 class Sources:
@@ -75,8 +78,8 @@ class Sources:
 
 def why(error: UpstreamError | TimeoutError | NotConnected, toolset: McpToolset | None, server: Server) -> Missing:
     match error:
-        case NotConnected():
-            return Missing("not_connected", NOT_CONNECTED)
+        case NotConnected(failure=failure, text=text):
+            return Missing(NOT_CONNECTED_REASONS.get(failure.kind, "unreachable"), text)
         case TimeoutError():
             return Missing("timeout", not_answered("no answer in time."))
         case _:

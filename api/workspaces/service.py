@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, partition_of
 from api.access.idempotency import raise_if_done
@@ -34,11 +35,30 @@ class Founded:
     key: Secret
 
 
+class Farewell(Protocol):
+    """What has to be done about what others have granted to the workspace."""
+
+    async def all_ended(self, ctx: WorkspaceContext) -> None:
+        """Prepares it. As long as the workspace is there, nothing comes of it."""
+        ...
+
+    def were_ended(self) -> None:
+        """The workspace is gone."""
+        ...
+
+
 class WorkspaceService:
     """For those who are in the workspace."""
 
     def __init__(
-        self, ctx: WorkspaceContext, store: Store, journal: Journal, keyring: KeyRing, clock: Clock, removal: Removal
+        self,
+        ctx: WorkspaceContext,
+        store: Store,
+        journal: Journal,
+        keyring: KeyRing,
+        clock: Clock,
+        removal: Removal,
+        farewell: Farewell,
     ) -> None:
         self._ctx = ctx
         self._one = OneWorkspace(store, ctx)
@@ -46,6 +66,7 @@ class WorkspaceService:
         self._keyring = keyring
         self._clock = clock
         self._removal = removal
+        self._farewell = farewell
 
     async def get(self) -> Workspace:
         return _found(await self._one.known())
@@ -62,11 +83,15 @@ class WorkspaceService:
         return await until_it_holds(write)
 
     async def delete(self, if_match: str | None) -> None:
-        """Its data keys go in the same write: from then on no backup of it can be read."""
+        """Its data keys go in the same write: from then on no backup of it can be read.
+
+        What others have granted it is to be revoked there; it can be read only before.
+        """
 
         async def write() -> None:
             workspace = _found(await self._one.now())
             check_if_match(if_match, workspace.version)
+            await self._farewell.all_ended(self._ctx)
             keys = await self._keyring.destroy_changes(self._ctx.partition)
             event = Event("workspace.deleted", workspace.id, workspace.name)
             await self._journal.close(self._ctx, [*self._one.remove(workspace), *keys], event)
@@ -74,6 +99,7 @@ class WorkspaceService:
         await until_it_holds(write)
         self._keyring.forget(self._ctx.partition)
         self._removal.begin(self._ctx.workspace_id)
+        self._farewell.were_ended()
 
 
 class Workspaces:

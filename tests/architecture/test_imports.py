@@ -6,7 +6,7 @@ import pytest
 
 from tests.architecture.modules import PROJECT, Module, cycles, imported_modules, imports, modules, named
 
-FEATURES = ("api_keys", "workspaces", "servers", "agents", "services", "system")
+FEATURES = ("api_keys", "workspaces", "servers", "connections", "agents", "services", "system")
 LEVELS = {
     "api.kit": 0,
     "api.errors": 1,
@@ -15,7 +15,7 @@ LEVELS = {
     "api.audit": 3,
     **{f"api.{feature}": 4 for feature in FEATURES},
     "api.toolbox": 5,
-    **{f"api.{name}": 6 for name in ("app", "asgi", "cli", "commands", "parts", "serving", "settings")},
+    **{f"api.{name}": 6 for name in ("app", "asgi", "cli", "commands", "connecting", "parts", "serving", "settings")},
 }
 # A feature's own door. `audit` is below the features, and its door is the same.
 DOOR = "service"
@@ -24,7 +24,12 @@ ALLOWED = {
     ("api.http.contract", "api.settings"): "the same",
 }
 # What every service shares; a service's folder may import these and itself.
-SHARED_BY_SERVICES = {"integrations.manifest", "integrations.client", "integrations.errors"}
+SHARED_BY_SERVICES = {
+    "integrations.manifest",
+    "integrations.client",
+    "integrations.errors",
+    "integrations.oauth.parties",
+}
 
 
 def room(name: str) -> str:

@@ -1,5 +1,6 @@
-"""What the conformance suite starts as a client: our upstream client, with the URL of one of the suite's servers.
+"""What the conformance suite starts as a client, with the URL of one of the suite's servers.
 
+It is our upstream client; where there is something to authorize, the whole product.
 Which scenario it is stands in the environment. A scenario that is not known here ends with an error.
 """
 
@@ -20,6 +21,7 @@ from api.toolbox.descriptions import normalised
 from api.toolbox.upstream import Upstream
 from integrations import McpClient
 from integrations.mcp.respondent import NOBODY, Respondent
+from tests.conformance import connecting
 
 SCENARIO, CONTEXT = "MCP_CONFORMANCE_SCENARIO", "MCP_CONFORMANCE_CONTEXT"
 EGRESS = Egress.parse("127.0.0.1/32, localhost")
@@ -111,11 +113,18 @@ async def connected(url: str, respondent: Respondent) -> AsyncIterator[McpClient
         await outbound.close()
 
 
-async def main(url: str) -> None:
-    scenario = os.environ[SCENARIO]
+async def speak(url: str, scenario: str, context: Json) -> None:
     async with connected(url, Obliging() if scenario in WITH_SOMEBODY else NOBODY) as client:
-        await PLAYS[scenario](client, json.loads(os.environ.get(CONTEXT, "{}")))
+        await PLAYS[scenario](client, context)
+
+
+def main(url: str) -> None:
+    scenario, context = os.environ[SCENARIO], json.loads(os.environ.get(CONTEXT, "{}"))
+    if play := connecting.PLAYS.get(scenario):
+        play(url, context)
+    else:
+        asyncio.run(speak(url, scenario, context))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    main(*sys.argv[1:])

@@ -1,0 +1,130 @@
+"""Where does consent to a server's use have to be asked for, as whom, and for what?"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from api.access.context import WorkspaceContext
+from api.connections.clients import Given
+from api.connections.repository import ClientRef
+from api.connections.works import ConnectionWorks
+from api.errors import NotConnectable, Unavailable
+from api.servers.service import EXTERNAL, AuthType, OAuthGrant, Server
+from integrations import (
+    Authorization,
+    Client,
+    NoAuthorization,
+    Provider,
+    UpstreamError,
+    discovered,
+    registered,
+)
+
+CLIENT_NAME = "Plugboard"
+DOCUMENT = "/client-metadata"
+BY_ISSUER = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    provider: Provider
+    client: Client
+    ref: ClientRef
+    scopes: tuple[str, ...]
+    redirect_uri: str
+
+
+class Aims:
+    def __init__(self, ctx: WorkspaceContext, works: ConnectionWorks) -> None:
+        self._ctx = ctx
+        self._works = works
+
+    async def of(self, server: Server) -> Aim:
+        if server.auth_type != AuthType.OAUTH:
+            raise NotConnectable("This server does not use OAuth: its credentials are entered in `config`.")
+        if server.service_type != EXTERNAL:
+            return self._of_service(server.service_type)
+        given = await self._works.clients.given(self._ctx, server)
+        found = await self.authorization(server)
+        return await self._of_any(server, found, given)
+
+    async def authorization(self, server: Server) -> Authorization:
+        try:
+            line, by_client = (
+                self._works.lines.of(self._ctx, server),
+                server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS,
+            )
+            grant: Literal["authorization_code", "client_credentials"] = (
+                "client_credentials" if by_client else "authorization_code"
+            )
+            return await discovered(line, server.url or "", grant=grant)
+        except NoAuthorization as error:
+            raise NotConnectable(error.text) from error
+        except UpstreamError as error:
+            raise Unavailable(
+                "The server, or who authorizes for it, did not answer as it should. Try again."
+            ) from error
+
+    def _of_service(self, service_type: str) -> Aim:
+        vendor, app = self._works.vendors.get(service_type), self._works.clients.app(service_type)
+        if vendor is None or vendor.service.oauth is None:
+            raise NotConnectable("There is no such service any more.")
+        if app is None:
+            needs = f"{vendor.service.client_id_variable} and {vendor.service.client_secret_variable}"
+            raise NotConnectable(f"{vendor.service.title} is not set up here. The operator has to set {needs}.")
+        redirect_uri = self._works.public.callback(service_type)
+        ref = ClientRef("service", app.id, app.auth)
+        return Aim(vendor.provider, app, ref, vendor.service.oauth.scopes, redirect_uri)
+
+    async def _of_any(self, server: Server, found: Authorization, given: Given) -> Aim:
+        """A client of the user's own is best; then one that we publish; then one that we register."""
+        provider, public = found.provider, self._works.public
+        scopes = _with_wanted(server, given.scopes if given.scopes is not None else found.scopes)
+        if given.id:
+            client = given.client(found.auth_methods)
+            return Aim(provider, client, ClientRef("given", client.id, client.auth), scopes, public.callback(EXTERNAL))
+        suffix = None if provider.promises_issuer else suffix_of(provider)
+        redirect_uri = public.callback(EXTERNAL, suffix)
+        if found.takes_metadata_document and public.is_secure:
+            client = Client(document_url(public.url, suffix), "none")
+            return Aim(provider, client, ClientRef("document", client.id, "none"), scopes, redirect_uri)
+        client = await self._registered(server, replace(found, scopes=scopes), redirect_uri)
+        return Aim(provider, client, ClientRef("registered", client.id, client.auth), scopes, redirect_uri)
+
+    async def _registered(self, server: Server, found: Authorization, redirect_uri: str) -> Client:
+        issuer = found.provider.issuer or found.provider.token_url
+        clients = self._works.clients
+        known = await clients.registered(self._ctx, issuer, redirect_uri, found.scopes)
+        if known:
+            return known
+        line, public = self._works.lines.of(self._ctx, server), self._works.public
+        try:
+            made = await registered(
+                line, found, redirect_uri=redirect_uri, client_name=CLIENT_NAME, client_uri=public.url
+            )
+        except NoAuthorization as error:
+            raise NotConnectable(error.text) from error
+        except UpstreamError as error:
+            raise Unavailable("The authorization server did not answer as it should. Try again.") from error
+        await clients.keep(self._ctx, issuer, made.client, redirect_uri, found.scopes, made.expires_at)
+        return made.client
+
+
+def suffix_of(provider: Provider) -> str:
+    """A way back of its own for each issuer that does not name itself there: no answer of one passes for another's."""
+    return hashlib.sha256((provider.issuer or provider.token_url).encode()).hexdigest()[:BY_ISSUER]
+
+
+def document_url(public_url: str, suffix: str | None) -> str:
+    return f"{public_url}{DOCUMENT}{'/' + suffix if suffix else ''}.json"
+
+
+def _with_wanted(server: Server, found: Sequence[str]) -> tuple[str, ...]:
+    """Where tools have turned out to need more, what was granted before is asked for again, and that with it."""
+    connection = server.connection
+    if connection is None or not connection.wanted:
+        return tuple(found)
+    return tuple(dict.fromkeys((*found, *connection.granted, *connection.wanted)))

@@ -1,0 +1,65 @@
+"""`/client-metadata.json`: who we are, for authorization servers that read it instead of having us registered."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from litestar import Response
+
+from api.access.guards import OpenToAll
+from api.connections.aims import BY_ISSUER, CLIENT_NAME, DOCUMENT, document_url
+from api.connections.works import Public
+from api.errors import NotFound
+from api.http.answers import OK, Answer
+from api.http.provided import AnyRequest, provided
+from api.http.routing import Doc, Reply, documented, get
+from api.servers.service import EXTERNAL
+
+FOR_ALL = "authorization servers read it, and it is the same for all"
+_NAME = re.compile(rf"([0-9a-f]{{{BY_ISSUER}}})\.json")
+
+
+def _doc(name: str, summary: str) -> Doc:
+    return Doc(
+        name,
+        "Connections",
+        summary,
+        "The OAuth Client ID Metadata Document; its own URL is the client id.",
+        Reply(200, "The document.", media_type="application/json"),
+    )
+
+
+@get(f"{DOCUMENT}.json", guards=[OpenToAll(FOR_ALL)], opt=documented(_doc("getClientMetadata", "Read who we are")))
+async def client_metadata(request: AnyRequest) -> Response[bytes]:
+    return _document(request, None)
+
+
+@get(
+    f"{DOCUMENT}/{{document:str}}",
+    guards=[OpenToAll(FOR_ALL)],
+    opt=documented(_doc("getClientMetadataByIssuer", "Read who we are to one authorization server")),
+)
+async def client_metadata_by_issuer(request: AnyRequest) -> Response[bytes]:
+    found = _NAME.fullmatch(request.path_params["document"])
+    if not found:
+        raise NotFound("There is no such path. They are all at /docs.")
+    return _document(request, found[1])
+
+
+def _document(request: AnyRequest, suffix: str | None) -> Response[bytes]:
+    public = provided(request, Public)
+    told = {
+        "client_id": document_url(public.url, suffix),
+        "client_name": CLIENT_NAME,
+        "client_uri": public.url,
+        "redirect_uris": [public.callback(EXTERNAL, suffix)],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+        "application_type": "web",
+    }
+    return Answer(OK, msgspec.json.encode(told)).response()
+
+
+ROUTES = [client_metadata, client_metadata_by_issuer]

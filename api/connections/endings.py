@@ -1,0 +1,118 @@
+"""What is written when a grant ends, from either side: it is forgotten here at once, and revoked where it was given."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from api.access.context import WorkspaceContext, by_itself
+from api.audit.service import Event, Journal
+from api.connections.clients import Clients, NoClient
+from api.connections.outbox import Outbox, Revoked
+from api.connections.repository import ACCESS, REFRESH, Grant, Grants
+from api.connections.sealing import Sealer
+from api.errors import NotFound
+from api.kit.envelope import CannotOpen
+from api.kit.store import Change, Conflict, Store, StoreBusy
+from api.kit.tries import until_it_holds
+from api.servers.service import Server, server_now, with_connection
+from integrations import Client, Tokens
+
+GRANTS_AT_ONCE = 20
+
+log = logging.getLogger(__name__)
+
+
+class Endings:
+    """What servers know as `Grants`."""
+
+    def __init__(self, store: Store, journal: Journal, sealer: Sealer, clients: Clients, outbox: Outbox) -> None:
+        self._store = store
+        self._journal = journal
+        self._sealer = sealer
+        self._clients = clients
+        self._outbox = outbox
+
+    async def ended(self, ctx: WorkspaceContext, server: Server) -> list[Change]:
+        grants = Grants(self._store, ctx)
+        grant = await grants.now(server.id)
+        if grant is None:
+            return []
+        return [grants.remove(grant), *await self._revocation(ctx, server, grant)]
+
+    def were_ended(self) -> None:
+        self._outbox.wake()
+
+    async def lost(self, ctx: WorkspaceContext, server: Server, grant: Grant, reason: str) -> None:
+        """It was taken back, or has run out, where it was given. It is kept, so that people can see what there was."""
+        grants = Grants(self._store, ctx)
+        changes: list[Change] = [grants.replace(replace(grant.released(), ended=reason))]
+        now = await server_now(self._store, ctx, server.id)
+        if now and now.connection and now.connection.grant_id == grant.id:
+            changes += with_connection(self._store, ctx, now, replace(now.connection, ended=reason))
+        event = Event("server.reconnect_required", server.id, server.name)
+        try:
+            await self._journal.commit(by_itself(ctx), changes, event)
+        except (Conflict, NotFound, StoreBusy):  # whoever asks next will find the same, and note it
+            log.info("the end of a grant was not noted")
+
+    async def lacks(self, ctx: WorkspaceContext, server_id: str, scopes: Sequence[str]) -> bool:
+        """Tools need more than was granted. Whether to ask for it: what was asked for before is asked for in vain."""
+        by_us = by_itself(ctx)
+        try:
+            return await until_it_holds(lambda: self._lacks(by_us, server_id, scopes))
+        except (StoreBusy, NotFound):
+            return False
+
+    async def _lacks(self, ctx: WorkspaceContext, server_id: str, scopes: Sequence[str]) -> bool:
+        server = await server_now(self._store, ctx, server_id)
+        connection = server.connection if server else None
+        if server is None or connection is None:
+            return False
+        new = set(scopes) - {*connection.asked, *connection.wanted}
+        if new:
+            wanted = replace(connection, wanted=(*connection.wanted, *sorted(new)))
+            changes = with_connection(self._store, ctx, server, wanted)
+            await self._journal.commit(ctx, changes, Event("server.scopes_needed", server.id, server.name))
+        return not set(scopes) <= set(connection.asked)
+
+    async def discarded(self, ctx: WorkspaceContext, server: Server, grant: Grant, tokens: Tokens) -> None:
+        """Tokens that nobody will use: somebody has disconnected while they were on their way."""
+        client = await self._client(ctx, server, grant)
+        try:
+            await self._outbox.put(server, grant, Revoked(tokens.access, tokens.refresh), client)
+        except (Conflict, StoreBusy):
+            log.warning("tokens that nobody will use could not be revoked")
+
+    async def all_ended(self, ctx: WorkspaceContext) -> None:
+        """Before a workspace goes: afterwards nobody could open what is to be revoked. Until it is gone, nothing is."""
+        grants, after = Grants(self._store, ctx), None
+        while page := await grants.page(GRANTS_AT_ONCE, after):
+            for grant in page:
+                await self._outbox.keep(await self._farewell(ctx, grant))
+            after = page[-1].server_id
+
+    async def _farewell(self, ctx: WorkspaceContext, grant: Grant) -> list[Change]:
+        server = await server_now(self._store, ctx, grant.server_id)
+        return await self._revocation(ctx, server, grant, unless_there=ctx.workspace_id) if server else []
+
+    async def _revocation(
+        self, ctx: WorkspaceContext, server: Server, grant: Grant, unless_there: str | None = None
+    ) -> list[Change]:
+        if not grant.provider.get("revocation"):
+            return []
+        try:
+            access = await self._sealer.token(ctx, server, grant, ACCESS)
+            refresh = await self._sealer.token(ctx, server, grant, REFRESH)
+        except CannotOpen:  # the root key is gone: so is every use of what it sealed
+            return []
+        client = await self._client(ctx, server, grant)
+        return await self._outbox.entry(server, grant, Revoked(access, refresh), client, unless_there)
+
+    async def _client(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> Client | None:
+        try:
+            issuer = grant.provider.get("issuer") or grant.provider["token_url"]
+            return await self._clients.load(ctx, server, grant.client, issuer)
+        except (NoClient, CannotOpen):
+            return None

@@ -1,0 +1,210 @@
+"""What is still to be revoked at authorization servers: kept until it is done, whoever is down and whoever restarts.
+
+Each entry is sealed with a key of this service's own, because the workspace that it was of may be gone by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from api.access.peppers import SYSTEM
+from api.connections.repository import ClientRef, Grant
+from api.connections.works import Lines
+from api.kit.clock import Clock
+from api.kit.envelope import CannotOpen
+from api.kit.roots import RootUnavailable
+from api.kit.secret import Secret
+from api.kit.store import Always, Change, Conflict, Delete, Item, Key, Put, Store, StoreBusy, Unchanged
+from api.kit.vault import Place, Sealed, Vault
+from api.servers.service import Server
+from integrations import Client, GrantRefused, GrantUnavailable, Provider, revoke
+
+PREFIX, TOKENS = "OUTBOX#", "tokens"
+PAGE = 25
+EVERY_SECONDS = 60.0
+CLAIM_SECONDS = 60.0
+FIRST_WAIT, LONGEST_WAIT = 30.0, 6 * 3600.0
+KEPT_SECONDS = 7 * 24 * 3600.0
+LEAVING_SECONDS = 900.0
+"""A workspace that is still there so long after it was to go is not going."""
+
+IsThere = Callable[[str], Awaitable[bool]]
+"""Whether there is such a workspace."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked:
+    """What is to be of no use any more."""
+
+    access: str | None = field(default=None, repr=False)
+    refresh: str | None = field(default=None, repr=False)
+    client_secret: str | None = field(default=None, repr=False)
+    private_key: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    service_type: str
+    provider: Mapping[str, Any]
+    client: ClientRef
+    since: float
+    due: float
+    tries: int = 0
+    unless_there: str | None = None
+    """A workspace that is about to go: as long as it is there, nothing is revoked."""
+
+    sealed: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, item: Item) -> Entry:
+        data = dict(item.data)
+        return cls(**{**data, "client": ClientRef(**data["client"])})
+
+
+class Outbox:
+    """One for each process; they share the entries, and each entry is worked on by one at a time."""
+
+    def __init__(
+        self, store: Store, vault: Vault, lines: Lines, apps: Mapping[str, Client], clock: Clock, is_there: IsThere
+    ) -> None:
+        self._store = store
+        self._vault = vault
+        self._lines = lines
+        self._apps = apps
+        self._clock = clock
+        self._is_there = is_there
+        self._awake = asyncio.Event()
+        self._worker: asyncio.Task[None] | None = None
+
+    async def entry(
+        self, server: Server, grant: Grant, revoked: Revoked, client: Client | None, unless_there: str | None = None
+    ) -> list[Change]:
+        """What to write. Where the vendor's app is the client, its secret is looked up when it is needed."""
+        key = Key(SYSTEM, f"{PREFIX}{grant.id}-{'leaving' if unless_there else secrets.token_hex(4)}")
+        if client and grant.client.kind != "service":
+            revoked = replace(revoked, client_secret=client.secret, private_key=client.private_key)
+        sealing = await self._vault.sealing(SYSTEM)
+        sealed = sealing.seal(Place(key.sk, TOKENS), Secret(msgspec.json.encode(asdict(revoked))))
+        now = self._clock.now()
+        entry = Entry(
+            server.service_type,
+            grant.provider,
+            grant.client,
+            since=now,
+            due=now,
+            unless_there=unless_there,
+            sealed={TOKENS: sealed.text},
+        )
+        return [Put(key, asdict(entry), Always()), sealing.check]
+
+    async def keep(self, changes: Sequence[Change]) -> None:
+        if changes:
+            await self._store.write(*changes)
+
+    async def put(self, server: Server, grant: Grant, revoked: Revoked, client: Client | None) -> None:
+        if grant.provider.get("revocation"):
+            await self._store.write(*await self.entry(server, grant, revoked, client))
+            self.wake()
+
+    def begin(self) -> None:
+        self._awake.set()
+        self._worker = asyncio.create_task(self._work())
+
+    def wake(self) -> None:
+        self._awake.set()
+
+    async def close(self) -> None:
+        """What is under way is broken off: it is still there when somebody starts again."""
+        if self._worker:
+            self._worker.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._worker
+
+    async def work_off(self) -> None:
+        """What is due now."""
+        after: str | None = None
+        while items := await self._store.query(SYSTEM, PREFIX, limit=PAGE, after=after):
+            for item in items:
+                await self._work_on(item)
+            after = items[-1].key.sk
+
+    async def _work(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(EVERY_SECONDS * random.uniform(0.8, 1.2)):  # noqa: S311  no secret
+                    await self._awake.wait()
+            self._awake.clear()
+            try:
+                await self.work_off()
+            except (StoreBusy, RootUnavailable):
+                log.info("what is to be revoked has to wait for the store, or for the root key")
+
+    async def _work_on(self, item: Item) -> None:
+        entry = Entry.of(item)
+        if entry.due > self._clock.now():
+            return
+        claimed = Put(item.key, asdict(replace(entry, due=self._clock.now() + CLAIM_SECONDS)), Unchanged(item.version))
+        with suppress(Conflict):  # somebody else is at it
+            await self._store.write(claimed)
+            await self._revoke(replace(item, version=claimed.version), entry)
+
+    async def _revoke(self, item: Item, entry: Entry) -> None:
+        if entry.unless_there and await self._is_there(entry.unless_there):
+            await self._wait_for_the_end(item, entry)
+            return
+        try:
+            await self._ask(item, entry)
+        except GrantUnavailable as error:
+            await self._later(item, entry, error)
+        except (GrantRefused, CannotOpen, msgspec.ValidationError):
+            log.warning("a token could not be revoked, and never will be")
+            await self._done(item)
+        else:
+            await self._done(item)
+
+    async def _ask(self, item: Item, entry: Entry) -> None:
+        sealed = Sealed.parse(entry.sealed[TOKENS])
+        opened = await self._vault.unseal(SYSTEM, Place(item.key.sk, TOKENS), sealed)
+        revoked = msgspec.json.decode(opened.reveal(), type=Revoked)
+        line = self._lines.for_revocation(entry.service_type, item.key.sk)
+        provider = msgspec.convert(entry.provider, Provider)
+        client = self._client(entry, revoked)
+        await revoke(line, provider, client, access=revoked.access, refresh=revoked.refresh)
+
+    def _client(self, entry: Entry, revoked: Revoked) -> Client:
+        if entry.client.kind == "service" and entry.service_type in self._apps:
+            return self._apps[entry.service_type]
+        facts = {"id": entry.client.id, "auth": entry.client.auth}
+        return msgspec.convert(facts | {"secret": revoked.client_secret, "private_key": revoked.private_key}, Client)
+
+    async def _wait_for_the_end(self, item: Item, entry: Entry) -> None:
+        if self._clock.now() - entry.since > LEAVING_SECONDS:
+            await self._done(item)
+        else:
+            await self._put_off(item, entry, 2.0)
+
+    async def _later(self, item: Item, entry: Entry, error: GrantUnavailable) -> None:
+        if self._clock.now() - entry.since > KEPT_SECONDS:
+            log.error("a token could not be revoked for a week: given up")
+            await self._done(item)
+            return
+        backoff = min(FIRST_WAIT * 2.0 ** min(entry.tries, 20), LONGEST_WAIT) * random.uniform(0.8, 1.2)  # noqa: S311
+        await self._put_off(item, entry, max(backoff, min(error.retry_after or 0.0, LONGEST_WAIT)))
+
+    async def _put_off(self, item: Item, entry: Entry, seconds: float) -> None:
+        later = replace(entry, due=self._clock.now() + seconds, tries=entry.tries + 1)
+        await self._store.write(Put(item.key, asdict(later), Unchanged(item.version)))
+
+    async def _done(self, item: Item) -> None:
+        await self._store.write(Delete(item.key, Unchanged(item.version)))

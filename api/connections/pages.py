@@ -1,0 +1,65 @@
+"""The two pages of connecting, for people: the one on which somebody goes on, and the one that says what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from urllib.parse import urlsplit
+
+from api.connections.pending import Pending
+
+STYLE = """
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+main { max-width: 32rem; margin: 12vh auto; padding: 0 1rem; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }
+dt { opacity: .7; } dd { margin: 0; overflow-wrap: anywhere; }
+button { font: inherit; font-weight: 600; padding: .6rem 1.4rem; border-radius: .4rem; border: 1px solid #8888; }
+"""
+
+# What is said of each code of ours. Nothing of what a provider said is shown anywhere.
+FAILURES: Mapping[str, str] = {
+    "expired": "This link was used before, or is older than ten minutes. Start again from where you pressed Connect.",
+    "other_browser": "This answer belongs to another browser. Go on in the browser in which you pressed Connect.",
+    "other_service": "This answer came back for another service than the one that was asked.",
+    "wrong_issuer": "This answer does not come from the authorization server that was asked. Nothing was sent to it.",
+    "denied": "You did not consent. Nothing was connected.",
+    "not_granted": "The authorization server did not grant access. Check the app's settings there, then connect again.",
+    "not_allowed": "The API key that began this may not connect servers any more.",
+    "server_changed": "The server was changed or deleted meanwhile. Start again if you still want to connect it.",
+    "refused": "The authorization server took back its consent, or does not know our client. Connect again; if that "
+    "does not help, check the client id, the secret and the redirect URI.",
+    "unavailable": "The authorization server did not answer as it should. Connect again in a while.",
+    "foreign_form": "That form was not sent from our page. Open the link again and use its button.",
+}
+UNKNOWN = "Something went wrong. Nothing was connected."
+
+
+def connect_page(pending: Pending, workspace: str, title: str, authorize_url: str) -> bytes:
+    asked = ", ".join(pending.scopes) or "what the provider's own page will say"
+    told = {
+        "Workspace": workspace,
+        "Server": pending.server_name,
+        "Service": title,
+        "Goes to": urlsplit(authorize_url).hostname or "",
+        "Asks for": asked,
+    }
+    rows = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in told.items())
+    return _page(
+        f"Connect {title}",
+        f"<p>Agents of this workspace will act with the access that you give next. Go on only if you know who sent you "
+        f'here.</p><dl>{rows}</dl><form method="post"><button>Connect</button></form>',
+    )
+
+
+def result_page(*, connected: bool, error: str | None = None) -> bytes:
+    if connected:
+        return _page("Connected", "<p>The server is connected. You can close this page.</p>")
+    return _page("Not connected", f"<p>{escape(FAILURES.get(error or '', UNKNOWN))}</p>")
+
+
+def _page(title: str, body: str) -> bytes:
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{escape(title)} · Plugboard</title><style>{STYLE}</style></head>"
+        f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
+    ).encode()

@@ -1,0 +1,126 @@
+"""What has begun and is not finished: a page that asks somebody to go on, and a consent that is to come back.
+
+Each can be used once, and for ten minutes. What is stored is found by a hash: who reads the table can go on with none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self
+
+from api.access.context import WorkspaceContext
+from api.connections.repository import ClientRef
+from api.connections.sealing import Sealer
+from api.kit.clock import Clock
+from api.kit.store import Absent, Change, Conflict, Delete, Item, Key, Present, Put, Store
+
+LIFE_SECONDS = 600
+VERIFIER = "verifier"
+_FORM = re.compile(r"[A-Za-z0-9_-]{43}")
+
+
+class NotPending(Exception):
+    """Used before, too late, or never begun: the three are told apart nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """All that the way back needs. Nothing of it comes from a URL."""
+
+    workspace_id: str
+    server_id: str
+    server_name: str
+    service_type: str
+    place: str
+    """What the server was when it began; one that has become another is not connected."""
+
+    key_id: str
+    provider: Mapping[str, Any]
+    client: ClientRef
+    scopes: tuple[str, ...]
+    redirect_uri: str
+    return_to: str | None
+    browser: str = ""
+    """The hash of what only the browser knows that went on."""
+
+    sealed: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, item: Item) -> Self:
+        data = dict(item.data)
+        client, scopes = ClientRef(**data.pop("client")), tuple(data.pop("scopes"))
+        return cls(**data, client=client, scopes=scopes)
+
+
+class Pendings:
+    def __init__(self, store: Store, sealer: Sealer, clock: Clock) -> None:
+        self._store = store
+        self._sealer = sealer
+        self._clock = clock
+
+    async def open(self, pending: Pending) -> str:
+        """The ticket for the page."""
+        ticket = new_secret()
+        await self._store.write(self._put(_ticket(ticket), pending))
+        return ticket
+
+    async def shown(self, ticket: str) -> Pending:
+        item = await self._store.get(_ticket(ticket))
+        if item is None:
+            raise NotPending
+        return Pending.of(item)
+
+    async def go_on(
+        self, ctx: WorkspaceContext, ticket: str, pending: Pending, browser: str, verifier: str | None
+    ) -> str:
+        """The state to send along. From here on the ticket is used."""
+        state = new_secret()
+        key = _state(state)
+        sealed, guards = await self._sealer.sealed(ctx, key.pk, {VERIFIER: verifier} if verifier else {})
+        bound = replace(pending, browser=digest(browser), sealed=sealed)
+        changes: list[Change] = [Delete(_ticket(ticket), Present()), self._put(key, bound), *guards]
+        try:
+            await self._store.write(*changes)
+        except Conflict as conflict:
+            raise NotPending from conflict
+        return state
+
+    async def redeem(self, state: str) -> Pending:
+        """Whatever comes of it, it is used."""
+        item = await self._store.get(_state(state))
+        if item is None:
+            raise NotPending
+        try:
+            await self._store.write(Delete(item.key, Present()))
+        except Conflict as conflict:
+            raise NotPending from conflict
+        return Pending.of(item)
+
+    async def verifier(self, ctx: WorkspaceContext, state: str, pending: Pending) -> str | None:
+        return await self._sealer.opened(ctx, _state(state).pk, VERIFIER, pending.sealed)
+
+    def _put(self, key: Key, pending: Pending) -> Put:
+        return Put(key, asdict(pending), Absent(), expires_at=int(self._clock.now()) + LIFE_SECONDS)
+
+
+def new_secret() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def digest(text: str) -> str:
+    """What is stored in place of it. What cannot be one of ours is found nowhere."""
+    if not _FORM.fullmatch(text):
+        raise NotPending
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _ticket(text: str) -> Key:
+    return Key(f"OAUTHTICKET#{digest(text)}", "PENDING")
+
+
+def _state(text: str) -> Key:
+    return Key(f"OAUTHSTATE#{digest(text)}", "PENDING")

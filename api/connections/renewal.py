@@ -1,0 +1,74 @@
+"""How is an authorization server asked for new tokens? Once, by whoever holds the lease."""
+
+from __future__ import annotations
+
+import secrets
+
+import msgspec
+
+from api.access.context import WorkspaceContext
+from api.connections.aims import Aims
+from api.connections.clients import NoClient
+from api.connections.repository import REFRESH, Grant
+from api.connections.sealing import Sealer
+from api.connections.works import ConnectionWorks
+from api.errors import NotConnectable, Unavailable
+from api.servers.service import Server
+from integrations import (
+    Client,
+    GrantRefused,
+    Provider,
+    Tokens,
+    granted_to_client,
+    refreshed,
+)
+
+# What is said of the grant. Anything else may be put right here, and then the grant is as good as before.
+ENDED = frozenset({"invalid_grant", "no_refresh_token"})
+NO_REFRESH_TOKEN = "no_refresh_token"  # noqa: S105  a reason, no token
+
+
+class RenewalFailed(Exception):
+    """Nothing is known against the grant, and yet there are no new tokens."""
+
+
+class Renewal:
+    def __init__(self, works: ConnectionWorks, sealer: Sealer) -> None:
+        self._works = works
+        self._sealer = sealer
+
+    async def asked(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> Tokens:
+        """`GrantRefused` ends the grant; `GrantUnavailable` and `RenewalFailed` do not."""
+        provider = msgspec.convert(grant.provider, Provider)
+        client = await self._client(ctx, server, grant, provider)
+        line = self._works.lines.of(ctx, server)
+        try:
+            if grant.by_client:
+                return await granted_to_client(line, provider, client, grant.scopes)
+            return await refreshed(line, provider, client, await self._refresh_token(ctx, server, grant))
+        except GrantRefused as error:
+            is_forgotten = grant.client.kind == "registered" and error.error == "invalid_client"
+            if grant.by_client or not (error.error in ENDED or is_forgotten):
+                raise RenewalFailed(f"The authorization server does not renew the tokens ({error.error}).") from error
+            raise
+
+    async def begun(self, ctx: WorkspaceContext, server: Server) -> Grant:
+        """For a client that asks in its own name: nobody has to consent."""
+        try:
+            aim = await Aims(ctx, self._works).of(server)
+        except (NotConnectable, Unavailable) as error:
+            raise RenewalFailed(error.detail) from error
+        provider = msgspec.to_builtins(aim.provider)
+        return Grant(secrets.token_hex(12), server.id, provider, aim.ref, aim.scopes, by_client=True)
+
+    async def _refresh_token(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> str:
+        found = await self._sealer.token(ctx, server, grant, REFRESH)
+        if found is None:
+            raise GrantRefused(NO_REFRESH_TOKEN)
+        return found
+
+    async def _client(self, ctx: WorkspaceContext, server: Server, grant: Grant, provider: Provider) -> Client:
+        try:
+            return await self._works.clients.load(ctx, server, grant.client, provider.issuer or provider.token_url)
+        except NoClient as error:
+            raise RenewalFailed("The OAuth client that this was connected with is not set up any more.") from error

@@ -1,0 +1,38 @@
+"""Where may a browser be sent when connecting is over? Only where the operator has said, whatever a URL hides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from urllib.parse import urlencode
+
+from api.errors import Invalid
+
+MAX_LENGTH = 1000
+RESULT = "/connected"
+_PATH = r"/(?![/\\])[A-Za-z0-9._~!$&'()*+,;=:@%/-]*(?:\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?"
+_OURS = re.compile(_PATH)
+_URL = re.compile(rf"(https?://[a-z0-9.-]+(?::[0-9]{{1,5}})?)({_PATH})?")
+_HIDDEN = re.compile(r"%(?:0[0-9a-f]|1[0-9a-f]|2f|5c|7f)", re.IGNORECASE)  # a slash or worse, once somebody decodes it
+
+
+def check_return_to(text: str | None, origins: Collection[str]) -> str | None:
+    if text is None:
+        return None
+    if len(text) > MAX_LENGTH:
+        raise Invalid.at("returnTo", f"At most {MAX_LENGTH} characters.")
+    if not _HIDDEN.search(text.partition("?")[0]):
+        if _OURS.fullmatch(text) and "//" not in text.partition("?")[0]:
+            return text
+        url = _URL.fullmatch(text)
+        if url and url[1] in origins:
+            return text
+    raise Invalid.at(
+        "returnTo", "Give a path of this service, such as /servers, or a URL at an origin of PLUGBOARD_RETURN_ORIGINS."
+    )
+
+
+def landing(return_to: str | None, **told: str) -> str:
+    """With what came of it."""
+    place = return_to or RESULT
+    return f"{place}{'&' if '?' in place else '?'}{urlencode(told)}"

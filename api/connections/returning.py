@@ -1,0 +1,149 @@
+"""What comes of a browser that returns from an authorization server? Whatever it is, its state is used up.
+
+Nothing that it brings along is believed but the code, and that only together with a state of ours, from the browser
+that went, at the way back that was given to that authorization server alone.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from api.access.context import Scope, WorkspaceContext
+from api.access.service import Access
+from api.connections.clients import NoClient
+from api.connections.granting import Granting, ServerChanged
+from api.connections.pending import NotPending, Pending, digest
+from api.connections.return_to import landing
+from api.connections.works import ConnectionWorks
+from api.servers.service import AuthType, Server, place_of, server_now
+from integrations import GrantRefused, GrantUnavailable, Provider
+
+MAX_CODE = 4096
+DENIED = "access_denied"
+
+log = logging.getLogger(__name__)
+
+
+class Failed(Exception):
+    """Nothing was connected. The code is one of ours and says why."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """What the browser brought."""
+
+    callback: str
+    """The URL that it came to, by its path alone."""
+
+    params: Mapping[str, Sequence[str]] = field(repr=False)
+    browser: Sequence[str] = field(repr=False)
+    """What it knows; several, where it has several cookies of the name."""
+
+    request_id: str
+
+    def one(self, name: str) -> str | None:
+        """A parameter that is there twice is there in no usable way."""
+        values = self.params.get(name, ())
+        return values[0] if len(values) == 1 else None
+
+
+class Returning:
+    def __init__(self, works: ConnectionWorks, granting: Granting) -> None:
+        self._works = works
+        self._granting = granting
+
+    async def land(self, came: Return) -> str:
+        """Where to send the browser next: a clean place, with a word of ours about what happened."""
+        return_to = None
+        try:
+            state = came.one("state") or ""
+            pending = await self._redeemed(state)
+            self._check_browser(came, pending)
+            return_to = pending.return_to
+            server_id = await self._connected(came, state, pending)
+        except Failed as failed:
+            log.info("not connected: %s", failed.code)
+            return landing(return_to, error=failed.code)
+        return landing(return_to, connected=server_id)
+
+    async def _redeemed(self, state: str) -> Pending:
+        try:
+            return await self._works.pendings.redeem(state)
+        except NotPending as error:
+            raise Failed("expired") from error
+
+    @staticmethod
+    def _check_browser(came: Return, pending: Pending) -> None:
+        """Somebody else's consent must not end up in this workspace, nor this one's in somebody else's."""
+        if not any(hmac.compare_digest(each, pending.browser) for each in map(_digest, came.browser)):
+            raise Failed("other_browser")
+
+    async def _connected(self, came: Return, state: str, pending: Pending) -> str:
+        provider = msgspec.convert(pending.provider, Provider)
+        code = _code(came, pending, provider)
+        ctx = await still_allowed(self._works.access, pending, came.request_id)
+        server = await self._unchanged(ctx, pending)
+        verifier = await self._works.pendings.verifier(ctx, state, pending)
+        try:
+            await self._granting.grant(ctx, server, pending, provider, code, verifier)
+        except (GrantRefused, NoClient) as error:
+            raise Failed("refused") from error
+        except GrantUnavailable as error:
+            raise Failed("unavailable") from error
+        except ServerChanged as error:
+            raise Failed("server_changed") from error
+        return server.id
+
+    async def _unchanged(self, ctx: WorkspaceContext, pending: Pending) -> Server:
+        server = await server_now(self._works.store, ctx, pending.server_id)
+        if server is None or server.auth_type != AuthType.OAUTH:
+            raise Failed("server_changed")
+        if place_of(server, self._works.lines.anywhere.egress) != pending.place:
+            raise Failed("server_changed")
+        return server
+
+
+async def still_allowed(access: Access, pending: Pending, request_id: str) -> WorkspaceContext:
+    """Who began may have been shown out meanwhile."""
+    ctx = await access.again(pending.workspace_id, pending.key_id, request_id)
+    if ctx is None or not ctx.caller.scope.includes(Scope.MANAGE):
+        raise Failed("not_allowed")
+    return ctx
+
+
+def _code(came: Return, pending: Pending, provider: Provider) -> str:
+    """What is exchanged for tokens, if all that came with it is as it should be."""
+    if came.callback != pending.redirect_uri:
+        raise Failed("other_service")
+    _check_issuer(came, provider)
+    if "error" in came.params:
+        raise Failed("denied" if came.one("error") == DENIED else "not_granted")
+    code = came.one("code")
+    if not code or len(code) > MAX_CODE:
+        raise Failed("not_granted")
+    return code
+
+
+def _check_issuer(came: Return, provider: Provider) -> None:
+    """RFC 9207: to the byte, and where it was promised it has to be there. Services have no issuer to compare with."""
+    if provider.issuer is None:
+        return
+    told = came.params.get("iss", ())
+    if (told or provider.promises_issuer) and list(told) != [provider.issuer]:
+        raise Failed("wrong_issuer")
+
+
+def _digest(text: str) -> str:
+    try:
+        return digest(text)
+    except NotPending:  # not of ours
+        return ""

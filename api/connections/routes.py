@@ -1,0 +1,266 @@
+"""`…/oauth/…` and what a browser sees of connecting: the page to go on from, the way back, and what came of it."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from litestar import Response
+from pydantic import TypeAdapter
+
+from api.access.context import Scope
+from api.access.guards import Needs, OpenToAll
+from api.connections.going import Browser, Going, Onward
+from api.connections.pages import result_page
+from api.connections.pending import LIFE_SECONDS
+from api.connections.return_to import landing
+from api.connections.returning import Failed, Return, Returning
+from api.connections.schemas import AUTH_URL, CONNECTION, AccountView, AuthUrlView, ConnectionView
+from api.connections.service import ConnectionService, Status
+from api.connections.works import Public
+from api.errors import Invalid, NoSuchMethod, NotConnectable, Unavailable
+from api.http.answers import OK, Answer, Ready, encode
+from api.http.provided import AnyRequest, provided
+from api.http.routing import Doc, Parameter, Reply, documented, get, post
+
+OAUTH = "/api/workspaces/{workspace_id:str}/mcp-servers/{server_id:str}/oauth"
+CALLBACK = "/api/mcp/oauth/{service_type:str}/callback"
+TAG = "Connections"
+HTML = "text/html; charset=utf-8"
+STATE = "the state that comes along is what lets a browser in, once"
+SEE_OTHER, BAD_REQUEST = 303, 400
+RETURN_TO = Parameter(
+    "returnTo",
+    "Where the browser goes when it is over, with `?connected=<serverId>` or `?error=<code>` added: a path of this "
+    "service, or a URL at an origin of `PLUGBOARD_RETURN_ORIGINS`.",
+    {"type": "string"},
+    example="/servers",
+)
+TO_ANYWHERE = Reply(SEE_OTHER, "The browser is sent on.", headers=["Location"])
+
+
+def view(status: Status, public: Public) -> ConnectionView:
+    connection = status.server.connection
+    redirect_uri = public.callback(status.server.service_type)
+    if connection is None:
+        return ConnectionView(
+            connected=False,
+            scopes=[],
+            asked_scopes=[],
+            missing_scopes=[],
+            unasked_scopes=[],
+            reconnect_required=False,
+            redirect_uri=redirect_uri,
+        )
+    return ConnectionView(
+        connected=connection.ended is None,
+        account=AccountView(**connection.account) if connection.account else None,
+        scopes=list(connection.granted),
+        asked_scopes=list(connection.asked),
+        missing_scopes=sorted({*connection.asked, *connection.wanted} - {*connection.granted}),
+        unasked_scopes=sorted({*connection.granted} - {*connection.asked}) if connection.asked else [],
+        connected_at=connection.connected_at,
+        expires_at=status.expires_at,
+        reconnect_required=connection.ended is not None,
+        redirect_uri=redirect_uri,
+    )
+
+
+@get(
+    f"{OAUTH}/authorize",
+    guards=[Needs(Scope.MANAGE)],
+    opt=documented(
+        Doc(
+            "connectServer",
+            TAG,
+            "Begin to connect a server",
+            "Answers the URL of a page that names the workspace and the service. Whoever opens it in a browser and "
+            "presses its button goes to the provider, consents, and comes back; from then on the server's tools work.",
+            Reply(200, "Where to go.", TypeAdapter(AuthUrlView), AUTH_URL),
+            parameters=[RETURN_TO],
+            problems=[Invalid, NotConnectable, Unavailable],
+        )
+    ),
+)
+async def authorize(request: AnyRequest) -> Response[bytes]:
+    server_id = request.path_params["server_id"]
+    url = await provided(request, ConnectionService).start(server_id, request.query_params.get("returnTo"))
+    return Answer(OK, encode(AuthUrlView(auth_url=url))).response()
+
+
+@get(
+    f"{OAUTH}/status",
+    guards=[Needs(Scope.READ)],
+    opt=documented(
+        Doc(
+            "getConnection",
+            TAG,
+            "See how a server is connected",
+            "As whom, with which scopes, and until when. Tokens are never shown.",
+            Reply(200, "As it is now.", TypeAdapter(ConnectionView), CONNECTION),
+            problems=[NotConnectable],
+        )
+    ),
+)
+async def status(request: AnyRequest) -> Response[bytes]:
+    found = await provided(request, ConnectionService).status(request.path_params["server_id"])
+    return Answer(OK, encode(view(found, provided(request, Public)))).response()
+
+
+@post(
+    f"{OAUTH}/disconnect",
+    status_code=200,
+    guards=[Needs(Scope.MANAGE)],
+    opt=documented(
+        Doc(
+            "disconnectServer",
+            TAG,
+            "Disconnect a server",
+            "The tokens are forgotten at once, and revoked at the provider as soon as it can be reached. Done twice, "
+            "it is done once.",
+            Reply(200, "As it is now.", TypeAdapter(ConnectionView), CONNECTION | {"connected": False}),
+            problems=[NotConnectable],
+        )
+    ),
+)
+async def disconnect(request: AnyRequest) -> Response[bytes]:
+    found = await provided(request, ConnectionService).disconnect(request.path_params["server_id"])
+    return Answer(OK, encode(view(found, provided(request, Public)))).response()
+
+
+@get(
+    "/connect/{ticket:str}",
+    guards=[OpenToAll("the ticket in the path is what lets somebody in, once")],
+    opt=documented(
+        Doc(
+            "showConnect",
+            TAG,
+            "The page to go on from",
+            "For people. It says for which workspace and which service, and has one button.",
+            Reply(200, "A page.", media_type="text/html"),
+        )
+    ),
+)
+async def connect(request: AnyRequest) -> Response[bytes]:
+    going, ticket = provided(request, Going), request.path_params["ticket"]
+    try:
+        return Ready(OK, await going.page(ticket, request.scope["state"]["request_id"]), {}, HTML)
+    except Failed as failed:
+        return _failed(failed)
+
+
+@post(
+    "/connect/{ticket:str}",
+    status_code=SEE_OTHER,
+    guards=[OpenToAll("the ticket in the path is what lets somebody in, once")],
+    opt=documented(
+        Doc(
+            "goOnConnecting",
+            TAG,
+            "Go on to the provider",
+            f"What the page's button does. The browser gets a cookie, without which the way back is closed, for "
+            f"{LIFE_SECONDS // 60} minutes.",
+            TO_ANYWHERE,
+        )
+    ),
+)
+async def go_on(request: AnyRequest) -> Response[bytes]:
+    if not _is_our_form(request):
+        return _failed(Failed("foreign_form"))
+    try:
+        onward = await _gone_on(request)
+    except Failed as failed:
+        return _failed(failed)
+    return Ready(SEE_OTHER, b"", {"Location": onward.url, "Set-Cookie": onward.cookie}, HTML)
+
+
+def _callback_doc(name: str, summary: str) -> Doc:
+    return Doc(
+        name,
+        TAG,
+        summary,
+        "Sends the browser to where connecting was to end, with `?connected=<serverId>` or `?error=<code>`. Nothing "
+        "that a provider says is passed on.",
+        TO_ANYWHERE,
+    )
+
+
+@get(
+    CALLBACK,
+    status_code=SEE_OTHER,
+    guards=[OpenToAll(STATE)],
+    opt=documented(_callback_doc("finishConnecting", "The way back from a provider")),
+)
+async def callback(request: AnyRequest) -> Response[bytes]:
+    return await _landed(request, request.path_params["service_type"], None)
+
+
+@get(
+    f"{CALLBACK}/{{issuer:str}}",
+    status_code=SEE_OTHER,
+    guards=[OpenToAll(STATE)],
+    opt=documented(_callback_doc("finishConnectingByIssuer", "The way back from one authorization server alone")),
+)
+async def callback_by_issuer(request: AnyRequest) -> Response[bytes]:
+    return await _landed(request, request.path_params["service_type"], request.path_params["issuer"])
+
+
+async def _landed(request: AnyRequest, service_type: str, issuer: str | None) -> Response[bytes]:
+    if request.scope["state"].get("is_head"):  # whoever only looks at a link must not use it up
+        raise NoSuchMethod("It takes GET.", headers={"Allow": "GET, OPTIONS"})
+    came = Return(
+        provided(request, Public).callback(service_type, issuer),
+        request.query_params.dict(),
+        _browser(request).known,
+        request.scope["state"]["request_id"],
+    )
+    return Ready(SEE_OTHER, b"", {"Location": await provided(request, Returning).land(came)}, HTML)
+
+
+@get(
+    "/connected",
+    guards=[OpenToAll("it shows nothing but sentences of ours")],
+    opt=documented(
+        Doc(
+            "showConnected",
+            TAG,
+            "What came of connecting",
+            "For people, where no other place to return to was given.",
+            Reply(200, "A page.", media_type="text/html"),
+            parameters=[
+                Parameter("connected", "The server that is connected now.", {"type": "string"}),
+                Parameter("error", "Or why it is not.", {"type": "string"}),
+            ],
+        )
+    ),
+)
+async def connected(request: AnyRequest) -> Response[bytes]:
+    is_connected = "connected" in request.query_params
+    page = result_page(connected=is_connected, error=request.query_params.get("error"))
+    return Ready(OK if is_connected else BAD_REQUEST, page, {}, HTML)
+
+
+async def _gone_on(request: AnyRequest) -> Onward:
+    ticket, request_id = request.path_params["ticket"], request.scope["state"]["request_id"]
+    return await provided(request, Going).go_on(ticket, _browser(request), request_id)
+
+
+def _failed(failed: Failed) -> Response[bytes]:
+    return Ready(SEE_OTHER, b"", {"Location": landing(None, error=failed.code)}, HTML)
+
+
+def _browser(request: AnyRequest) -> Browser:
+    cookies = [value.decode("latin-1") for name, value in request.scope["headers"] if name == b"cookie"]
+    return Browser(provided(request, Public).is_secure, ";".join(cookies))
+
+
+def _is_our_form(request: AnyRequest) -> bool:
+    """Another site could send somebody's browser on without showing them our page. Browsers say who sends a form."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    own = urlsplit(provided(request, Public).url)
+    return origin is None or origin == f"{own.scheme}://{own.netloc}"
+
+
+ROUTES = [authorize, status, disconnect, connect, go_on, callback, callback_by_issuer, connected]

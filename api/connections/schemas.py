@@ -1,0 +1,56 @@
+"""Connections as callers see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from api.http.models import Timestamp, View
+
+
+class AuthUrlView(View):
+    """Where to send a person who is to consent."""
+
+    auth_url: str = Field(description="A page of this service, good for ten minutes and one use. Open it in a browser.")
+
+
+class AccountView(View):
+    """Whose the connection is, as far as the vendor says."""
+
+    id: str | None = None
+    name: str | None = None
+    workspace: str | None = None
+    url: str | None = None
+
+
+class ConnectionView(View):
+    """How a server is connected."""
+
+    connected: bool
+    account: AccountView | None = None
+    scopes: list[str] = Field(description="What was granted.")
+    asked_scopes: list[str] = Field(description="What was asked for.")
+    missing_scopes: list[str] = Field(description="What tools have turned out to need: connect again to grant it.")
+    unasked_scopes: list[str] = Field(description="What was granted without having been asked for.")
+    connected_at: Timestamp | None = None
+    expires_at: Timestamp | None = Field(
+        default=None, description="When the access token ends. It is renewed before, where the vendor lets us."
+    )
+    reconnect_required: bool = Field(description="The grant has ended: somebody has to connect again.")
+    redirect_uri: str = Field(description="Where consent comes back to, for a client that you register yourself.")
+
+
+AUTH_URL: dict[str, Any] = {"authUrl": "https://plugboard.example.com/connect/9f3k…"}
+CONNECTION: dict[str, Any] = {
+    "connected": True,
+    "account": {"id": "T024BE7LD", "name": None, "workspace": "Acme", "url": None},
+    "scopes": ["channels:read", "chat:write"],
+    "askedScopes": ["channels:read", "chat:write"],
+    "missingScopes": [],
+    "unaskedScopes": [],
+    "connectedAt": "2026-11-18T09:30:00Z",
+    "expiresAt": "2026-11-18T21:30:00Z",
+    "reconnectRequired": False,
+    "redirectUri": "https://plugboard.example.com/api/mcp/oauth/slack/callback",
+}

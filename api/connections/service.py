@@ -1,0 +1,104 @@
+"""What can be done with the connection of a server: begin one, look at it, end it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from api.access.context import WorkspaceContext
+from api.audit.service import Event
+from api.connections.aims import Aim, Aims
+from api.connections.endings import Endings
+from api.connections.line import Line, as_theirs
+from api.connections.pending import Pending
+from api.connections.repository import Grants
+from api.connections.return_to import check_return_to
+from api.connections.tokens import Fresh, NotConnected, NotNow, ReconnectRequired, TokenKeeper
+from api.connections.works import ConnectionWorks
+from api.errors import NotConnectable, NotFound
+from api.kit.clock import rfc3339
+from api.kit.tries import until_it_holds
+from api.servers.service import AuthType, OAuthGrant, Server, place_of, server_now, with_connection
+
+__all__ = [
+    "ConnectionService",
+    "Endings",
+    "Fresh",
+    "Line",
+    "NotConnected",
+    "NotNow",
+    "ReconnectRequired",
+    "TokenKeeper",
+    "as_theirs",
+]
+
+BY_ITSELF = "This server needs nobody's consent: its client in `config` gets tokens by itself."
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    server: Server
+    expires_at: str | None
+
+
+class ConnectionService:
+    def __init__(self, ctx: WorkspaceContext, works: ConnectionWorks, endings: Endings) -> None:
+        self._ctx = ctx
+        self._works = works
+        self._endings = endings
+
+    async def start(self, server_id: str, return_to: str | None) -> str:
+        """The URL of a page on which somebody can go on."""
+        place = check_return_to(return_to, self._works.public.return_origins)
+        server = await self._server(server_id)
+        if server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
+            raise NotConnectable(BY_ITSELF)
+        aim = await Aims(self._ctx, self._works).of(server)
+        ticket = await self._works.pendings.open(self._pending(server, aim, place))
+        return f"{self._works.public.url}/connect/{ticket}"
+
+    def _pending(self, server: Server, aim: Aim, return_to: str | None) -> Pending:
+        return Pending(
+            self._ctx.workspace_id,
+            server.id,
+            server.name,
+            server.service_type,
+            place_of(server, self._works.lines.anywhere.egress),
+            self._ctx.caller.key_id,
+            msgspec.to_builtins(aim.provider),
+            aim.ref,
+            aim.scopes,
+            aim.redirect_uri,
+            return_to,
+        )
+
+    async def status(self, server_id: str) -> Status:
+        server = await self._server(server_id)
+        grant = await Grants(self._works.store, self._ctx).now(server_id)
+        ends = grant.expires_at if grant else None
+        return Status(server, None if ends is None else rfc3339(ends))
+
+    async def disconnect(self, server_id: str) -> Status:
+        """Forgotten at once; the authorization server is told as soon as it can be."""
+        server = await until_it_holds(lambda: self._disconnect(server_id))
+        self._endings.were_ended()
+        return Status(server, None)
+
+    async def _disconnect(self, server_id: str) -> Server:
+        server = await self._server(server_id)
+        ended = await self._endings.ended(self._ctx, server)
+        if not ended and server.connection is None:
+            return server
+        changes = [*ended, *with_connection(self._works.store, self._ctx, server, None)]
+        event = Event("server.disconnected", server.id, server.name)
+        await self._works.journal.commit(self._ctx, changes, event)
+        return replace(server, connection=None)
+
+    async def _server(self, server_id: str) -> Server:
+        server = await server_now(self._works.store, self._ctx, server_id)
+        if server is None:
+            raise NotFound
+        if server.auth_type != AuthType.OAUTH:
+            raise NotConnectable("This server does not use OAuth: its credentials are entered in `config`.")
+        return server

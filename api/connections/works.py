@@ -1,0 +1,86 @@
+"""What connecting works with, the same for every request of the process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from api.access.context import WorkspaceContext
+from api.access.service import Access
+from api.audit.service import Journal
+from api.connections.clients import Clients
+from api.connections.line import Line
+from api.connections.pending import Pendings
+from api.kit.clock import Clock
+from api.kit.outbound import Egress
+from api.kit.store import Store
+from api.kit.vault import Vault
+from api.kit.wire import Outbound
+from api.servers.service import EXTERNAL, Server
+from integrations import Provider, Service
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where requests may go, and over what."""
+
+    outbound: Outbound
+    egress: Egress
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """A service, as the operator has set it up."""
+
+    service: Service
+    provider: Provider
+    api_base_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """What of this service is known outside."""
+
+    url: str
+    return_origins: frozenset[str]
+
+    @property
+    def is_secure(self) -> bool:
+        return self.url.startswith("https://")
+
+    def callback(self, service_type: str, suffix: str | None = None) -> str:
+        return f"{self.url}/api/mcp/oauth/{service_type}/callback" + (f"/{suffix}" if suffix else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    anywhere: Reach
+    vendors: Reach
+    """The same, and what the operator has set in place of the vendors' addresses."""
+
+    def of(self, ctx: WorkspaceContext, server: Server) -> Line:
+        reach = self.anywhere if server.service_type == EXTERNAL else self.vendors
+        return Line(reach.outbound, reach.egress, f"oauth {ctx.workspace_id} {server.id}")
+
+    async def close(self) -> None:
+        """What reaches anywhere is shared with others, who close it."""
+        if self.vendors.outbound is not self.anywhere.outbound:
+            await self.vendors.outbound.close()
+
+    def for_revocation(self, service_type: str, owner: str) -> Line:
+        reach = self.anywhere if service_type == EXTERNAL else self.vendors
+        return Line(reach.outbound, reach.egress, f"revocation {owner}")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionWorks:
+    store: Store
+    vault: Vault
+    journal: Journal
+    clock: Clock
+    access: Access
+    vendors: Mapping[str, Vendor]
+    clients: Clients
+    pendings: Pendings
+    lines: Lines
+    public: Public

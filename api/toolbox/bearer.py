@@ -1,0 +1,60 @@
+"""The tokens of a connected server: the one that is good now goes along, and one that is refused is renewed once."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from api.access.context import WorkspaceContext
+from api.connections.service import Fresh, NotConnected, NotNow, ReconnectRequired, TokenKeeper
+from api.kit.clock import Clock
+from api.servers.service import Server
+from api.toolbox.failures import ended, lacking, not_consented, not_now
+from api.toolbox.scrubbing import NO_SECRETS, Scrubber
+from integrations import Refused, challenge_of
+
+MOST_SCOPES = 50
+
+
+class Bearer:
+    """What toolsets know as `Opened`. It asks the store only when the token that it has is due."""
+
+    def __init__(self, ctx: WorkspaceContext, server: Server, tokens: TokenKeeper, clock: Clock) -> None:
+        self.headers: dict[str, str] = {}
+        self.scrubbed: Scrubber = NO_SECRETS
+        self._ctx = ctx
+        self._server = server
+        self._tokens = tokens
+        self._clock = clock
+        self._fresh: Fresh | None = None
+
+    def is_ready(self) -> bool:
+        fresh = self._fresh
+        return fresh is not None and (fresh.renew_at is None or self._clock.now() < fresh.renew_at)
+
+    async def ready(self) -> None:
+        await self._take()
+
+    async def otherwise(self, refused: Refused) -> bool:
+        challenge = challenge_of(refused.headers.get("www-authenticate"))
+        if refused.status == HTTPStatus.UNAUTHORIZED and self._fresh is not None:
+            await self._take(self._fresh.generation)
+            return True
+        if refused.status == HTTPStatus.FORBIDDEN and challenge.error == "insufficient_scope" and challenge.scopes:
+            scopes = challenge.scopes[:MOST_SCOPES]
+            if await self._tokens.lacks(self._ctx, self._server, scopes):
+                raise lacking(scopes)
+        return False
+
+    async def _take(self, refused: int | None = None) -> None:
+        try:
+            fresh = await self._tokens.fresh(self._ctx, self._server, refused=refused)
+        except NotConnected as error:
+            raise not_consented() from error
+        except ReconnectRequired as error:
+            raise ended() from error
+        except NotNow as error:
+            raise not_now(error.text, error.retry_after) from error
+        known = {fresh.token} | ({self._fresh.token} if self._fresh else set())
+        self.scrubbed = Scrubber(known)  # the old one may still be in an answer that is on its way
+        self.headers["Authorization"] = f"Bearer {fresh.token}"
+        self._fresh = fresh

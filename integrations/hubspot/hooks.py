@@ -1,0 +1,22 @@
+"""Which account of HubSpot an app was installed in, and where people find it: that depends on its region."""
+
+from __future__ import annotations
+
+import json
+
+from integrations.client import Http
+from integrations.oauth.parties import Account
+
+DETAILS = "/account-info/2026-03/details"
+
+
+async def account(http: Http, api_base_url: str, access_token: str) -> Account:
+    headers = {"Authorization": f"Bearer {access_token}", "Accept": "application/json"}
+    async with http.request("GET", f"{api_base_url}{DETAILS}", headers) as reply:
+        found = json.loads(await reply.read())
+    match found:
+        case {"portalId": int(number), "uiDomain": str(domain)}:
+            name = found.get("portalName")  # of later versions
+            return Account(str(number), workspace=name, url=f"https://{domain}/contacts/{number}")
+        case _:
+            return Account()

@@ -1,0 +1,26 @@
+"""Which workspace of Linear an app was installed in: tokens come without a word about that."""
+
+from __future__ import annotations
+
+import json
+
+from integrations.client import Http
+from integrations.oauth.parties import Account
+
+QUERY = json.dumps({"query": "{ viewer { name } organization { id name urlKey } }"}).encode()
+
+
+async def account(http: Http, api_base_url: str, access_token: str) -> Account:
+    headers = {"Authorization": f"Bearer {access_token}", "Content-Type": "application/json"}
+    async with http.request("POST", f"{api_base_url}/graphql", headers, QUERY) as reply:
+        found = json.loads(await reply.read())
+    match found:
+        case {
+            "data": {
+                "viewer": {"name": str(name)},
+                "organization": {"id": str(number), "name": str(workspace), "urlKey": str(key)},
+            }
+        }:
+            return Account(number, name, workspace, f"https://linear.app/{key}")
+        case _:
+            return Account()

@@ -1,0 +1,170 @@
+"""Who grants access to an MCP server, and what is to be asked of them?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from integrations.client import Http
+from integrations.errors import Refused
+from integrations.mcp.authorization.asking import Said, said_by
+from integrations.mcp.authorization.challenges import Challenge
+from integrations.mcp.authorization.documents import Document, document_at
+from integrations.mcp.authorization.locations import Location, location, safe
+from integrations.mcp.authorization.metadata import (
+    Grant,
+    Issuer,
+    auth_methods_of,
+    metadata_of,
+    provider_of,
+    registration_url_of,
+)
+from integrations.mcp.authorization.refusals import NoAuthorization
+from integrations.mcp.authorization.scopes import OFFLINE, scopes_of, to_ask_for
+from integrations.oauth.parties import ClientAuth, Provider
+
+PROTECTED = "oauth-protected-resource"
+MAX_SERVERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """All that a grant for one MCP server needs but a client. Whoever connects pins it."""
+
+    provider: Provider
+    scopes: tuple[str, ...]
+    """To ask for; none where the authorization server decides."""
+    resource: str
+    registration_url: str | None
+    takes_metadata_document: bool
+    """A client may be the URL of a document about it."""
+    auth_methods: tuple[ClientAuth, ...]
+    """The best first; none where it knows none that we know."""
+    grant_types: tuple[str, ...]
+    """Empty where it does not say."""
+    source: Literal["prm", "2025-03-26"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """A grant of this kind, for this server."""
+
+    server: Location
+    grant: Grant
+    resource: str
+    challenged: Sequence[str]
+    supported: Sequence[str] = ()
+
+    def met_by(self, document: Document) -> Authorization:
+        grant_types = document.texts("grant_types_supported") or ()
+        return Authorization(
+            provider=provider_of(document, self.server, self.resource, self.grant),
+            scopes=to_ask_for(self.challenged, self.supported, offline=self._is_kept(document, grant_types)),
+            resource=self.resource,
+            registration_url=registration_url_of(document, self.server),
+            takes_metadata_document=document.is_set("client_id_metadata_document_supported"),
+            auth_methods=auth_methods_of(document),
+            grant_types=grant_types,
+            source="prm",
+        )
+
+    def _is_kept(self, document: Document, grant_types: Sequence[str]) -> bool:
+        """Whether there are refresh tokens, and a scope to ask for them."""
+        refreshes = self.grant == "authorization_code" and (not grant_types or "refresh_token" in grant_types)
+        return refreshes and OFFLINE in (document.texts("scopes_supported") or ())
+
+
+async def discovered(
+    http: Http, url: str, *, challenge: Challenge | None = None, grant: Grant = "authorization_code"
+) -> Authorization:
+    """As 2026-07-28 has it, and for a server without metadata of its own as 2025-03-26 had it.
+
+    `challenge`: what the server said before; otherwise it is asked. Raises `NoAuthorization`, or an `UpstreamError`
+    where somebody who was named does not answer.
+    """
+    server = location(url)
+    if server is None:
+        raise NoAuthorization("unreadable")
+    said = Said(challenge) if challenge is not None else await said_by(http, url)
+    challenged = said.challenge.scopes or ()
+    if protected := await _protected(http, server, said.challenge):
+        supported = scopes_of(protected.texts("scopes_supported") or ())
+        wish = _Wish(server, grant, _resource(protected, server), challenged, supported)
+        return await _of_first_usable(http, protected.texts("authorization_servers") or (), wish)
+    if said.otherwise:
+        raise said.otherwise
+    return await _of_its_own(http, _Wish(server, grant, server.canonical, challenged))
+
+
+async def _protected(http: Http, server: Location, challenge: Challenge) -> Document | None:
+    """The server's own metadata. A place that it named has to answer; others may have troubles of their own."""
+    named = safe(challenge.resource_metadata, beside=server)
+    if named and (found := await _described(http, named.text)):
+        return found
+    trouble: Refused | None = None
+    for url in dict.fromkeys([server.well_known(PROTECTED), f"{server.site}/.well-known/{PROTECTED}"]):
+        try:
+            if found := await _described(http, url):
+                return found
+        except Refused as refused:
+            trouble = trouble or refused
+    if trouble:
+        raise trouble
+    if challenge.resource_metadata:
+        raise NoAuthorization("unreadable")
+    return None
+
+
+async def _described(http: Http, url: str) -> Document | None:
+    found = await document_at(http, url)
+    return found if found and found.text("resource") else None
+
+
+def _resource(protected: Document, server: Location) -> str:
+    """As it is written there: in another spelling it would be another resource to the authorization server."""
+    named = location(protected.text("resource"))
+    if named is None or not named.is_at_or_above(server):
+        raise NoAuthorization("foreign_resource")
+    return named.text
+
+
+async def _of_first_usable(http: Http, named: Sequence[str], wish: _Wish) -> Authorization:
+    """In the server's own order. One that is down is not passed over: whose grant it is would hang on the weather."""
+    places = [place for each in named if (place := safe(each, beside=wish.server)) and not place.query]
+    objections: list[NoAuthorization] = []
+    for place in places[:MAX_SERVERS]:
+        try:
+            if found := await metadata_of(http, Issuer(place, _names(place))):
+                return wish.met_by(found)
+            objections.append(NoAuthorization("unreadable"))
+        except NoAuthorization as objection:
+            objections.append(objection)
+    raise objections[0] if objections else NoAuthorization("no_server")
+
+
+async def _of_its_own(http: Http, wish: _Wish) -> Authorization:
+    """2025-03-26: the site of the server is its authorization server, and nobody has written down its name."""
+    site = wish.server.site
+    issuer = Issuer(replace(wish.server, text=site, path="", query=""), (site, f"{site}/"))
+    found = await metadata_of(http, issuer)
+    return replace(wish.met_by(found or _defaults(site)), source="2025-03-26")
+
+
+def _defaults(site: str) -> Document:
+    """PKCE was demanded of everybody then."""
+    return Document(
+        {
+            "issuer": site,
+            "authorization_endpoint": f"{site}/authorize",
+            "token_endpoint": f"{site}/token",
+            "registration_endpoint": f"{site}/register",
+            "code_challenge_methods_supported": ["S256"],
+        }
+    )
+
+
+def _names(place: Location) -> tuple[str, ...]:
+    """Some well-known ones differ from themselves by a last slash. It leads to the same documents, and nowhere else."""
+    twin = place.text.removesuffix("/") if place.text.endswith("/") else f"{place.text}/"
+    return (place.text, twin)

@@ -1,0 +1,87 @@
+"""What does an authorization server say of itself, and can a grant be built upon that?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from integrations.client import Http
+from integrations.errors import Refused
+from integrations.mcp.authorization.documents import Document, document_at
+from integrations.mcp.authorization.locations import Location, safe
+from integrations.mcp.authorization.refusals import NoAuthorization
+from integrations.oauth.parties import ClientAuth, Provider, Revocation
+
+Grant = Literal["authorization_code", "client_credentials"]
+
+OAUTH, OPENID = "oauth-authorization-server", "openid-configuration"
+DEFAULT_AUTH_METHODS: tuple[ClientAuth, ...] = ("client_secret_basic",)  # RFC 8414, where nothing is said
+# A client that has a secret loses less with a stolen refresh token than one that has none.
+PREFERENCE: tuple[ClientAuth, ...] = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """An authorization server as somebody else names it. `names`: what its metadata may call it, byte by byte."""
+
+    location: Location
+    names: tuple[str, ...]
+
+    @property
+    def places(self) -> list[str]:
+        """Where its metadata may be, in the order in which the protocol wants them tried."""
+        spellings = [self.location.well_known(OAUTH), self.location.well_known(OPENID), self.location.below(OPENID)]
+        return list(dict.fromkeys(spellings))
+
+
+async def metadata_of(http: Http, issuer: Issuer) -> Document | None:
+    """None where there is none at all. A place that cannot answer just now, or tells of another issuer, is no none."""
+    objections: list[Refused | NoAuthorization] = []
+    for url in issuer.places:
+        try:
+            found = await document_at(http, url)
+        except Refused as refused:
+            objections.append(refused)
+            continue
+        if found and found.text("issuer") in issuer.names:
+            return found
+        if found and found.text("issuer"):
+            objections.append(NoAuthorization("other_issuer"))
+    if objections:
+        raise objections[0]
+    return None
+
+
+def provider_of(document: Document, server: Location, resource: str, grant: Grant) -> Provider:
+    """A client that asks for itself alone is sent nowhere: no code, so nothing that PKCE would keep safe."""
+    asks_a_user = grant == "authorization_code"
+    authorize = safe(document.text("authorization_endpoint"), beside=server)
+    token = safe(document.text("token_endpoint"), beside=server)
+    if not token or (asks_a_user and not authorize):
+        raise NoAuthorization("bad_endpoint")
+    if asks_a_user and "S256" not in (document.texts("code_challenge_methods_supported") or ()):
+        raise NoAuthorization("no_pkce")
+    return Provider(
+        authorize_url=authorize.text if authorize else "",
+        token_url=token.text,
+        issuer=document.text("issuer"),
+        promises_issuer=document.is_set("authorization_response_iss_parameter_supported"),
+        resource=resource,
+        revocation=_revocation(document, server),
+    )
+
+
+def auth_methods_of(document: Document) -> tuple[ClientAuth, ...]:
+    """Those that we know, the best first; none at all where it knows none of them."""
+    offered = document.texts("token_endpoint_auth_methods_supported")
+    return DEFAULT_AUTH_METHODS if offered is None else tuple(each for each in PREFERENCE if each in offered)
+
+
+def registration_url_of(document: Document, server: Location) -> str | None:
+    found = safe(document.text("registration_endpoint"), beside=server)
+    return found.text if found else None
+
+
+def _revocation(document: Document, server: Location) -> Revocation | None:
+    found = safe(document.text("revocation_endpoint"), beside=server)
+    return Revocation(found.text, {"refresh": "token", "access": "token"}) if found else None

@@ -1,0 +1,100 @@
+"""How do we prove to an authorization server which client we are?"""
+
+from __future__ import annotations
+
+import warnings
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from authlib.oauth2.rfc7523 import private_key_jwt_sign  # type: ignore[import-untyped]
+from authlib.oauth2.rfc7523.client import ASSERTION_TYPE  # type: ignore[import-untyped]
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from joserfc.errors import SecurityWarning
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+from integrations.oauth.parties import Client, GrantRefused
+
+ASSERTION_SECONDS = 120
+SMALLEST_RSA_BITS = 2048
+CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
+SigningKey = RSAKey | ECKey | OKPKey
+
+
+class BadKey(ValueError):
+    """A private key that nothing can be signed with; the text says which would do and nothing of the key."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The private key must be PEM without a password: RSA from 2048 bits, P-256 to P-521, or Ed25519."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What goes along with a request."""
+
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    fields: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def proof(client: Client, audience: str) -> Proof:
+    """`audience`: the issuer of the authorization server, or its token endpoint where no issuer is known."""
+    named = {"client_id": client.id}
+    match client.auth:
+        case "client_secret_basic":
+            return Proof(headers={"Authorization": _basic(client.id, client.secret or "")})
+        case "client_secret_post":
+            return Proof(fields={**named, "client_secret": client.secret or ""})
+        case "private_key_jwt":
+            signed = {"client_assertion_type": ASSERTION_TYPE, "client_assertion": _assertion(client, audience)}
+            return Proof(fields={**named, **signed})
+        case "none":
+            return Proof(fields=named)
+
+
+def signing_algorithm(private_key: str) -> str:
+    """What a key signs with; `BadKey` where it cannot."""
+    return _signing_key(private_key)[1]
+
+
+def _signing_key(pem: str) -> tuple[SigningKey, str]:
+    match _loaded(pem):
+        case RSAPrivateKey() as key if key.key_size >= SMALLEST_RSA_BITS:
+            return RSAKey.import_key(pem), "RS256"
+        case EllipticCurvePrivateKey() as key if key.curve.name in CURVES:
+            return ECKey.import_key(pem), CURVES[key.curve.name]
+        case Ed25519PrivateKey():
+            return OKPKey.import_key(pem), "EdDSA"
+        case _:
+            raise BadKey
+
+
+def _loaded(pem: str) -> object:
+    try:
+        return load_pem_private_key(pem.encode(), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise BadKey from error
+
+
+def _basic(client_id: str, secret: str) -> str:
+    """Both are encoded first (RFC 6749 §2.3.1): an id may be a URL, with a colon. `%20` is a space to every decoder."""
+    pair = f"{quote(client_id, safe='')}:{quote(secret, safe='')}"
+    return f"Basic {b64encode(pair.encode()).decode()}"
+
+
+def _assertion(client: Client, audience: str) -> str:
+    """Where the key is of no use, the answer is known without asking."""
+    try:
+        key, algorithm = _signing_key(client.private_key or "")
+    except BadKey as error:
+        raise GrantRefused("invalid_client") from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SecurityWarning)  # RFC 9864 renames EdDSA, and servers know the old name
+        signed: str = private_key_jwt_sign(key, client.id, audience, alg=algorithm, expires_in=ASSERTION_SECONDS)
+    return signed

@@ -1,0 +1,130 @@
+"""What is said to an authorization server, from the URL that a browser is sent to up to the end of a grant?"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
+
+from authlib.common.urls import add_params_to_uri  # type: ignore[import-untyped]
+from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[import-untyped]
+
+from integrations.client import Http
+from integrations.errors import TimedOut, Unreachable, UpstreamError
+from integrations.oauth.answers import Answer, check_revoked, tokens
+from integrations.oauth.client_auth import Proof, proof
+from integrations.oauth.parties import Client, Encoding, GrantUnavailable, Provider, Revocation, TokenKind, Tokens
+
+CONTENT_TYPES: Mapping[Encoding, str] = {"form": "application/x-www-form-urlencoded", "json": "application/json"}
+VERIFIER_BYTES = 48  # 64 characters; RFC 7636 takes 43 to 128
+
+
+def new_verifier() -> str:
+    return secrets.token_urlsafe(VERIFIER_BYTES)
+
+
+def authorize_url(
+    provider: Provider, client: Client, *, redirect_uri: str, state: str, scopes: Sequence[str], verifier: str | None
+) -> str:
+    """Nothing that the provider wants in addition can take the place of what is ours."""
+    asked = {
+        **provider.authorize_params,
+        "response_type": "code",
+        "client_id": client.id,
+        "redirect_uri": redirect_uri,
+        "state": state,
+        **_scope(provider, scopes),
+        **_challenge(verifier),
+        **_resource(provider),
+    }
+    url: str = add_params_to_uri(provider.authorize_url, list(asked.items()))
+    return url
+
+
+async def exchange(
+    http: Http, provider: Provider, client: Client, *, code: str, redirect_uri: str, verifier: str | None
+) -> Tokens:
+    proved = {"code_verifier": verifier} if verifier else {}
+    fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri, **proved}
+    return await _granted(http, provider, client, fields)
+
+
+async def refreshed(http: Http, provider: Provider, client: Client, refresh_token: str) -> Tokens:
+    """Without a scope: then it is the same as before."""
+    return await _granted(http, provider, client, {"grant_type": "refresh_token", "refresh_token": refresh_token})
+
+
+async def granted_to_client(http: Http, provider: Provider, client: Client, scopes: Sequence[str]) -> Tokens:
+    return await _granted(http, provider, client, {"grant_type": "client_credentials", **_scope(provider, scopes)})
+
+
+async def revoke(http: Http, provider: Provider, client: Client, *, access: str | None, refresh: str | None) -> None:
+    """Returns when what the provider lets be revoked is of no use any more; to ask again does no harm."""
+    held: Mapping[TokenKind, str | None] = {"access": access, "refresh": refresh}
+    revocation = provider.revocation
+    for kind, name in revocation.tokens.items() if revocation else ():
+        if revocation and (token := held[kind]):
+            ours = _proof(provider, client) if revocation.with_client else _bearer(kind, token)
+            fields = {name: token, **_hint(revocation, kind), **ours.fields}
+            answer = await _posted(http, revocation.url, revocation.encoding, fields, ours.headers)
+            check_revoked(answer, provider.errors, with_client=revocation.with_client)
+
+
+async def _granted(http: Http, provider: Provider, client: Client, fields: Mapping[str, str]) -> Tokens:
+    ours = _proof(provider, client)
+    asked = {**fields, **_resource(provider), **ours.fields}
+    return tokens(
+        await _posted(http, provider.token_url, provider.token_encoding, asked, ours.headers), provider.errors
+    )
+
+
+async def _posted(
+    http: Http, url: str, encoding: Encoding, fields: Mapping[str, str], headers: Mapping[str, str]
+) -> Answer:
+    body = urlencode(fields) if encoding == "form" else json.dumps(fields)
+    sent = {"Accept": "application/json", "Content-Type": CONTENT_TYPES[encoding], **headers}
+    try:
+        async with http.request("POST", url, sent, body.encode()) as reply:
+            return Answer(reply.status, reply.headers, await reply.read())
+    except UpstreamError as error:
+        raise GrantUnavailable(_reason(error), sent=error.sent) from error
+
+
+def _reason(error: UpstreamError) -> str:
+    match error:
+        case Unreachable():
+            return "unreachable"
+        case TimedOut():
+            return "timed_out"
+        case _:
+            return "unreadable"
+
+
+def _proof(provider: Provider, client: Client) -> Proof:
+    return proof(client, provider.issuer or provider.token_url)
+
+
+def _bearer(kind: TokenKind, token: str) -> Proof:
+    """A refresh token is nobody's bearer: it speaks from its field."""
+    return Proof(headers={"Authorization": f"Bearer {token}"} if kind == "access" else {})
+
+
+def _hint(revocation: Revocation, kind: TokenKind) -> Mapping[str, str]:
+    """RFC 7009 has it; those who speak otherwise may refuse what they do not know."""
+    speaks_rfc_7009 = revocation.with_client and revocation.encoding == "form"
+    return {"token_type_hint": f"{kind}_token"} if speaks_rfc_7009 else {}
+
+
+def _scope(provider: Provider, scopes: Sequence[str]) -> Mapping[str, str]:
+    return {"scope": provider.scope_separator.join(scopes)} if scopes else {}
+
+
+def _challenge(verifier: str | None) -> Mapping[str, str]:
+    if not verifier:
+        return {}
+    return {"code_challenge": create_s256_code_challenge(verifier), "code_challenge_method": "S256"}
+
+
+def _resource(provider: Provider) -> Mapping[str, str]:
+    return {"resource": provider.resource} if provider.resource else {}

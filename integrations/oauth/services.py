@@ -1,0 +1,101 @@
+"""How is a service of ours connected, and whose is a grant that it gave?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from integrations.client import Http
+from integrations.errors import UpstreamError
+from integrations.manifest import OAuth, Service
+from integrations.oauth.hooks import account_hook
+from integrations.oauth.parties import Account, ClientAuth, Provider, Revocation, Tokens
+
+MAX_TEXT = 200
+MAX_LOOKED_AT = 1000
+
+_CLIENT_AUTH: Mapping[str, ClientAuth] = {"basic": "client_secret_basic", "body": "client_secret_post"}
+_LINK = re.compile(r"https://[!-~]+")
+# What becomes of a hook that met with something else than it was written for.
+_ODD = (UpstreamError, ImportError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+
+
+def provider_of(service: Service, overrides: Mapping[str, str]) -> Provider:
+    """`overrides`: an operator's AUTHORIZE_URL, TOKEN_URL and REVOKE_URL, where there are any."""
+    facts = _oauth(service)
+    return Provider(
+        authorize_url=overrides.get("AUTHORIZE_URL", facts.authorize_url),
+        token_url=overrides.get("TOKEN_URL", facts.token_url),
+        authorize_params=facts.authorize_params,
+        token_encoding=facts.token_body,
+        scope_separator=facts.scope_separator,
+        pkce=facts.pkce,
+        revocation=_revocation(facts, overrides.get("REVOKE_URL")),
+        errors=facts.errors,
+    )
+
+
+def client_auth_of(service: Service) -> ClientAuth:
+    return _CLIENT_AUTH[_oauth(service).client_auth]
+
+
+async def account_of(service: Service, http: Http, api_base_url: str, tokens: Tokens) -> Account:
+    """What is known of it. Nothing that goes wrong here is an error: the grant is good."""
+    asked = await _asked(service, http, api_base_url, tokens.access)
+    paths = _oauth(service).account
+    return Account(
+        id=_shown(asked.id) or _shown(_found(tokens.answer, paths.id)),
+        name=_shown(asked.name) or _shown(_found(tokens.answer, paths.name)),
+        workspace=_shown(asked.workspace) or _shown(_found(tokens.answer, paths.workspace)),
+        url=_link(asked.url) or _link(_found(tokens.answer, paths.url)),
+    )
+
+
+def _oauth(service: Service) -> OAuth:
+    if service.oauth is None:
+        raise ValueError(f"{service.name} has no OAuth")
+    return service.oauth
+
+
+def _revocation(facts: OAuth, url: str | None) -> Revocation | None:
+    if facts.revoke is None:
+        return None
+    return Revocation(
+        url=url or facts.revoke.url,
+        tokens=facts.revoke.tokens,
+        encoding=facts.revoke.body,
+        with_client=facts.revoke.client_auth != "none",
+    )
+
+
+async def _asked(service: Service, http: Http, api_base_url: str, access_token: str) -> Account:
+    try:
+        hook = account_hook(service.folder) if service.folder else None
+        found = await hook(http, api_base_url, access_token) if hook else None
+    except _ODD:
+        found = None
+    return found if isinstance(found, Account) else Account()
+
+
+def _found(answer: object, path: str | None) -> object:
+    for name in path.split(".") if path else ():
+        answer = answer.get(name) if isinstance(answer, Mapping) else None
+    return answer if path else None
+
+
+def _shown(value: object) -> str | None:
+    """Text for people: short, and without what does not show or turns other text around."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    text = "".join(map(_printed, str(value)[:MAX_LOOKED_AT]))
+    return text.strip()[:MAX_TEXT] or None
+
+
+def _printed(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character.isspace() else ""
+
+
+def _link(value: object) -> str | None:
+    return value if isinstance(value, str) and len(value) <= MAX_TEXT and _LINK.fullmatch(value) else None

@@ -1,0 +1,153 @@
+"""What is played where the suite asks for authorization: the whole product, and a person with a browser.
+
+The person agrees to everything. Which scenario it is decides only what is known beforehand and what has to come of it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from api.kit.outbound import Egress
+from api.settings import Settings
+from tests.conformance.browser import Browser
+from tests.harness import Workspace, served
+
+EGRESS = Egress.parse("127.0.0.1/32, ::1/128, localhost")
+PUBLIC = "http://127.0.0.1:8400"
+# There the suite expects a document about its client, and a client that it can be fetched from has an https URL.
+WITH_DOCUMENT = "https://conformance-test.local"
+MAX_CONNECTS = 3
+
+Json = dict[str, Any]
+Play = Callable[[str, Json], None]
+
+
+@dataclass(frozen=True)
+class Product:
+    """A served Plugboard with the suite's server in it, and an agent that may use it."""
+
+    workspace: Workspace
+    browser: Browser
+    server: str
+    agent: str
+
+    def connect(self) -> Mapping[str, str]:
+        """What the last page was told, or the code of the problem that kept anybody from being sent anywhere."""
+        answer = self.workspace.admin.get(f"{self.workspace.servers}/{self.server}/oauth/authorize")
+        if answer.status_code != 200:
+            return {"error": str(answer.json()["code"])}
+        return self.browser.connect(answer.json()["authUrl"])
+
+    def complaint(self) -> str | None:
+        """What is wrong when an agent lists the tools and calls each of them; None where nothing is."""
+        path, admin = f"{self.workspace.agents}/{self.agent}", self.workspace.admin
+        listed = admin.get(f"{path}/tools").json()
+        for server in listed["unavailable"]:
+            return str(server["reason"])
+        for tool in listed["tools"]:
+            came = admin.post(f"{path}/tool-calls", json={"toolName": tool["name"], "args": {}}).json()
+            if came["isError"]:
+                return str(came.get("error", {}).get("kind", came["text"]))
+        return None if listed["tools"] else "no tools"
+
+
+@contextmanager
+def product(url: str, public: str = PUBLIC, **fields: Any) -> Iterator[Product]:
+    with tempfile.TemporaryDirectory(prefix="plugboard-conformance-") as folder:
+        settings = Settings(data_dir=Path(folder), egress=EGRESS, public_url=public)
+        with served(settings) as plugboard:
+            workspace = plugboard.make_workspace()
+            made = {"name": "Suite", "url": url, "authType": "oauth", "exposure": "tools", "config": {}} | fields
+            server = workspace.make_server(**made)["id"]
+            agent = workspace.make_agent(enabledMcpServerIds=[server])["id"]
+            yield Product(workspace, Browser(public, plugboard.url), server, agent)
+
+
+def use(url: str, _context: Json) -> None:
+    with product(url) as made:
+        connect_until_it_works(made)
+
+
+def use_as_told(url: str, context: Json) -> None:
+    """With the client that somebody has registered by hand."""
+    with product(url, config={"clientId": context["client_id"], "clientSecret": context["client_secret"]}) as made:
+        connect_until_it_works(made)
+
+
+def use_with_document(url: str, _context: Json) -> None:
+    with product(url, WITH_DOCUMENT) as made:
+        connect_until_it_works(made)
+
+
+def use_by_itself(url: str, context: Json) -> None:
+    """Nobody consents: the client asks for itself."""
+    secret = {"clientSecret": "client_secret", "privateKey": "private_key_pem"}
+    config = {name: context[told] for name, told in secret.items() if told in context}
+    config["clientId"] = context["client_id"]
+    with product(url, oauthGrant="client_credentials", config=config) as made:
+        complaint = made.complaint()
+        assert complaint is None, complaint
+
+
+def give_up(url: str, _context: Json) -> None:
+    """However often somebody consents, it is not enough."""
+    with product(url) as made:
+        for _ in range(MAX_CONNECTS):
+            made.connect()
+            assert made.complaint() is not None, "it should not work"
+
+
+def be_refused(url: str, _context: Json) -> None:
+    with product(url) as made:
+        came = made.connect()
+        assert "error" in came, came
+
+
+def connect_until_it_works(made: Product) -> None:
+    """Again, where a call turns out to need more than was granted, or the grant has ended."""
+    complaint: str | None = "never connected"
+    for _ in range(MAX_CONNECTS):
+        came = made.connect()
+        assert "connected" in came, came
+        complaint = made.complaint()
+        if complaint != "reconnect_required":
+            break
+    assert complaint is None, complaint
+
+
+PLAYS: Mapping[str, Play] = {
+    "auth/metadata-default": use,
+    "auth/metadata-var1": use,
+    "auth/metadata-var2": use,
+    "auth/metadata-var3": use,
+    "auth/basic-cimd": use_with_document,
+    "auth/scope-from-www-authenticate": use,
+    "auth/scope-from-scopes-supported": use,
+    "auth/scope-omitted-when-undefined": use,
+    "auth/scope-step-up": use,
+    "auth/scope-retry-limit": give_up,
+    "auth/token-endpoint-auth-basic": use,
+    "auth/token-endpoint-auth-post": use,
+    "auth/token-endpoint-auth-none": use,
+    "auth/pre-registration": use_as_told,
+    "auth/resource-mismatch": be_refused,
+    "auth/offline-access-scope": use,
+    "auth/offline-access-not-supported": use,
+    "auth/authorization-server-migration": use,
+    "auth/iss-supported": use,
+    "auth/iss-not-advertised": use,
+    "auth/iss-supported-missing": be_refused,
+    "auth/iss-wrong-issuer": be_refused,
+    "auth/iss-unexpected": be_refused,
+    "auth/iss-normalized": be_refused,
+    "auth/metadata-issuer-mismatch": be_refused,
+    "auth/client-credentials-basic": use_by_itself,
+    "auth/client-credentials-jwt": use_by_itself,
+    "auth/2025-03-26-oauth-metadata-backcompat": use,
+    "auth/2025-03-26-oauth-endpoint-fallback": use,
+}

@@ -1,0 +1,151 @@
+"""What can be told about a fake authorization server, its clients, and what it has granted?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["access", "refresh"]
+Condition = Literal["good", "expired", "revoked", "unknown"]
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """How a tenant behaves from now on."""
+
+    consent: Literal["at once", "page", "deny"] = "at once"
+    callback_changes: Mapping[str, str | None] = field(default_factory=dict)
+    """Parameters of the callback; None takes one away. The same in the other `…_changes`."""
+    person: str = "Ada"
+    workspace: str = "Acme"
+    access_life: float | None = 3600.0
+    expires_in: float | None = 3600.0
+    """What is said of the life."""
+    refresh_life: float | None = None
+    code_life: float = 60.0
+    gives_refresh: bool = True
+    rotates: bool = True
+    repeats_refresh: bool = True
+    """Where it does not rotate: the answer to a refresh carries the refresh token."""
+    grace: float = 0.0
+    """For so long a used refresh token is taken again."""
+    revokes_family: bool = True
+    refresh_ends_access: bool = False
+    repeats_access: bool = False
+    """Who connects again, without refresh tokens, gets the access token that is there."""
+    answer_changes: Mapping[str, Any] = field(default_factory=dict)
+    other_errors: bool = False
+    """Errors in the other shape that a vendor is known for."""
+    scopes_supported: tuple[str, ...] = ("read", "admin")
+    grants: tuple[str, ...] | None = None
+    """These, whatever was asked for."""
+    challenge_scopes: tuple[str, ...] = ()
+    demands_resource: bool = True
+    demands_pkce: bool = True
+    also_for: tuple[str, ...] = ()
+    metadata_at: tuple[str, ...] = ("oauth",)
+    metadata_changes: Mapping[str, Any] = field(default_factory=dict)
+    prm_at: tuple[str, ...] = ("challenge", "path")
+    prm_changes: Mapping[str, Any] = field(default_factory=dict)
+    authorization_servers: tuple[str, ...] = ()
+    registers: bool = True
+    takes_documents: bool = True
+    documents_from: str = ""
+    promises_iss: bool = True
+    secret_life: float | None = None
+    auth_methods: tuple[str, ...] = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
+    era: Literal["both", "modern", "streamable"] = "both"
+    at_root: bool = False
+
+
+@dataclass(frozen=True)
+class Client:
+    id: str
+    secret: str | None = field(default=None, repr=False)
+    auth: tuple[str, ...] = ("none",)
+    redirect_uris: tuple[str, ...] = ("*",)
+    """`*` at the beginning stands for any origin, or for anything where it is alone."""
+    grants: tuple[str, ...] = ("authorization_code", "refresh_token")
+    public_key: str | None = None
+    """PEM, for `private_key_jwt`."""
+    name: str = ""
+    secret_expires_at: float | None = None
+
+    def takes(self, redirect_uri: str) -> bool:
+        return any(_fits(each, redirect_uri) for each in self.redirect_uris)
+
+
+def _fits(pattern: str, uri: str) -> bool:
+    if not pattern.startswith("*"):
+        return uri == pattern
+    scheme, _, rest = uri.partition("://")
+    return scheme in ("http", "https") and (pattern == "*" or rest.partition("/")[2] == pattern[1:].lstrip("/"))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What somebody is asked to consent to."""
+
+    client: Client
+    redirect_uri: str
+    state: str | None
+    scopes: tuple[str, ...]
+    resource: str | None = None
+    challenge: str | None = None
+    challenge_method: str = "S256"
+
+
+@dataclass
+class Family:
+    """A grant, with all tokens that ever came of it."""
+
+    id: str
+    client: str
+    person: str
+    workspace: str
+    scopes: tuple[str, ...]
+    resource: str | None = None
+    generation: int = 0
+    is_revoked: bool = False
+    reuses: int = 0
+    presented: list[int] = field(default_factory=lambda: [0])
+    """By generation, how often its refresh token was shown."""
+    refreshed: list[int] = field(default_factory=lambda: [0])
+
+
+@dataclass
+class Token:
+    text: str
+    kind: Kind
+    family: Family
+    generation: int
+    expires_at: float | None
+    used_at: float | None = None
+    is_revoked: bool = False
+
+
+@dataclass
+class Code:
+    asked: Asked
+    person: str
+    workspace: str
+    scopes: tuple[str, ...]
+    expires_at: float
+    is_used: bool = False
+    family: Family | None = None
+
+
+@dataclass(frozen=True)
+class Given:
+    family: Family
+    access: Token
+    refresh: Token | None
+
+
+class Refusal(Exception):
+    """`reason` is what is wrong in our words; each provider has words of its own for it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason

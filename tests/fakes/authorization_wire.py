@@ -1,0 +1,165 @@
+"""How do the fake authorization servers speak HTTP, and how do they cut a connection?"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from http import HTTPStatus
+from typing import Any, Protocol
+from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
+
+from api.http.heads import BoundedHeads
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    query_text: str
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes
+
+    @cached_property
+    def query(self) -> dict[str, str]:
+        return dict(parse_qsl(self.query_text, keep_blank_values=True))
+
+    @cached_property
+    def fields(self) -> Json:
+        """Of a body that is a form or a JSON object; empty for any other."""
+        if self.kind == "application/json":
+            return _object(self.body)
+        if self.kind == "application/x-www-form-urlencoded":
+            return dict(parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True))
+        return {}
+
+    @property
+    def kind(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def repeats(self) -> bool:
+        """Some parameter is there twice, which RFC 6749 forbids."""
+        texts = [self.query_text] + ([] if self.kind == "application/json" else [self.body.decode("latin-1")])
+        pairs = [parse_qsl(text, keep_blank_values=True) for text in texts]
+        return any(len(dict(each)) < len(each) for each in pairs)
+
+    @property
+    def bearer(self) -> str | None:
+        scheme, _, token = self.headers.get("authorization", "").partition(" ")
+        return token.strip() if scheme.lower() == "bearer" and token else None
+
+    @property
+    def basic(self) -> tuple[str, str] | None:
+        scheme, _, text = self.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "basic":
+            return None
+        try:
+            name, _, secret = base64.b64decode(text, validate=True).decode().partition(":")
+        except (binascii.Error, UnicodeDecodeError):
+            return ("", "")
+        return unquote_plus(name), unquote_plus(secret)
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def said(value: object, status: int = 200, **headers: str) -> Answer:
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    return Answer(status, json.dumps(value).encode(), {"Content-Type": "application/json", **named})
+
+
+def changed(value: Mapping[str, Any], changes: Mapping[str, Any]) -> Json:
+    """None takes away."""
+    return {name: each for name, each in {**value, **changes}.items() if each is not None or name not in changes}
+
+
+def page(html: str, status: int = 200) -> Answer:
+    headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": "default-src 'none'"}
+    return Answer(status, f"<!doctype html><meta charset=utf-8>{html}".encode(), headers)
+
+
+def sent_to(url: str, parameters: Mapping[str, str | None]) -> Answer:
+    """A redirect with parameters added, those without a value left out."""
+    added = urlencode({name: text for name, text in parameters.items() if text is not None})
+    joined = "&" if urlsplit(url).query else "?"
+    return Answer(HTTPStatus.FOUND, b"", {"Location": f"{url}{joined}{added}", "Cache-Control": "no-store"})
+
+
+class Site(Protocol):
+    async def answer(self, request: Request) -> Answer | None:
+        """None: the connection is cut."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def app_of(site: Site) -> Callable[[Any, Any, Any], Awaitable[None]]:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await _live(site, receive, send)
+            return
+        answer = await site.answer(await _request(scope, receive))
+        if answer is None:
+            await _cut(scope, receive)
+        else:
+            await _send(answer, send)
+
+    return app
+
+
+class Cuttable(BoundedHeads):
+    """Lets an app cut the connection instead of answering."""
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["extensions"] = {"cut": self.transport.abort}  # type: ignore[dict-item]
+
+
+async def _live(site: Site, receive: Any, send: Any) -> None:
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    site.close()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+async def _request(scope: Any, receive: Any) -> Request:
+    body, more = b"", True
+    while more:
+        part = await receive()
+        body += part.get("body", b"")
+        more = part.get("more_body", False)
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+    return Request(scope["method"], scope["path"], scope["query_string"].decode("latin-1"), headers, body)
+
+
+async def _cut(scope: Any, receive: Any) -> None:
+    scope["extensions"]["cut"]()
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _send(answer: Answer, send: Any) -> None:
+    headers = [(name.lower().encode(), text.encode()) for name, text in answer.headers.items()]
+    headers.append((b"content-length", b"%d" % len(answer.body)))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+def _object(body: bytes) -> Json:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

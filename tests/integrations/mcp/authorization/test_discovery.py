@@ -1,0 +1,307 @@
+import json
+
+import pytest
+
+from integrations.errors import Refused, TimedOut, Unreachable
+from integrations.mcp.authorization import Challenge, NoAuthorization, discovered
+from integrations.oauth.parties import Provider, Revocation
+from tests.integrations.mcp.authorization.pages import (
+    ISSUER,
+    MCP,
+    METADATA,
+    NOT_FOUND,
+    PROTECTED,
+    Internet,
+    Page,
+    of_resource,
+    of_server,
+    protected,
+    turned_away,
+    without,
+)
+
+SITE = "https://mcp.example.com"
+OWN_METADATA = f"{SITE}/.well-known/oauth-authorization-server"
+
+
+async def why_not(internet: Internet, url: str = MCP, challenge: Challenge | None = None) -> str:
+    with pytest.raises(NoAuthorization) as caught:
+        await discovered(internet, url, challenge=challenge)
+    assert caught.value.text.endswith(".")
+    return caught.value.reason
+
+
+async def test_a_server_that_turns_us_away_leads_to_who_lets_us_in() -> None:
+    internet = protected(
+        {f"{PROTECTED}/team/mcp": of_resource(scopes_supported=["files:read"])},
+        revocation_endpoint=f"{ISSUER}/revoke",
+        authorization_response_iss_parameter_supported=True,
+        client_id_metadata_document_supported=True,
+        grant_types_supported=["authorization_code", "refresh_token"],
+        token_endpoint_auth_methods_supported=["none", "tls_client_auth", "client_secret_post"],
+    )
+
+    found = await discovered(internet, MCP)
+
+    assert found.provider == Provider(
+        authorize_url=f"{ISSUER}/authorize",
+        token_url=f"{ISSUER}/token",
+        issuer=ISSUER,
+        promises_issuer=True,
+        resource=MCP,
+        revocation=Revocation(f"{ISSUER}/revoke", {"refresh": "token", "access": "token"}),
+    )
+    assert (found.scopes, found.resource, found.registration_url) == (("files:read",), MCP, f"{ISSUER}/register")
+    assert found.takes_metadata_document
+    assert found.auth_methods == ("client_secret_post", "none")
+    assert found.grant_types == ("authorization_code", "refresh_token")
+    assert found.source == "prm"
+    assert internet.asked == [f"{PROTECTED}/team/mcp", METADATA]
+
+
+async def test_what_metadata_does_not_say_is_not_assumed() -> None:
+    found = await discovered(protected(registration_endpoint=None), MCP)
+
+    assert (found.scopes, found.registration_url, found.takes_metadata_document) == ((), None, False)
+    assert (found.provider.promises_issuer, found.provider.revocation, found.grant_types) == (False, None, ())
+    assert found.auth_methods == ("client_secret_basic",)
+
+
+async def test_the_place_that_a_challenge_names_comes_before_all_others() -> None:
+    place = "https://meta.example.com/custom.json"
+    internet = protected({MCP: turned_away(f'Bearer resource_metadata="{place}"'), place: of_resource()})
+
+    await discovered(internet, MCP)
+
+    assert internet.asked == [place, METADATA]
+
+
+async def test_a_challenge_that_is_known_is_not_asked_for_again() -> None:
+    internet = protected()
+
+    found = await discovered(internet, MCP, challenge=Challenge(scopes=("files:write",)))
+
+    assert found.scopes == ("files:write",)
+    assert {method for method, *_ in internet.seen} == {"GET"}
+
+
+@pytest.mark.parametrize("place", ["http://mcp.example.com/meta", "file:///meta", f"{SITE}/gone", "not a url"])
+async def test_where_the_named_place_is_none_the_known_places_are_looked_at(place: str) -> None:
+    internet = protected()
+
+    found = await discovered(internet, MCP, challenge=Challenge(place))
+
+    assert found.provider.issuer == ISSUER
+
+
+@pytest.mark.parametrize(
+    "gone", [NOT_FOUND, Page(body=b"<html>"), Page(403), Page(302, headers={"location": MCP}), [], {}, {"a": 1}, Page()]
+)
+async def test_metadata_is_looked_for_at_the_path_and_then_at_the_root(gone: Page) -> None:
+    internet = protected({f"{PROTECTED}/team/mcp": gone, PROTECTED: of_resource(SITE)})
+
+    found = await discovered(internet, MCP)
+
+    assert internet.asked == [f"{PROTECTED}/team/mcp", PROTECTED, METADATA]
+    assert found.resource == found.provider.resource == SITE
+
+
+@pytest.mark.requirement("OAU-10")
+@pytest.mark.parametrize("resource", [SITE, f"{SITE}/", f"{SITE}/team/", "HTTPS://mcp.example.com/team/mcp"])
+async def test_the_resource_is_asked_for_as_it_is_published(resource: str) -> None:
+    found = await discovered(protected({f"{PROTECTED}/team/mcp": of_resource(resource)}), MCP)
+
+    assert found.resource == found.provider.resource == resource
+
+
+@pytest.mark.requirement("OAU-10")
+@pytest.mark.parametrize("resource", ["https://evil.example.com/mcp", f"{SITE}/other", "http://mcp.example.com/", "x"])
+async def test_metadata_about_another_resource_ends_it_before_anybody_else_is_asked(resource: str) -> None:
+    internet = protected({f"{PROTECTED}/team/mcp": of_resource(resource), PROTECTED: of_resource(SITE)})
+
+    assert await why_not(internet) == "foreign_resource"
+    assert internet.asked == [f"{PROTECTED}/team/mcp"]
+
+
+@pytest.mark.parametrize(
+    ("issuer", "places"),
+    [
+        (ISSUER, ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]),
+        (
+            f"{ISSUER}/tenant/1",
+            [
+                "/.well-known/oauth-authorization-server/tenant/1",
+                "/.well-known/openid-configuration/tenant/1",
+                "/tenant/1/.well-known/openid-configuration",
+            ],
+        ),
+    ],
+)
+async def test_an_authorization_servers_metadata_is_looked_for_in_the_order_of_the_protocol(
+    issuer: str, places: list[str]
+) -> None:
+    urls = [f"{ISSUER}{place}" for place in places]
+    resource = {f"{PROTECTED}/team/mcp": of_resource(MCP, issuer)}
+
+    for number, url in enumerate(urls, 1):
+        internet = without(protected(resource | {url: of_server(issuer)}), METADATA if url != METADATA else "")
+        assert (await discovered(internet, MCP)).provider.issuer == issuer
+        assert internet.asked[1:] == urls[:number]
+    internet = without(protected(resource), METADATA)
+    assert await why_not(internet) == "unreadable"
+    assert internet.asked[1:] == urls
+
+
+@pytest.mark.requirement("OAU-04")
+@pytest.mark.parametrize("claimed", ["https://honest.example.com", f"{ISSUER}/", f"{ISSUER}/x", ISSUER.upper()])
+async def test_metadata_of_another_issuer_is_not_believed_by_one_byte(claimed: str) -> None:
+    internet = protected(issuer=claimed)
+
+    assert await why_not(internet) == "other_issuer"
+
+
+async def test_metadata_of_another_issuer_does_not_hide_the_right_one() -> None:
+    tenant = f"{ISSUER}/tenant"
+    answers_everything = {f"{METADATA}/tenant": of_server(ISSUER)}
+    right = {f"{tenant}/.well-known/openid-configuration": of_server(tenant)}
+    resource = {f"{PROTECTED}/team/mcp": of_resource(MCP, tenant)}
+
+    found = await discovered(protected(answers_everything | right | resource), MCP)
+
+    assert found.provider.token_url == f"{tenant}/token"
+
+
+@pytest.mark.requirement("OAU-03")
+@pytest.mark.parametrize("methods", [None, [], ["plain"], "S256", [["S256"]], ["s256"]])
+async def test_an_authorization_server_without_pkce_is_refused(methods: object) -> None:
+    assert await why_not(protected(code_challenge_methods_supported=methods)) == "no_pkce"
+
+
+@pytest.mark.requirement("OAU-08")
+@pytest.mark.parametrize("name", ["authorization_endpoint", "token_endpoint"])
+@pytest.mark.parametrize(
+    "url", [None, "", 7, "javascript:alert(1)", "file:///bin/sh", "http://as.example.com/x", "https://u:p@h/", "//as"]
+)
+async def test_an_endpoint_that_is_no_https_url_is_refused(name: str, url: object) -> None:
+    assert await why_not(protected({METADATA: of_server() | {name: url}})) == "bad_endpoint"
+
+
+@pytest.mark.requirement("OAU-08")
+async def test_what_can_be_done_without_is_left_out_where_its_url_is_bad() -> None:
+    found = await discovered(protected(registration_endpoint="http://as.example.com/r", revocation_endpoint="x"), MCP)
+
+    assert (found.registration_url, found.provider.revocation) == (None, None)
+
+
+@pytest.mark.requirement("OAU-09")
+async def test_what_was_found_once_names_every_place_that_is_asked_later() -> None:
+    before = await discovered(protected(revocation_endpoint=f"{ISSUER}/revoke"), MCP)
+    after = await discovered(protected(token_endpoint="https://evil.example.com/token"), MCP)
+
+    assert before.provider.token_url == f"{ISSUER}/token"
+    assert after.provider != before.provider
+
+
+async def test_of_several_authorization_servers_the_first_that_can_be_used_is_taken() -> None:
+    second = "https://second.example.com"
+    several = of_resource(MCP, "http://plain.example.com", f"{ISSUER}?tenant=1", ISSUER, second)
+    more = {
+        f"{PROTECTED}/team/mcp": several,
+        f"{second}/.well-known/oauth-authorization-server": of_server(second),
+    }
+
+    assert (await discovered(protected(more), MCP)).provider.issuer == ISSUER
+    assert (await discovered(protected(more, code_challenge_methods_supported=None), MCP)).provider.issuer == second
+
+
+@pytest.mark.parametrize("servers", [[], ["http://as.example.com"], "https://as.example.com", [7], None])
+async def test_metadata_that_names_nobody_usable_leads_nowhere(servers: object) -> None:
+    internet = protected({f"{PROTECTED}/team/mcp": {"resource": MCP, "authorization_servers": servers}})
+
+    assert await why_not(internet) == "no_server"
+
+
+async def test_a_server_with_many_authorization_servers_and_no_metadata_costs_ten_requests() -> None:
+    names = [f"https://as{number}.example.com/tenant" for number in range(50)]
+    place = f"{SITE}/meta"
+    more = {MCP: turned_away(f'Bearer resource_metadata="{place}"'), PROTECTED: of_resource(SITE, *names)}
+    internet = without(protected(more), f"{PROTECTED}/team/mcp")
+
+    assert await why_not(internet) == "unreadable"
+    assert len(internet.seen) == 10
+
+
+@pytest.mark.parametrize("trouble", [Page(503), Page(500), Page(429), TimedOut("."), Unreachable(".")])
+async def test_trouble_of_somebody_who_was_named_is_told_and_not_worked_around(
+    trouble: Page | TimedOut | Unreachable,
+) -> None:
+    place, second = f"{SITE}/meta", "https://second.example.com"
+    elsewhere = {f"{second}/.well-known/oauth-authorization-server": of_server(second)}
+    both = {f"{PROTECTED}/team/mcp": of_resource(MCP, ISSUER, second)}
+
+    for internet in (
+        protected({place: trouble, MCP: turned_away(f'Bearer resource_metadata="{place}"')}),
+        protected({METADATA: trouble} | elsewhere | both),
+        protected({MCP: trouble}),
+    ):
+        with pytest.raises((Refused, TimedOut, Unreachable)):
+            await discovered(internet, MCP)
+
+
+async def test_trouble_in_one_of_several_places_matters_only_where_none_has_it() -> None:
+    down = {f"{PROTECTED}/team/mcp": Page(500)}
+
+    assert (await discovered(protected(down | {PROTECTED: of_resource(SITE)}), MCP)).resource == SITE
+    with pytest.raises(Refused) as caught:
+        await discovered(protected(down), MCP)
+    assert caught.value.status == 500
+
+
+async def test_metadata_that_a_challenge_promises_and_nobody_has_is_no_reason_to_guess() -> None:
+    internet = Internet({MCP: turned_away(f'Bearer resource_metadata="{SITE}/meta"'), OWN_METADATA: of_server(SITE)})
+
+    assert await why_not(internet) == "unreadable"
+    assert OWN_METADATA not in internet.asked
+
+
+@pytest.mark.parametrize("size", [262_144, 262_145])
+async def test_metadata_is_read_up_to_a_quarter_of_a_megabyte(size: int) -> None:
+    said = json.dumps(of_server()).encode()
+    internet = protected({METADATA: Page(body=said.ljust(size))})
+
+    if size > 262_144:
+        assert await why_not(internet) == "unreadable"
+    else:
+        assert (await discovered(internet, MCP)).provider.issuer == ISSUER
+
+
+@pytest.mark.parametrize("name", ["https://mcp.example.com", "https://mcp.example.com/"])
+async def test_a_server_without_metadata_of_its_own_is_its_own_authorization_server(name: str) -> None:
+    internet = Internet({MCP: turned_away(), OWN_METADATA: of_server(SITE) | {"issuer": name}})
+
+    found = await discovered(internet, MCP, challenge=None)
+
+    assert (found.source, found.resource, found.provider.issuer) == ("2025-03-26", MCP, name)
+    assert found.provider.token_url == f"{SITE}/token"
+
+
+@pytest.mark.requirement("OAU-04")
+async def test_a_server_that_is_its_own_authorization_server_cannot_be_another() -> None:
+    internet = Internet({MCP: turned_away(), OWN_METADATA: of_server("https://honest.example.com")})
+
+    assert await why_not(internet) == "other_issuer"
+
+
+async def test_without_any_metadata_the_endpoints_of_2025_03_26_are_taken() -> None:
+    found = await discovered(Internet({f"{MCP}?key=k": turned_away()}), f"{MCP}?key=k")
+
+    assert found.provider == Provider(f"{SITE}/authorize", f"{SITE}/token", issuer=SITE, resource=MCP)
+    assert (found.registration_url, found.auth_methods) == (f"{SITE}/register", ("client_secret_basic",))
+    assert found.provider.pkce
+
+
+async def test_a_url_that_could_be_read_in_two_ways_is_not_asked() -> None:
+    internet = Internet({})
+
+    assert await why_not(internet, "https://user@mcp.example.com/") == "unreadable"
+    assert internet.seen == []

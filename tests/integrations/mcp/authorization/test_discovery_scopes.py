@@ -1,0 +1,65 @@
+import pytest
+
+from integrations.mcp.authorization import Challenge, NoAuthorization, discovered
+from tests.integrations.mcp.authorization.pages import ISSUER, MCP, PROTECTED, of_resource, protected
+
+OFFLINE = {"scopes_supported": ["files:read", "offline_access"]}
+
+
+@pytest.mark.parametrize(
+    ("challenged", "supported", "asked"),
+    [
+        (("files:write",), ["files:read"], ("files:write",)),
+        (None, ["files:read", "files:write", "files:read"], ("files:read", "files:write")),
+        ((), ["files:read"], ("files:read",)),
+        (None, None, ()),
+        (None, [], ()),
+        (None, "files:read", ()),
+        (None, ["files:read", 7, "", "a b", 'a"b', "é", "x" * 201], ("files:read",)),
+    ],
+)
+async def test_the_challenge_says_which_scopes_and_else_what_the_resource_supports(
+    challenged: tuple[str, ...] | None, supported: object, asked: tuple[str, ...]
+) -> None:
+    internet = protected({f"{PROTECTED}/team/mcp": of_resource(scopes_supported=supported)})
+
+    assert (await discovered(internet, MCP, challenge=Challenge(scopes=challenged))).scopes == asked
+
+
+@pytest.mark.parametrize(
+    ("supported", "server", "asked"),
+    [
+        (["files:read"], OFFLINE, ("files:read", "offline_access")),
+        (["files:read", "offline_access"], OFFLINE, ("files:read", "offline_access")),
+        (["files:read"], {"scopes_supported": ["files:read"]}, ("files:read",)),
+        (["files:read"], {}, ("files:read",)),
+        (None, OFFLINE, ()),
+        (["files:read"], OFFLINE | {"grant_types_supported": ["authorization_code"]}, ("files:read",)),
+        ([str(number) for number in range(200)], OFFLINE, (*map(str, range(99)), "offline_access")),
+    ],
+)
+async def test_access_that_lasts_is_asked_for_where_it_can_be_had(
+    supported: object, server: dict[str, object], asked: tuple[str, ...]
+) -> None:
+    internet = protected({f"{PROTECTED}/team/mcp": of_resource(scopes_supported=supported)}, **server)
+
+    assert (await discovered(internet, MCP)).scopes == asked
+
+
+async def test_a_client_that_asks_for_itself_needs_no_pkce_and_no_page_for_users() -> None:
+    machines = protected(
+        {f"{PROTECTED}/team/mcp": of_resource(scopes_supported=["files:read"])},
+        authorization_endpoint=None,
+        code_challenge_methods_supported=None,
+        grant_types_supported=["client_credentials"],
+        token_endpoint_auth_methods_supported=["private_key_jwt", "client_secret_basic"],
+        **OFFLINE,
+    )
+
+    found = await discovered(machines, MCP, grant="client_credentials")
+
+    assert (found.provider.authorize_url, found.provider.token_url) == ("", f"{ISSUER}/token")
+    assert found.scopes == ("files:read",)
+    assert found.auth_methods == ("client_secret_basic", "private_key_jwt")
+    with pytest.raises(NoAuthorization):
+        await discovered(machines, MCP)

@@ -1,0 +1,183 @@
+import json
+from typing import Any
+
+import pytest
+
+from integrations.errors import Refused, Unreachable, Unreadable, UpstreamError
+from integrations.mcp.authorization import Authorization, NoAuthorization, Registered, discovered, registered
+from integrations.oauth.parties import Client
+from tests.integrations.mcp.authorization.pages import ISSUER, MCP, PROTECTED, Internet, Page, of_resource, protected
+
+REGISTER = f"{ISSUER}/register"
+CALLBACK = "https://plugboard.example.com/api/mcp/oauth/external/callback"
+
+
+async def known(*methods: str, scopes: list[str] | None = None, **changed: object) -> Authorization:
+    offered = {"token_endpoint_auth_methods_supported": list(methods)} if methods else {}
+    internet = protected({f"{PROTECTED}/team/mcp": of_resource(scopes_supported=scopes)}, **offered, **changed)
+    return await discovered(internet, MCP)
+
+
+async def register(internet: Internet, authorization: Authorization, callback: str = CALLBACK) -> Registered:
+    return await registered(
+        internet,
+        authorization,
+        redirect_uri=callback,
+        client_name="Plugboard",
+        client_uri="https://plugboard.example.com",
+    )
+
+
+def answering(**said: object) -> Internet:
+    answer = {"client_id": "c-1", "client_secret": "s-1"} | said
+    body = json.dumps({name: value for name, value in answer.items() if value is not None})
+    return Internet({REGISTER: Page(201, body.encode())})
+
+
+async def test_we_say_who_we_are_and_what_we_want_to_do() -> None:
+    internet = answering()
+
+    found = await register(internet, await known(scopes=["files:read", "files:write"]))
+
+    [(method, url, headers, body)] = internet.seen
+    assert (method, url, headers["Content-Type"]) == ("POST", REGISTER, "application/json")
+    assert json.loads(body) == {
+        "client_name": "Plugboard",
+        "client_uri": "https://plugboard.example.com",
+        "redirect_uris": [CALLBACK],
+        "application_type": "web",
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "client_secret_basic",
+        "scope": "files:read files:write",
+    }
+    assert found == Registered(Client("c-1", "client_secret_basic", "s-1"), None)
+
+
+def sent(internet: Internet) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(internet.seen[0][3])
+    return said
+
+
+@pytest.mark.parametrize("callback", ["http://localhost:8400/cb", "http://127.0.0.1:8400/cb", "http://[::1]/cb"])
+async def test_a_client_on_somebodys_own_machine_says_so(callback: str) -> None:
+    internet = answering()
+
+    await register(internet, await known(), callback)
+
+    assert sent(internet)["application_type"] == "native"
+
+
+async def test_nothing_is_asked_for_that_is_not_offered() -> None:
+    internet = answering()
+
+    await registered(
+        internet,
+        await known("none", grant_types_supported=["authorization_code"]),
+        redirect_uri=CALLBACK,
+        client_name="Plugboard",
+        client_uri="http://127.0.0.1:8400",
+    )
+
+    assert sent(internet)["grant_types"] == ["authorization_code"]
+    assert not {"scope", "client_uri"} & set(sent(internet))
+
+
+@pytest.mark.parametrize(
+    ("offered", "answer", "client"),
+    [
+        (["client_secret_post", "none"], {}, Client("c-1", "client_secret_post", "s-1")),
+        (["none", "client_secret_basic"], {}, Client("c-1", "client_secret_basic", "s-1")),
+        (["none"], {}, Client("c-1", "none")),
+        (["private_key_jwt", "none"], {"client_secret": None}, Client("c-1", "none")),
+        (["client_secret_basic"], {"client_secret": None}, Client("c-1", "none")),
+        (
+            ["client_secret_basic"],
+            {"token_endpoint_auth_method": "client_secret_post"},
+            Client("c-1", "client_secret_post", "s-1"),
+        ),
+        (["client_secret_basic"], {"token_endpoint_auth_method": "none"}, Client("c-1", "none")),
+    ],
+)
+async def test_we_prove_ourselves_as_we_are_told(offered: list[str], answer: dict[str, Any], client: Client) -> None:
+    assert (await register(answering(**answer), await known(*offered))).client == client
+
+
+@pytest.mark.parametrize(
+    ("until", "expires_at"),
+    [
+        (1_893_456_000, 1_893_456_000.0),
+        (0, None),
+        (None, None),
+        (-5, None),
+        ("soon", None),
+        (True, None),
+        (1e300, None),
+    ],
+)
+async def test_a_secret_may_have_an_end(until: object, expires_at: float | None) -> None:
+    assert (await register(answering(client_secret_expires_at=until), await known())).expires_at == expires_at
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"client_id": None},
+        {"client_id": ""},
+        {"client_id": 7},
+        {"client_id": "c\r\nX-Evil: 1"},
+        {"client_id": "c" * 3000},
+        {"client_secret": "s\n"},
+        {"token_endpoint_auth_method": "tls_client_auth"},
+        {"token_endpoint_auth_method": "private_key_jwt"},
+        {"token_endpoint_auth_method": "client_secret_post", "client_secret": None},
+        {"redirect_uris": ["https://evil.example.com/callback"]},
+    ],
+)
+async def test_an_answer_that_nothing_can_be_built_upon_is_refused(answer: dict[str, Any]) -> None:
+    with pytest.raises(NoAuthorization) as caught:
+        await register(answering(**answer), await known())
+
+    assert caught.value.reason == "no_registration"
+
+
+@pytest.mark.parametrize("status", [301, 307, 400, 401, 403, 404, 405])
+async def test_a_refusal_says_what_to_do_and_nothing_of_the_servers_words(status: int) -> None:
+    told = json.dumps({"error": "invalid_redirect_uri", "error_description": "<script>canary</script>"}).encode()
+    internet = Internet({REGISTER: Page(status, told, {"location": "https://evil.example.com/"})})
+
+    with pytest.raises(NoAuthorization) as caught:
+        await register(internet, await known())
+
+    assert "clientId" in caught.value.text
+    assert "canary" not in f"{caught.value!r} {caught.value.text}"
+    assert len(internet.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("page", "error"),
+    [
+        (Page(503), Refused),
+        (Page(429), Refused),
+        (Page(201, b"<html>"), Unreadable),
+        (Page(201, b"[]"), Unreadable),
+        (Page(201, b" " * 300_000), Unreadable),
+        (Unreachable("."), Unreachable),
+    ],
+)
+async def test_trouble_is_no_refusal(page: Page | UpstreamError, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        await register(Internet({REGISTER: page}), await known())
+
+
+@pytest.mark.parametrize(
+    "changed", [{"registration_endpoint": None}, {"token_endpoint_auth_methods_supported": ["private_key_jwt"]}]
+)
+async def test_where_nobody_can_register_nobody_is_asked(changed: dict[str, Any]) -> None:
+    internet = answering()
+
+    with pytest.raises(NoAuthorization) as caught:
+        await register(internet, await known(**changed))
+
+    assert caught.value.reason == "no_registration"
+    assert internet.seen == []

@@ -1,0 +1,283 @@
+import json
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from integrations.oauth.answers import MAX_BYTES, Answer, retry_after, tokens
+from integrations.oauth.parties import GrantRefused, GrantUnavailable, Tokens
+
+GOOD = {"access_token": "a", "token_type": "bearer"}
+NOW = "Wed, 18 Nov 2026 10:00:00 GMT"
+
+
+def answered(found: object, status: int = 200, words: Mapping[str, str] | None = None, **headers: str) -> Tokens:
+    body = found if isinstance(found, bytes) else json.dumps(found).encode()
+    return tokens(Answer(status, {name.replace("_", "-"): value for name, value in headers.items()}, body), words or {})
+
+
+def refused(found: object, status: int = 400, words: Mapping[str, str] | None = None) -> str:
+    with pytest.raises(GrantRefused) as problem:
+        answered(found, status, words)
+    return problem.value.error
+
+
+def unavailable(found: object, status: int = 200, **headers: str) -> GrantUnavailable:
+    with pytest.raises(GrantUnavailable) as problem:
+        answered(found, status, **headers)
+    assert problem.value.sent
+    return problem.value
+
+
+def test_an_answer_as_the_specification_has_it_is_taken_whole() -> None:
+    found = {**GOOD, "refresh_token": "r", "expires_in": 3600, "scope": "read write", "team": {"id": "T"}}
+
+    assert answered(found, 201) == Tokens("a", "r", 3600.0, ("read", "write"), found)
+
+
+@pytest.mark.parametrize("nothing", [{"error": None}, {"error": ""}, {"error": {}}, {"ok": True}, {"ok": None}])
+def test_an_error_that_says_nothing_is_none(nothing: Mapping[str, object]) -> None:
+    assert answered({**GOOD, **nothing}).access == "a"
+
+
+def test_a_token_shows_in_no_repr() -> None:
+    shown = repr(answered({**GOOD, "access_token": "hidden-a", "refresh_token": "hidden-r"}))
+
+    assert "hidden" not in shown
+
+
+@pytest.mark.parametrize("kind", ["Bearer", "BEARER", "bot", None])
+def test_a_token_that_goes_along_as_a_bearer_is_taken(kind: str | None) -> None:
+    assert answered({**GOOD, "token_type": kind}).access == "a"
+    assert answered({"access_token": "a"}).access == "a"
+
+
+@pytest.mark.parametrize("kind", ["DPoP", "mac", "", 1, ["bearer"]])
+def test_a_token_of_another_type_is_refused(kind: object) -> None:
+    assert refused({**GOOD, "token_type": kind}, 200) == "unsupported_token_type"
+
+
+@pytest.mark.requirement("OAU-18")
+@pytest.mark.parametrize("id_token", ["", "no.jwt.at-all", "eyJhbGciOiJub25lIn0.e30.", 7, {"alg": "none"}])
+def test_an_id_token_is_not_looked_at(id_token: object) -> None:
+    assert answered({**GOOD, "id_token": id_token}) == Tokens("a", answer={**GOOD, "id_token": id_token})
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (3600, 3600.0),
+        (0.5, 0.5),
+        ("3600", 3600.0),
+        (" 12.5 ", 12.5),
+        *[
+            (odd, None)
+            for odd in (None, 0, -1, "-1", "soon", "", "1e9", "١٢", "1_000", True, [60], {}, 10**12, 10**400)
+        ],
+        *[(odd, None) for odd in (float("inf"), float("nan"), float("-inf"), "9" * 5000)],
+    ],
+)
+def test_a_life_that_can_be_meant_is_taken_and_any_other_is_not_told(told: object, expected: float | None) -> None:
+    assert answered({**GOOD, "expires_in": told}).expires_in == expected
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"scope": "a b"}, ("a", "b")),
+        ({"scope": "a,b"}, ("a", "b")),
+        ({"scope": "a, b  a"}, ("a", "b")),
+        ({"scope": ["a", "b c", 1, None]}, ("a", "b", "c")),
+        ({"scopes": ["crm.read", "oauth"]}, ("crm.read", "oauth")),
+        ({"scope": None, "scopes": ["a"]}, ("a",)),
+        ({"scope": ""}, None),
+        ({"scope": []}, None),
+        ({"scope": {"a": 1}}, None),
+        ({"scope": "\u202e\x00 " + "x" * 300}, None),
+        ({}, None),
+    ],
+)
+def test_scopes_are_read_however_they_are_told(told: Mapping[str, object], expected: tuple[str, ...] | None) -> None:
+    assert answered({**GOOD, **told}).scopes == expected
+
+
+def test_a_flood_of_scopes_ends() -> None:
+    scopes = answered({**GOOD, "scope": " ".join(map(str, range(10_000)))}).scopes
+
+    assert scopes == tuple(map(str, range(200)))
+
+
+@pytest.mark.parametrize("odd", [None, "", 7, ["r"], "r\x00", "ř", "r" * 16_385])
+def test_a_refresh_token_that_could_not_be_sent_back_is_none(odd: object) -> None:
+    assert answered({**GOOD, "refresh_token": odd}).refresh is None
+
+
+@pytest.mark.parametrize("odd", [None, "", 7, ["a"], "a b", "a\r\nX: y", "ä", "a" * 16_385])
+def test_an_access_token_that_no_header_could_carry_is_none(odd: object) -> None:
+    assert unavailable({**GOOD, "access_token": odd}).reason == "unreadable"
+
+
+@pytest.mark.requirement("OAU-14")
+@pytest.mark.parametrize(
+    ("found", "status", "expected"),
+    [
+        ({"error": "invalid_grant"}, 400, "invalid_grant"),
+        ({"error": "invalid_client"}, 401, "invalid_client"),
+        ({"error": "invalid_grant", "status": "BAD_REFRESH_TOKEN"}, 400, "invalid_grant"),
+        ({"object": "error", "status": 400, "code": "invalid_grant"}, 400, "invalid_grant"),
+        ({"status": "BAD_REFRESH_TOKEN", "message": "m"}, 400, "bad_refresh_token"),
+        ({"ok": False, "error": "invalid_code"}, 200, "invalid_code"),
+        ({"error": "bad_verification_code"}, 200, "bad_verification_code"),
+        ({"error": "Error"}, 400, "error"),
+        ({"error": "invalid_grant", "access_token": "a"}, 400, "invalid_grant"),
+        ({"error": "invalid_grant", "access_token": "a"}, 200, "invalid_grant"),
+    ],
+)
+def test_a_provider_that_says_no_is_understood(found: object, status: int, expected: str) -> None:
+    assert refused(found, status) == expected
+
+
+@pytest.mark.requirement("OAU-14")
+@pytest.mark.parametrize(
+    ("found", "status"),
+    [({"status": "BAD_REFRESH_TOKEN"}, 400), ({"ok": False, "error": "BAD_REFRESH_TOKEN"}, 200)],
+)
+def test_a_providers_own_words_mean_what_its_manifest_says(found: object, status: int) -> None:
+    assert refused(found, status, {"BAD_REFRESH_TOKEN": "invalid_grant"}) == "invalid_grant"
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "no such grant", "a" * 65, "ünvalid", "a\nb", "\ud800"])
+def test_of_free_text_nothing_goes_anywhere(text: str) -> None:
+    found = {"error": text, "error_description": "leak", "message": "leak"}
+
+    with pytest.raises(GrantRefused) as problem:
+        answered(found, 400)
+
+    assert (problem.value.error, str(problem.value)) == ("unknown", "unknown")
+
+
+@pytest.mark.requirement("OAU-14")
+@pytest.mark.parametrize("status", [408, 423, 425, 429, 500, 502, 503, 504, 529])
+@pytest.mark.parametrize("found", [{"error": "invalid_grant"}, {"error": "unheard_of"}, b"<html>", b"", GOOD])
+def test_a_server_in_trouble_takes_no_grant_away_whatever_it_says(status: int, found: object) -> None:
+    unavailable(found, status)
+
+
+@pytest.mark.requirement("OAU-14")
+@pytest.mark.parametrize("status", [200, 400, 401])
+@pytest.mark.parametrize(
+    "word",
+    ["temporarily_unavailable", "server_error", "slow_down", "ratelimited", "internal_error", "fatal_error"],
+)
+def test_a_word_of_the_moment_takes_no_grant_away(status: int, word: str) -> None:
+    unavailable({"ok": False, "error": word}, status)
+
+
+@pytest.mark.requirement("OAU-14")
+@pytest.mark.parametrize("status", [200, 204, 400, 401, 403, 404])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>no</html>",
+        b"null",
+        b'["invalid_grant"]',
+        b'"invalid_grant"',
+        b'{"error": "invalid_grant"',
+        b"\xff\xfe\x00",
+        b'{"error": {"type": "invalid_grant"}}',
+        b'{"message": "Forbidden"}',
+        b'{"error": ""}',
+        b"[" * 100_000,
+        b'{"error": "invalid_grant", "a": "' + b"x" * MAX_BYTES + b'"}',
+    ],
+)
+def test_what_nobody_can_read_takes_no_grant_away(status: int, body: bytes) -> None:
+    assert unavailable(body, status).reason == "unreadable"
+
+
+@pytest.mark.requirement("OAU-14")
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 304])
+def test_a_redirect_is_not_followed_and_no_token_is_taken_from_it(status: int) -> None:
+    assert unavailable(GOOD, status, location="https://evil.example/").reason == "redirected"
+
+
+@pytest.mark.requirement("OAU-14")
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": " 0 "}, 0.0),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after": "999999"}, 3600.0),
+        ({"retry-after": "Wed, 18 Nov 2026 10:00:30 GMT", "date": NOW}, 30.0),
+        ({"retry-after": "Wed, 18 Nov 2026 10:00:30 -0000", "date": NOW}, 30.0),
+        ({"retry-after": "Wed, 18 Nov 2026 09:00:00 GMT", "date": NOW}, 0.0),
+        ({"retry-after": "Wed, 18 Nov 2099 10:00:00 GMT", "date": NOW}, 3600.0),
+        ({"retry-after": "Wed, 18 Nov 2026 10:00:30 GMT"}, None),
+        ({"retry-after": "Wed, 18 Nov 2026 10:00:30 GMT", "date": "today"}, None),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_when_to_come_back_is_read_and_bounded(headers: Mapping[str, str], expected: float | None) -> None:
+    assert retry_after(headers) == expected
+
+
+def test_who_says_when_to_come_back_has_not_said_no() -> None:
+    assert unavailable({"status": "error"}, 477, retry_after="5").retry_after == 5.0
+    assert unavailable({"error": "rate"}, 429, retry_after="5").retry_after == 5.0
+
+
+NAMES = (
+    "access_token",
+    "refresh_token",
+    "token_type",
+    "expires_in",
+    "scope",
+    "scopes",
+    "error",
+    "code",
+    "status",
+    "ok",
+)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["bearer", "invalid_grant"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.sampled_from(NAMES), ANYTHING) | ANYTHING, st.integers(100, 599), st.text() | st.just("9"))
+def test_whatever_json_comes_is_tokens_or_a_no_or_nothing(found: object, status: int, wait: str) -> None:
+    assert_one_of_three(json.dumps(found).encode(), status, wait)
+
+
+@settings(deadline=None)
+@given(st.binary(), st.integers(100, 599), st.text())
+def test_whatever_bytes_come_are_tokens_or_a_no_or_nothing(body: bytes, status: int, wait: str) -> None:
+    assert_one_of_three(body, status, wait)
+
+
+def assert_one_of_three(body: bytes, status: int, wait: str) -> None:
+    match outcome(Answer(status, {"retry-after": wait, "date": wait}, body)):
+        case GrantRefused(error=error):
+            assert status < 500
+            assert error.isascii()
+        case GrantUnavailable(retry_after=seconds):
+            assert seconds is None or 0 <= seconds <= 3600
+        case Tokens(access=access, expires_in=life):
+            assert 200 <= status < 300
+            assert access.isascii()
+            assert life is None or life > 0
+
+
+def outcome(answer: Answer) -> Tokens | GrantRefused | GrantUnavailable:
+    try:
+        return tokens(answer, {})
+    except (GrantRefused, GrantUnavailable) as problem:
+        return problem

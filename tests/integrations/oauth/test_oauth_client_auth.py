@@ -1,0 +1,161 @@
+import base64
+import warnings
+from dataclasses import replace
+from urllib.parse import unquote, unquote_plus
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    KeySerializationEncryption,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
+from joserfc import jwt
+from joserfc.errors import SecurityWarning
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+from integrations.oauth.client_auth import BadKey, signing_algorithm
+from integrations.oauth.parties import Client, GrantRefused
+from integrations.oauth.requests import granted_to_client
+from tests.integrations.oauth.place import TOKENS, fields, place
+
+Private = (
+    rsa.RSAPrivateKey
+    | ec.EllipticCurvePrivateKey
+    | ed25519.Ed25519PrivateKey
+    | ed448.Ed448PrivateKey
+    | dsa.DSAPrivateKey
+)
+RSA = rsa.generate_private_key(65537, 2048)
+P256, P384 = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP384R1())
+ED25519 = ed25519.Ed25519PrivateKey.generate()
+
+
+def pem(key: Private, locked: KeySerializationEncryption | None = None) -> str:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, locked or NoEncryption()).decode()
+
+
+def with_key(key: Private) -> Client:
+    return Client("https://ours.example/client.json", "private_key_jwt", private_key=pem(key))
+
+
+def basic(header: str) -> tuple[str, str]:
+    scheme, _, coded = header.partition(" ")
+    assert scheme == "Basic"
+    name, _, secret = base64.b64decode(coded, validate=True).decode("ascii").partition(":")
+    return name, secret
+
+
+async def sent(client: Client, issuer: str | None = None) -> tuple[dict[str, str], dict[str, str]]:
+    async with place(TOKENS) as here:
+        await granted_to_client(here.http, replace(here.provider, issuer=issuer), client, [])
+        told = fields(here.visit)
+    assert told.pop("grant_type") == "client_credentials"
+    return here.visit.headers, told
+
+
+async def test_an_id_and_a_secret_without_special_characters_are_what_they_are_in_a_header() -> None:
+    headers, told = await sent(Client("1a2b-3c.4d_~", "client_secret_basic", secret="s3cret-._~"))
+
+    assert basic(headers["authorization"]) == ("1a2b-3c.4d_~", "s3cret-._~")
+    assert told == {}
+
+
+@pytest.mark.parametrize("text", ["https://ours.example/client.json", "a b+c%2B:d/é&=", ":", "%"])
+async def test_any_id_and_secret_are_read_back_by_every_kind_of_decoder(text: str) -> None:
+    headers, _ = await sent(Client(text, "client_secret_basic", secret=text))
+
+    name, secret = basic(headers["authorization"])
+    assert (unquote(name), unquote(secret)) == (text, text)
+    assert (unquote_plus(name), unquote_plus(secret)) == (text, text)
+
+
+async def test_what_would_be_cut_at_a_colon_or_a_slash_is_encoded_whole() -> None:
+    headers, _ = await sent(Client("https://a/b", "client_secret_basic", secret="c/d:e f"))
+
+    assert basic(headers["authorization"]) == ("https%3A%2F%2Fa%2Fb", "c%2Fd%3Ae%20f")
+
+
+async def test_a_secret_in_the_body_is_in_no_header() -> None:
+    headers, told = await sent(Client("id", "client_secret_post", secret="a b&c"))
+
+    assert told == {"client_id": "id", "client_secret": "a b&c"}
+    assert "authorization" not in headers
+
+
+async def test_a_public_client_only_says_its_name() -> None:
+    headers, told = await sent(Client("id", "none", secret="unused"))
+
+    assert told == {"client_id": "id"}
+    assert "authorization" not in headers
+
+
+@pytest.mark.parametrize(
+    ("key", "algorithm", "kind"),
+    [(RSA, "RS256", RSAKey), (P256, "ES256", ECKey), (P384, "ES384", ECKey), (ED25519, "EdDSA", OKPKey)],
+)
+async def test_a_signed_assertion_says_who_we_are_to_whom_and_for_how_long(
+    key: Private, algorithm: str, kind: type[RSAKey | ECKey | OKPKey]
+) -> None:
+    headers, told = await sent(with_key(key), issuer="https://login.example")
+
+    assertion = told.pop("client_assertion")
+    assert told == {
+        "client_id": "https://ours.example/client.json",
+        "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    }
+    assert "authorization" not in headers
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SecurityWarning)
+        token = jwt.decode(assertion, kind.import_key(pem(key)), algorithms=[algorithm])
+    assert token.header["alg"] == algorithm
+    claims = token.claims
+    assert claims.keys() == {"iss", "sub", "aud", "iat", "exp", "jti"}
+    assert claims["iss"] == claims["sub"] == "https://ours.example/client.json"
+    assert claims["aud"] == "https://login.example"
+    assert claims["exp"] - claims["iat"] == 120
+
+
+async def test_where_no_issuer_is_known_an_assertion_is_for_the_token_endpoint_and_none_is_used_twice() -> None:
+    async with place(TOKENS) as here:
+        for _ in range(2):
+            await granted_to_client(here.http, here.provider, with_key(P256), [])
+
+    several = [
+        jwt.decode(fields(visit)["client_assertion"], ECKey.import_key(pem(P256))).claims
+        for visit in here.server.visits
+    ]
+    assert [claims["aud"] for claims in several] == [here.provider.token_url] * 2
+    assert several[0]["jti"] != several[1]["jti"]
+
+
+BAD_KEYS = {
+    "nothing": "",
+    "no PEM": "hello",
+    "not ASCII": "ключ",
+    "cut": pem(RSA)[:200],
+    "locked": pem(P256, BestAvailableEncryption(b"x")),
+    "public": P256.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode(),
+    "too small": pem(rsa.generate_private_key(65537, 1024)),  # noqa: S505  it has to be
+    "another curve": pem(ec.generate_private_key(ec.SECP256K1())),
+    "another kind": pem(ed448.Ed448PrivateKey.generate()),
+}
+
+
+@pytest.mark.parametrize("key", [pytest.param(text, id=name) for name, text in BAD_KEYS.items()])
+async def test_a_key_that_nothing_can_be_signed_with_is_refused_before_anything_is_sent(key: str) -> None:
+    async with place(TOKENS) as here:
+        with pytest.raises(GrantRefused, match=r"^invalid_client$"):
+            await granted_to_client(here.http, here.provider, Client("id", "private_key_jwt", private_key=key), [])
+        with pytest.raises(BadKey) as refused:
+            signing_algorithm(key)
+
+    assert here.server.visits == []
+    assert not key or key not in str(refused.value)
+
+
+def test_a_client_shows_neither_its_secret_nor_its_key() -> None:
+    assert "hidden" not in repr(Client("id", "client_secret_post", secret="hidden", private_key="hidden"))

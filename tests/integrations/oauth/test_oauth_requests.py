@@ -1,0 +1,179 @@
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from integrations.oauth.parties import Client, GrantUnavailable, Provider
+from integrations.oauth.requests import authorize_url, exchange, granted_to_client, new_verifier, refreshed
+from tests.fakes.upstreams import Answer, cutting_off, raw, silent
+from tests.integrations.oauth.place import CONFIDENTIAL, PUBLIC, TOKENS, fields, place, said
+
+CALLBACK = "https://ours.example/api/mcp/oauth/a/callback"
+PROVIDER = Provider("https://login.example/authorize", "https://login.example/token")
+
+
+def asked(provider: Provider, scopes: tuple[str, ...] = (), verifier: str | None = None) -> dict[str, str]:
+    url = authorize_url(provider, PUBLIC, redirect_uri=CALLBACK, state="st&te", scopes=scopes, verifier=verifier)
+    pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True, strict_parsing=True)
+    assert len(dict(pairs)) == len(pairs), "a parameter was sent twice"
+    return dict(pairs)
+
+
+def test_a_browser_is_sent_with_who_asks_for_a_code_and_where_to_come_back() -> None:
+    assert asked(PROVIDER) == {
+        "response_type": "code",
+        "client_id": "the client",
+        "redirect_uri": CALLBACK,
+        "state": "st&te",
+    }
+
+
+@pytest.mark.requirement("OAU-03")
+def test_the_challenge_is_the_sha_256_of_the_verifier_and_the_verifier_stays_here() -> None:
+    verifier = new_verifier()
+
+    told = asked(PROVIDER, verifier=verifier)
+
+    digest = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+    assert (told["code_challenge"], told["code_challenge_method"]) == (digest, "S256")
+    assert verifier not in str(told)
+
+
+@pytest.mark.requirement("OAU-03")
+def test_verifiers_are_long_of_the_right_letters_and_never_the_same() -> None:
+    several = {new_verifier() for _ in range(1000)}
+
+    assert len(several) == 1000
+    assert all(re.fullmatch(r"[A-Za-z0-9._~-]{43,128}", each) for each in several)
+
+
+@pytest.mark.parametrize(("separator", "expected"), [(" ", "read write"), (",", "read,write")])
+def test_scopes_are_joined_as_the_provider_reads_them(separator: str, expected: str) -> None:
+    assert asked(replace(PROVIDER, scope_separator=separator), ("read", "write"))["scope"] == expected
+
+
+def test_an_endpoint_keeps_its_query_and_a_provider_gets_what_else_it_wants() -> None:
+    provider = replace(
+        PROVIDER,
+        authorize_url="https://login.example/authorize?tenant=a%20b&empty=",
+        authorize_params={"owner": "user", "state": "theirs"},
+        resource="https://mcp.example/mcp",
+    )
+
+    told = asked(provider)
+
+    assert (told["tenant"], told["empty"], told["owner"]) == ("a b", "", "user")
+    assert (told["resource"], told["state"]) == ("https://mcp.example/mcp", "st&te")
+
+
+@pytest.mark.requirement("OAU-03")
+async def test_a_code_is_exchanged_with_its_verifier_and_what_it_was_asked_with() -> None:
+    async with place(TOKENS) as here:
+        provider = replace(here.provider, resource="https://mcp.example/mcp")
+        got = await exchange(here.http, provider, PUBLIC, code="c&d", redirect_uri=CALLBACK, verifier="v" * 43)
+
+    assert got.access == "new"
+    assert here.visit.line == "POST /token HTTP/1.1"
+    assert here.visit.headers["accept"] == "application/json"
+    assert fields(here.visit) == {
+        "grant_type": "authorization_code",
+        "code": "c&d",
+        "redirect_uri": CALLBACK,
+        "code_verifier": "v" * 43,
+        "resource": "https://mcp.example/mcp",
+        "client_id": "the client",
+    }
+
+
+async def test_without_a_challenge_no_verifier_is_sent() -> None:
+    async with place(TOKENS) as here:
+        await exchange(here.http, here.provider, PUBLIC, code="c", redirect_uri=CALLBACK, verifier=None)
+
+    assert fields(here.visit).keys() == {"grant_type", "code", "redirect_uri", "client_id"}
+
+
+async def test_a_provider_that_wants_json_gets_json() -> None:
+    client = Client("id", "client_secret_basic", secret="s")
+    async with place(TOKENS) as here:
+        provider = replace(here.provider, token_encoding="json")
+        await exchange(here.http, provider, client, code="ç", redirect_uri=CALLBACK, verifier=None)
+
+    assert here.visit.headers["content-type"] == "application/json"
+    assert json.loads(here.visit.body) == {"grant_type": "authorization_code", "code": "ç", "redirect_uri": CALLBACK}
+
+
+async def test_a_refresh_names_the_resource_and_no_scope() -> None:
+    async with place(TOKENS) as here:
+        provider = replace(here.provider, resource="https://mcp.example/mcp")
+        await refreshed(here.http, provider, CONFIDENTIAL, "r")
+
+    assert fields(here.visit) == {
+        "grant_type": "refresh_token",
+        "refresh_token": "r",
+        "resource": "https://mcp.example/mcp",
+        "client_id": "the client",
+        "client_secret": "s e:cret",
+    }
+
+
+async def test_a_client_is_granted_what_it_asks_for_itself() -> None:
+    async with place(TOKENS) as here:
+        provider = replace(here.provider, resource="https://mcp.example/mcp")
+        await granted_to_client(here.http, provider, CONFIDENTIAL, ["a", "b"])
+
+    assert fields(here.visit) == {
+        "grant_type": "client_credentials",
+        "scope": "a b",
+        "resource": "https://mcp.example/mcp",
+        "client_id": "the client",
+        "client_secret": "s e:cret",
+    }
+
+
+async def unavailable(answer: Answer, *, at: str | None = None, seconds: float = 20.0) -> GrantUnavailable:
+    async with place(answer, seconds=seconds) as here:
+        provider = replace(here.provider, token_url=at or here.provider.token_url)
+        with pytest.raises(GrantUnavailable) as problem:
+            await refreshed(here.http, provider, PUBLIC, "r")
+    return problem.value
+
+
+@pytest.mark.requirement("OAU-14")
+@pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"])
+async def test_a_server_that_cuts_the_line_may_have_used_up_what_was_sent(start: bytes) -> None:
+    problem = await unavailable(cutting_off(start))
+
+    assert (problem.reason, problem.sent) == ("unreachable", True)
+
+
+@pytest.mark.requirement("OAU-14")
+async def test_a_server_that_is_too_slow_may_have_used_up_what_was_sent() -> None:
+    problem = await unavailable(silent(), seconds=0.2)
+
+    assert (problem.reason, problem.sent) == ("timed_out", True)
+
+
+@pytest.mark.requirement("OAU-14")
+async def test_an_answer_that_is_no_http_takes_no_grant_away() -> None:
+    problem = await unavailable(raw(b"SSH-2.0-OpenSSH_9.9\r\n\r\n"))
+
+    assert (problem.reason, problem.sent) == ("unreadable", True)
+
+
+@pytest.mark.requirement("OAU-14")
+async def test_where_nobody_may_be_asked_nothing_was_sent() -> None:
+    problem = await unavailable(TOKENS, at="https://10.0.0.1/token")
+
+    assert (problem.reason, problem.sent) == ("unreachable", False)
+
+
+@pytest.mark.requirement("OAU-14")
+async def test_a_redirect_carries_nothing_anywhere() -> None:
+    async with place(TOKENS) as other:
+        problem = await unavailable(said({}, "307 Temporary Redirect", Location=other.server.url("/token")))
+
+    assert (problem.reason, other.server.visits) == ("redirected", [])

@@ -1,0 +1,270 @@
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from integrations import Service, services
+from integrations.manifest import load_service
+from integrations.oauth.parties import Account, Client, Revocation, Tokens
+from integrations.oauth.requests import authorize_url
+from integrations.oauth.services import account_of, client_auth_of, provider_of
+from tests.fakes.upstreams import Answer, cutting_off, saying
+from tests.integrations.oauth.place import place, said
+
+SIXTH = """
+name = "sixth"
+title = "Sixth"
+description = "One more."
+console_url = "https://sixth.example.com/apps"
+docs_url = "https://sixth.example.com/docs"
+auth_types = ["oauth"]
+api_base_url = "https://api.sixth.example.com"
+
+[oauth]
+authorize_url = "https://sixth.example.com/authorize"
+token_url = "https://sixth.example.com/token"
+client_auth = "basic"
+token_body = "form"
+pkce = true
+rotates = true
+
+[oauth.account]
+id = "who.number"
+name = "who.name"
+workspace = "place"
+url = "link"
+
+[[tools]]
+name = "sixth_read"
+description = "Read one."
+writes = false
+"""
+
+
+def sixth(folder: Path, hooks: str | None = None) -> Service:
+    path = folder / "sixth" / "manifest.toml"
+    path.parent.mkdir()
+    path.write_text(SIXTH, encoding="utf-8")
+    if hooks is not None:
+        path.with_name("hooks.py").write_text(hooks, encoding="utf-8")
+    return load_service(path)
+
+
+async def account(service: Service, answer: Answer, **told: object) -> Account:
+    async with place(answer) as here:
+        base = here.server.url("").rstrip("/")
+        found = await account_of(service, here.http, base, Tokens("the-token", answer=told))
+        assert all(visit.headers["authorization"] == "Bearer the-token" for visit in here.server.visits)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "auth", "encoding", "separator", "pkce", "revocation"),
+    [
+        (
+            "notion",
+            "client_secret_basic",
+            "json",
+            " ",
+            False,
+            Revocation("https://api.notion.com/v1/oauth/revoke", {"access": "token"}, "json"),
+        ),
+        (
+            "linear",
+            "client_secret_post",
+            "form",
+            ",",
+            True,
+            Revocation(
+                "https://api.linear.app/oauth/revoke",
+                {"refresh": "refresh_token", "access": "access_token"},
+                with_client=False,
+            ),
+        ),
+        (
+            "hubspot",
+            "client_secret_post",
+            "form",
+            " ",
+            False,
+            Revocation("https://api.hubapi.com/oauth/2026-09/token/revoke", {"refresh": "token"}),
+        ),
+        (
+            "slack",
+            "client_secret_basic",
+            "form",
+            ",",
+            False,
+            Revocation("https://slack.com/api/auth.revoke", {"access": "token"}, with_client=False),
+        ),
+    ],
+)
+def test_a_service_is_an_authorization_server_with_these_ways(
+    name: str, auth: str, encoding: str, separator: str, pkce: bool, revocation: Revocation
+) -> None:
+    service = services()[name]
+    provider = provider_of(service, {})
+
+    assert client_auth_of(service) == auth
+    assert (provider.token_encoding, provider.scope_separator, provider.pkce) == (encoding, separator, pkce)
+    assert provider.revocation == revocation
+    assert list(provider.revocation.tokens) == list(revocation.tokens)
+    assert service.oauth
+    assert provider.errors == service.oauth.errors
+    assert (provider.resource, provider.issuer, provider.promises_issuer) == (None, None, False)
+
+
+def test_an_operator_can_send_every_request_elsewhere() -> None:
+    overrides = {"AUTHORIZE_URL": "http://127.0.0.1/a", "TOKEN_URL": "http://127.0.0.1/t", "REVOKE_URL": "http://r/"}
+
+    provider = provider_of(services()["slack"], overrides)
+
+    assert (provider.authorize_url, provider.token_url) == ("http://127.0.0.1/a", "http://127.0.0.1/t")
+    assert provider.revocation
+    assert provider.revocation.url == "http://r/"
+
+
+def test_a_service_without_a_way_to_revoke_gets_none_from_an_operator(tmp_path: Path) -> None:
+    assert provider_of(sixth(tmp_path), {"REVOKE_URL": "http://r/"}).revocation is None
+
+
+def test_a_service_that_takes_keys_has_no_authorization_server() -> None:
+    with pytest.raises(ValueError, match="posthog has no OAuth"):
+        provider_of(services()["posthog"], {})
+
+
+FROM_US = "response_type=code&client_id=id&redirect_uri=r&state=s"
+HUBSPOT_OBJECTS = "+".join(f"crm.objects.{kind}.read" for kind in ("contacts", "companies", "deals", "owners"))
+SLACK_SCOPES = "channels:read,channels:history,groups:read,groups:history,chat:write"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("notion", f"https://api.notion.com/v1/oauth/authorize?owner=user&{FROM_US}"),
+        ("linear", f"https://linear.app/oauth/authorize?actor=app&{FROM_US}&scope=read"),
+        ("slack", f"https://slack.com/oauth/v2/authorize?{FROM_US}&scope={quote(SLACK_SCOPES)}"),
+        ("hubspot", f"https://app.hubspot.com/oauth/authorize?{FROM_US}&scope={HUBSPOT_OBJECTS}+oauth"),
+    ],
+)
+def test_a_browser_is_sent_to_a_service_as_its_documentation_shows(name: str, expected: str) -> None:
+    service = services()[name]
+    assert service.oauth
+    client, scopes = Client("id", client_auth_of(service), secret="s"), service.oauth.scopes
+
+    url = authorize_url(provider_of(service, {}), client, redirect_uri="r", state="s", scopes=scopes, verifier=None)
+
+    assert url == expected
+
+
+async def test_a_grant_of_notion_or_slack_says_itself_whose_it_is() -> None:
+    owner = {"type": "user", "user": {"name": "Ada"}}
+    notion = await account(services()["notion"], saying(), bot_id="b", workspace_name="Acme", owner=owner)
+    slack = await account(services()["slack"], saying(), team={"id": "T1", "name": "Acme"})
+
+    assert notion == Account("b", "Ada", "Acme")
+    assert slack == Account("T1", workspace="Acme")
+
+
+async def test_linear_is_asked_whose_a_grant_is() -> None:
+    found = {"viewer": {"name": "Our app"}, "organization": {"id": "o", "name": "Acme", "urlKey": "acme"}}
+
+    assert await account(services()["linear"], said({"data": found})) == Account(
+        "o", "Our app", "Acme", "https://linear.app/acme"
+    )
+
+
+async def test_hubspot_is_asked_where_its_account_is_found() -> None:
+    found = {"portalId": 123, "uiDomain": "app-eu1.hubspot.com"}
+    there = "https://app-eu1.hubspot.com/contacts/123"
+
+    assert await account(services()["hubspot"], said(found), hub_id=7) == Account("123", url=there)
+    assert await account(services()["hubspot"], said({**found, "portalName": "Acme"})) == Account(
+        "123", workspace="Acme", url=there
+    )
+
+
+@pytest.mark.parametrize("name", ["linear", "hubspot"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        cutting_off(),
+        saying(b"", "500 Internal Server Error"),
+        saying(b"<html>"),
+        saying(b"[" * 100_000),
+        said(None),
+        said([]),
+        said({"data": None}),
+        said({"data": {"viewer": None, "organization": {}}, "errors": [{"message": "no"}]}),
+        said({"portalId": "1", "uiDomain": 2}),
+    ],
+)
+async def test_a_service_that_does_not_say_whose_a_grant_is_has_granted_it_all_the_same(
+    name: str, answer: Answer
+) -> None:
+    assert await account(services()[name], answer, hub_id=7) == Account("7" if name == "hubspot" else None)
+
+
+async def test_a_sixth_service_says_whose_a_grant_is_with_its_manifest_alone(tmp_path: Path) -> None:
+    told = {"who": {"number": 7, "name": "Ada"}, "place": "Acme", "link": "https://acme.example/"}
+
+    assert await account(sixth(tmp_path), saying(), **told) == Account("7", "Ada", "Acme", "https://acme.example/")
+
+
+@pytest.mark.parametrize("odd", [None, {}, [], True, 1.5, "", " \t", "\u202e\u200b\x00"])
+async def test_what_is_no_text_is_not_shown(tmp_path: Path, odd: object) -> None:
+    told = {"who": {"number": odd, "name": odd}, "place": odd, "link": odd}
+
+    assert await account(sixth(tmp_path), saying(), **told) == Account()
+    assert await account(services()["notion"], saying(), owner=odd) == Account()
+
+
+async def test_what_is_shown_is_short_and_plain(tmp_path: Path) -> None:
+    told = {"who": {"name": "\u202eAda\x1b[31m\nof \ud800Acme "}, "place": "x" * 5000, "link": "javascript:alert(1)"}
+
+    found = await account(sixth(tmp_path), saying(), **told)
+
+    assert found == Account(name="Ada[31m of Acme", workspace="x" * 200)
+
+
+ASKING = """
+import json
+from integrations.oauth.parties import Account
+
+async def account(http, api_base_url, access_token):
+    async with http.request("GET", f"{api_base_url}/me", {"Authorization": f"Bearer {access_token}"}) as reply:
+        return Account(name=json.loads(await reply.read())["name"])
+"""
+
+
+async def test_a_sixth_service_may_say_more_in_a_file_beside_its_manifest(tmp_path: Path) -> None:
+    service = sixth(tmp_path, ASKING)
+
+    assert await account(service, said({"name": "Ada"}), place="Acme") == Account(name="Ada", workspace="Acme")
+    assert await account(service, said({"name": ["Ada"]}), place="Acme") == Account(workspace="Acme")
+
+
+@pytest.mark.parametrize(
+    "hooks",
+    [
+        "",
+        "import no_such_module",
+        "async def account(http, api_base_url, access_token): return {}['a']",
+        "async def account(http, api_base_url, access_token): return None.name",
+        "async def account(http, api_base_url, access_token): return None",
+        "async def account(http, api_base_url, access_token): return 'Acme'",
+        "async def account(http): return None",
+        ASKING,
+    ],
+)
+async def test_a_file_that_fails_costs_only_what_it_would_have_said(tmp_path: Path, hooks: str) -> None:
+    assert await account(sixth(tmp_path, hooks), said({}), place="Acme") == Account(workspace="Acme")
+
+
+def test_no_file_is_run_before_a_grant_is_there(tmp_path: Path) -> None:
+    service = sixth(tmp_path, f"open({json.dumps(str(tmp_path / 'run'))}, 'w')")
+
+    provider_of(service, {})
+
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,111 @@
+from pathlib import Path
+
+import pytest
+
+from integrations import ManifestError, services
+from integrations.manifest import load_service
+
+SMALL = """
+name = "sixth"
+title = "Sixth"
+description = "One more."
+console_url = "https://sixth.example.com/apps"
+docs_url = "https://sixth.example.com/docs"
+auth_types = ["oauth"]
+api_base_url = "https://api.sixth.example.com"
+
+[oauth]
+authorize_url = "https://sixth.example.com/authorize"
+token_url = "https://sixth.example.com/token"
+client_auth = "basic"
+token_body = "form"
+pkce = true
+rotates = true
+
+[oauth.account]
+id = "team.id"
+
+[oauth.errors]
+BAD_CODE = "invalid_grant"
+
+[oauth.revoke]
+url = "https://sixth.example.com/revoke"
+client_auth = "basic"
+body = "form"
+tokens = { access = "token" }
+
+[[tools]]
+name = "sixth_read"
+description = "Read one."
+writes = false
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "sixth" / "manifest.toml"
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_manifest_says_where_an_account_stands_and_what_words_mean(tmp_path: Path) -> None:
+    service = load_service(write(tmp_path, SMALL))
+
+    assert service.oauth
+    assert (service.oauth.account.id, service.oauth.account.name) == ("team.id", None)
+    assert service.oauth.errors == {"BAD_CODE": "invalid_grant"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ('id = "team.id"', 'id = "team..id"', "oauth.account.id: "),
+        ('id = "team.id"', 'id = "team[0]"', "oauth.account.id: "),
+        ('id = "team.id"', 'id = ""', "oauth.account.id: "),
+        ('id = "team.id"', 'email = "team.email"', "oauth.account.email: Extra inputs"),
+        ('"invalid_grant"', '"no_idea"', "oauth.errors.BAD_CODE: "),
+        ("pkce = true", 'pkce = true\nauthorize_params = { state = "s" }', "authorize_params: one of them is ours"),
+        ("pkce = true", 'pkce = true\nauthorize_params = { code_challenge = "c" }', "authorize_params: one of them"),
+        ('client_auth = "basic"\nbody', 'client_auth = "body"\nbody', "revoke.client_auth: it is none, or the same"),
+    ],
+)
+def test_a_manifest_with_a_fact_that_cannot_be_is_refused(tmp_path: Path, old: str, new: str, field: str) -> None:
+    assert old in SMALL
+    path = write(tmp_path, SMALL.replace(old, new, 1))
+
+    with pytest.raises(ManifestError) as refused:
+        load_service(path)
+
+    assert field in str(refused.value)
+
+
+def test_a_service_knows_its_folder_and_no_manifest_can_name_another(tmp_path: Path) -> None:
+    path = write(tmp_path, SMALL)
+    assert load_service(path).folder == path.parent
+
+    path.write_text(f'folder = "/"\n{SMALL}', encoding="utf-8")
+    with pytest.raises(ManifestError, match="folder: Extra inputs"):
+        load_service(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "meaning"),
+    [
+        ("slack", "invalid_refresh_token", "invalid_grant"),
+        ("slack", "token_expired", "invalid_grant"),
+        ("slack", "token_revoked", "invalid_grant"),
+        ("slack", "invalid_code", "invalid_grant"),
+        ("slack", "bad_client_secret", "invalid_client"),
+        ("slack", "ratelimited", "slow_down"),
+        ("slack", "fatal_error", "server_error"),
+        ("hubspot", "BAD_REFRESH_TOKEN", "invalid_grant"),
+        ("hubspot", "BAD_AUTH_CODE", "invalid_grant"),
+        ("hubspot", "BAD_CLIENT_ID", "invalid_client"),
+        ("notion", "unauthorized", "invalid_client"),
+    ],
+)
+def test_a_word_of_a_vendor_means_what_the_vendor_says_it_means(name: str, word: str, meaning: str) -> None:
+    oauth = services()[name].oauth
+
+    assert oauth
+    assert oauth.errors[word] == meaning
