@@ -23,6 +23,7 @@ from api.kit.store import Store
 from api.kit.vault import Vault
 from api.kit.wire import Outbound
 from api.settings import Settings
+from api.toolbox.vendors import Vendors
 from integrations import Client, Service, client_auth_of, provider_of
 
 OVERRIDES = ("AUTHORIZE_URL", "TOKEN_URL", "REVOKE_URL")
@@ -97,6 +98,12 @@ def vendors_of(settings: Settings, services: Mapping[str, Service]) -> dict[str,
         for name, service in services.items()
         if service.oauth
     }
+
+
+def reached(settings: Settings, services: Mapping[str, Service], reach: Reach) -> Vendors:
+    set_here = {name: settings.address(service.variable("API_BASE_URL")) for name, service in services.items()}
+    addresses = {name: url for name, url in set_here.items() if url}
+    return Vendors(services, addresses, reach.outbound, reach.egress)
 
 
 def _set(settings: Settings, service: Service) -> dict[str, str]:

@@ -15,7 +15,7 @@ from api.access.service import Access
 from api.access.usage import Usage
 from api.api_keys.service import KeyMaker
 from api.audit.service import CallLog, Journal
-from api.connecting import Base, Connecting, connecting
+from api.connecting import Base, Connecting, connecting, reached
 from api.kit.clock import Clock, SystemClock
 from api.kit.datakeys import KeyRing
 from api.kit.deadline import Ticker
@@ -38,6 +38,7 @@ from api.toolbox.breakers import Breakers
 from api.toolbox.bulkheads import Bulkheads
 from api.toolbox.credentials import Credentials
 from api.toolbox.toolsets import Means, Toolsets
+from api.toolbox.vendors import Vendors
 from api.toolbox.works import Works
 from api.workspaces.service import Removal, Workspaces
 from integrations import Service, services
@@ -109,7 +110,7 @@ async def assemble(
     outbound = Outbound(egress, names=Names(lookup))
     joined = connecting(Base(settings, store, vault, journal, clock, access, lookup), outbound, catalog)
     means = Means(store, outbound, egress, Credentials(vault, egress, joined.tokens, clock), clock)
-    works = open_works(means)
+    works = open_works(means, reached(settings, catalog, joined.works.lines.vendors))
     rules = Rules(catalog, egress)
     return Parts(
         settings=settings,
@@ -135,9 +136,11 @@ async def assemble(
     )
 
 
-def open_works(means: Means) -> Works:
+def open_works(means: Means, vendors: Vendors) -> Works:
     works = Works(
         Toolsets(means),
+        means.credentials,
+        vendors,
         means.outbound,
         Breakers(means.clock),
         Bulkheads(),

@@ -21,6 +21,7 @@ from integrations.oauth.requests import (
     revoke,
 )
 from integrations.oauth.services import account_of, client_auth_of, provider_of
+from integrations.probing import probed
 
 __all__ = [
     "Account",
@@ -57,6 +58,7 @@ __all__ = [
     "granted_to_client",
     "load_services",
     "new_verifier",
+    "probed",
     "provider_of",
     "refreshed",
     "registered",

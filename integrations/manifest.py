@@ -78,6 +78,19 @@ class Revocation(Facts):
     tokens: Mapping[Literal["refresh", "access"], Text] = Field(min_length=1)
 
 
+class Probe(Facts):
+    """A request that changes nothing and that any good credential may make."""
+
+    method: Literal["GET", "POST"] = "GET"
+    path: Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=300)]
+    headers: Mapping[str, str] = Field(default_factory=dict)
+    body: Text | None = None
+    error: AnswerPath | None = None
+    """Where a word stands that tells of a failure, for vendors who answer 200 whatever happens."""
+    unauthorized: tuple[Text, ...] = Many
+    """Which of these words tell that the credential is no good."""
+
+
 class Account(Facts):
     """Whose a grant is: where in the answer with the tokens it stands, as names with dots between them."""
 
@@ -130,6 +143,7 @@ class Service(Facts):
     """The base URLs that a server may choose from; empty where the service brings its own."""
     api_base_url: Origin | None = None
     oauth: OAuth | None = None
+    probe: Probe
     tools: tuple[Tool, ...] = Field(strict=False, min_length=1)
     _folder: Path | None = PrivateAttr(default=None)
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from api.access.context import WorkspaceContext
-from api.servers.service import EXTERNAL, Server
+from api.servers.service import Server
 from api.toolbox.breakers import Health
 from api.toolbox.bulkheads import Full
 from api.toolbox.failures import NotConnected
 from api.toolbox.mcp_toolset import McpToolset
-from api.toolbox.sources import SERVICE, Missing, why
+from api.toolbox.sources import Missing, why
 from api.toolbox.texts import safe_line
 from api.toolbox.works import Works
 from integrations import UpstreamError
@@ -40,8 +40,6 @@ class Check:
 
 async def check(ctx: WorkspaceContext, works: Works, server: Server) -> Check:
     health = works.health(ctx.workspace_id, server)
-    if server.service_type != EXTERNAL:
-        return _failed(SERVICE, health)
     toolset: McpToolset | None = None
     try:
         with works.bulkheads.enter(ctx.workspace_id, server.id):
@@ -49,9 +47,9 @@ async def check(ctx: WorkspaceContext, works: Works, server: Server) -> Check:
                 toolset = await works.toolsets.fresh(ctx, server)
                 found = await toolset.tools()
     except (UpstreamError, TimeoutError, NotConnected) as error:
-        return _failed(why(error, toolset, server), health)
+        return failed(why(error, toolset, server), health)
     except Full as full:
-        return _failed(Missing("unreachable", str(full)), health)
+        return failed(Missing("unreachable", str(full)), health)
     finally:
         if toolset is not None:
             works.toolsets.close_later(toolset)
@@ -66,7 +64,7 @@ async def check(ctx: WorkspaceContext, works: Works, server: Server) -> Check:
     )
 
 
-def _failed(missing: Missing, health: Health) -> Check:
+def failed(missing: Missing, health: Health) -> Check:
     return Check(STATUS.get(missing.reason, "unreachable"), missing.detail, health)
 
 

@@ -93,6 +93,8 @@ def _headers(auth_type: AuthType, found: Mapping[str, str]) -> dict[str, str]:
     match auth_type:
         case AuthType.NONE:
             return {}
+        case AuthType.HEADER if "apiKey" in found:
+            return {"Authorization": f"Bearer {found['apiKey']}"}
         case AuthType.HEADER if found.keys() & {"headerValue", "headers"}:
             value = {"Authorization": found["headerValue"]} if "headerValue" in found else {}
             return _further(found) | value

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from api.access.context import WorkspaceContext
 from api.agents.service import Agent, AgentService
 from api.errors import NotFound
-from api.servers.service import Server, ServerService
+from api.servers.service import EXTERNAL, Server, ServerService
 from api.toolbox.calls import Args, Calls
 from api.toolbox.checks import Check, check
 from api.toolbox.descriptions import Tool
 from api.toolbox.known import Format
 from api.toolbox.listing import Listing, tools_of
 from api.toolbox.results import ToolResult
+from api.toolbox.service_checks import check_service
 from api.toolbox.sources import Missing, Sources
 from api.toolbox.toolbox import Toolbox
 from api.toolbox.works import Works
@@ -48,7 +49,9 @@ class ToolboxService:
         return server, found if isinstance(found, Missing) else tools_of(server, found, lambda _: True)
 
     async def check(self, server_id: str) -> Check:
-        return await check(self._ctx, self._works, await self._server(server_id))
+        server = await self._server(server_id)
+        asked = check if server.service_type == EXTERNAL else check_service
+        return await asked(self._ctx, self._works, server)
 
     async def _toolbox(self, agent_id: str) -> Toolbox:
         """One read where nothing has changed: that of the revision, by which the caller was let in."""

@@ -10,7 +10,7 @@ from api.access.context import WorkspaceContext
 from api.servers.service import EXTERNAL, Server
 from api.toolbox.failures import FailureKind, NotConnected, failure_of, is_down
 from api.toolbox.mcp_toolset import McpToolset
-from api.toolbox.scrubbing import NO_SECRETS
+from api.toolbox.scrubbing import NO_SECRETS, Scrubber
 from api.toolbox.texts import not_answered
 from api.toolbox.upstream_tools import UpstreamTools
 from api.toolbox.works import Works
@@ -27,6 +27,7 @@ class Missing:
 
 Problem = UpstreamError | TimeoutError | NotConnected | None
 SERVICE = Missing("not_connected", "Connect this service first.")
+NO_TOOLS_YET = Missing("not_ready", "The service is connected; this version of Plugboard has no tools for it yet.")
 NOT_CONNECTED_REASONS = {
     FailureKind.NOT_CONNECTED: "not_connected",
     FailureKind.RECONNECT_REQUIRED: "reconnect_required",
@@ -47,7 +48,7 @@ class Sources:
     async def tools(self, server: Server, seconds: float, *, anew: bool = False) -> UpstreamTools | Missing:
         """`anew`: somebody wants to know now. It is asked whatever happened before, and counts for nothing."""
         if server.service_type != EXTERNAL:
-            return SERVICE
+            return NO_TOOLS_YET if server.is_connected else SERVICE
         if anew:  # who asks anew is not held back, and nothing of it is counted
             found, _ = await self._asked(server, seconds, anew=True)
             return found
@@ -77,13 +78,16 @@ class Sources:
 
 
 def why(error: UpstreamError | TimeoutError | NotConnected, toolset: McpToolset | None, server: Server) -> Missing:
+    return told(error, toolset.scrubbed if toolset else NO_SECRETS, server)
+
+
+def told(error: UpstreamError | TimeoutError | NotConnected, scrubbed: Scrubber, server: Server) -> Missing:
     match error:
         case NotConnected(failure=failure, text=text):
             return Missing(NOT_CONNECTED_REASONS.get(failure.kind, "unreachable"), text)
         case TimeoutError():
             return Missing("timeout", not_answered("no answer in time."))
         case _:
-            scrubbed = toolset.scrubbed if toolset else NO_SECRETS
             text = failure_of(error, scrubbed, server.timeout_seconds).text
             return Missing(_reason(error), text)
 

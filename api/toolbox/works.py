@@ -12,13 +12,17 @@ from api.kit.wire import Outbound
 from api.servers.service import Server
 from api.toolbox.breakers import Breaker, Breakers, Health
 from api.toolbox.bulkheads import Bulkheads
+from api.toolbox.credentials import Credentials
 from api.toolbox.known import KnownLists, KnownToolboxes
 from api.toolbox.toolsets import Toolsets
+from api.toolbox.vendors import Vendors
 
 
 @dataclass(frozen=True, slots=True)
 class Works:
     toolsets: Toolsets
+    credentials: Credentials
+    vendors: Vendors
     outbound: Outbound
     breakers: Breakers
     bulkheads: Bulkheads

@@ -1,0 +1,44 @@
+"""How is a connected service right now? It is asked one thing, with the credential that its tools would use."""
+
+from __future__ import annotations
+
+import asyncio
+
+from api.access.context import WorkspaceContext
+from api.servers.service import Server
+from api.toolbox.bulkheads import Full
+from api.toolbox.checks import Check, failed
+from api.toolbox.credentials import Opened
+from api.toolbox.failures import NotConnected
+from api.toolbox.scrubbing import NO_SECRETS
+from api.toolbox.sources import Missing, told
+from api.toolbox.vendors import Vendors
+from api.toolbox.works import Works
+from integrations import Refused, UpstreamError, probed
+
+
+async def check_service(ctx: WorkspaceContext, works: Works, server: Server) -> Check:
+    health = works.health(ctx.workspace_id, server)
+    opened: Opened | None = None
+    try:
+        with works.bulkheads.enter(ctx.workspace_id, server.id):
+            async with asyncio.timeout(server.timeout_seconds):
+                opened = await works.credentials.open(ctx, server)
+                await _asked(ctx, works.vendors, server, opened)
+    except (UpstreamError, TimeoutError, NotConnected) as error:
+        return failed(told(error, opened.scrubbed if opened else NO_SECRETS, server), health)
+    except Full as full:
+        return failed(Missing("unreachable", str(full)), health)
+    service = works.vendors.services[server.service_type]
+    return Check("ok", "It answers.", health, tool_count=len(service.tools))
+
+
+async def _asked(ctx: WorkspaceContext, vendors: Vendors, server: Server, opened: Opened) -> None:
+    http, base_url = vendors.upstream(ctx, server, opened), vendors.base_url(server)
+    probe = vendors.services[server.service_type].probe
+    try:
+        await probed(http, base_url, probe)
+    except Refused as refused:
+        if not await opened.otherwise(refused):
+            raise
+        await probed(http, base_url, probe)

@@ -1,0 +1,39 @@
+"""How are services reached: at their own address, or at the one that the operator has set in its place?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from api.access.context import WorkspaceContext
+from api.kit.outbound import Egress, check_text
+from api.kit.wire import Outbound
+from api.servers.service import Server
+from api.toolbox.credentials import Opened
+from api.toolbox.upstream import Upstream
+from integrations import Service
+
+
+@dataclass(frozen=True, slots=True)
+class Vendors:
+    services: Mapping[str, Service]
+    addresses: Mapping[str, str]
+    """By the service's name, where the operator has set one."""
+
+    outbound: Outbound
+    egress: Egress
+
+    def base_url(self, server: Server) -> str:
+        """Its own, the one that the server has chosen, or the operator's."""
+        service = self.services[server.service_type]
+        return self.addresses.get(service.name) or server.url or service.api_base_url or ""
+
+    def upstream(self, ctx: WorkspaceContext, server: Server, opened: Opened) -> Upstream:
+        return Upstream(
+            self.outbound,
+            self.egress,
+            check_text(self.base_url(server), self.egress).origin,
+            opened.headers,
+            pool=f"{ctx.workspace_id} {server.id} {server.version}",
+            seconds=server.timeout_seconds,
+        )

@@ -1,0 +1,44 @@
+"""Is a service there, and does it take this credential? By the one request that its manifest names."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+
+from integrations.client import Http
+from integrations.errors import Answered, Refused, Unreadable
+from integrations.manifest import Probe
+
+SUCCESSES = range(200, 300)
+MAX_WORD = 100
+
+
+async def probed(http: Http, base_url: str, probe: Probe) -> None:
+    """Returns where all is well; what is not is an `UpstreamError`. `http` adds the credential."""
+    body = (probe.body or "").encode()
+    async with http.request(probe.method, f"{base_url}{probe.path}", probe.headers, body) as reply:
+        if reply.status not in SUCCESSES:
+            raise Refused(reply.status, reply.reason, dict(reply.headers))
+        word = _word(await reply.read(), probe)
+    if word in probe.unauthorized:
+        raise Refused(HTTPStatus.UNAUTHORIZED, "Unauthorized")
+    if word is not None:
+        raise Answered(0, word)
+
+
+def _word(body: bytes, probe: Probe) -> str | None:
+    if probe.error is None:
+        return None
+    try:
+        found: object = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("The answer is not JSON.") from error
+    for step in probe.error.split("."):
+        match found:
+            case dict():
+                found = found.get(step)
+            case list() if step.isdigit() and int(step) < len(found):
+                found = found[int(step)]
+            case _:
+                return None
+    return found[:MAX_WORD] if isinstance(found, str) else None
