@@ -7,10 +7,10 @@ WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test test-real conformance check format openapi fuzz bench lock clean
+.PHONY: help setup run demo demo-oauth test test-real conformance check format openapi fuzz bench lock clean
 
 help:  ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
 
 # The two files under .venv say what is installed, and when: nothing is done again until a lock file changes.
 .venv/.runs: requirements.lock pyproject.toml
@@ -33,6 +33,9 @@ run: .venv/.runs  ## set up if needed, then serve on http://127.0.0.1:8400
 
 demo: .venv/.runs  ## a small MCP server to try Plugboard with, on http://127.0.0.1:8401/mcp
 	@$(BIN)/python examples/weather.py $(ARGS)
+
+demo-oauth: .venv/.develops  ## a provider to try Connect with: four vendors and an MCP server, on http://127.0.0.1:8402
+	@$(BIN)/python -m tests.fakes.authorization_server --consent page $(ARGS)
 
 test: .venv/.develops  ## set up if needed, then every test that needs nothing but Python
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)

@@ -263,9 +263,9 @@ def main() -> None:
 
 
 def _say(server: Server) -> None:
-    lines = [f"{name}={value}" for name, value in server.environment().items()]
+    lines = [f"export {name}={value}" for name, value in server.environment().items()]
     demo = f"An MCP server to connect (authType oauth, serviceType external): {server.tenant('demo').mcp_url}"
-    print("Start Plugboard with:", "", *lines, "", demo, sep="\n", flush=True)  # noqa: T201  a program that says so
+    print("In another terminal, before `make run`:", "", *lines, "", demo, sep="\n", flush=True)  # noqa: T201  a program that says so
 
 
 if __name__ == "__main__":
