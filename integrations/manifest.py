@@ -143,7 +143,8 @@ class Service(Facts):
     """The base URLs that a server may choose from; empty where the service brings its own."""
     api_base_url: Origin | None = None
     oauth: OAuth | None = None
-    probe: Probe
+    probe: Probe | None = None
+    """Without one a check tells only whether there is a credential that holds."""
     tools: tuple[Tool, ...] = Field(strict=False, min_length=1)
     _folder: Path | None = PrivateAttr(default=None)
 

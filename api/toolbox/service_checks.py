@@ -36,6 +36,8 @@ async def check_service(ctx: WorkspaceContext, works: Works, server: Server) -> 
 async def _asked(ctx: WorkspaceContext, vendors: Vendors, server: Server, opened: Opened) -> None:
     http, base_url = vendors.upstream(ctx, server, opened), vendors.base_url(server)
     probe = vendors.services[server.service_type].probe
+    if probe is None:
+        return
     try:
         await probed(http, base_url, probe)
     except Refused as refused:

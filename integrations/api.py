@@ -1,0 +1,213 @@
+"""How is a vendor's API asked, with the manners that it wants: limits waited for, errors told, nothing done twice?"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+from urllib.parse import urlencode
+
+from integrations.client import Http
+from integrations.errors import Refused, TimedOut, Unreachable, Unreadable, UpstreamError
+
+MAX_TRIES = 3
+PAUSES = (0.5, 1.5)
+MARGIN_SECONDS = 2.0
+"""What is left for the request itself, when its turn has come."""
+MAYBE_DONE = "It may have been carried out all the same: look before you repeat it."
+
+FailedKind = Literal["invalid_arguments", "rate_limited", "upstream_unavailable", "upstream_refused", "timeout"]
+Method = Literal["GET", "POST", "PATCH", "PUT", "DELETE"]
+Pause = Callable[[float], Awaitable[None]]
+
+
+class ToolFailed(Exception):
+    """A call has come to nothing. The text is for a model: what happened, and what to do now."""
+
+    def __init__(self, kind: FailedKind, text: str, retry_after: float | None = None) -> None:
+        super().__init__(text)
+        self.kind: FailedKind = kind
+        self.text = text
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    body: Any
+    """What its JSON says; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unauthorized:
+    """The credential is no good any more, and nothing was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Come back later; nothing was done. None where nobody said when."""
+
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """On the vendor's side. `undone`: surely nothing was done, so that even a write can be sent again."""
+
+    text: str
+    undone: bool = False
+    told: str | None = None
+    """What is known of a write that may have been done."""
+
+
+@dataclass(frozen=True, slots=True)
+class No:
+    """The vendor understood and said no: what to do about it, for a model."""
+
+    text: str
+    kind: FailedKind = "upstream_refused"
+
+
+Verdict = Unauthorized | Busy | Trouble | No | None
+"""None: it is what was asked for."""
+
+
+class ServiceHttp(Http, Protocol):
+    """Requests with a server's credential, and with another one if there is another."""
+
+    async def renewed(self) -> bool:
+        """The credential was refused. Whether there is another one by now."""
+        ...
+
+    def seconds_left(self) -> float:
+        """Until the call has to be over."""
+        ...
+
+
+class Api:
+    """One vendor's API for one call of a tool. Each service says the rest: its headers, and what an answer means."""
+
+    headers: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, http: ServiceHttp, base_url: str, pause: Pause = asyncio.sleep) -> None:
+        self._http = http
+        self._pause = pause
+        self.base_url = base_url
+
+    def verdict(self, reply: Reply) -> Verdict:
+        raise NotImplementedError
+
+    async def get(self, path: str, query: Mapping[str, object] | None = None) -> Any:
+        return await self.sent("GET", path, query=query)
+
+    async def sent(
+        self,
+        method: Method,
+        path: str,
+        *,
+        query: Mapping[str, object] | None = None,
+        body: object = None,
+        form: Mapping[str, object] | None = None,
+        reads: bool | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """`reads`: it changes nothing, so it may be sent again; where nothing is said, GET alone."""
+        may_repeat = method == "GET" if reads is None else reads
+        url = f"{self.base_url}{path}{_query(query)}"
+        content, kind = _content(body, form)
+        sent = {"Accept": "application/json", **self.headers, **kind, **(headers or {})}
+        renewed = False
+        for tried in range(MAX_TRIES):
+            reply = await self._answered(method, url, sent, content, may_repeat=may_repeat, tried=tried)
+            if reply is None:
+                continue
+            match self.verdict(reply):
+                case None:
+                    return reply.body
+                case Unauthorized():
+                    if renewed or not await self._http.renewed():
+                        raise Refused(401, "Unauthorized", dict(reply.headers))
+                    renewed = True
+                case Busy(seconds):
+                    await self._wait_for_turn(seconds, tried)
+                case Trouble() as trouble:
+                    await self._wait_out(trouble, tried, may_repeat=may_repeat)
+                case No(text, failed):
+                    raise ToolFailed(failed, text)
+        raise ToolFailed(
+            "upstream_unavailable", "The service did not answer as it should, several times. Try again later."
+        )
+
+    async def _answered(
+        self, method: Method, url: str, headers: Mapping[str, str], content: bytes, *, may_repeat: bool, tried: int
+    ) -> Reply | None:
+        """None where it should be sent once more."""
+        try:
+            async with self._http.request(method, url, headers, content) as reply:
+                return Reply(reply.status, reply.reason, reply.headers, _json(await reply.read()))
+        except TimedOut:
+            raise
+        except (Unreachable, Unreadable) as error:
+            if may_repeat or not error.sent:
+                await self._pause_before(tried, error)
+                return None
+            raise ToolFailed(
+                "upstream_unavailable", f"The service was cut off before it answered. {MAYBE_DONE}"
+            ) from error
+
+    async def _wait_for_turn(self, seconds: float | None, tried: int) -> None:
+        """As long as the vendor wants, if there is so much time."""
+        wait = PAUSES[min(tried, len(PAUSES) - 1)] if seconds is None else seconds
+        if tried + 1 < MAX_TRIES and wait + MARGIN_SECONDS < self._http.seconds_left():
+            await self._pause(wait)
+            return
+        told = f" Try again in {wait:.0f} s." if wait >= 1 else " Try again in a moment."
+        raise ToolFailed("rate_limited", f"The service takes no more requests for now.{told}", max(wait, 1.0))
+
+    async def _wait_out(self, trouble: Trouble, tried: int, *, may_repeat: bool) -> None:
+        last = tried + 1 >= MAX_TRIES
+        if not (may_repeat or trouble.undone):
+            raise ToolFailed("upstream_unavailable", f"{trouble.text} {trouble.told or MAYBE_DONE}")
+        if last:
+            raise ToolFailed("upstream_unavailable", f"{trouble.text} Try again later.")
+        await self._pause_before(tried, None, trouble.text)
+
+    async def _pause_before(self, tried: int, error: UpstreamError | None, text: str = "") -> None:
+        wait = PAUSES[min(tried, len(PAUSES) - 1)]
+        if tried + 1 < MAX_TRIES and wait + MARGIN_SECONDS < self._http.seconds_left():
+            await self._pause(wait)
+            return
+        if error is not None:
+            raise error
+        raise ToolFailed("upstream_unavailable", f"{text} Try again later.")
+
+
+def _query(query: Mapping[str, object] | None) -> str:
+    given = {name: value for name, value in (query or {}).items() if value is not None}
+    return f"?{urlencode({name: _written(value) for name, value in given.items()}, doseq=True)}" if given else ""
+
+
+def _written(value: object) -> object:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _content(body: object, form: Mapping[str, object] | None) -> tuple[bytes, dict[str, str]]:
+    if form is not None:
+        given = {name: _written(value) for name, value in form.items() if value is not None}
+        return urlencode(given, doseq=True).encode(), {"Content-Type": "application/x-www-form-urlencoded"}
+    if body is not None:
+        return json.dumps(body, ensure_ascii=False).encode(), {"Content-Type": "application/json"}
+    return b"", {}
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body) if body else None
+    except (ValueError, RecursionError):
+        return None

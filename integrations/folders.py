@@ -1,0 +1,25 @@
+"""What does a service's folder say in Python, where no field of its manifest could?"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+HERE = Path(__file__).resolve().parent
+
+
+def module_in(folder: Path, file_name: str) -> ModuleType | None:
+    """Imported when it is first needed; a folder elsewhere is no package of ours, so it is found by its file."""
+    file = folder.resolve() / file_name
+    if not file.is_file():
+        return None
+    if file.parent.parent == HERE:
+        return import_module(f"{__name__.partition('.')[0]}.{folder.name}.{file.stem}")
+    spec = spec_from_file_location(f"{folder.name}_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        return None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

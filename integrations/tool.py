@@ -1,0 +1,147 @@
+"""What is a tool of a service, and what does it take and give? Said once: schema and validation follow from it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
+
+MAX_PROBLEMS = 8
+_PLAIN = re.compile(r"[^a-z0-9]")
+
+Json = dict[str, Any]
+
+
+class Params(BaseModel):
+    """What a tool takes. What models get slightly wrong is understood: another spelling of a name, a number as text."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        alias_generator=to_camel,
+        coerce_numbers_to_str=True,
+        str_strip_whitespace=True,
+        hide_input_in_errors=True,
+    )
+    also: ClassVar[Mapping[str, str]] = {}
+    """Other words for a parameter, such as `channel` for `channelId`; each in its plain spelling, without marks."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _understood(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            return given
+        names = {_plain(alias): alias for alias in map(to_camel, cls.model_fields)}
+        names |= {_plain(other): to_camel(name) for other, name in cls.also.items()}
+        read: Json = {}
+        for name, value in given.items():
+            if value is None:  # models fill in what they leave out
+                continue
+            read.setdefault(names.get(_plain(str(name)), str(name)), value)
+        return read
+
+
+class Result(BaseModel):
+    """What a tool gives: structured for programs, and the same as text for a model."""
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+
+    def text(self) -> str:
+        raise NotImplementedError
+
+    def structured(self) -> Json:
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+Run = Callable[[Any, Any], Awaitable[Result]]
+
+
+@dataclass(frozen=True)
+class ServiceTool:
+    name: str
+    title: str
+    description: str
+    writes: bool
+    params: type[Params]
+    result: type[Result]
+    run: Run = field(repr=False)
+    """Given the service's API and the parameters."""
+
+    repeatable: bool = False
+    """To do it twice is to do it once."""
+
+    destroys: bool = False
+
+    def parsed(self, args: object) -> Params | list[str]:
+        """Or what to change about the arguments, a sentence each."""
+        try:
+            return self.params.model_validate(args)
+        except ValidationError as error:
+            return [_sentence(each) for each in error.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]]
+
+    @cached_property
+    def listed(self) -> Json:
+        """As MCP lists a tool."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.params.model_json_schema(by_alias=True),
+            "outputSchema": self.result.model_json_schema(by_alias=True, mode="serialization"),
+            "annotations": {
+                "title": self.title,
+                "readOnlyHint": not self.writes,
+                "destructiveHint": self.destroys,
+                "idempotentHint": self.repeatable or not self.writes,
+                "openWorldHint": True,
+            },
+        }
+
+
+Made = TypeVar("Made", bound=Callable[..., Awaitable[Result]])
+
+
+def tool(
+    title: str, *, writes: bool = False, repeatable: bool = False, destroys: bool = False
+) -> Callable[[Made], ServiceTool]:
+    """For `async def notion_read(api: Api, ask: ReadPage) -> Page`, whose docstring is what a model reads."""
+
+    def made(run: Made) -> ServiceTool:
+        hints = get_type_hints(run)
+        taken = [hints[name] for name in inspect.signature(run).parameters][1]
+        description = inspect.cleandoc(run.__doc__ or "")
+        return ServiceTool(
+            run.__name__,
+            title,
+            description,
+            writes,
+            taken,
+            hints["return"],
+            run,
+            repeatable=repeatable,
+            destroys=destroys,
+        )
+
+    return made
+
+
+def _plain(name: str) -> str:
+    return _PLAIN.sub("", name.lower())
+
+
+def _sentence(problem: Mapping[str, Any]) -> str:
+    path = ".".join(str(step) for step in problem["loc"])
+    match problem["type"]:
+        case "missing":
+            return f"`{path}` is required."
+        case "extra_forbidden":
+            return f"There is no parameter `{path}`: leave it out."
+        case _:
+            said = str(problem["msg"]).removeprefix("Value error, ")
+            return f"`{path}`: {said}." if path else f"{said}."

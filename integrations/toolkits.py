@@ -1,0 +1,39 @@
+"""Which tools does a service have? Those that its folder's `tools.py` lists, with the API that they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from integrations.api import Api
+from integrations.folders import module_in
+from integrations.manifest import ManifestError, Service
+from integrations.tool import ServiceTool
+
+FILE = "tools.py"
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    tools: Mapping[str, ServiceTool]
+    """By name, in the order of the file."""
+
+    api: type[Api]
+
+
+def toolkit_of(service: Service) -> Toolkit | None:
+    """None where the folder has none: the service can be connected, and no more."""
+    return _loaded(service.folder) if service.folder else None
+
+
+@cache
+def _loaded(folder: Path) -> Toolkit | None:
+    module = module_in(folder, FILE)
+    if module is None:
+        return None
+    tools, api = getattr(module, "TOOLS", None), getattr(module, "API", None)
+    if not tools or not (isinstance(api, type) and issubclass(api, Api)):
+        raise ManifestError(f"{folder / FILE}: it needs TOOLS, the list of its tools, and API, what they are given")
+    return Toolkit({tool.name: tool for tool in tools}, api)
