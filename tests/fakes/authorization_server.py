@@ -14,7 +14,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import uvicorn
 
@@ -31,6 +31,7 @@ from tests.fakes.authorization_services import Service
 from tests.fakes.authorization_slack import Slack
 from tests.fakes.authorization_tenant import Seen, Tenant
 from tests.fakes.authorization_wire import Answer, Cuttable, Request, app_of, said
+from tests.fakes.worlds import World, world_of
 from tests.harness import listening
 
 __all__ = ["Behaviour", "Client", "Fault", "Seen", "Server", "Tenant", "authorization_server"]
@@ -41,6 +42,8 @@ WELL_KNOWN = re.compile(r"/\.well-known/(oauth-authorization-server|openid-confi
 APPENDED = re.compile(r"/mcp-as/([^/]+)/\.well-known/openid-configuration")
 RESOURCE_METADATA = re.compile(r"(?:/\.well-known/oauth-protected-resource/mcp|(/prm))/([^/]+)")
 ANY = ("GET", "POST", "DELETE")
+EVERY = ("GET", "POST", "PUT", "PATCH", "DELETE")
+WITHOUT_OAUTH = ("posthog",)
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ class Server:
         self._tenants: dict[str, Tenant] = {}
         self._speakers: dict[str, AuthorizationServer] = {}
         self._resources: dict[str, ProtectedServer] = {}
+        self._worlds: dict[str, World | None] = {}
         self._admin = Admin(self.tenant, self.seen, self.forget_seen)
 
     def begin(self, origin: str) -> None:
@@ -74,7 +78,7 @@ class Server:
         """As if it had just been started: faster than to start another. Tenants that were got before are no more."""
         with self._lock:
             self.close()
-            for each in (self._tenants, self._speakers, self._resources, self.seen):
+            for each in (self._tenants, self._speakers, self._resources, self._worlds, self.seen):
                 each.clear()
             self.begin(self.origin)
 
@@ -107,6 +111,8 @@ class Server:
                 "API_BASE_URL": url,
             }
             found |= {f"{name.upper()}_{key}": value for key, value in values.items()}
+        if not names:
+            found |= {f"{name.upper()}_API_BASE_URL": self.url(f"/{name}") for name in WITHOUT_OAUTH}
         return found
 
     async def answer(self, request: Request) -> Answer | None:
@@ -153,7 +159,9 @@ class Server:
     def _found(self, path: str) -> Found | None:
         first, _, rest = path[1:].partition("/")
         if first in SERVICES:
-            return self._spoken(first, f"/{rest}")
+            return self._spoken(first, f"/{rest}") or self._of_world(first, f"/{rest}")
+        if first in WITHOUT_OAUTH:
+            return self._of_world(first, f"/{rest}")
         if first in ("mcp", "mcp-as"):
             name, _, rest = rest.partition("/")
             if first == "mcp" and not rest:
@@ -165,6 +173,19 @@ class Server:
         speaker = self._speakers.get(name)
         endpoint = speaker.endpoints().get(path) if speaker else None
         return Found(self._tenants[name], endpoint) if endpoint else None
+
+    def _of_world(self, name: str, path: str) -> Found | None:
+        tenant = self.tenant(name)
+        world = self.world(name)
+        if world is None:
+            return None
+        return Found(tenant, Endpoint("api", EVERY, lambda request: world.answer(replace(request, path=path))))
+
+    def world(self, name: str) -> World | None:
+        """The vendor's API with its data; the same until the server is reset."""
+        if name not in self._worlds:
+            self._worlds[name] = world_of(name, self.tenant(name))
+        return self._worlds[name]
 
     def _resource(self, name: str) -> Found | None:
         if name not in self._resources:
