@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from integrations.api import ToolFailed
 from integrations.client import Http, HttpReply
 from integrations.errors import Answered, Refused, TimedOut, Unreachable, Unreadable, UpstreamError
 from integrations.manifest import ConfigField, ManifestError, OAuth, Service, Tool, load_services
@@ -22,6 +23,8 @@ from integrations.oauth.requests import (
 )
 from integrations.oauth.services import account_of, client_auth_of, provider_of
 from integrations.probing import probed
+from integrations.tool import ServiceTool
+from integrations.toolkits import Toolkit, toolkit_of
 
 __all__ = [
     "Account",
@@ -42,10 +45,13 @@ __all__ = [
     "Provider",
     "Refused",
     "Service",
+    "ServiceTool",
     "TimedOut",
     "Tokens",
     "Tool",
+    "ToolFailed",
     "ToolList",
+    "Toolkit",
     "Unreachable",
     "Unreadable",
     "UpstreamError",
@@ -64,6 +70,7 @@ __all__ = [
     "registered",
     "revoke",
     "services",
+    "toolkit_of",
 ]
 
 

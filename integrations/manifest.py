@@ -131,6 +131,12 @@ class OAuth(Facts):
         return self.scope_separator.join(self.scopes)
 
 
+QUALITY_RULES = (
+    *("reads_paged", "errors_actionable", "rate_limits", "retries", "lost_answers", "token_expiry"),
+    *("contract_checked", "large_results", "links", "docs"),
+)
+
+
 class Service(Facts):
     name: Name
     title: Text
@@ -146,6 +152,10 @@ class Service(Facts):
     probe: Probe | None = None
     """Without one a check tells only whether there is a credential that holds."""
     tools: tuple[Tool, ...] = Field(strict=False, min_length=1)
+    quality: Mapping[str, Annotated[str, StringConstraints(pattern=r"^done$|^exempt: .{5,200}$")]] = Field(
+        default_factory=dict
+    )
+    """Which rules its tools keep: `done`, or `exempt: ` and why."""
     _folder: Path | None = PrivateAttr(default=None)
 
     def model_post_init(self, context: object) -> None:
@@ -183,6 +193,12 @@ class Service(Facts):
             raise ValueError("config_fields: they and the auth type header go together")
         if bool(self.urls) == (self.api_base_url is not None):
             raise ValueError("api_base_url: either this or urls is given")
+        return self
+
+    @model_validator(mode="after")
+    def _quality_is_known(self) -> Self:
+        if unknown := self.quality.keys() - set(QUALITY_RULES):
+            raise ValueError(f"quality: there is no rule {sorted(unknown)[0]}")
         return self
 
     @model_validator(mode="after")

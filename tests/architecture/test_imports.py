@@ -29,6 +29,8 @@ SHARED_BY_SERVICES = {
     "integrations.client",
     "integrations.errors",
     "integrations.oauth.parties",
+    "integrations.tool",
+    "integrations.api",
 }
 
 

@@ -278,7 +278,7 @@ def test_the_command_says_how_to_start_plugboard_and_answers_there() -> None:
         finally:
             running.terminate()
 
-    assert f"NOTION_API_BASE_URL=http://127.0.0.1:{port}/notion\n" in said
+    assert f"export NOTION_API_BASE_URL=http://127.0.0.1:{port}/notion\n" in said
     assert behaviour["consent"] == "page"
 
 
@@ -292,5 +292,5 @@ def reaches(client: httpx2.Client) -> bool:
 def test_the_environment_names_every_address_of_every_service(server: Server) -> None:
     found = server.environment()
 
-    assert len(found) == 1 + 4 * 6
+    assert len(found) == 1 + 4 * 6 + 1  # PostHog takes keys, so it has an address alone
     assert found["HUBSPOT_OAUTH_REVOKE_URL"] == f"{server.origin}/hubspot/oauth/2026-09/token/revoke"
