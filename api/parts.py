@@ -38,7 +38,6 @@ from api.toolbox.breakers import Breakers
 from api.toolbox.bulkheads import Bulkheads
 from api.toolbox.credentials import Credentials
 from api.toolbox.toolsets import Means, Toolsets
-from api.toolbox.vendors import Vendors
 from api.toolbox.works import Works
 from api.workspaces.service import Removal, Workspaces
 from integrations import Service, services
@@ -97,20 +96,15 @@ async def assemble(
 ) -> Parts:
     clock = clock or SystemClock()
     catalog = services() if catalog is None else catalog
-    roots, egress = open_roots(settings), settings.reachable
-    store = open_store(settings, clock)
-    keyring = KeyRing(store, roots, clock)
-    vault = Vault(keyring)
-    journal = Journal(store, clock)
-    await keyring.ensure(SYSTEM)
-    peppers, keys = Peppers(vault), Keys(store)
-    maker = KeyMaker(peppers, clock)
-    usage = Usage(store, clock)
-    access = Access(keys, Memory(store), peppers, usage, clock)
+    roots, store, keyring, vault = await open_safe(settings, clock)
+    journal, egress = Journal(store, clock), settings.reachable
+    peppers, keys, usage = Peppers(vault), Keys(store), Usage(store, clock)
+    maker, access = KeyMaker(peppers, clock), Access(keys, Memory(store), peppers, usage, clock)
     outbound = Outbound(egress, names=Names(lookup))
     joined = connecting(Base(settings, store, vault, journal, clock, access, lookup), outbound, catalog)
-    means = Means(store, outbound, egress, Credentials(vault, egress, joined.tokens, clock), clock)
-    works = open_works(means, reached(settings, catalog, joined.works.lines.vendors))
+    vendors = reached(settings, catalog, joined.works.lines.vendors)
+    means = Means(store, outbound, egress, Credentials(vault, egress, joined.tokens, clock), vendors, clock)
+    works = open_works(means)
     rules = Rules(catalog, egress)
     return Parts(
         settings=settings,
@@ -136,11 +130,20 @@ async def assemble(
     )
 
 
-def open_works(means: Means, vendors: Vendors) -> Works:
+async def open_safe(settings: Settings, clock: Clock) -> tuple[RootKeys, Store, KeyRing, Vault]:
+    """What is stored, and what opens what is sealed in it."""
+    roots = open_roots(settings)
+    store = open_store(settings, clock)
+    keyring = KeyRing(store, roots, clock)
+    await keyring.ensure(SYSTEM)
+    return roots, store, keyring, Vault(keyring)
+
+
+def open_works(means: Means) -> Works:
     works = Works(
         Toolsets(means),
         means.credentials,
-        vendors,
+        means.vendors,
         means.outbound,
         Breakers(means.clock),
         Bulkheads(),

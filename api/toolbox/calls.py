@@ -26,6 +26,7 @@ from api.toolbox.mcp_toolset import McpToolset
 from api.toolbox.results import ToolResult, failed
 from api.toolbox.scrubbing import NO_SECRETS
 from api.toolbox.toolbox import Share, Toolbox
+from api.toolbox.toolsets import Toolset
 from api.toolbox.upstream_tools import UpstreamTool, UpstreamTools
 from api.toolbox.works import Works
 from integrations import UpstreamError
@@ -62,7 +63,7 @@ class Begun:
     tool: str
     started: float
     outcome: str = ABANDONED
-    toolset: McpToolset | None = None
+    toolset: Toolset | None = None
     """Whose credentials are looked for in what is told of a failure."""
 
 
@@ -131,6 +132,8 @@ class Calls:
             )
         toolset = await self._works.toolsets.of(self._ctx, begun.share.server)
         begun.toolset = toolset
+        if not isinstance(toolset, McpToolset):  # a service has no generic tool
+            raise NotFound(begun.toolbox.absent(name))
         return await toolset.call_method(method, params)
 
     async def _named(self, begun: Begun, name: str, args: Args) -> ToolResult:
@@ -146,7 +149,7 @@ class Calls:
         return await toolset.call_tool(tool.name, args)
 
     async def _find(
-        self, toolset: McpToolset, share: Share, name: str, args: Args
+        self, toolset: Toolset, share: Share, name: str, args: Args
     ) -> tuple[UpstreamTool | None, list[str]]:
         """The tool, and what does not fit it. An old list is good enough for a call that fits a tool in it."""
         tools = toolset.known_tools or await toolset.tools()

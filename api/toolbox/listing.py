@@ -101,7 +101,14 @@ def generic_tool(server: Server) -> Tool:
 
 def _tool(server: Server, name: str, tool: UpstreamTool) -> Tool:
     return Tool(
-        name, tool.text("title"), tool.text("description"), tool.input_schema, tool.annotations, server.id, tool.name
+        name,
+        tool.text("title"),
+        tool.text("description"),
+        tool.input_schema,
+        tool.annotations,
+        server.id,
+        tool.name,
+        tool.output_schema,
     )
 
 

@@ -8,10 +8,10 @@ from http import HTTPStatus
 
 from api.access.context import WorkspaceContext
 from api.servers.service import EXTERNAL, Server
-from api.toolbox.failures import FailureKind, NotConnected, failure_of, is_down
-from api.toolbox.mcp_toolset import McpToolset
+from api.toolbox.failures import ENDED, FailureKind, NotConnected, failure_of, is_down
 from api.toolbox.scrubbing import NO_SECRETS, Scrubber
 from api.toolbox.texts import not_answered
+from api.toolbox.toolsets import Toolset
 from api.toolbox.upstream_tools import UpstreamTools
 from api.toolbox.works import Works
 from integrations import Refused, TimedOut, Unreachable, UpstreamError
@@ -27,7 +27,8 @@ class Missing:
 
 Problem = UpstreamError | TimeoutError | NotConnected | None
 SERVICE = Missing("not_connected", "Connect this service first.")
-NO_TOOLS_YET = Missing("not_ready", "The service is connected; this version of Plugboard has no tools for it yet.")
+ENDED_SERVICE = Missing("reconnect_required", ENDED)
+NO_TOOLS = Missing("invalid", "This version of Plugboard has no tools for this service.")
 NOT_CONNECTED_REASONS = {
     FailureKind.NOT_CONNECTED: "not_connected",
     FailureKind.RECONNECT_REQUIRED: "reconnect_required",
@@ -48,7 +49,7 @@ class Sources:
     async def tools(self, server: Server, seconds: float, *, anew: bool = False) -> UpstreamTools | Missing:
         """`anew`: somebody wants to know now. It is asked whatever happened before, and counts for nothing."""
         if server.service_type != EXTERNAL:
-            return NO_TOOLS_YET if server.is_connected else SERVICE
+            return self._of_service(server)
         if anew:  # who asks anew is not held back, and nothing of it is counted
             found, _ = await self._asked(server, seconds, anew=True)
             return found
@@ -66,8 +67,16 @@ class Sources:
             breaker.learned(failed, answered=answered)
         return found
 
+    def _of_service(self, server: Server) -> UpstreamTools | Missing:
+        """Nobody is asked: which tools there are is known, and whether there is a credential stands in the record."""
+        if server.connection and server.connection.ended:
+            return ENDED_SERVICE
+        if not (server.is_connected or server.sealed):
+            return SERVICE
+        return self._works.vendors.tools(server.service_type) or NO_TOOLS
+
     async def _asked(self, server: Server, seconds: float, *, anew: bool) -> tuple[UpstreamTools | Missing, Problem]:
-        toolset: McpToolset | None = None
+        toolset: Toolset | None = None
         try:
             async with asyncio.timeout(seconds):
                 toolset = await self._works.toolsets.of(self._ctx, server)
@@ -77,7 +86,7 @@ class Sources:
             return why(error, toolset, server), error
 
 
-def why(error: UpstreamError | TimeoutError | NotConnected, toolset: McpToolset | None, server: Server) -> Missing:
+def why(error: UpstreamError | TimeoutError | NotConnected, toolset: Toolset | None, server: Server) -> Missing:
     return told(error, toolset.scrubbed if toolset else NO_SECRETS, server)
 
 

@@ -29,7 +29,7 @@ class Share:
     def of(cls, server: Server, names: Collection[str] | None) -> Share:
         if names is None:
             return cls(server, None, None)
-        return cls(server, frozenset(names), frozenset(tool_name(server.slug, name) for name in names))
+        return cls(server, frozenset(names), frozenset(_alias(server, name) for name in names))
 
     @property
     def has_generic(self) -> bool:
@@ -78,11 +78,15 @@ class Toolbox:
         return share if share and share.has_generic and share.server.enabled else None
 
     def named(self, name: str) -> Share | None:
-        """Whose tool could have this name."""
-        if not name.startswith(PREFIX) or name.startswith(GENERIC_PREFIX):
+        """Whose tool could have this name: of a service's, the slug is at the end; of any other's, behind `mcp_`."""
+        if name.startswith(GENERIC_PREFIX):
             return None
-        share = self.by_slug.get(name[len(PREFIX) :].partition("_")[0])
-        return share if share and share.may_have(name) else None
+        is_external = name.startswith(PREFIX)
+        slug = name[len(PREFIX) :].partition("_")[0] if is_external else name.rpartition("_")[2]
+        share = self.by_slug.get(slug)
+        if share is None or (share.server.service_type == EXTERNAL) is not is_external:
+            return None
+        return share if share.may_have(name) else None
 
     def absent(self, name: str) -> str:
         """What is said of a name that is not in the toolbox."""
@@ -97,6 +101,12 @@ class Toolbox:
         if share is None:
             return server_not_found(server_id)
         return f"Error: MCP server {server_id} {'; '.join(_why_not(share))}"
+
+
+def _alias(server: Server, name: str) -> str:
+    if server.service_type == EXTERNAL:
+        return tool_name(server.slug, name)
+    return f"{name}_{server.slug}"
 
 
 def _why_not(share: Share) -> Iterator[str]:

@@ -13,13 +13,15 @@ from api.kit.outbound import Egress, UrlRefused, check_text
 from api.kit.store import Store
 from api.kit.wire import Outbound
 from api.kit.wire_errors import Unreachable as NotReached
-from api.servers.service import Server
+from api.servers.service import EXTERNAL, Server
 from api.toolbox.credentials import Credentials
 from api.toolbox.known import Changes
 from api.toolbox.mcp_toolset import McpToolset
 from api.toolbox.repository import Eras
+from api.toolbox.service_toolset import ServiceToolset
 from api.toolbox.upstream import Upstream
-from integrations import McpClient, Unreachable, UpstreamError
+from api.toolbox.vendors import Vendors
+from integrations import McpClient, Unreachable, Unreadable, UpstreamError
 
 IDLE_SECONDS = 300.0
 SWEEP_SECONDS = 30.0
@@ -27,6 +29,9 @@ MOST_OPEN = 2000
 CLOSE_SECONDS = 40.0
 """More than a call may take, which is let finish."""
 
+NO_TOOLS = "This version of Plugboard has no tools for this service."
+
+Toolset = McpToolset | ServiceToolset
 Owned = tuple[str, str]
 """A workspace and a server of it."""
 
@@ -39,6 +44,7 @@ class Means:
     outbound: Outbound
     egress: Egress
     credentials: Credentials
+    vendors: Vendors
     clock: Clock
 
 
@@ -46,11 +52,11 @@ class Toolsets:
     def __init__(self, means: Means) -> None:
         self.changes = Changes()
         self._means = means
-        self._open: OrderedDict[Owned, McpToolset] = OrderedDict()
+        self._open: OrderedDict[Owned, Toolset] = OrderedDict()
         self._closing: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
 
-    def known(self, ctx: WorkspaceContext, server: Server) -> McpToolset | None:
+    def known(self, ctx: WorkspaceContext, server: Server) -> Toolset | None:
         """Without waiting for anything; one for an older state of the server is none, one for a newer will do."""
         owned = (ctx.workspace_id, server.id)
         found = self._open.get(owned)
@@ -63,12 +69,12 @@ class Toolsets:
         self._open.move_to_end(owned)
         return found
 
-    async def of(self, ctx: WorkspaceContext, server: Server) -> McpToolset:
+    async def of(self, ctx: WorkspaceContext, server: Server) -> Toolset:
         return self.known(ctx, server) or await self._opened(ctx, server)
 
     async def fresh(self, ctx: WorkspaceContext, server: Server) -> McpToolset:
-        """For one who asks how things are: nothing is remembered, and whoever asked has to close it."""
-        return await self._make(ctx, server, remember=False)
+        """For one who asks how an MCP server is: nothing is remembered, and whoever asked has to close it."""
+        return await self._of_any(ctx, server, remember=False)
 
     async def close(self) -> None:
         if self._sweeper:
@@ -80,8 +86,8 @@ class Toolsets:
     def __len__(self) -> int:
         return len(self._open)
 
-    async def _opened(self, ctx: WorkspaceContext, server: Server) -> McpToolset:
-        made = await self._make(ctx, server, remember=True)
+    async def _opened(self, ctx: WorkspaceContext, server: Server) -> Toolset:
+        made = await self._make(ctx, server)
         other = self.known(ctx, server)  # somebody else may have been quicker
         if other is not None:
             self.close_later(made)
@@ -90,7 +96,22 @@ class Toolsets:
         self._sweep()
         return made
 
-    async def _make(self, ctx: WorkspaceContext, server: Server, *, remember: bool) -> McpToolset:
+    async def _make(self, ctx: WorkspaceContext, server: Server) -> Toolset:
+        if server.service_type != EXTERNAL:
+            return await self._of_service(ctx, server)
+        return await self._of_any(ctx, server, remember=True)
+
+    async def _of_service(self, ctx: WorkspaceContext, server: Server) -> ServiceToolset:
+        means, vendors = self._means, self._means.vendors
+        toolkit, tools = vendors.toolkit(server.service_type), vendors.tools(server.service_type)
+        if toolkit is None or tools is None:
+            raise Unreadable(NO_TOOLS, sent=False)
+        opened = await means.credentials.open(ctx, server)
+        upstream, base_url = vendors.upstream(ctx, server, opened), vendors.base_url(server)
+        title = vendors.services[server.service_type].title
+        return ServiceToolset(server, opened, upstream, toolkit, tools, base_url, title, means.clock)
+
+    async def _of_any(self, ctx: WorkspaceContext, server: Server, *, remember: bool) -> McpToolset:
         means, eras = self._means, Eras(self._means.store, ctx)
         try:
             origin = check_text(server.url or "", means.egress).origin
@@ -112,7 +133,7 @@ class Toolsets:
     def _let_go(self, owned: Owned) -> None:
         self.close_later(self._open.pop(owned))
 
-    def close_later(self, toolset: McpToolset) -> None:
+    def close_later(self, toolset: Toolset) -> None:
         task = asyncio.create_task(_close(toolset))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
@@ -136,7 +157,7 @@ class Toolsets:
             self._let_go(owned)
 
 
-async def _close(toolset: McpToolset) -> None:
+async def _close(toolset: Toolset) -> None:
     """Nobody waits for it, and there is nothing to do about what goes wrong."""
     with suppress(UpstreamError, TimeoutError):
         async with asyncio.timeout(CLOSE_SECONDS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -37,6 +37,11 @@ class UpstreamTool:
         self.listed = listed
         self.name: str = listed["name"]
 
+    @property
+    def output_schema(self) -> dict[str, Any] | None:
+        """Not shown: what an upstream promises of its results is not held to here."""
+        return None
+
     @cached_property
     def validator(self) -> Validator:
         return Validator.of(self.listed.get("inputSchema"))
@@ -64,6 +69,7 @@ class UpstreamTools:
     listed_at: float
     holds_until: float
     by_name: Mapping[str, UpstreamTool] = field(repr=False)
+    naming: Callable[[str, str], str] = tool_name
     _aliases: dict[str, Mapping[str, UpstreamTool]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -81,7 +87,7 @@ class UpstreamTools:
             self._aliases.clear()
             found: dict[str, UpstreamTool] = {}
             for tool in sorted(self.tools, key=lambda each: each.name):  # so that no order decides who has a name
-                found.setdefault(tool_name(slug, tool.name), tool)
+                found.setdefault(self.naming(slug, tool.name), tool)
             self._aliases[slug] = found
         return self._aliases[slug]
 

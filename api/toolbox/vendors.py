@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from api.access.context import WorkspaceContext
 from api.kit.outbound import Egress, check_text
 from api.kit.wire import Outbound
 from api.servers.service import Server
 from api.toolbox.credentials import Opened
+from api.toolbox.service_tools import service_tools
 from api.toolbox.upstream import Upstream
-from integrations import Service
+from api.toolbox.upstream_tools import UpstreamTools
+from integrations import Service, Toolkit, toolkit_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,18 @@ class Vendors:
 
     outbound: Outbound
     egress: Egress
+    _tools: dict[str, UpstreamTools | None] = field(default_factory=dict)
+
+    def tools(self, service_type: str) -> UpstreamTools | None:
+        """None where the service has none, or is none of ours any more."""
+        if service_type not in self._tools:
+            toolkit = self.toolkit(service_type)
+            self._tools[service_type] = service_tools(toolkit) if toolkit else None
+        return self._tools[service_type]
+
+    def toolkit(self, service_type: str) -> Toolkit | None:
+        service = self.services.get(service_type)
+        return toolkit_of(service) if service else None
 
     def base_url(self, server: Server) -> str:
         """Its own, the one that the server has chosen, or the operator's."""

@@ -101,17 +101,33 @@ def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
     """Every closed way through the edges, each told once, from its first name in order."""
     found: list[list[str]] = []
 
-    def walk(here: str, way: list[str]) -> None:
-        if here in way:
-            circle = way[way.index(here) :]
-            if circle[0] == min(circle) and circle not in found:
-                found.append(circle)
-            return
-        for there in sorted(edges.get(here, ())):
-            walk(there, [*way, here])
+    def walk(start: str, here: str, way: list[str], among: Collection[str]) -> None:
+        for there in sorted(edges.get(here, set()) & set(among)):
+            if there == start:
+                found.append(way)
+            elif there > start and there not in way:
+                walk(start, there, [*way, there], among)
 
-    for start in sorted(edges):
-        walk(start, [])
+    for names in _entangled(edges):  # only there can be circles, so only there is every way walked
+        for start in sorted(names):
+            walk(start, start, [start], names)
+    return found
+
+
+def _entangled(edges: dict[str, set[str]]) -> list[set[str]]:
+    """Names that lead to each other, or to themselves."""
+    reached = {name: _reached(name, edges) for name in edges}
+    rings = {frozenset(other for other in reached[name] if name in reached.get(other, ())) for name in edges}
+    return [set(ring) for ring in sorted(rings, key=sorted) if ring]
+
+
+def _reached(start: str, edges: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    left = [start]
+    while left:
+        new = edges.get(left.pop(), set()) - found
+        found |= new
+        left += new
     return found
 
 

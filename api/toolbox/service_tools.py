@@ -1,0 +1,43 @@
+"""The tools of a service as a toolbox knows tools: the same for every server of it, known without asking anybody."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import inf
+
+from api.toolbox.descriptions import normalised
+from api.toolbox.naming import service_tool_name
+from api.toolbox.upstream_tools import UpstreamTool, UpstreamTools
+from integrations import ServiceTool, Toolkit
+
+
+class Fitting:
+    """Holds arguments to what the tool takes, with the leniency that the tool declares."""
+
+    def __init__(self, tool: ServiceTool) -> None:
+        self._tool = tool
+
+    def check(self, args: object) -> list[str]:
+        parsed = self._tool.parsed(args)
+        return parsed if isinstance(parsed, list) else []
+
+
+class OfService(UpstreamTool):
+    def __init__(self, tool: ServiceTool) -> None:
+        super().__init__(tool.listed)
+        self._tool = tool
+
+    @cached_property
+    def validator(self) -> Fitting:  # type: ignore[override]  # it is only ever asked to check
+        return Fitting(self._tool)
+
+    @cached_property
+    def output_schema(self) -> dict[str, object] | None:
+        return normalised(self.listed["outputSchema"])
+
+
+def service_tools(toolkit: Toolkit) -> UpstreamTools:
+    by_name: dict[str, UpstreamTool] = {name: OfService(tool) for name, tool in toolkit.tools.items()}
+    return UpstreamTools(
+        tuple(by_name.values()), 0, -inf, inf, by_name, naming=lambda slug, name: service_tool_name(name, slug)
+    )
