@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +26,7 @@ from api.parts import assemble
 from api.servers import credentials
 from api.servers.repository import record_of
 from api.settings import Settings
+from integrations import Service
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # made once: a client that makes its own takes 15 ms
 PATIENCE_SECONDS = 60.0
@@ -130,9 +131,14 @@ class Plugboard:
 
 
 @contextmanager
-def served(settings: Settings, clock: Clock | None = None, lookup: Lookup = system_lookup) -> Iterator[Plugboard]:
+def served(
+    settings: Settings,
+    clock: Clock | None = None,
+    lookup: Lookup = system_lookup,
+    catalog: Mapping[str, Service] | None = None,
+) -> Iterator[Plugboard]:
     key = asyncio.run(_operator_key(settings, clock))
-    with listening(create_app(settings, clock, lookup=lookup)) as url:
+    with listening(create_app(settings, clock, lookup=lookup, catalog=catalog)) as url:
         plugboard = Plugboard(url, settings, key)
         try:
             yield plugboard

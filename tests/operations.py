@@ -11,7 +11,8 @@ import httpx2
 import yaml
 
 from api.app import inner_app
-from api.settings import Settings
+from api.kit.secret import Secret
+from api.settings import OAuthApp, Settings
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Operation:
 
     def path(self, ids: Mapping[str, str]) -> str:
         return self.template.format(**ids)
+
+    @property
+    def is_about_a_connection(self) -> bool:
+        """It is for servers that use OAuth, and for no others."""
+        return "/oauth/" in self.template and "serverId" in self.parameters
 
     def send(self, caller: httpx2.Client, ids: Mapping[str, str], body: Any = None) -> httpx2.Response:
         return caller.request(
@@ -57,10 +63,17 @@ def _operations() -> list[Operation]:
 OPERATIONS = _operations()
 GUARDED = [operation for operation in OPERATIONS if not operation.is_open]
 IN_A_WORKSPACE = [operation for operation in GUARDED if "workspaceId" in operation.parameters]
+# What it takes to begin to connect a server: an app of the operator's at a service, and a server there.
+APPS = {"NOTION": OAuthApp("plugboard-at-notion", Secret("canary-app"))}
+NOTION = {"name": "Notion", "authType": "oauth", "serviceType": "notion", "url": None, "config": {}}
 # For where it is refused before anything is looked up.
 SOME_IDS = {
     "workspaceId": "ws_3kq8v0zj5m1t7r2x9c4b",
     "serverId": "server_w7pk1kd3f9g2h0n4q8v0zj5m1t7r2x9c4b",
     "agentId": "agent_w7pk1kd3f9h4k6n4q8v0zj5m1t7r2x9c4b",
     "keyId": "key_8m2d5w0rt4k7z1x9c3vb",
+    "serviceType": "notion",
+    "issuer": "9f86d081884c7d65",
+    "document": "9f86d081884c7d65.json",
+    "ticket": "VGhlcmUgaXMgbm8gc3VjaCB0aWNrZXQsIGFueXdoZXI",
 }

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
-import msgspec
 from litestar import Response
+from pydantic import TypeAdapter
 
 from api.access.guards import OpenToAll
 from api.connections.aims import BY_ISSUER, CLIENT_NAME, DOCUMENT, document_url
+from api.connections.schemas import CLIENT_METADATA, ClientMetadataView
 from api.connections.works import Public
 from api.errors import NotFound
-from api.http.answers import OK, Answer
+from api.http.answers import OK, Answer, encode
 from api.http.provided import AnyRequest, provided
 from api.http.routing import Doc, Reply, documented, get
 from api.servers.service import EXTERNAL
@@ -26,7 +27,7 @@ def _doc(name: str, summary: str) -> Doc:
         "Connections",
         summary,
         "The OAuth Client ID Metadata Document; its own URL is the client id.",
-        Reply(200, "The document.", media_type="application/json"),
+        Reply(200, "The document.", TypeAdapter(ClientMetadataView), CLIENT_METADATA),
     )
 
 
@@ -49,17 +50,17 @@ async def client_metadata_by_issuer(request: AnyRequest) -> Response[bytes]:
 
 def _document(request: AnyRequest, suffix: str | None) -> Response[bytes]:
     public = provided(request, Public)
-    told = {
-        "client_id": document_url(public.url, suffix),
-        "client_name": CLIENT_NAME,
-        "client_uri": public.url,
-        "redirect_uris": [public.callback(EXTERNAL, suffix)],
-        "grant_types": ["authorization_code", "refresh_token"],
-        "response_types": ["code"],
-        "token_endpoint_auth_method": "none",
-        "application_type": "web",
-    }
-    return Answer(OK, msgspec.json.encode(told)).response()
+    told = ClientMetadataView(
+        client_id=document_url(public.url, suffix),
+        client_name=CLIENT_NAME,
+        client_uri=public.url,
+        redirect_uris=[public.callback(EXTERNAL, suffix)],
+        grant_types=["authorization_code", "refresh_token"],
+        response_types=["code"],
+        token_endpoint_auth_method="none",  # noqa: S106  a method, and no password
+        application_type="web",
+    )
+    return Answer(OK, encode(told)).response()
 
 
 ROUTES = [client_metadata, client_metadata_by_issuer]

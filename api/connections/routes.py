@@ -14,13 +14,13 @@ from api.connections.pages import result_page
 from api.connections.pending import LIFE_SECONDS
 from api.connections.return_to import landing
 from api.connections.returning import Failed, Return, Returning
-from api.connections.schemas import AUTH_URL, CONNECTION, AccountView, AuthUrlView, ConnectionView
+from api.connections.schemas import AUTH_URL, CONNECTION, DISCONNECTED, AccountView, AuthUrlView, ConnectionView
 from api.connections.service import ConnectionService, Status
 from api.connections.works import Public
-from api.errors import Invalid, NoSuchMethod, NotConnectable, Unavailable
+from api.errors import Internal, Invalid, NotConnectable, Unavailable
 from api.http.answers import OK, Answer, Ready, encode
 from api.http.provided import AnyRequest, provided
-from api.http.routing import Doc, Parameter, Reply, documented, get, post
+from api.http.routing import Doc, Parameter, Reply, documented, get, only_get, post
 
 OAUTH = "/api/workspaces/{workspace_id:str}/mcp-servers/{server_id:str}/oauth"
 CALLBACK = "/api/mcp/oauth/{service_type:str}/callback"
@@ -35,7 +35,14 @@ RETURN_TO = Parameter(
     {"type": "string"},
     example="/servers",
 )
-TO_ANYWHERE = Reply(SEE_OTHER, "The browser is sent on.", headers=["Location"])
+WENT_WRONG = Reply(SEE_OTHER, "To a page that says why it does not go on.", headers=["Location"])
+OUTAGES = [Internal, Unavailable]
+BROUGHT = [
+    Parameter("state", "What we sent along: it is good once, and for ten minutes.", {"type": "string"}),
+    Parameter("code", "What is exchanged for tokens.", {"type": "string"}),
+    Parameter("iss", "Who answers (RFC 9207).", {"type": "string"}),
+    Parameter("error", "Or that there was no consent.", {"type": "string"}),
+]
 
 
 def view(status: Status, public: Public) -> ConnectionView:
@@ -117,7 +124,7 @@ async def status(request: AnyRequest) -> Response[bytes]:
             "Disconnect a server",
             "The tokens are forgotten at once, and revoked at the provider as soon as it can be reached. Done twice, "
             "it is done once.",
-            Reply(200, "As it is now.", TypeAdapter(ConnectionView), CONNECTION | {"connected": False}),
+            Reply(200, "As it is now.", TypeAdapter(ConnectionView), DISCONNECTED),
             problems=[NotConnectable],
         )
     ),
@@ -137,6 +144,8 @@ async def disconnect(request: AnyRequest) -> Response[bytes]:
             "The page to go on from",
             "For people. It says for which workspace and which service, and has one button.",
             Reply(200, "A page.", media_type="text/html"),
+            problems=OUTAGES,
+            or_else=WENT_WRONG,
         )
     ),
 )
@@ -159,7 +168,12 @@ async def connect(request: AnyRequest) -> Response[bytes]:
             "Go on to the provider",
             f"What the page's button does. The browser gets a cookie, without which the way back is closed, for "
             f"{LIFE_SECONDS // 60} minutes.",
-            TO_ANYWHERE,
+            Reply(
+                SEE_OTHER,
+                "To the provider, with a cookie; or without one to a page that says why it does not go on.",
+                headers=["Location", "Set-Cookie"],
+            ),
+            problems=OUTAGES,
         )
     ),
 )
@@ -179,12 +193,14 @@ def _callback_doc(name: str, summary: str) -> Doc:
         TAG,
         summary,
         "Sends the browser to where connecting was to end, with `?connected=<serverId>` or `?error=<code>`. Nothing "
-        "that a provider says is passed on.",
-        TO_ANYWHERE,
+        "that a provider says is passed on. HEAD is refused: it would use up the state.",
+        Reply(SEE_OTHER, "The browser is sent on.", headers=["Location"]),
+        parameters=BROUGHT,
+        problems=OUTAGES,
     )
 
 
-@get(
+@only_get(
     CALLBACK,
     status_code=SEE_OTHER,
     guards=[OpenToAll(STATE)],
@@ -194,7 +210,7 @@ async def callback(request: AnyRequest) -> Response[bytes]:
     return await _landed(request, request.path_params["service_type"], None)
 
 
-@get(
+@only_get(
     f"{CALLBACK}/{{issuer:str}}",
     status_code=SEE_OTHER,
     guards=[OpenToAll(STATE)],
@@ -205,8 +221,6 @@ async def callback_by_issuer(request: AnyRequest) -> Response[bytes]:
 
 
 async def _landed(request: AnyRequest, service_type: str, issuer: str | None) -> Response[bytes]:
-    if request.scope["state"].get("is_head"):  # whoever only looks at a link must not use it up
-        raise NoSuchMethod("It takes GET.", headers={"Allow": "GET, OPTIONS"})
     came = Return(
         provided(request, Public).callback(service_type, issuer),
         request.query_params.dict(),
@@ -226,6 +240,7 @@ async def _landed(request: AnyRequest, service_type: str, issuer: str | None) ->
             "What came of connecting",
             "For people, where no other place to return to was given.",
             Reply(200, "A page.", media_type="text/html"),
+            or_else=Reply(BAD_REQUEST, "A page that says why.", media_type="text/html"),
             parameters=[
                 Parameter("connected", "The server that is connected now.", {"type": "string"}),
                 Parameter("error", "Or why it is not.", {"type": "string"}),

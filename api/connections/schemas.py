@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from api.http.models import Timestamp, View
 
@@ -41,7 +41,24 @@ class ConnectionView(View):
     redirect_uri: str = Field(description="Where consent comes back to, for a client that you register yourself.")
 
 
-AUTH_URL: dict[str, Any] = {"authUrl": "https://plugboard.example.com/connect/9f3k…"}
+class ClientMetadataView(View):
+    """Who we are, in the words of RFC 7591."""
+
+    model_config = ConfigDict(alias_generator=None)
+
+    client_id: str = Field(description="The URL of this very document.")
+    client_name: str
+    client_uri: str
+    redirect_uris: list[str]
+    grant_types: list[str]
+    response_types: list[str]
+    token_endpoint_auth_method: str
+    application_type: str
+
+
+AUTH_URL: dict[str, Any] = {
+    "authUrl": "https://plugboard.example.com/connect/V2hvIGhvbGRzIHRoaXMgbWF5IGdvIG9uLCBvbmNlLiA"
+}
 CONNECTION: dict[str, Any] = {
     "connected": True,
     "account": {"id": "T024BE7LD", "name": None, "workspace": "Acme", "url": None},
@@ -49,8 +66,26 @@ CONNECTION: dict[str, Any] = {
     "askedScopes": ["channels:read", "chat:write"],
     "missingScopes": [],
     "unaskedScopes": [],
-    "connectedAt": "2026-11-18T09:30:00Z",
-    "expiresAt": "2026-11-18T21:30:00Z",
+    "connectedAt": "2026-11-18T09:30:00.000Z",
+    "expiresAt": "2026-11-18T21:30:00.000Z",
     "reconnectRequired": False,
     "redirectUri": "https://plugboard.example.com/api/mcp/oauth/slack/callback",
+}
+DISCONNECTED: dict[str, Any] = CONNECTION | {
+    "connected": False,
+    "account": None,
+    "scopes": [],
+    "askedScopes": [],
+    "connectedAt": None,
+    "expiresAt": None,
+}
+CLIENT_METADATA: dict[str, Any] = {
+    "client_id": "https://plugboard.example.com/client-metadata.json",
+    "client_name": "Plugboard",
+    "client_uri": "https://plugboard.example.com",
+    "redirect_uris": ["https://plugboard.example.com/api/mcp/oauth/external/callback"],
+    "grant_types": ["authorization_code", "refresh_token"],
+    "response_types": ["code"],
+    "token_endpoint_auth_method": "none",
+    "application_type": "web",
 }

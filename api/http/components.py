@@ -42,7 +42,11 @@ HEADERS: dict[str, Any] = {
         "description": "The object's version; send it as `If-Match`.",
         "schema": {"type": "string", "pattern": '^"[0-9]+"$'},
     },
-    "Location": {"description": "Where the new object is.", "schema": {"type": "string", "format": "uri-reference"}},
+    "Location": {
+        "description": "Where the new object is, or where a browser goes next.",
+        "schema": {"type": "string", "format": "uri-reference"},
+    },
+    "Set-Cookie": {"description": "What binds the way back to this browser.", "schema": {"type": "string"}},
     "Link": {"description": 'Only where more follows: `<…>; rel="next"`.', "schema": {"type": "string"}},
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
     "WWW-Authenticate": {"description": "How to sign in.", "schema": {"type": "string"}},

@@ -43,7 +43,7 @@ API_KEY = {
     "bearerFormat": "pb_<public id>_<secret and checksum>",
     "description": "A key made by a workspace's admin, by an operator, or by `plugboard setup`.",
 }
-NO_CONTENT = 204
+NO_CONTENT, SEE_OTHER = 204, 303
 IDS = {
     "workspaceId": ("The workspace's id.", examples.WORKSPACE_ID),
     "serverId": ("The server's id.", examples.SERVER_ID),
@@ -55,7 +55,7 @@ OTHERS = {
     "serviceType": ("The service, or `external`.", "^[a-z][a-z0-9-]{0,31}$", "notion"),
     "issuer": ("Stands for one authorization server.", "^[0-9a-f]{16}$", "9f86d081884c7d65"),
     "document": ("Stands for one authorization server.", "^[0-9a-f]{16}\\.json$", "9f86d081884c7d65.json"),
-    "ticket": ("What `connectServer` answered.", "^[A-Za-z0-9_-]{43}$", "Qm9uZHNfYXJlX2Zvcl90aG9zZV93aG9fd2FpdF9sb25n"),
+    "ticket": ("What `connectServer` answered.", "^[A-Za-z0-9_-]{43}$", "V2hvIGhvbGRzIHRoaXMgbWF5IGdvIG9uLCBvbmNlLiA"),
 }
 
 
@@ -124,7 +124,8 @@ def _path(route: HTTPRoute) -> str:
 
 
 def _method(handler: HTTPRouteHandler) -> str:
-    return next(iter(handler.http_methods)).lower()
+    """Without HEAD, which goes without saying where GET is taken."""
+    return next(iter(handler.http_methods - {"HEAD"})).lower()
 
 
 def _described(operation: Operation) -> dict[str, Any]:
@@ -145,7 +146,8 @@ def _described(operation: Operation) -> dict[str, Any]:
     refusals = {
         str(status): ref("responses", components.problem_name(errors)) for status, errors in operation.problems.items()
     }
-    return described | {"responses": {str(doc.reply.status): _reply(doc.reply), **refusals}}
+    replies = {str(reply.status): _reply(reply) for reply in (doc.reply, doc.or_else) if reply}
+    return described | {"responses": replies | refusals}
 
 
 def _path_parameter(name: str) -> dict[str, Any]:
@@ -189,7 +191,7 @@ def _reply(reply: Reply) -> dict[str, Any]:
     described = {"description": reply.description, "headers": components.headers(reply.headers)}
     if reply.body:
         return described | {"content": _content(components.schema_of(reply.body), reply.example)}
-    if reply.status == NO_CONTENT:
+    if reply.status in (NO_CONTENT, SEE_OTHER):
         return described
     return described | {"content": {reply.media_type: {"schema": {"type": "string"}}}}
 

@@ -11,7 +11,7 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 from pydantic import TypeAdapter
 
-from api.errors import AppError, Forbidden, Unauthorized
+from api.errors import AppError, Forbidden, NoSuchMethod, Unauthorized
 from api.http.models import Input, View
 
 DOC = "doc"
@@ -38,11 +38,20 @@ class _AskedOnce(HTTPRouteHandler):
     """Litestar copies the whole handler for each guard of each request; ours look at the request alone."""
 
     async def authorize_connection(self, connection: Connection) -> None:
+        if connection.scope["state"].get("is_head") and "HEAD" not in self.http_methods:
+            allow = allowed(self.http_methods)
+            raise NoSuchMethod(f"It takes {allow}.", headers={"Allow": allow})
         for guard in self.resolve_guards():
             await guard(connection, self)  # type: ignore[misc]
 
 
 def get(path: str | list[str], **options: Any) -> HTTPRouteHandler:
+    """And HEAD, which comes as GET and goes without the body of its answer: `edge.py` sees to both."""
+    return _AskedOnce(path, http_method=["GET", "HEAD"], **options)
+
+
+def only_get(path: str, **options: Any) -> HTTPRouteHandler:
+    """For what uses something up: who merely looks at a link, as with HEAD, is refused."""
     return _AskedOnce(path, http_method="GET", **options)
 
 
@@ -124,6 +133,8 @@ class Doc:
     example: Any = None
     parameters: Sequence[Parameter] = ()
     problems: Sequence[type[AppError]] = field(default_factory=tuple)
+    or_else: Reply | None = None
+    """What it answers a person in a browser, who can do nothing with a problem document."""
 
 
 def documented(doc: Doc) -> dict[str, Any]:
@@ -132,9 +143,8 @@ def documented(doc: Doc) -> dict[str, Any]:
 
 
 def allowed(methods: Iterable[str]) -> str:
-    """For the header `Allow`. Whatever takes GET takes HEAD, and every path takes OPTIONS."""
-    given = {*methods, "OPTIONS"}
-    return ", ".join(sorted(given | {"HEAD"} if "GET" in given else given))
+    """For the header `Allow`. Every path takes OPTIONS."""
+    return ", ".join(sorted({*methods, "OPTIONS"}))
 
 
 def options(routes: Iterable[object]) -> list[HTTPRouteHandler]:

@@ -1,6 +1,7 @@
 """Who is refused as unknown, and that nobody learns why."""
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -10,10 +11,19 @@ from api.kit.clock import rfc3339
 from api.kit.secret import Secret
 from api.settings import Settings
 from tests.fakes.still_clock import StillClock
-from tests.harness import Workspace, caller, served
-from tests.operations import GUARDED, OPERATIONS, SOME_IDS, Operation, stripped
+from tests.harness import Plugboard, Workspace, caller, served
+from tests.operations import GUARDED, NOTION, OPERATIONS, SOME_IDS, Operation, stripped
 
 Headers = list[tuple[str, str]]
+# What a browser is answered that comes with no ticket and no state of ours; all else that is open just answers.
+EXPIRED = (303, "/connected?error=expired")
+SENT = {
+    "showConnect": EXPIRED,
+    "goOnConnecting": EXPIRED,
+    "finishConnecting": EXPIRED,
+    "finishConnectingByIssuer": EXPIRED,
+    "showConnected": (400, None),
+}
 
 
 @pytest.fixture(scope="module")
@@ -93,10 +103,24 @@ def test_a_bad_key_is_refused_in_the_workspace_that_it_was_for(workspace: Worksp
         assert late.get(path).status_code == 401
 
 
-def test_what_is_open_to_all_shows_no_workspace(workspace: Workspace) -> None:
-    anyone = workspace.plugboard.caller()
-    for operation in OPERATIONS:
-        if operation.is_open:
-            answer = anyone.request(operation.method, operation.path({}))
-            assert answer.status_code == 200
-            assert workspace.id not in answer.text
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.is_open], ids=str)
+def test_what_is_open_to_all_shows_no_workspace(plugboard: Plugboard, operation: Operation) -> None:
+    workspace = plugboard.make_workspace("Seen by nobody")
+
+    answer = operation.send(plugboard.caller(), SOME_IDS)
+
+    assert (answer.status_code, answer.headers.get("Location")) == SENT.get(operation.id, (200, None))
+    assert not [text for text in (workspace.id, "Seen by nobody") if text in answer.text + str(answer.headers)]
+
+
+def test_a_ticket_shows_the_names_of_what_it_is_for_and_nothing_else_of_the_workspace(with_notion: Plugboard) -> None:
+    workspace = with_notion.make_workspace("Acme & Sons")
+    server, other = workspace.make_server(**NOTION | {"name": "Our notes"}), workspace.make_server(name="Not for you")
+    ticket = workspace.admin.get(f"{workspace.servers}/{server['id']}/oauth/authorize").json()["authUrl"]
+
+    page = with_notion.caller().get(urlsplit(ticket).path).text
+
+    assert "Acme &amp; Sons" in page
+    assert "Our notes" in page
+    for hidden in (workspace.id, workspace.key, server["id"], other["id"], "Not for you", "plugboard-at-notion"):
+        assert hidden not in page

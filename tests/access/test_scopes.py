@@ -12,7 +12,7 @@ from api.access.guards import Needs, NeedsAnyKey, NeedsOperator, guard_of
 from api.app import inner_app
 from api.settings import Settings
 from tests.harness import WEATHER, Plugboard, Workspace
-from tests.operations import GUARDED, IN_A_WORKSPACE, Operation
+from tests.operations import GUARDED, IN_A_WORKSPACE, NOTION, Operation
 
 READERS = {"admin", "manage", "read"}
 MANAGERS = {"admin", "manage"}
@@ -41,6 +41,9 @@ MAY: Mapping[str, set[str]] = {
     "updateAgent": MANAGERS,
     "deleteAgent": MANAGERS,
     "checkServer": MANAGERS,
+    "connectServer": MANAGERS,
+    "getConnection": READERS,
+    "disconnectServer": MANAGERS,
     "listServerTools": READERS,
     "listAgentTools": INVOKERS,
     "callTool": INVOKERS,
@@ -65,10 +68,10 @@ def test_the_table_is_about_every_operation_that_asks_for_a_key() -> None:
 
 @pytest.mark.requirement("AUT-06")
 @pytest.mark.parametrize("operation", GUARDED, ids=str)
-def test_a_key_may_do_what_its_scope_says_and_nothing_else(plugboard: Plugboard, operation: Operation) -> None:
+def test_a_key_may_do_what_its_scope_says_and_nothing_else(with_notion: Plugboard, operation: Operation) -> None:
     for scope in ALL:
-        workspace = plugboard.make_workspace()
-        caller = plugboard.operator if scope == "operator" else workspace.caller(scope)
+        workspace = with_notion.make_workspace()
+        caller = with_notion.operator if scope == "operator" else workspace.caller(scope)
         ids = ids_in(workspace, operation)
         answer = operation.send(caller, ids, body_for(workspace, operation, ids))
 
@@ -81,11 +84,15 @@ def test_a_key_may_do_what_its_scope_says_and_nothing_else(plugboard: Plugboard,
 def ids_in(workspace: Workspace, operation: Operation) -> dict[str, str]:
     make = {
         "workspaceId": lambda: workspace.id,
-        "serverId": lambda: workspace.make_silent_server()["id"],
+        "serverId": lambda: server_for(workspace, operation)["id"],
         "agentId": lambda: workspace.make_agent(enabledMcpServerIds=[workspace.make_silent_server()["id"]])["id"],
         "keyId": lambda: workspace.make_key("read")["id"],
     }
     return {name: make[name]() for name in operation.parameters}
+
+
+def server_for(workspace: Workspace, operation: Operation) -> dict[str, Any]:
+    return workspace.make_server(**NOTION) if operation.is_about_a_connection else workspace.make_silent_server()
 
 
 def body_for(workspace: Workspace, operation: Operation, ids: Mapping[str, str]) -> Any:

@@ -32,7 +32,9 @@ from api.toolbox.schemas import UnavailableView
 from api.toolbox.upstream import LIMITS
 from api.toolbox.upstream_tools import LONGEST_TEXT, LONGEST_TOOL
 from integrations.mcp.tools import MAX_BYTES, MAX_TOOLS
+from tests.conformance.browser import Browser
 from tests.e2e.process import free_port, until
+from tests.fakes.authorization_server import authorization_server
 from tests.fakes.mcp_servers import MODERN
 from tests.harness import Workspace, caller, served
 
@@ -46,6 +48,7 @@ RUN_BY = {
     "make demo": "tests/e2e/test_first_start.py",
     "/tool-calls": "here",
     "billing.example.com": "here",
+    "/oauth/authorize": "here",
     "PLUGBOARD_STORE=dynamodb": "tests/e2e/test_first_start.py",
     "VACUUM INTO": "here",
 }
@@ -192,6 +195,27 @@ def test_the_calls_after_it_do_what_the_readme_says(reader: Reader) -> None:
     assert "a-token" not in "".join(said)
 
 
+def test_the_lines_for_connect_connect_a_server_and_disconnect_it(tmp_path: Path) -> None:
+    begin, look = block("/oauth/authorize").split("# Who is connected")
+    functions = "".join(re.findall(r"^\w+\(\) .*\n", block("/tool-calls"), re.MULTILINE))
+    with authorization_server() as provider:
+        acme = provider.tenant("acme")
+        settings = Settings.from_environment(provider.environment() | {"PLUGBOARD_DATA_DIR": str(tmp_path / "var")})
+        with served(settings) as plugboard:
+            reader = Reader(plugboard.make_workspace(), acme.mcp_url, tmp_path)
+            begun = functions + begin.replace("https://mcp.example.com/mcp", acme.mcp_url) + 'echo "$ISSUES"'
+
+            page, issues = in_a_shell(begun, tmp_path, **reader.filled_in)
+            came = Browser(settings.public_url, plugboard.url).connect(json.loads(page)["authUrl"])
+            said = in_a_shell(f"{functions}#{look}", tmp_path, ISSUES=issues, **reader.filled_in)
+            until(lambda: not acme.live("access"))
+            servers = reader.workspace.admin.get(reader.workspace.servers).json()
+
+    assert came == {"connected": issues}
+    assert [json.loads(line)["connected"] for line in said] == [True, False]
+    assert {each["name"]: each["serviceType"] for each in servers} == {"Issues": "external", "Tasks": "linear"}
+
+
 @pytest.mark.parametrize("vendor", CLIENTS)
 def test_the_lines_for_a_vendors_client_give_it_the_tools_and_what_came_of_its_calls(
     reader: Reader, vendor: str
@@ -275,7 +299,7 @@ def test_the_kinds_of_failures_are_those_of_the_code() -> None:
 
 def test_the_reasons_why_tools_are_missing_are_those_of_the_contract() -> None:
     told = UnavailableView.model_fields["reason"].description or ""
-    names = set(re.findall(r"`([a-z_]+)`", told)) - {"reconnect_required"}  # which comes with OAuth
+    names = set(re.findall(r"`([a-z_]+)`", told))
 
     assert names <= set(re.findall(r"`([a-z_]+)`", section("Tools and their names")))
 

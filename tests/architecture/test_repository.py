@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
+from api.settings import ADDRESSES
+from integrations import services
+
 PROJECT = Path(__file__).parents[2]
 # Put together here, so that this file does not name what it looks for.
 REGISTRIES = ["py" + "pi.org", "python" + "hosted.org", "npm" + "js.org", "npm" + "js.com", "deb." + "debian.org"]
@@ -187,3 +190,15 @@ def test_compose_passes_every_variable_on_that_does_not_belong_to_the_image() ->
 
     assert {name for name in passed if re.match(r"PLUGBOARD_|OAUTH_", name)} == variables_read() - of_the_image
     assert [name for name in passed if "=" in name] == []
+
+
+def test_compose_passes_the_variables_of_every_service_on() -> None:
+    passed = set(yaml.safe_load(text_of("infra/compose.yaml"))["services"]["plugboard"]["environment"])
+    of_oauth = {suffix.removeprefix("_") for suffix in ADDRESSES} | {"OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET"}
+    read = {
+        service.variable(suffix)
+        for service in services().values()
+        for suffix in (of_oauth if service.oauth else {"API_BASE_URL"})
+    }
+
+    assert {name for name in passed if not name.startswith(("PLUGBOARD_", "OAUTH_", "AWS_"))} == read

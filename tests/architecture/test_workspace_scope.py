@@ -34,6 +34,8 @@ MAY_TAKE_A_CONTEXT_APART = {
     "api/workspaces/service.py",  # to destroy the data keys of the workspace
     "api/toolbox/repository.py",
     "api/toolbox/credentials.py",  # to open what is sealed for the workspace
+    "api/connections/repository.py",
+    "api/connections/sealing.py",  # to seal and open tokens for the workspace
 }
 MAY_ASK_A_STORE = {
     "api/access/repository.py",
@@ -42,6 +44,9 @@ MAY_ASK_A_STORE = {
     "api/servers/repository.py",
     "api/workspaces/repository.py",
     "api/toolbox/repository.py",
+    "api/connections/repository.py",
+    "api/connections/pending.py",  # a browser brings no workspace: what is pending is found by a secret alone
+    "api/connections/outbox.py",  # what is to be revoked is of no workspace any more
     "api/audit/service.py",  # the journal
     "api/access/idempotency_slots.py",  # reads the record of a request; the journal writes it
     "api/access/idempotency_outside.py",  # replaces what it reserved through the journal

@@ -67,6 +67,9 @@ UNREADABLE = [
     f"config={CANARY}-form".encode(),
 ]
 
+# A server with a credential of its own is connected with nobody, and the page that says what came of it says: nothing.
+ANSWERED = {"connectServer": {409}, "getConnection": {409}, "showConnected": {400}}
+
 
 @dataclass
 class Sent:
@@ -133,7 +136,7 @@ def walk(sent: Sent, server_id: str) -> None:
     for operation in OPERATIONS:
         if operation.method == "GET" and set(operation.parameters) <= ids.keys():
             answer = sent.send("GET", operation.path(ids))
-            assert answer.status_code in {200, 403}
+            assert answer.status_code in ANSWERED.get(operation.id, {200, 403})
     assert sent.send("DELETE", f"{sent.path}/mcp-servers/{server_id}").status_code == 409
 
 

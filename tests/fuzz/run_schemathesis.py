@@ -17,12 +17,14 @@ from api.http.examples import INPUT_SCHEMA
 from api.kit.outbound import Egress
 from api.settings import Settings
 from tests.fakes.mcp_servers import PlainServer
-from tests.harness import Plugboard, listening, served
-from tests.http.wire import OPERATIONS
+from tests.harness import Plugboard, Workspace, listening, served
+from tests.http.wire import OPERATIONS, WAYS_BACK
+from tests.operations import APPS, NOTION
 
 EXAMPLES = 40
 LIMIT_SECONDS = 300
 HAR = "calls.har"
+SEE_OTHER, REFUSED = 303, "/connected?error="
 WEATHER_TOOL = {"name": "get_weather", "inputSchema": INPUT_SCHEMA}
 
 CONFIG = """
@@ -70,6 +72,27 @@ include-operation-id = "deleteWorkspace"
 headers = {{ Authorization = "Bearer {operator}" }}
 parameters = {{ workspaceId = "{spare}" }}
 
+# A server that can be connected, where nothing changes or deletes it; and two tickets, one to look at as often as
+# wanted, one to go on with.
+[[operations]]
+include-operation-id = ["connectServer", "getConnection", "disconnectServer"]
+headers = {{ Authorization = "Bearer {connecting_admin}" }}
+parameters = {{ workspaceId = "{connecting}", serverId = "{at_notion}" }}
+
+[[operations]]
+include-operation-id = "showConnect"
+parameters = {{ ticket = "{ticket}" }}
+
+[[operations]]
+include-operation-id = "goOnConnecting"
+parameters = {{ ticket = "{ticket_to_use}" }}
+
+# A browser is sent on, whatever it brings.
+[[operations]]
+include-operation-id = ["goOnConnecting", "finishConnecting", "finishConnectingByIssuer"]
+checks.positive_data_acceptance.expected-statuses = [303]
+checks.negative_data_rejection.expected-statuses = [303, 404, 405]
+
 # Not the key that all requests are made with.
 [[operations]]
 include-operation-id = "revokeApiKey"
@@ -80,7 +103,14 @@ parameters = {{ keyId = "{key}" }}
 def config(plugboard: Plugboard, upstream: str) -> str:
     workspace = plugboard.make_workspace()
     server = workspace.make_server(name="Weather API", url=f"{upstream}/mcp")["id"]
+    connecting = plugboard.make_workspace()
+    at_notion = connecting.make_server(**NOTION)["id"]
     return CONFIG.format(
+        connecting=connecting.id,
+        connecting_admin=connecting.key,
+        at_notion=at_notion,
+        ticket=ticket(connecting, at_notion),
+        ticket_to_use=ticket(connecting, at_notion),
         agent=workspace.make_agent(enabledMcpServerIds=[server])["id"],
         admin=workspace.key,
         operator=plugboard.operator_key,
@@ -91,12 +121,17 @@ def config(plugboard: Plugboard, upstream: str) -> str:
     )
 
 
+def ticket(workspace: Workspace, server: str) -> str:
+    answer = workspace.admin.get(f"{workspace.servers}/{server}/oauth/authorize")
+    return str(answer.json()["authUrl"]).rpartition("/")[2]
+
+
 def main() -> None:
     egress = Egress.parse("127.0.0.1/32")
     with (
         tempfile.TemporaryDirectory() as name,
         listening(PlainServer([WEATHER_TOOL])) as upstream,
-        served(Settings(data_dir=Path(name), egress=egress)) as plugboard,
+        served(Settings(data_dir=Path(name), egress=egress, oauth_apps=APPS)) as plugboard,
     ):
         folder = Path(name)
         Path(folder, "schemathesis.toml").write_text(config(plugboard, upstream))
@@ -130,12 +165,17 @@ def carried_out(report: Path) -> set[str]:
 
 
 def succeeded(entry: Mapping[str, Any]) -> bool:
-    return bool(200 <= entry["response"]["status"] < 300)
+    """A browser that is sent on is sent on to somewhere, or to a page that says why not."""
+    sent_on = [each["value"] for each in entry["response"]["headers"] if each["name"].lower() == "location"]
+    status = entry["response"]["status"]
+    return 200 <= status < 300 or (status == SEE_OTHER and not any(REFUSED in each for each in sent_on))
 
 
 def operations() -> set[str]:
-    """But for the contract itself: to read that is how it begins, and no call of its own."""
-    return {str(operation) for operation in OPERATIONS} - {"getContract"}
+    """But for the contract itself: to read that is how it begins, and no call of its own. And but for what only a
+    browser can carry out that a provider sends back.
+    """
+    return {str(operation) for operation in OPERATIONS if operation.path not in WAYS_BACK} - {"getContract"}
 
 
 if __name__ == "__main__":

@@ -1,10 +1,15 @@
+from collections.abc import Iterator
+
 import pytest
 
-from tests.harness import Plugboard
+from api.settings import Settings
+from tests.harness import served
 from tests.http.wire import World
+from tests.operations import APPS
 
 
 @pytest.fixture(scope="session")
-def world(on_sqlite: Plugboard) -> World:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """For tests that change nothing: a workspace with one of everything in it, shared by all of them."""
-    return World.made_in(on_sqlite.make_workspace("A world of its own"))
+    with served(Settings(data_dir=tmp_path_factory.mktemp("world"), oauth_apps=APPS)) as plugboard:
+        yield World.made_in(plugboard.make_workspace("A world of its own"))

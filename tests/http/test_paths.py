@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.harness import Plugboard, Workspace
-from tests.http.wire import OPERATIONS, WITH_BODY, Operation, World, assert_problem, documented
+from tests.http.wire import OPERATIONS, WAYS_BACK, WITH_BODY, Operation, World, assert_problem, documented
 
 NO_IDS = {
     "upper case": "SERVER_8JXN",
@@ -34,6 +34,10 @@ IN_PATH = [
 ]
 
 
+# What the pages for people answer where there is nothing to show.
+WITHOUT_A_TICKET = {"showConnect": 303, "showConnected": 400}
+
+
 @pytest.mark.parametrize(("operation", "name"), IN_PATH)
 def test_what_cannot_be_an_id_is_not_found(world: World, operation: Operation, name: str) -> None:
     body = operation.example if operation in WITH_BODY else None
@@ -43,6 +47,25 @@ def test_what_cannot_be_an_id_is_not_found(world: World, operation: Operation, n
         answer = world.workspace.admin.request(operation.method, path, json=body)
         assert_problem(answer, 404, "not_found")
         assert documented(operation, answer)
+
+
+@pytest.mark.parametrize("name", ["ticket", "serviceType", "issuer"])
+@pytest.mark.parametrize("text", NO_IDS.values(), ids=NO_IDS)
+def test_what_nobody_was_sent_away_with_brings_nobody_anywhere(world: World, name: str, text: str) -> None:
+    stranger = world.workspace.plugboard.caller()
+
+    for operation in OPERATIONS:
+        if f"{{{name}}}" in operation.path:
+            answer = stranger.request(operation.method, operation.path.format(**{**world.ids, name: text}))
+            if answer.status_code != 303:
+                assert_problem(answer, 404, "not_found")
+            else:
+                assert answer.headers["Location"] == "/connected?error=expired"
+
+
+@pytest.mark.parametrize("text", NO_IDS.values(), ids=NO_IDS)
+def test_there_is_no_document_of_another_form(world: World, text: str) -> None:
+    assert_problem(world.workspace.plugboard.caller().get(f"/client-metadata/{text}"), 404, "not_found")
 
 
 def test_what_cannot_be_an_id_never_reaches_the_store(any_workspace: Workspace) -> None:
@@ -107,8 +130,8 @@ def methods_by_path() -> dict[str, list[str]]:
     return found
 
 
-def allow(methods: list[str]) -> str:
-    return ", ".join(sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods else [])}))
+def allow(path: str, methods: list[str]) -> str:
+    return ", ".join(sorted({*methods, "OPTIONS", *(["HEAD"] if "GET" in methods and path not in WAYS_BACK else [])}))
 
 
 @pytest.mark.parametrize(("path", "methods"), methods_by_path().items(), ids=methods_by_path())
@@ -118,17 +141,19 @@ def test_another_method_is_told_which_there_are(world: World, path: str, methods
     for method in others:
         answer = world.workspace.plugboard.caller().request(method, path.format(**world.ids))
         assert_problem(answer, 405, "method_not_allowed")
-        assert answer.headers["Allow"] == allow(methods)
+        assert answer.headers["Allow"] == allow(path, methods)
 
 
 @pytest.mark.parametrize(("path", "methods"), methods_by_path().items(), ids=methods_by_path())
 def test_options_tells_which_methods_there_are(world: World, path: str, methods: list[str]) -> None:
     answer = world.workspace.plugboard.caller().request("OPTIONS", path.format(**world.ids))
 
-    assert (answer.status_code, answer.headers["Allow"], answer.content) == (204, allow(methods), b"")
+    assert (answer.status_code, answer.headers["Allow"], answer.content) == (204, allow(path, methods), b"")
 
 
-@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.method == "GET"], ids=str)
+@pytest.mark.parametrize(
+    "operation", [each for each in OPERATIONS if each.method == "GET" and each.path not in WAYS_BACK], ids=str
+)
 def test_head_is_get_without_the_body(world: World, operation: Operation) -> None:
     of_operators = operation.path in ("/api/workspaces", "/metrics")
     caller = world.workspace.plugboard.operator if of_operators else world.workspace.admin
@@ -136,13 +161,23 @@ def test_head_is_get_without_the_body(world: World, operation: Operation) -> Non
 
     got, head = caller.get(path), caller.head(path)
 
-    assert (head.status_code, head.content) == (200, b"")
-    same = {"Content-Length", "Content-Type", "ETag", "Link"}
+    assert (head.status_code, head.content) == (got.status_code, b"")
+    assert got.status_code == WITHOUT_A_TICKET.get(str(operation), 200)
+    same = {"Content-Length", "Content-Type", "ETag", "Link", "Location"}
     for name in same - {"Content-Length"} if operation.path == "/metrics" else same:  # its numbers grow meanwhile
         assert head.headers.get(name) == got.headers.get(name)
 
 
-@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.path.startswith("/api/")], ids=str)
+@pytest.mark.parametrize("path", WAYS_BACK)
+def test_a_way_back_is_not_for_looking_at(world: World, path: str) -> None:
+    answer = world.workspace.plugboard.caller().head(path.format(**world.ids))
+
+    assert (answer.status_code, answer.headers["Allow"], answer.content) == (405, "GET, OPTIONS", b"")
+
+
+@pytest.mark.parametrize(
+    "operation", [each for each in OPERATIONS if each.path.startswith("/api/") and each.path not in WAYS_BACK], ids=str
+)
 def test_head_asks_for_a_key_like_get(world: World, operation: Operation) -> None:
     answer = world.workspace.plugboard.caller().head(world.path(operation))
 

@@ -9,6 +9,7 @@ import httpx2
 import yaml
 
 from tests.harness import Workspace
+from tests.operations import NOTION, SOME_IDS
 
 CONTRACT_FILE = Path(__file__).parents[2] / "openapi.yaml"
 CONTRACT: dict[str, Any] = yaml.safe_load(CONTRACT_FILE.read_text())
@@ -54,14 +55,17 @@ OPERATIONS = [
     for method, described in methods.items()
 ]
 WITH_BODY = [operation for operation in OPERATIONS if "requestBody" in operation.described]
+# Where a browser comes back from a provider: it has no key, and GET uses up a state, so that HEAD is refused.
+WAYS_BACK = [operation.path for operation in OPERATIONS if operation.path.startswith("/api/mcp/oauth/")]
 
 
 @dataclass(frozen=True)
 class World:
-    """A workspace with one of everything in it."""
+    """A workspace with one of everything in it, and of servers two: one of them can be connected."""
 
     workspace: Workspace
     ids: Mapping[str, str]
+    at_notion: str
 
     @classmethod
     def made_in(cls, workspace: Workspace) -> "World":
@@ -69,10 +73,11 @@ class World:
         agent = workspace.make_agent(enabledMcpServerIds=[server["id"]])
         key = workspace.make_key("read")
         ids = {"workspaceId": workspace.id, "serverId": server["id"], "agentId": agent["id"], "keyId": key["id"]}
-        return cls(workspace, ids)
+        return cls(workspace, {**SOME_IDS, **ids}, workspace.make_server(**NOTION)["id"])
 
     def path(self, operation: Operation) -> str:
-        return operation.path.format(**self.ids)
+        is_about_a_connection = "{serverId}/oauth/" in operation.path
+        return operation.path.format(**{**self.ids, **({"serverId": self.at_notion} if is_about_a_connection else {})})
 
     def send(self, operation: Operation, **request: Any) -> httpx2.Response:
         caller = self.workspace.plugboard.operator if operation.path == "/api/workspaces" else self.workspace.admin

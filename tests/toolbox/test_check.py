@@ -102,7 +102,7 @@ def test_a_server_without_its_credentials_is_unauthorized_and_not_asked(office: 
 
     assert [each["status"] for each in found] == ["unauthorized", "unauthorized"]
     assert "credentials" in found[0]["detail"]
-    assert "Connect" in found[1]["detail"]
+    assert "connect it" in found[1]["detail"]
 
 
 def test_a_disabled_server_can_be_checked(office: Office) -> None:
