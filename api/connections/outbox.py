@@ -132,11 +132,12 @@ class Outbox:
                 await self._worker
 
     async def work_off(self) -> None:
-        """What is due now."""
+        """What is due now. No entry holds up another: neither one whose provider is slow nor one that is unreadable."""
         after: str | None = None
         while items := await self._store.query(SYSTEM, PREFIX, limit=PAGE, after=after):
-            for item in items:
-                await self._work_on(item)
+            came = await asyncio.gather(*map(self._work_on, items), return_exceptions=True)
+            for error in filter(None, came):
+                _tell(error)
             after = items[-1].key.sk
 
     async def _work(self) -> None:
@@ -147,8 +148,8 @@ class Outbox:
             self._awake.clear()
             try:
                 await self.work_off()
-            except (StoreBusy, RootUnavailable):
-                log.info("what is to be revoked has to wait for the store, or for the root key")
+            except StoreBusy as error:
+                _tell(error)
 
     async def _work_on(self, item: Item) -> None:
         entry = Entry.of(item)
@@ -179,12 +180,16 @@ class Outbox:
         revoked = msgspec.json.decode(opened.reveal(), type=Revoked)
         line = self._lines.for_revocation(entry.service_type, item.key.sk)
         provider = msgspec.convert(entry.provider, Provider)
-        client = self._client(entry, revoked)
+        client = self._client(entry, provider, revoked)
         await revoke(line, provider, client, access=revoked.access, refresh=revoked.refresh)
 
-    def _client(self, entry: Entry, revoked: Revoked) -> Client:
-        if entry.client.kind == "service" and entry.service_type in self._apps:
-            return self._apps[entry.service_type]
+    def _client(self, entry: Entry, provider: Provider, revoked: Revoked) -> Client:
+        """Another app of the operator's, or none, is waited out: only the one that it was given to can revoke it."""
+        if entry.client.kind == "service" and provider.revocation and provider.revocation.with_client:
+            app = self._apps.get(entry.service_type)
+            if app is None or app.id != entry.client.id:
+                raise GrantUnavailable("not_set_up", sent=False)
+            return app
         facts = {"id": entry.client.id, "auth": entry.client.auth}
         return msgspec.convert(facts | {"secret": revoked.client_secret, "private_key": revoked.private_key}, Client)
 
@@ -208,3 +213,10 @@ class Outbox:
 
     async def _done(self, item: Item) -> None:
         await self._store.write(Delete(item.key, Unchanged(item.version)))
+
+
+def _tell(error: BaseException) -> None:
+    if isinstance(error, StoreBusy | RootUnavailable):
+        log.info("what is to be revoked has to wait for the store, or for the root key")
+    else:
+        log.error("an entry of the outbox could not be worked on", exc_info=error)

@@ -11,7 +11,7 @@ from api.toolbox.checks import Check, failed
 from api.toolbox.credentials import Opened
 from api.toolbox.failures import NotConnected
 from api.toolbox.scrubbing import NO_SECRETS
-from api.toolbox.sources import Missing, told
+from api.toolbox.sources import NO_TOOLS, Missing, told
 from api.toolbox.vendors import Vendors
 from api.toolbox.works import Works
 from integrations import Refused, UpstreamError, probed
@@ -19,6 +19,9 @@ from integrations import Refused, UpstreamError, probed
 
 async def check_service(ctx: WorkspaceContext, works: Works, server: Server) -> Check:
     health = works.health(ctx.workspace_id, server)
+    service = works.vendors.services.get(server.service_type)
+    if service is None:
+        return failed(NO_TOOLS, health)
     opened: Opened | None = None
     try:
         with works.bulkheads.enter(ctx.workspace_id, server.id):
@@ -29,7 +32,6 @@ async def check_service(ctx: WorkspaceContext, works: Works, server: Server) -> 
         return failed(told(error, opened.scrubbed if opened else NO_SECRETS, server), health)
     except Full as full:
         return failed(Missing("unreachable", str(full)), health)
-    service = works.vendors.services[server.service_type]
     return Check("ok", "It answers.", health, tool_count=len(service.tools))
 
 

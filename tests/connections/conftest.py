@@ -1,0 +1,53 @@
+from collections.abc import Iterator
+
+import pytest
+
+from api.settings import Settings
+from tests.fakes.authorization_server import Server, authorization_server
+from tests.fakes.still_clock import StillClock
+from tests.harness import Plugboard, served
+
+
+@pytest.fixture(scope="module")
+def one_provider() -> Iterator[Server]:
+    with authorization_server() as server:
+        yield server
+
+
+@pytest.fixture
+def provider(one_provider: Server) -> Server:
+    """As if it had just been started."""
+    one_provider.reset()
+    return one_provider
+
+
+@pytest.fixture(scope="module")
+def one_plugboard(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
+    """It takes the provider for all four services."""
+    data_dir = tmp_path_factory.mktemp("connections")
+    environment = one_provider.environment() | {"PLUGBOARD_DATA_DIR": str(data_dir)}
+    with served(Settings.from_environment(environment)) as plugboard:
+        yield plugboard
+
+
+@pytest.fixture
+def plugboard(one_plugboard: Plugboard, provider: Server) -> Plugboard:  # noqa: ARG001  it is to be as new
+    return one_plugboard
+
+
+@pytest.fixture(scope="module")
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture(scope="module")
+def one_timed(one_provider: Server, tmp_path_factory: pytest.TempPathFactory, clock: StillClock) -> Iterator[Plugboard]:
+    environment = one_provider.environment() | {"PLUGBOARD_DATA_DIR": str(tmp_path_factory.mktemp("timed"))}
+    with served(Settings.from_environment(environment), clock) as plugboard:
+        yield plugboard
+
+
+@pytest.fixture
+def timed(one_timed: Plugboard, provider: Server) -> Plugboard:  # noqa: ARG001
+    """The same, but its time passes only when a test says so."""
+    return one_timed

@@ -1,0 +1,181 @@
+"""A workspace whose servers are connected at a fake provider: by a person with a browser, for an agent that calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import httpx2
+
+from api.access.context import partition_of
+from api.access.peppers import SYSTEM
+from api.connections.outbox import PREFIX
+from api.connections.repository import PREFIX as GRANTS
+from api.kit.clock import Clock
+from api.kit.store import Always, Delete, Item
+from api.parts import Parts, assemble
+from tests.conformance.browser import Browser
+from tests.fakes.authorization_server import Tenant
+from tests.harness import PATIENCE_SECONDS, Plugboard, Workspace
+
+Json = dict[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Desk:
+    workspace: Workspace
+
+    @classmethod
+    def at(cls, plugboard: Plugboard) -> Desk:
+        return cls(plugboard.make_workspace())
+
+    def in_another(self, plugboard: Plugboard) -> Desk:
+        """The same workspace, as another process serves it."""
+        mine = self.workspace
+        return Desk(Workspace(plugboard, mine.id, mine.key, plugboard.caller(mine.key)))
+
+    @property
+    def admin(self) -> httpx2.Client:
+        return self.workspace.admin
+
+    def service(self, name: str, **changed: Any) -> str:
+        fields = {"name": name.title(), "serviceType": name, "authType": "oauth", "url": None, "config": {}}
+        made: str = self.workspace.make_server(**{**fields, **changed})["id"]
+        return made
+
+    def remote(self, tenant: Tenant, **changed: Any) -> str:
+        fields = {"name": "Remote", "slug": "remote", "url": tenant.mcp_url, "authType": "oauth", "config": {}}
+        made: str = self.workspace.make_server(**{**fields, **changed})["id"]
+        return made
+
+    def path(self, server: str, more: str = "") -> str:
+        return f"{self.workspace.servers}/{server}{more}"
+
+    def connect(self, server: str) -> Mapping[str, str]:
+        """What the last page was told."""
+        answer = self.admin.get(self.path(server, "/oauth/authorize"))
+        assert answer.status_code == 200, answer.text
+        plugboard = self.workspace.plugboard
+        return Browser(plugboard.settings.public_url, plugboard.url).connect(answer.json()["authUrl"])
+
+    def connected(self, server: str) -> str:
+        assert self.connect(server) == {"connected": server}
+        return server
+
+    def disconnect(self, server: str) -> Json:
+        return _read(self.admin.post(self.path(server, "/oauth/disconnect")))
+
+    def status(self, server: str) -> Json:
+        return _read(self.admin.get(self.path(server, "/oauth/status")))
+
+    def shown(self, server: str) -> Json:
+        return _read(self.admin.get(self.path(server)))
+
+    def check(self, server: str) -> Json:
+        return _read(self.admin.post(self.path(server, "/check")))
+
+    def delete(self, server: str, **how: Any) -> httpx2.Response:
+        return self.admin.delete(self.path(server), **how)
+
+    def agent(self, *servers: str) -> str:
+        made: str = self.workspace.make_agent(enabledMcpServerIds=list(servers))["id"]
+        return made
+
+    def call(self, agent: str, tool: str, **args: Any) -> Json:
+        body = {"toolName": f"mcp_remote_{tool}", "args": args}
+        return _read(self.admin.post(f"{self.workspace.agents}/{agent}/tool-calls", json=body))
+
+    def who(self, agent: str) -> Json:
+        """Whose token went along, as the remote server tells."""
+        called = self.call(agent, "whoami")
+        assert called["isError"] is False, called
+        told: Json = json.loads(called["text"])
+        return told
+
+    def audited(self, *actions: str) -> list[tuple[str, str]]:
+        """Those of the actions that were done, oldest first, and by whom."""
+        found = _read(self.admin.get(self.workspace.audit, params={"limit": 100}))
+        return [(each["action"], each["actor"]["type"]) for each in reversed(found) if each["action"] in actions]
+
+
+def kind_of(called: Json) -> str:
+    assert called["isError"] is True, called
+    kind: str = called["error"]["kind"]
+    return kind
+
+
+def in_another_process(plugboard: Plugboard, work: Callable[[Parts], Awaitable[T]], clock: Clock | None = None) -> T:
+    """Done with parts that were put together anew on the same database."""
+
+    async def worked() -> T:
+        parts = await assemble(plugboard.settings, clock)
+        try:
+            return await work(parts)
+        finally:
+            await parts.close()
+
+    return asyncio.run(worked())
+
+
+def entries(plugboard: Plugboard) -> list[Item]:
+    """What is still to be revoked."""
+    return in_another_process(plugboard, lambda parts: parts.store.query(SYSTEM, PREFIX))
+
+
+def stored_grants(desk: Desk) -> int:
+    """How many the workspace has in the store."""
+    partition = partition_of(desk.workspace.id)
+    return len(in_another_process(desk.workspace.plugboard, lambda parts: parts.store.query(partition, GRANTS)))
+
+
+def emptied(plugboard: Plugboard) -> None:
+    """What a test that failed has left would be worked on in those that follow."""
+
+    async def work(parts: Parts) -> None:
+        for item in await parts.store.query(SYSTEM, PREFIX):
+            await parts.store.write(Delete(item.key, Always()))
+
+    in_another_process(plugboard, work)
+
+
+def until(holds: Callable[[], object], patience: float = 20.0) -> None:
+    """For what happens in the background, after the answer."""
+    deadline, pause = time.monotonic() + patience, threading.Event()
+    while not holds():
+        assert time.monotonic() < deadline, "it never came to that"
+        pause.wait(0.01)
+
+
+class Aside:
+    """`with Aside(work):` does it in a thread meanwhile; at the end it is done, or has failed."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+        self._failed: list[BaseException] = []
+
+    def __enter__(self) -> None:
+        self._thread = threading.Thread(target=self._done)
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join(PATIENCE_SECONDS)
+        assert not self._thread.is_alive(), "it is not done"
+        if self._failed:
+            raise self._failed[0]
+
+    def _done(self) -> None:
+        try:
+            self._work()
+        except AssertionError as failed:
+            self._failed.append(failed)
+
+
+def _read(answer: httpx2.Response) -> Any:
+    assert answer.status_code == 200, answer.text
+    return answer.json()

@@ -1,0 +1,161 @@
+"""A service that nobody has written a line of code for: a folder with a manifest is all there is of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from api.settings import Settings
+from integrations import load_services
+from tests.connections.desk import Desk, entries, until
+from tests.fakes.authorization_server import Server, Tenant
+from tests.fakes.still_clock import StillClock
+from tests.harness import Plugboard, served
+
+MANIFEST = """
+name = "acme-desk"
+title = "Acme Desk"
+description = "Read the tickets of a help desk."
+console_url = "https://desk.acme.example/apps"
+docs_url = "https://desk.acme.example/docs"
+auth_types = ["oauth"]
+api_base_url = "https://api.desk.acme.example"
+
+[oauth]
+authorize_url = "https://desk.acme.example/oauth/authorize"
+authorize_params = { actor = "app" }
+token_url = "https://desk.acme.example/oauth/token"
+client_auth = "body"
+token_body = "form"
+scopes = ["read", "issues:create"]
+scope_separator = ","
+pkce = true
+rotates = true
+
+[oauth.revoke]
+url = "https://desk.acme.example/oauth/revoke"
+client_auth = "body"
+body = "form"
+tokens = { refresh = "refresh_token", access = "access_token" }
+
+[oauth.account]
+id = "desk.number"
+workspace = "desk.name"
+
+[probe]
+path = "/api/me"
+
+[[tools]]
+name = "acme_desk_list_tickets"
+description = "List the tickets."
+writes = false
+"""
+AS_IF_ACME = {"access_life": 1800.0, "expires_in": 1800.0, "answer_changes": {"desk": {"number": 77, "name": "First"}}}
+
+
+@pytest.fixture
+def vendor(provider: Server) -> Tenant:
+    """It speaks as one of those that are known, with another app and in other words."""
+    tenant = provider.tenant("linear")
+    tenant.add_client("desk-app", secret="canary-desk", auth="client_secret_post")
+    tenant.behave(**AS_IF_ACME)
+    return tenant
+
+
+@pytest.fixture
+def environment(provider: Server, tmp_path: Path) -> dict[str, str]:
+    linear = provider.url("/linear")
+    return {
+        "PLUGBOARD_DATA_DIR": str(tmp_path / "var"),
+        "ACME_DESK_OAUTH_CLIENT_ID": "desk-app",
+        "ACME_DESK_OAUTH_CLIENT_SECRET": "canary-desk",
+        "ACME_DESK_OAUTH_AUTHORIZE_URL": f"{linear}/oauth/authorize",
+        "ACME_DESK_OAUTH_TOKEN_URL": f"{linear}/oauth/token",
+        "ACME_DESK_OAUTH_REVOKE_URL": f"{linear}/oauth/revoke",
+        "ACME_DESK_API_BASE_URL": linear,
+    }
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Path:
+    folder = tmp_path / "services" / "acme-desk"
+    folder.mkdir(parents=True)
+    (folder / "manifest.toml").write_text(MANIFEST)
+    return folder.parent
+
+
+@pytest.fixture
+def sixth(environment: dict[str, str], catalog: Path) -> Iterator[Plugboard]:
+    with served(Settings.from_environment(environment), catalog=load_services(catalog)) as plugboard:
+        yield plugboard
+
+
+def test_it_is_connected_called_renewed_and_disconnected_like_any_other(sixth: Plugboard, vendor: Tenant) -> None:
+    desk = Desk.at(sixth)
+    server = desk.service("acme-desk")
+    assert desk.check(server)["status"] == "unauthorized"
+
+    desk.connected(server)
+
+    told = desk.status(server)
+    assert told["account"] == {"id": "77", "name": None, "workspace": "First", "url": None}
+    assert (told["askedScopes"], told["scopes"]) == (["read", "issues:create"],) * 2
+    assert told["redirectUri"].endswith("/api/mcp/oauth/acme-desk/callback")
+    authorize = vendor.asked("authorize")[0].query
+    assert (authorize["actor"], authorize["scope"]) == ("app", "read,issues:create")
+    assert authorize["code_challenge_method"] == "S256"
+    assert desk.check(server)["status"] == "ok"
+
+    vendor.expire()
+    assert desk.check(server)["status"] == "ok"
+    assert (vendor.counts["refreshes"], vendor.counts["reuses"]) == (1, 0)
+
+    desk.disconnect(server)
+    until(lambda: entries(sixth) == [])
+    assert (vendor.live("access"), vendor.live("refresh")) == ([], [])
+    assert desk.check(server)["status"] == "unauthorized"
+
+
+def test_it_is_listed_with_what_an_operator_has_to_set(sixth: Plugboard) -> None:
+    listed = Desk.at(sixth).admin.get("/api/services").json()
+
+    assert [(each["serviceType"], each["configured"]) for each in listed] == [("acme-desk", True)]
+    assert listed[0]["needs"] == ["ACME_DESK_OAUTH_CLIENT_ID", "ACME_DESK_OAUTH_CLIENT_SECRET"]
+    assert [tool["name"] for tool in listed[0]["tools"]] == ["acme_desk_list_tickets"]
+
+
+def test_without_an_app_it_says_what_to_set(environment: dict[str, str], catalog: Path) -> None:
+    del environment["ACME_DESK_OAUTH_CLIENT_SECRET"]
+    with served(Settings.from_environment(environment), catalog=load_services(catalog)) as plugboard:
+        desk = Desk.at(plugboard)
+        answer = desk.admin.get(desk.path(desk.service("acme-desk"), "/oauth/authorize"))
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
+    assert "ACME_DESK_OAUTH_CLIENT_ID" in answer.json()["detail"]
+    assert "ACME_DESK_OAUTH_CLIENT_SECRET" in answer.json()["detail"]
+
+
+@pytest.mark.requirement("OAU-15")
+def test_one_that_is_taken_away_for_a_while_can_be_disconnected_and_is_revoked_later(
+    vendor: Tenant, environment: dict[str, str], catalog: Path
+) -> None:
+    """As when an older version runs for a day."""
+    settings, clock, services = Settings.from_environment(environment), StillClock(), load_services(catalog)
+    with served(settings, clock, catalog=services) as newer:
+        desk = Desk.at(newer)
+        server = desk.connected(desk.service("acme-desk"))
+
+    with served(settings, clock) as older:
+        there = desk.in_another(older)
+        assert there.status(server)["connected"] is True
+        assert there.admin.get(there.path(server, "/oauth/authorize")).status_code == 409
+        assert there.disconnect(server)["connected"] is False
+        until(lambda: entries(older)[0].data["tries"])
+    assert vendor.asked("revoke") == []
+
+    clock.advance(86_400)
+    with served(settings, clock, catalog=services) as newer:
+        until(lambda: entries(newer) == [])
+    assert (vendor.live("access"), vendor.live("refresh")) == ([], [])
