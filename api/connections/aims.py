@@ -26,6 +26,10 @@ from integrations import (
 CLIENT_NAME = "Plugboard"
 DOCUMENT = "/client-metadata"
 BY_ISSUER = 16
+OTHER_ISSUER = (
+    "The server names another authorization server now than the one that its client secret was used with. If that is "
+    "right, enter the client that it has there."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +57,10 @@ class Aims:
 
     async def authorization(self, server: Server) -> Authorization:
         try:
-            line, by_client = (
-                self._works.lines.of(self._ctx, server),
-                server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS,
-            )
             grant: Literal["authorization_code", "client_credentials"] = (
-                "client_credentials" if by_client else "authorization_code"
+                "client_credentials" if server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS else "authorization_code"
             )
-            return await discovered(line, server.url or "", grant=grant)
+            return await discovered(self._works.lines.of(self._ctx, server), server.url or "", grant=grant)
         except NoAuthorization as error:
             raise NotConnectable(error.text) from error
         except UpstreamError as error:
@@ -84,6 +84,8 @@ class Aims:
         provider, public = found.provider, self._works.public
         scopes = _with_wanted(server, given.scopes if given.scopes is not None else found.scopes)
         if given.id:
+            if not await self._works.clients.may_be_shown(self._ctx, server, given, issuer_of(provider)):
+                raise NotConnectable(OTHER_ISSUER)
             client = given.client(found.auth_methods)
             return Aim(provider, client, ClientRef("given", client.id, client.auth), scopes, public.callback(EXTERNAL))
         suffix = None if provider.promises_issuer else suffix_of(provider)
@@ -95,7 +97,7 @@ class Aims:
         return Aim(provider, client, ClientRef("registered", client.id, client.auth), scopes, redirect_uri)
 
     async def _registered(self, server: Server, found: Authorization, redirect_uri: str) -> Client:
-        issuer = found.provider.issuer or found.provider.token_url
+        issuer = issuer_of(found.provider)
         clients = self._works.clients
         known = await clients.registered(self._ctx, issuer, redirect_uri, found.scopes)
         if known:
@@ -115,7 +117,12 @@ class Aims:
 
 def suffix_of(provider: Provider) -> str:
     """A way back of its own for each issuer that does not name itself there: no answer of one passes for another's."""
-    return hashlib.sha256((provider.issuer or provider.token_url).encode()).hexdigest()[:BY_ISSUER]
+    return hashlib.sha256(issuer_of(provider).encode()).hexdigest()[:BY_ISSUER]
+
+
+def issuer_of(provider: Provider) -> str:
+    """What an authorization server is known by."""
+    return provider.issuer or provider.token_url
 
 
 def document_url(public_url: str, suffix: str | None) -> str:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from api.access.context import WorkspaceContext
-from api.connections.repository import ClientRef, Registration, Registrations, registration_of
+from api.connections.repository import (
+    ClientRef,
+    FirstUse,
+    Registration,
+    Registrations,
+    registration_of,
+)
 from api.connections.sealing import Sealer
 from api.kit.clock import Clock
 from api.kit.store import Store
-from api.servers.service import Server
+from api.kit.tries import until_it_holds
+from api.servers.service import Server, first_use_of
 from integrations import Client, ClientAuth
 
 SECRET = "secret"  # noqa: S105  a field's name
+MARK = "mark"
 MARGIN_SECONDS = 60.0
 WITH_SECRET: tuple[ClientAuth, ...] = ("client_secret_basic", "client_secret_post")
 
@@ -30,6 +40,11 @@ class Given:
     secret: str | None = field(default=None, repr=False)
     private_key: str | None = field(default=None, repr=False)
     scopes: tuple[str, ...] | None = None
+
+    @property
+    def mark(self) -> str:
+        """What the secret is known again by. It is kept sealed, as the secret is."""
+        return hashlib.sha256(f"{self.id} {self.secret}".encode()).hexdigest()
 
     def client(self, accepted: Sequence[ClientAuth]) -> Client:
         return Client(self.id or "", self._auth(accepted), self.secret, self.private_key)
@@ -60,7 +75,7 @@ class Clients:
             case "given":
                 found = (await self.given(ctx, server)).client([_auth(ref.auth)])
             case "registered":
-                found = await self.registered(ctx, issuer)
+                found = await self._registered(ctx, issuer, ref.id)
             case _:
                 found = Client(ref.id, "none")
         if found is None or found.id != ref.id:
@@ -76,16 +91,46 @@ class Clients:
             tuple(scope.split()) if scope else None,
         )
 
+    async def may_be_shown(self, ctx: WorkspaceContext, server: Server, given: Given, issuer: str) -> bool:
+        """A secret that came with a server is one authorization server's: whomever else the server may name later,
+        nobody else is shown it. Who enters another says anew whose it is."""
+        return given.secret is None or await until_it_holds(lambda: self._is_known(ctx, server, given, issuer))
+
+    async def _is_known(self, ctx: WorkspaceContext, server: Server, given: Given, issuer: str) -> bool:
+        uses = Registrations(self._store, ctx)
+        first, mark = await uses.first_use(server.id), given.mark
+        if first:
+            known = await self._sealer.opened(ctx, first.record, MARK, first.sealed)
+            if known and hmac.compare_digest(known, mark):
+                return first.issuer == issuer
+        sealed, guards = await self._sealer.sealed(ctx, first_use_of(server.id), {MARK: mark})
+        await uses.note(FirstUse(server.id, issuer, sealed, first.version if first else 0), *guards)
+        return True
+
     async def registered(
-        self, ctx: WorkspaceContext, issuer: str, redirect_uri: str | None = None, scopes: Sequence[str] = ()
+        self, ctx: WorkspaceContext, issuer: str, redirect_uri: str, scopes: Sequence[str]
     ) -> Client | None:
-        """The client that we are there already, if it is good for this way back and for so much."""
-        known = await Registrations(self._store, ctx).now(issuer)
-        if known is None or redirect_uri not in (None, known.redirect_uri) or not set(scopes) <= set(known.scopes):
-            return None
-        if known.expires_at is not None and known.expires_at < self._clock.now() + MARGIN_SECONDS:
-            return None
-        return Client(known.id, _auth(known.auth), await self._sealer.opened(ctx, known.record, SECRET, known.sealed))
+        """A client that we are there already, if one is good for this way back and for so much."""
+        for known in await Registrations(self._store, ctx).all_with(issuer):
+            if known.redirect_uri == redirect_uri and set(scopes) <= set(known.scopes) and not self._has_ended(known):
+                return await self._client(ctx, known)
+        return None
+
+    async def forget(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> None:
+        """The authorization server does not know it any more: the next to connect is registered anew."""
+        await Registrations(self._store, ctx).forget(issuer, client_id)
+
+    def _has_ended(self, known: Registration) -> bool:
+        return known.expires_at is not None and known.expires_at < self._clock.now() + MARGIN_SECONDS
+
+    async def _registered(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> Client | None:
+        """Also one whose secret has ended: whose grant it is learns that from the authorization server."""
+        known = await Registrations(self._store, ctx).now(issuer, client_id)
+        return await self._client(ctx, known) if known else None
+
+    async def _client(self, ctx: WorkspaceContext, known: Registration) -> Client:
+        secret = await self._sealer.opened(ctx, known.record, SECRET, known.sealed)
+        return Client(known.id, _auth(known.auth), secret)
 
     async def keep(
         self,
@@ -97,7 +142,7 @@ class Clients:
         expires_at: float | None,
     ) -> None:
         secret = {SECRET: client.secret} if client.secret else {}
-        sealed, guards = await self._sealer.sealed(ctx, registration_of(issuer), secret)
+        sealed, guards = await self._sealer.sealed(ctx, registration_of(issuer, client.id), secret)
         made = Registration(issuer, client.id, client.auth, redirect_uri, scopes, expires_at, sealed)
         await Registrations(self._store, ctx).keep(made, *guards)
 

@@ -41,21 +41,44 @@ class Endings:
             return []
         return [grants.remove(grant), *await self._revocation(ctx, server, grant)]
 
+    async def replaced(self, ctx: WorkspaceContext, server: Server, account_id: str | None) -> list[Change]:
+        """Somebody connects again. With the same account both grants may be one at the provider: it is left alone."""
+        before = server.connection.account.get("id") if server.connection else None
+        grant = await Grants(self._store, ctx).now(server.id)
+        if grant is None or grant.ended or not before or not account_id or before == account_id:
+            return []
+        return await self._revocation(ctx, server, grant)
+
     def were_ended(self) -> None:
         self._outbox.wake()
 
-    async def lost(self, ctx: WorkspaceContext, server: Server, grant: Grant, reason: str) -> None:
-        """It was taken back, or has run out, where it was given. It is kept, so that people can see what there was."""
-        grants = Grants(self._store, ctx)
-        changes: list[Change] = [grants.replace(replace(grant.released(), ended=reason))]
-        now = await server_now(self._store, ctx, server.id)
-        if now and now.connection and now.connection.grant_id == grant.id:
-            changes += with_connection(self._store, ctx, now, replace(now.connection, ended=reason))
-        event = Event("server.reconnect_required", server.id, server.name)
+    async def lost(self, ctx: WorkspaceContext, server: Server, grant: Grant, reason: str) -> bool:
+        """It was taken back, or has run out, where it was given. It is kept, so that people can see what there was.
+
+        Not where somebody else has renewed it meanwhile, or is about to: what was refused is not what counts then.
+        """
+        by_us = by_itself(ctx)
         try:
-            await self._journal.commit(by_itself(ctx), changes, event)
-        except (Conflict, NotFound, StoreBusy):  # whoever asks next will find the same, and note it
+            return await until_it_holds(lambda: self._lost(by_us, server.id, grant, reason))
+        except (NotFound, StoreBusy):  # whoever asks next will find the same, and note it
             log.info("the end of a grant was not noted")
+            return True
+
+    async def _lost(self, ctx: WorkspaceContext, server_id: str, grant: Grant, reason: str) -> bool:
+        grants = Grants(self._store, ctx)
+        now = await grants.now(server_id)
+        if now is None or not now.is_still(grant):
+            return False
+        if now.ended:
+            return True
+        changes: list[Change] = [grants.replace(replace(now.released(), ended=reason))]
+        server = await server_now(self._store, ctx, server_id)
+        if server is None:
+            return False
+        if server.connection and server.connection.grant_id == grant.id:
+            changes += with_connection(self._store, ctx, server, replace(server.connection, ended=reason))
+        await self._journal.commit(ctx, changes, Event("server.reconnect_required", server.id, server.name))
+        return True
 
     async def lacks(self, ctx: WorkspaceContext, server_id: str, scopes: Sequence[str]) -> bool:
         """Tools need more than was granted. Whether to ask for it: what was asked for before is asked for in vain."""
@@ -77,9 +100,14 @@ class Endings:
             await self._journal.commit(ctx, changes, Event("server.scopes_needed", server.id, server.name))
         return not set(scopes) <= set(connection.asked)
 
-    async def discarded(self, ctx: WorkspaceContext, server: Server, grant: Grant, tokens: Tokens) -> None:
-        """Tokens that nobody will use: somebody has disconnected while they were on their way."""
-        client = await self._client(ctx, server, grant)
+    async def discarded(
+        self, ctx: WorkspaceContext, server: Server, grant: Grant, tokens: Tokens, client: Client | None = None
+    ) -> None:
+        """Tokens that nobody will use: somebody has disconnected while they were on their way.
+
+        `client`: as it was loaded to get them. The workspace may be gone by now, and then it cannot be opened any more.
+        """
+        client = client or await self._client(ctx, server, grant)
         try:
             await self._outbox.put(server, grant, Revoked(tokens.access, tokens.refresh), client)
         except (Conflict, StoreBusy):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 
 from api.access.context import WorkspaceContext
@@ -12,14 +13,21 @@ from api.connections.pending import Pending
 from api.connections.repository import ACCESS, REFRESH, Grant, Grants
 from api.connections.sealing import Sealer
 from api.connections.works import ConnectionWorks
+from api.errors import NotFound, Unauthorized
 from api.kit.clock import rfc3339
+from api.kit.datakeys import NoDataKey
+from api.kit.store import Change
 from api.kit.tries import until_it_holds
 from api.servers.service import Connection, Server, server_now, with_connection
-from integrations import Account, Provider, Tokens, account_of, exchange
+from integrations import Account, GrantRefused, Provider, Tokens, account_of, exchange
 
 
 class ServerChanged(Exception):
     """It is gone, or points elsewhere. What was granted for it is revoked."""
+
+
+class NotAllowed(Exception):
+    """Who began was shown out while the tokens were on their way. What was granted is revoked."""
 
 
 class Granting:
@@ -37,18 +45,23 @@ class Granting:
         code: str,
         verifier: str | None,
     ) -> None:
-        """`GrantRefused`, `GrantUnavailable`, `NoClient` and `ServerChanged` where there is none in the end."""
+        """`GrantRefused`, `GrantUnavailable`, `NoClient`, `ServerChanged`, `NotAllowed`: none in the end."""
         works = self._works
         issuer = provider.issuer or provider.token_url
         client = await works.clients.load(ctx, server, pending.client, issuer)
         line, way_back = works.lines.of(ctx, server), pending.redirect_uri
-        tokens = await exchange(line, provider, client, code=code, redirect_uri=way_back, verifier=verifier)
+        try:
+            tokens = await exchange(line, provider, client, code=code, redirect_uri=way_back, verifier=verifier)
+        except GrantRefused as error:
+            if error.error == "invalid_client" and pending.client.kind == "registered":
+                await works.clients.forget(ctx, issuer, client.id)
+            raise
         account = await self._account(ctx, server, tokens)
         new = Grant(secrets.token_hex(12), server.id, pending.provider, pending.client, pending.scopes)
         try:
             await until_it_holds(lambda: self._store(ctx, server, new, tokens, account))
-        except ServerChanged:
-            await self._endings.discarded(ctx, server, new, tokens)
+        except (ServerChanged, NotAllowed):
+            await self._endings.discarded(ctx, server, new, tokens, client)
             raise
 
     async def _account(self, ctx: WorkspaceContext, server: Server, tokens: Tokens) -> Account:
@@ -59,23 +72,48 @@ class Granting:
         return await account_of(vendor.service, self._works.lines.of(ctx, server), vendor.api_base_url, tokens)
 
     async def _store(self, ctx: WorkspaceContext, begun: Server, new: Grant, tokens: Tokens, account: Account) -> None:
-        store = self._works.store
-        server = await server_now(store, ctx, begun.id)
-        if server is None or self._sealer.place(server) != self._sealer.place(begun):
-            raise ServerChanged
+        store, now = self._works.store, self._works.clock.now()
+        server = await self._still(ctx, begun, new)
         given = {ACCESS: tokens.access} | ({REFRESH: tokens.refresh} if tokens.refresh else {})
-        sealed, check = await self._sealer.tokens_sealed(ctx, server, given)
-        now = self._works.clock.now()
+        sealed, check = await self._sealed(ctx, server, given)
         ends = None if tokens.expires_in is None else now + tokens.expires_in
         grant = replace(new, sealed=sealed, renewed_at=now, expires_at=ends)
-        connection = Connection(
-            grant.id,
-            rfc3339(now),
-            asked=grant.scopes,
-            granted=grant.scopes if tokens.scopes is None else tokens.scopes,
-            account={name: value for name, value in asdict(account).items() if value},
-        )
-        changes = with_connection(store, ctx, server, connection)
-        put = Grants(store, ctx).put(grant)
+        changes = with_connection(store, ctx, server, _connection(grant, tokens, account, server.connection))
+        changes += await self._endings.replaced(ctx, server, account.id)
         event = Event("server.connected", server.id, server.name)
-        await self._works.journal.commit(ctx, [*changes, put, check], event)
+        try:
+            await self._works.journal.commit(ctx, [*changes, Grants(store, ctx).put(grant), check], event)
+        except (Unauthorized, NotFound) as error:
+            raise NotAllowed from error
+
+    async def _still(self, ctx: WorkspaceContext, begun: Server, new: Grant) -> Server:
+        """As it is now, if the grant is still for it: much may have changed while the tokens were on their way."""
+        if await self._works.access.again(ctx.workspace_id, ctx.caller.key_id, ctx.request_id) is None:
+            raise NotAllowed
+        server = await server_now(self._works.store, ctx, begun.id)
+        if server is None or self._sealer.place(server) != self._sealer.place(begun):
+            raise ServerChanged
+        has_another_client = new.client.kind == "given" and server.sealed != begun.sealed
+        if has_another_client or server.oauth_grant != begun.oauth_grant:
+            raise ServerChanged
+        return server
+
+    async def _sealed(
+        self, ctx: WorkspaceContext, server: Server, given: Mapping[str, str]
+    ) -> tuple[dict[str, str], Change]:
+        try:
+            return await self._sealer.tokens_sealed(ctx, server, given)
+        except NoDataKey as error:  # the workspace has just gone, and its keys went first
+            raise NotAllowed from error
+
+
+def _connection(grant: Grant, tokens: Tokens, account: Account, before: Connection | None) -> Connection:
+    """What tools have turned out to need stays known, however often somebody connects."""
+    return Connection(
+        grant.id,
+        rfc3339(grant.renewed_at),
+        asked=grant.scopes,
+        granted=grant.scopes if tokens.scopes is None else tokens.scopes,
+        wanted=before.wanted if before else (),
+        account={name: value for name, value in asdict(account).items() if value},
+    )

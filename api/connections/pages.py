@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from typing import Any
 from urllib.parse import urlsplit
 
 from api.connections.pending import Pending
@@ -15,6 +16,10 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }
 dt { opacity: .7; } dd { margin: 0; overflow-wrap: anywhere; }
 button { font: inherit; font-weight: 600; padding: .6rem 1.4rem; border-radius: .4rem; border: 1px solid #8888; }
 """
+
+# Every answer says `no-referrer`, under which a browser sends a form with `Origin: null`; over plain http that is all
+# that it tells of who sends it. To the provider it says nothing either way.
+TELLS_US_ALONE = '<meta name="referrer" content="same-origin">'
 
 # What is said of each code of ours. Nothing of what a provider said is shown anywhere.
 FAILURES: Mapping[str, str] = {
@@ -36,11 +41,13 @@ UNKNOWN = "Something went wrong. Nothing was connected."
 
 def connect_page(pending: Pending, workspace: str, title: str, authorize_url: str) -> bytes:
     asked = ", ".join(pending.scopes) or "what the provider's own page will say"
+    host = urlsplit(authorize_url).hostname or ""
     told = {
         "Workspace": workspace,
         "Server": pending.server_name,
         "Service": title,
-        "Goes to": urlsplit(authorize_url).hostname or "",
+        "Goes to": host,
+        **_elsewhere(pending.provider, host),
         "Asks for": asked,
     }
     rows = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in told.items())
@@ -48,7 +55,14 @@ def connect_page(pending: Pending, workspace: str, title: str, authorize_url: st
         f"Connect {title}",
         f"<p>Agents of this workspace will act with the access that you give next. Go on only if you know who sent you "
         f'here.</p><dl>{rows}</dl><form method="post"><button>Connect</button></form>',
+        TELLS_US_ALONE,
     )
+
+
+def _elsewhere(provider: Mapping[str, Any], host: str) -> Mapping[str, str]:
+    """A server that means no good may send people to somebody whom they trust, and take what comes back for itself."""
+    token_host = urlsplit(provider["token_url"]).hostname or ""
+    return {} if provider["issuer"] is None or token_host == host else {"Answers to": token_host}
 
 
 def result_page(*, connected: bool, error: str | None = None) -> bytes:
@@ -57,9 +71,9 @@ def result_page(*, connected: bool, error: str | None = None) -> bytes:
     return _page("Not connected", f"<p>{escape(FAILURES.get(error or '', UNKNOWN))}</p>")
 
 
-def _page(title: str, body: str) -> bytes:
+def _page(title: str, body: str, more: str = "") -> bytes:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{escape(title)} · Plugboard</title><style>{STYLE}</style></head>"
+        f"{more}<title>{escape(title)} · Plugboard</title><style>{STYLE}</style></head>"
         f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
     ).encode()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass, field
 
 import msgspec
 
 from api.access.context import WorkspaceContext
 from api.connections.aims import Aims
 from api.connections.clients import NoClient
+from api.connections.line import Line
 from api.connections.repository import REFRESH, Grant
 from api.connections.sealing import Sealer
 from api.connections.works import ConnectionWorks
@@ -32,25 +34,40 @@ class RenewalFailed(Exception):
     """Nothing is known against the grant, and yet there are no new tokens."""
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """All that is needed to ask, so that nothing else has to be waited for once the lease is taken."""
+
+    line: Line
+    provider: Provider
+    client: Client
+    grant: Grant
+    refresh: str | None = field(repr=False)
+    """None for a client that asks in its own name."""
+
+
 class Renewal:
     def __init__(self, works: ConnectionWorks, sealer: Sealer) -> None:
         self._works = works
         self._sealer = sealer
 
-    async def asked(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> Tokens:
-        """`GrantRefused` ends the grant; `GrantUnavailable` and `RenewalFailed` do not."""
+    async def question(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> Question:
         provider = msgspec.convert(grant.provider, Provider)
         client = await self._client(ctx, server, grant, provider)
-        line = self._works.lines.of(ctx, server)
+        refresh = None if grant.by_client else await self._refresh_token(ctx, server, grant)
+        return Question(self._works.lines.of(ctx, server), provider, client, grant, refresh)
+
+    async def asked(self, question: Question) -> Tokens:
+        """`GrantRefused` ends the grant; `GrantUnavailable` and `RenewalFailed` do not."""
+        line, provider, client = question.line, question.provider, question.client
         try:
-            if grant.by_client:
-                return await granted_to_client(line, provider, client, grant.scopes)
-            return await refreshed(line, provider, client, await self._refresh_token(ctx, server, grant))
+            if question.refresh is None:
+                return await granted_to_client(line, provider, client, question.grant.scopes)
+            return await refreshed(line, provider, client, question.refresh)
         except GrantRefused as error:
-            is_forgotten = grant.client.kind == "registered" and error.error == "invalid_client"
-            if grant.by_client or not (error.error in ENDED or is_forgotten):
-                raise RenewalFailed(f"The authorization server does not renew the tokens ({error.error}).") from error
-            raise
+            if _ends(question.grant, error):
+                raise
+            raise RenewalFailed(f"The authorization server does not renew the tokens ({error.error}).") from error
 
     async def begun(self, ctx: WorkspaceContext, server: Server) -> Grant:
         """For a client that asks in its own name: nobody has to consent."""
@@ -72,3 +89,8 @@ class Renewal:
             return await self._works.clients.load(ctx, server, grant.client, provider.issuer or provider.token_url)
         except NoClient as error:
             raise RenewalFailed("The OAuth client that this was connected with is not set up any more.") from error
+
+
+def _ends(grant: Grant, error: GrantRefused) -> bool:
+    is_forgotten = grant.client.kind == "registered" and error.error == "invalid_client"
+    return not grant.by_client and (error.error in ENDED or is_forgotten)

@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from api.access.context import WorkspaceContext
-from api.kit.store import Absent, Always, Change, Delete, Item, Key, Present, Put, Store, Unchanged
+from api.kit.store import Absent, Always, Change, Check, Delete, Item, Key, Put, Store, Unchanged
+from api.servers.service import Server, first_use_of
+from api.servers.service import record_of as server_record_of
 
 PREFIX = "GRANT#"
 ACCESS, REFRESH = "access", "refresh"
@@ -75,8 +77,16 @@ class Grant:
     def can_be_renewed(self) -> bool:
         return self.by_client or REFRESH in self.sealed
 
-    def is_leased(self, now: float) -> bool:
-        return self.lease.until > now
+    def is_leased(self, now: float, longest: float) -> bool:
+        """One that lasts longer than any was taken by a clock that is wrong: nobody could wait for its end."""
+        return now < self.lease.until <= now + longest
+
+    def is_put_off(self, now: float, longest: float) -> bool:
+        return now < self.retry_at <= now + longest
+
+    def is_still(self, other: Grant) -> bool:
+        """Nobody has renewed it since, or begun to."""
+        return (self.id, self.generation, self.lease.owner) == (other.id, other.generation, other.lease.owner)
 
     def leased(self, owner: str, until: float) -> Grant:
         return replace(self, lease=Lease(owner, until))
@@ -110,6 +120,12 @@ class Grants:
         await self._store.write(put, *guards)
         return replace(grant, version=put.version)
 
+    async def begin(self, grant: Grant, server: Server) -> Grant:
+        """Only while the server is what it was begun for: afterwards nobody would begin it again."""
+        return await self.keep(
+            grant, Check(Key(self._partition, server_record_of(server.id)), Unchanged(server.version))
+        )
+
     def put(self, grant: Grant) -> Put:
         """Whatever is there."""
         return Put(self._key(grant.server_id), grant.data(), Always())
@@ -119,8 +135,8 @@ class Grants:
         return Put(self._key(grant.server_id), grant.data(), when)
 
     def remove(self, grant: Grant) -> Change:
-        """A renewal under way meanwhile finds nothing to store its tokens in."""
-        return Delete(self._key(grant.server_id), Present())
+        """The one that was read. A renewal under way meanwhile finds nothing to store its tokens in."""
+        return Delete(self._key(grant.server_id), Unchanged(grant.version))
 
     def _key(self, server_id: str) -> Key:
         return Key(self._partition, record_of(server_id))
@@ -138,29 +154,77 @@ class Registration:
     expires_at: float | None = None
     sealed: Mapping[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, item: Item) -> Self:
+        data = dict(item.data)
+        return cls(**{**data, "scopes": tuple(data["scopes"])})
+
     @property
     def record(self) -> str:
-        return registration_of(self.issuer)
+        return registration_of(self.issuer, self.id)
 
 
-def registration_of(issuer: str) -> str:
-    """What is registered with one issuer is never shown to another."""
-    return f"CLIENT#{hashlib.sha256(issuer.encode()).hexdigest()}"
+@dataclass(frozen=True, slots=True)
+class FirstUse:
+    """Which authorization server a secret was first shown to that came with a server."""
+
+    server_id: str
+    issuer: str
+    sealed: Mapping[str, str]
+    """By what the secret is known again."""
+
+    version: int = 0
+
+    @classmethod
+    def of(cls, item: Item) -> Self:
+        return cls(**item.data, version=item.version)
+
+    @property
+    def record(self) -> str:
+        return first_use_of(self.server_id)
+
+
+def registration_of(issuer: str, client_id: str) -> str:
+    """What is registered with one issuer is never shown to another. It may be several: each has grants of its own."""
+    return f"{_all_of(issuer)}{_digest(client_id)}"
+
+
+def _all_of(issuer: str) -> str:
+    return f"CLIENT#{_digest(issuer)}#"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Registrations:
-    """The clients that a workspace has had registered."""
+    """The clients that a workspace has had registered, and whom it has shown those to that it was given."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
         self._store = store
         self._partition = ctx.partition
 
-    async def now(self, issuer: str) -> Registration | None:
-        item = await self._store.get(Key(self._partition, registration_of(issuer)))
-        return Registration(**{**item.data, "scopes": tuple(item.data["scopes"])}) if item else None
+    async def now(self, issuer: str, client_id: str) -> Registration | None:
+        item = await self._store.get(Key(self._partition, registration_of(issuer, client_id)))
+        return Registration.of(item) if item else None
+
+    async def all_with(self, issuer: str) -> list[Registration]:
+        return [Registration.of(item) for item in await self._store.query(self._partition, _all_of(issuer))]
 
     async def keep(self, registration: Registration, *guards: Change) -> None:
-        await self._store.write(Put(self._key(registration), asdict(registration), Always()), *guards)
+        put = Put(Key(self._partition, registration.record), asdict(registration), Always())
+        await self._store.write(put, *guards)
 
-    def _key(self, registration: Registration) -> Key:
-        return Key(self._partition, registration.record)
+    async def forget(self, issuer: str, client_id: str) -> None:
+        await self._store.write(Delete(Key(self._partition, registration_of(issuer, client_id)), Always()))
+
+    async def first_use(self, server_id: str) -> FirstUse | None:
+        item = await self._store.get(Key(self._partition, first_use_of(server_id)))
+        return FirstUse.of(item) if item else None
+
+    async def note(self, use: FirstUse, *guards: Change) -> None:
+        """In place of the one whose version it has."""
+        data = asdict(use)
+        version = data.pop("version")
+        when = Unchanged(version) if version else Absent()
+        await self._store.write(Put(Key(self._partition, use.record), data, when), *guards)

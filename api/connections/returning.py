@@ -16,11 +16,12 @@ import msgspec
 from api.access.context import Scope, WorkspaceContext
 from api.access.service import Access
 from api.connections.clients import NoClient
-from api.connections.granting import Granting, ServerChanged
+from api.connections.granting import Granting, NotAllowed, ServerChanged
 from api.connections.pending import NotPending, Pending, digest
 from api.connections.return_to import landing
 from api.connections.works import ConnectionWorks
-from api.servers.service import AuthType, Server, place_of, server_now
+from api.kit.envelope import CannotOpen
+from api.servers.service import OAuthGrant, Server, place_of, server_now
 from integrations import GrantRefused, GrantUnavailable, Provider
 
 MAX_CODE = 4096
@@ -71,7 +72,7 @@ class Returning:
             return_to = pending.return_to
             server_id = await self._connected(came, state, pending)
         except Failed as failed:
-            log.info("not connected: %s", failed.code)
+            log.info("not connected: %s", _why(failed))
             return landing(return_to, error=failed.code)
         return landing(return_to, connected=server_id)
 
@@ -92,7 +93,7 @@ class Returning:
         code = _code(came, pending, provider)
         ctx = await still_allowed(self._works.access, pending, came.request_id)
         server = await self._unchanged(ctx, pending)
-        verifier = await self._works.pendings.verifier(ctx, state, pending)
+        verifier = await self._verifier(ctx, state, pending)
         try:
             await self._granting.grant(ctx, server, pending, provider, code, verifier)
         except (GrantRefused, NoClient) as error:
@@ -101,13 +102,21 @@ class Returning:
             raise Failed("unavailable") from error
         except ServerChanged as error:
             raise Failed("server_changed") from error
+        except NotAllowed as error:
+            raise Failed("not_allowed") from error
         return server.id
+
+    async def _verifier(self, ctx: WorkspaceContext, state: str, pending: Pending) -> str | None:
+        try:
+            return await self._works.pendings.verifier(ctx, state, pending)
+        except CannotOpen as error:  # the workspace has other keys by now
+            raise Failed("expired") from error
 
     async def _unchanged(self, ctx: WorkspaceContext, pending: Pending) -> Server:
         server = await server_now(self._works.store, ctx, pending.server_id)
-        if server is None or server.auth_type != AuthType.OAUTH:
+        if server is None or place_of(server, self._works.lines.anywhere.egress) != pending.place:
             raise Failed("server_changed")
-        if place_of(server, self._works.lines.anywhere.egress) != pending.place:
+        if server.oauth_grant != OAuthGrant.AUTHORIZATION_CODE:
             raise Failed("server_changed")
         return server
 
@@ -140,6 +149,12 @@ def _check_issuer(came: Return, provider: Provider) -> None:
     told = came.params.get("iss", ())
     if (told or provider.promises_issuer) and list(told) != [provider.issuer]:
         raise Failed("wrong_issuer")
+
+
+def _why(failed: Failed) -> str:
+    """For the log: of what a provider said, a word that the RFC has."""
+    refused = failed.__cause__
+    return f"{failed.code} ({refused.error})" if isinstance(refused, GrantRefused) else failed.code
 
 
 def _digest(text: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 
 from api.access.context import WorkspaceContext
 from api.connections.endings import Endings
@@ -11,6 +12,8 @@ from api.connections.repository import ACCESS, REFRESH, Grant, Grants
 from api.connections.sealing import Sealer
 from api.connections.timing import Pause, Timing
 from api.kit.clock import Clock
+from api.kit.datakeys import NoDataKey
+from api.kit.roots import RootUnavailable
 from api.kit.store import Conflict, Store, StoreBusy
 from api.servers.service import Server
 from integrations import Tokens
@@ -20,6 +23,25 @@ log = logging.getLogger(__name__)
 
 class Overtaken(Exception):
     """Somebody else has changed the grant meanwhile: theirs is what counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """Tokens, and when they were told: their life counts from there, however long it takes to store them."""
+
+    tokens: Tokens
+    at: float
+
+    @property
+    def by_name(self) -> dict[str, str]:
+        """An answer without a refresh token leaves the old one in use."""
+        tokens = self.tokens
+        return {ACCESS: tokens.access} | ({REFRESH: tokens.refresh} if tokens.refresh else {})
+
+    @property
+    def expires_at(self) -> float | None:
+        life = self.tokens.expires_in
+        return None if life is None else self.at + life
 
 
 class Storing:
@@ -32,55 +54,56 @@ class Storing:
         self._clock = clock
         self._timing = timing
         self._pause = pause
+        self._until = math.inf
 
     async def kept(self, ctx: WorkspaceContext, server: Server, grant: Grant, tokens: Tokens) -> Grant:
         """Tried until it is done: the old tokens may be spent, and the new ones are nowhere but here."""
-        grants = Grants(self._store, ctx)
-        until = self._clock.monotonic() + self._timing.give_up_seconds
+        came = Came(tokens, self._clock.now())
+        read: Grant | None = grant
         wait = self._timing.poll_seconds
         while True:
             try:
-                return await self._keep(ctx, server, grants, grant, tokens)
+                return await self._keep(ctx, server, read or await self._still_ours(ctx, server, grant, tokens), came)
             except Conflict:
-                grant = await self._still_ours(ctx, server, grants, grant, tokens)
-            except StoreBusy:
-                if self._clock.monotonic() > until:
-                    log.critical("renewed tokens could not be stored: somebody will have to connect again")
-                    raise
-                log.warning("renewed tokens are not stored yet")
-                await self._pause(wait)
+                read = None
+            except (StoreBusy, RootUnavailable):
+                read = None
+                await self._again_later(wait)
                 wait = min(wait * 2, self._timing.longest_wait)
+            except NoDataKey as error:  # the workspace is gone
+                await self._endings.discarded(ctx, server, grant, tokens)
+                raise Overtaken from error
 
-    async def _keep(self, ctx: WorkspaceContext, server: Server, grants: Grants, grant: Grant, tokens: Tokens) -> Grant:
-        given = {ACCESS: tokens.access} | ({REFRESH: tokens.refresh} if tokens.refresh else {})
-        sealed, check = await self._sealer.tokens_sealed(ctx, server, given)
-        now = self._clock.now()
+    def finish(self) -> None:
+        """From now on it is not tried for ever: the process has to end."""
+        self._until = self._clock.monotonic() + self._timing.give_up_seconds
+
+    async def _keep(self, ctx: WorkspaceContext, server: Server, grant: Grant, came: Came) -> Grant:
+        sealed, check = await self._sealer.tokens_sealed(ctx, server, came.by_name)
         new = replace(
             grant.released(),
             sealed={**grant.sealed, **sealed},
             generation=grant.generation + 1,
-            renewed_at=now,
-            expires_at=None if tokens.expires_in is None else now + tokens.expires_in,
+            renewed_at=came.at,
+            expires_at=came.expires_at,
             failures=0,
             retry_at=0.0,
         )
-        return await grants.keep(new, check)
+        return await Grants(self._store, ctx).keep(new, check)
 
-    async def _still_ours(
-        self, ctx: WorkspaceContext, server: Server, grants: Grants, grant: Grant, tokens: Tokens
-    ) -> Grant:
+    async def _still_ours(self, ctx: WorkspaceContext, server: Server, grant: Grant, tokens: Tokens) -> Grant:
         """The workspace's keys may have been rotated, which changes the record and nothing else of it."""
-        now = await self._now(grants, server.id)
+        now = await Grants(self._store, ctx).now(server.id)
         if now is not None and (now.id, now.generation, now.ended) == (grant.id, grant.generation, None):
             return now
-        log.warning("renewed tokens came too late")
-        if now is None or now.id != grant.id:  # otherwise they may be the very ones that are in use
+        if now is None or now.id != grant.id:
+            log.warning("renewed tokens came too late")
             await self._endings.discarded(ctx, server, grant, tokens)
-        raise Overtaken
+        raise Overtaken  # where it is the same grant, they may be the very ones that are in use
 
-    async def _now(self, grants: Grants, server_id: str) -> Grant | None:
-        while True:
-            try:
-                return await grants.now(server_id)
-            except StoreBusy:
-                await self._pause(self._timing.poll_seconds)
+    async def _again_later(self, seconds: float) -> None:
+        if self._clock.monotonic() > self._until:
+            log.critical("renewed tokens could not be stored: somebody will have to connect again")
+            raise Overtaken
+        log.warning("renewed tokens are not stored yet")
+        await self._pause(seconds)

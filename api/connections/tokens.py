@@ -10,7 +10,7 @@ import asyncio
 import logging
 import random
 import secrets
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 from api.access.context import WorkspaceContext
@@ -18,12 +18,15 @@ from api.connections.endings import Endings
 from api.connections.renewal import Renewal, RenewalFailed
 from api.connections.repository import ACCESS, Grant, Grants
 from api.connections.sealing import Sealer
+from api.connections.standing import NotConnected, NotNow, ReconnectRequired, Standing
 from api.connections.storing import Overtaken, Storing
 from api.connections.timing import Pause, Timing
 from api.connections.works import ConnectionWorks
 from api.kit.store import Conflict, StoreBusy
-from api.servers.service import OAuthGrant, Server
+from api.servers.service import Server
 from integrations import GrantRefused, GrantUnavailable
+
+__all__ = ["Fresh", "NotConnected", "NotNow", "ReconnectRequired", "TokenKeeper"]
 
 NOT_AVAILABLE = "The authorization server is not available right now."
 USUAL = Timing()
@@ -31,31 +34,37 @@ USUAL = Timing()
 log = logging.getLogger(__name__)
 
 
-class NotConnected(Exception):
-    """Nobody has consented yet, or somebody has taken it back."""
-
-
-class ReconnectRequired(Exception):
-    """The grant has ended where it was given: somebody has to consent again."""
-
-
-class NotNow(Exception):
-    """New tokens cannot be got at the moment. The grant stands."""
-
-    def __init__(self, text: str, retry_after: float | None = None) -> None:
-        super().__init__(text)
-        self.text = text
-        self.retry_after = retry_after
-
-
 @dataclass(frozen=True, slots=True)
 class Fresh:
     """An access token that is good now."""
 
     token: str = field(repr=False)
+    grant_id: str
     generation: int
     renew_at: float | None
     """By the clock on the wall; None where nobody has said that it ends."""
+
+    @property
+    def origin(self) -> tuple[str, int]:
+        """What it came of. Each grant counts its generations anew."""
+        return self.grant_id, self.generation
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    ctx: WorkspaceContext
+    server: Server
+    refused: Fresh | None
+    """What the upstream did not take, whatever was said of its end."""
+
+    @property
+    def key(self) -> Hashable:
+        """Who wants the same can wait together."""
+        origin = self.refused.origin if self.refused else None
+        return self.ctx.workspace_id, self.server.id, self.server.version, origin
+
+    def is_refused(self, grant: Grant) -> bool:
+        return self.refused is not None and self.refused.origin == (grant.id, grant.generation)
 
 
 class TokenKeeper:
@@ -74,21 +83,20 @@ class TokenKeeper:
         self._sealer = sealer
         self._endings = endings
         self._renewal = Renewal(works, sealer)
+        self._standing = Standing(works.store, sealer, self._renewal)
         self._storing = Storing(works.store, sealer, endings, works.clock, timing, pause)
         self._timing = timing
         self._pause = pause
-        self._under_way: dict[tuple[str, str, int | None], asyncio.Task[Fresh]] = {}
+        self._under_way: dict[Hashable, asyncio.Task[Fresh]] = {}
+        self._is_finishing = False
 
-    async def fresh(self, ctx: WorkspaceContext, server: Server, *, refused: int | None = None) -> Fresh:
-        """`refused`: the generation that the upstream did not take, whatever was said of its end.
-
-        One at a time for all who want it. Who stops waiting stops nobody else's.
-        """
-        key = (ctx.workspace_id, server.id, refused)
-        task = self._under_way.get(key)
+    async def fresh(self, ctx: WorkspaceContext, server: Server, *, refused: Fresh | None = None) -> Fresh:
+        """One search at a time for all who want the same. Who stops waiting stops nobody else's."""
+        wanted = Wanted(ctx, server, refused)
+        task = self._under_way.get(wanted.key)
         if task is None:
-            task = self._under_way[key] = asyncio.create_task(self._found(ctx, server, refused))
-            task.add_done_callback(lambda _: self._under_way.pop(key))
+            task = self._under_way[wanted.key] = asyncio.create_task(self._found(wanted))
+            task.add_done_callback(lambda _: self._under_way.pop(wanted.key))
             task.add_done_callback(_retrieved)
         return await asyncio.shield(task)
 
@@ -97,42 +105,31 @@ class TokenKeeper:
         return await self._endings.lacks(ctx, server.id, scopes)
 
     async def finish(self) -> None:
-        """What is under way is stored first: a token that was not would be lost for good."""
-        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        """What is under way is stored first: a token that was not would be lost for good. No renewal is begun."""
+        self._is_finishing = True
+        self._storing.finish()
+        while self._under_way:
+            await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
-    async def _found(self, ctx: WorkspaceContext, server: Server, refused: int | None) -> Fresh:
+    async def _found(self, wanted: Wanted) -> Fresh:
+        abandoned = ""
         while True:
-            grant = await self._grant(ctx, server)
-            if not self._is_due(grant, refused):
-                return await self._opened(ctx, server, grant)
-            if grant.retry_at > self._clock.now():
-                failed = NotNow(NOT_AVAILABLE, grant.retry_at - self._clock.now())
-                return await self._usable(ctx, server, grant, refused, failed)
             try:
-                return await self._renewed(ctx, server, grant, refused)
+                grant = await self._standing.of(wanted.ctx, wanted.server)
+                if not self._is_due(wanted, grant):
+                    return await self._opened(wanted, grant)
+                if problem := self._has_to_wait(grant):
+                    return await self._usable(wanted, grant, problem)
+                if grant.lease.owner in ("", abandoned):
+                    return await self._renewed(wanted, grant)
+                abandoned = grant.lease.owner
+                await self._pause(self._timing.grace)
             except Overtaken:
                 await self._pause(self._timing.poll_seconds * random.uniform(0.5, 1.5))  # noqa: S311  no secret
 
-    async def _grant(self, ctx: WorkspaceContext, server: Server) -> Grant:
-        grant = await Grants(self._store, ctx).now(server.id)
-        if server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
-            return grant or await self._begun(ctx, server)
-        connection = server.connection
-        if grant is None or connection is None or grant.id != connection.grant_id:
-            raise NotConnected
-        if grant.ended:
-            raise ReconnectRequired
-        return grant
-
-    async def _begun(self, ctx: WorkspaceContext, server: Server) -> Grant:
-        try:
-            return await self._renewal.begun(ctx, server)
-        except RenewalFailed as error:
-            raise NotNow(str(error)) from error
-
-    def _is_due(self, grant: Grant, refused: int | None) -> bool:
+    def _is_due(self, wanted: Wanted, grant: Grant) -> bool:
         """Where nobody has said that it ends, the upstream's refusal is what tells."""
-        if ACCESS not in grant.sealed or refused == grant.generation:
+        if ACCESS not in grant.sealed or wanted.is_refused(grant):
             return True
         renew_at = self._renew_at(grant)
         return renew_at is not None and self._clock.now() >= renew_at
@@ -143,60 +140,70 @@ class TokenKeeper:
         life = grant.expires_at - grant.renewed_at
         return grant.expires_at - min(self._timing.skew, life * self._timing.skew_share)
 
-    def _is_usable(self, grant: Grant, refused: int | None) -> bool:
-        if ACCESS not in grant.sealed or refused == grant.generation:
+    def _has_to_wait(self, grant: Grant) -> Exception | None:
+        now = self._clock.now()
+        if grant.is_put_off(now, self._timing.longest_put_off):
+            return NotNow(NOT_AVAILABLE, grant.retry_at - now)
+        if self._is_finishing:
+            return NotNow(NOT_AVAILABLE)
+        return Overtaken() if grant.is_leased(now, self._timing.longest_lease) else None
+
+    async def _usable(self, wanted: Wanted, grant: Grant, problem: Exception) -> Fresh:
+        """The old token while it is good: a renewal was early."""
+        if self._is_usable(wanted, grant):
+            return await self._opened(wanted, grant)
+        raise problem
+
+    def _is_usable(self, wanted: Wanted, grant: Grant) -> bool:
+        if ACCESS not in grant.sealed or wanted.is_refused(grant):
             return False
         return grant.expires_at is None or self._clock.now() < grant.expires_at - self._timing.usable
 
-    async def _usable(
-        self, ctx: WorkspaceContext, server: Server, grant: Grant, refused: int | None, error: Exception
-    ) -> Fresh:
-        """The old token while it is good: a renewal was early."""
-        if self._is_usable(grant, refused):
-            return await self._opened(ctx, server, grant)
-        raise error
-
-    async def _opened(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> Fresh:
-        token = await self._sealer.token(ctx, server, grant, ACCESS)
+    async def _opened(self, wanted: Wanted, grant: Grant) -> Fresh:
+        token = await self._sealer.token(wanted.ctx, wanted.server, grant, ACCESS)
         if token is None:
             raise NotConnected
-        return Fresh(token, grant.generation, self._renew_at(grant))
+        return self._fresh(token, grant)
 
-    async def _renewed(self, ctx: WorkspaceContext, server: Server, grant: Grant, refused: int | None) -> Fresh:
-        if grant.is_leased(self._clock.now()):
-            return await self._usable(ctx, server, grant, refused, Overtaken())
-        leased = await self._leased(ctx, grant)
+    def _fresh(self, token: str, grant: Grant) -> Fresh:
+        return Fresh(token, grant.id, grant.generation, self._renew_at(grant))
+
+    async def _renewed(self, wanted: Wanted, grant: Grant) -> Fresh:
+        """All that is needed is at hand before the lease is taken: it has to last for the answer."""
+        ctx, server = wanted.ctx, await self._standing.server(wanted.ctx, wanted.server)
         try:
-            tokens = await self._renewal.asked(ctx, server, leased)
+            question = await self._renewal.question(ctx, server, grant)
+            grant = await self._leased(ctx, grant)
+            tokens = await self._renewal.asked(question)
         except GrantRefused as error:
-            await self._is_over(ctx, server, leased, error)
-            raise ReconnectRequired from error
+            over = await self._endings.lost(ctx, server, grant, error.error)
+            raise (ReconnectRequired if over else Overtaken) from error
         except (GrantUnavailable, RenewalFailed) as error:
-            failed = await self._put_off(ctx, leased, error)
-            return await self._usable(ctx, server, leased, refused, failed)
-        new = await self._storing.kept(ctx, server, leased, tokens)
-        return Fresh(tokens.access, new.generation, self._renew_at(new))
+            return await self._usable(wanted, grant, await self._put_off(ctx, grant, error))
+        except StoreBusy as busy:
+            return await self._usable(wanted, grant, busy)
+        new = await self._storing.kept(ctx, server, grant, tokens)
+        return self._fresh(tokens.access, new)
 
     async def _leased(self, ctx: WorkspaceContext, grant: Grant) -> Grant:
-        """From here on we are alone with the authorization server, for a while."""
-        leased = grant.leased(secrets.token_hex(8), self._clock.now() + self._timing.lease)
+        """From here on we are alone with the authorization server, if the store has not taken too long to say so."""
+        until = self._clock.now() + self._timing.lease
+        leased = await self._kept(ctx, grant.leased(secrets.token_hex(8), until))
+        if self._clock.now() + self._timing.answer > until:
+            await self._kept(ctx, leased.released())
+            raise Overtaken
+        return leased
+
+    async def _kept(self, ctx: WorkspaceContext, grant: Grant) -> Grant:
         try:
-            return await Grants(self._store, ctx).keep(leased)
+            return await Grants(self._store, ctx).keep(grant)
         except Conflict as conflict:
             raise Overtaken from conflict
-
-    async def _is_over(self, ctx: WorkspaceContext, server: Server, grant: Grant, error: GrantRefused) -> None:
-        """Unless somebody else has renewed it after our lease had ended: then it stands, and is theirs."""
-        now = await Grants(self._store, ctx).now(server.id)
-        if now is None or now.id != grant.id or now.generation != grant.generation:
-            raise Overtaken from error
-        await self._endings.lost(ctx, server, now, error.error)
 
     async def _put_off(self, ctx: WorkspaceContext, grant: Grant, error: GrantUnavailable | RenewalFailed) -> NotNow:
         """For a while nobody asks again; longer each time, unless the server itself says how long."""
         told = error.retry_after if isinstance(error, GrantUnavailable) else None
-        backoff = 2.0 ** min(grant.failures, 10) * random.uniform(0.8, 1.2)  # noqa: S311  no secret
-        wait = min(backoff if told is None else told, self._timing.longest_backoff)
+        wait = self._timing.wait_after(grant.failures, told)
         put_off = replace(grant.released(), failures=grant.failures + 1, retry_at=self._clock.now() + wait)
         try:
             await Grants(self._store, ctx).keep(put_off)

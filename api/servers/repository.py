@@ -77,6 +77,11 @@ def protocol_record_of(server_id: str) -> str:
     return f"PROTOCOL#{server_id}"
 
 
+def first_use_of(server_id: str) -> str:
+    """Whom its client's secret was shown to first: it goes when the server goes."""
+    return f"FIRSTUSE#{server_id}"
+
+
 class Servers:
     """The servers of one workspace. There is no way to ask for another's."""
 
@@ -130,6 +135,7 @@ class Servers:
             Delete(self._key(server.id), Unchanged(server.version)),
             Delete(self._claim(server.slug), Always()),
             Delete(Key(self._partition, protocol_record_of(server.id)), Always()),
+            Delete(Key(self._partition, first_use_of(server.id)), Always()),
         ]
 
     def slug_key(self, slug: str) -> Key:

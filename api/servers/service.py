@@ -21,7 +21,7 @@ from api.kit.tries import until_it_holds
 from api.kit.vault import Place, Sealing, Vault
 from api.servers import credentials
 from api.servers.credentials import opened, sealable
-from api.servers.repository import Connection, Server, Servers, protocol_record_of, record_of
+from api.servers.repository import Connection, Server, Servers, first_use_of, protocol_record_of, record_of
 from api.servers.rules import Rules, Shape
 from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure, OAuthGrant, ServerChange, ServerDraft
 from api.servers.slugs import is_reserved, slug_of
@@ -41,6 +41,7 @@ __all__ = [
     "ServerService",
     "Users",
     "Workshop",
+    "first_use_of",
     "opened",
     "place_of",
     "protocol_record_of",
@@ -154,8 +155,9 @@ class ServerService:
         return new
 
     async def _without_grant(self, old: Server, new: Server) -> tuple[Server, list[Change]]:
-        """A grant stays with the place, the client and the way of getting it that somebody consented to."""
-        same = self._place(old) == self._place(new) and old.oauth_grant == new.oauth_grant and old.sealed == new.sealed
+        """A grant stays with the very URL, the client and the way of getting it that somebody consented to."""
+        same = (old.url, old.oauth_grant, old.sealed) == (new.url, new.oauth_grant, new.sealed)
+        same = same and self._place(old) == self._place(new)
         if same or old.auth_type != AuthType.OAUTH:
             return new, []
         return replace(new, connection=None), await self._shop.grants.ended(self._ctx, old)

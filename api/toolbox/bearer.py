@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from http import HTTPStatus
 
 from api.access.context import WorkspaceContext
@@ -13,6 +14,9 @@ from api.toolbox.scrubbing import NO_SECRETS, Scrubber
 from integrations import Refused, challenge_of
 
 MOST_SCOPES = 50
+
+_began_with: ContextVar[Fresh | None] = ContextVar("began_with", default=None)
+"""Each call's own. What is refused is the token that went along, and not one that others have got meanwhile."""
 
 
 class Bearer:
@@ -28,7 +32,9 @@ class Bearer:
         self._fresh: Fresh | None = None
 
     def is_ready(self) -> bool:
+        """Asked at the beginning of each call."""
         fresh = self._fresh
+        _began_with.set(fresh)
         return fresh is not None and (fresh.renew_at is None or self._clock.now() < fresh.renew_at)
 
     async def ready(self) -> None:
@@ -36,8 +42,8 @@ class Bearer:
 
     async def otherwise(self, refused: Refused) -> bool:
         challenge = challenge_of(refused.headers.get("www-authenticate"))
-        if refused.status == HTTPStatus.UNAUTHORIZED and self._fresh is not None:
-            await self._take(self._fresh.generation)
+        if refused.status == HTTPStatus.UNAUTHORIZED:
+            await self._take(_began_with.get())
             return True
         if refused.status == HTTPStatus.FORBIDDEN and challenge.error == "insufficient_scope" and challenge.scopes:
             scopes = challenge.scopes[:MOST_SCOPES]
@@ -45,7 +51,7 @@ class Bearer:
                 raise lacking(scopes)
         return False
 
-    async def _take(self, refused: int | None = None) -> None:
+    async def _take(self, refused: Fresh | None = None) -> None:
         try:
             fresh = await self._tokens.fresh(self._ctx, self._server, refused=refused)
         except NotConnected as error:
@@ -58,3 +64,4 @@ class Bearer:
         self.scrubbed = Scrubber(known)  # the old one may still be in an answer that is on its way
         self.headers["Authorization"] = f"Bearer {fresh.token}"
         self._fresh = fresh
+        _began_with.set(fresh)

@@ -68,7 +68,6 @@ async def connected(desk: Desk, tenant: Tenant) -> str:
     return await asyncio.to_thread(lambda: desk.connected(desk.remote(tenant)))
 
 
-@pytest.mark.xfail(reason="Grants.remove deletes whatever is there by then")
 @pytest.mark.requirement("OAU-15", "OAU-16")
 async def test_tokens_that_are_renewed_meanwhile_are_not_forgotten_unrevoked(
     desk: Desk, acme: Tenant, clock: StillClock

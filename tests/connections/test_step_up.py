@@ -104,7 +104,6 @@ def test_a_provider_that_refuses_to_be_asked_for_it_takes_nothing_away(desk: Des
     assert asked_scopes(acme) == [["read"], ["admin", "read"], ["read"]]
 
 
-@pytest.mark.xfail(reason="Granting forgets what tools were found to need")
 def test_what_was_granted_in_addition_is_asked_for_again_when_the_grant_has_ended(desk: Desk, acme: Tenant) -> None:
     server = desk.connected(desk.remote(acme))
     agent = desk.agent(server)

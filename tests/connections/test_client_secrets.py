@@ -1,0 +1,108 @@
+"""A client's secret that came with a server is one authorization server's: no other that is named later is shown it."""
+
+from __future__ import annotations
+
+import pytest
+
+from api.access.context import partition_of
+from api.kit.rewrap import rewrap
+from api.parts import Parts
+from tests.connections.desk import in_another_process
+from tests.connections.world import Connectable, Visitor, mcp_server
+from tests.fakes.authorization_server import Server, Tenant
+from tests.harness import Plugboard
+
+SECRET = "canary-secret-of-a-client"
+
+
+@pytest.fixture
+def acme(provider: Server) -> Tenant:
+    return provider.tenant("acme")
+
+
+def connected(server: Connectable) -> Connectable:
+    assert Visitor(server.plugboard).connect(server) == {"connected": server.id}
+    return server
+
+
+@pytest.mark.requirement("OAU-09")
+def test_a_secret_is_shown_to_the_issuer_that_it_was_first_used_with_and_to_no_other(
+    plugboard: Plugboard, provider: Server, acme: Tenant
+) -> None:
+    evil = provider.tenant("evil")
+    acme.add_client("ours", secret=SECRET)
+    server = connected(mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET}))
+    acme.behave(authorization_servers=(evil.issuer,))
+
+    answers = [server.begun(), server.workspace.admin.post(f"{server.path}/oauth/disconnect"), server.begun()]
+
+    assert [each.status_code for each in answers] == [409, 200, 409]
+    assert "names another authorization server" in answers[0].json()["detail"]
+    assert evil.origin not in answers[0].text
+    assert (evil.asked("authorize"), evil.asked("token")) == ([], [])
+    acme.behave(authorization_servers=())
+    connected(server)
+
+
+@pytest.mark.requirement("OAU-09")
+def test_who_enters_another_secret_says_anew_whose_it_is(plugboard: Plugboard, provider: Server, acme: Tenant) -> None:
+    beta = provider.tenant("beta")
+    acme.add_client("ours", secret=SECRET)
+    beta.add_client("ours", secret="another")
+    server = connected(mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET}))
+    acme.behave(authorization_servers=(beta.issuer,))
+
+    server.change(config={"clientId": "ours", "clientSecret": "another"})
+
+    connected(server)
+    assert beta.counts["exchanges"] == 1
+    assert SECRET not in str([(each.headers, each.body) for each in beta.seen])
+
+
+@pytest.mark.requirement("OAU-09")
+def test_a_client_that_asks_in_its_own_name_is_shown_to_no_other_issuer_either(
+    plugboard: Plugboard, provider: Server, acme: Tenant
+) -> None:
+    evil, config = provider.tenant("evil"), {"clientId": "ours", "clientSecret": SECRET}
+    acme.add_client("ours", secret=SECRET, grants=("client_credentials",))
+    server = mcp_server(plugboard, acme, oauthGrant="client_credentials", config=config)
+    assert server.called()["isError"] is False
+    acme.behave(authorization_servers=(evil.issuer,))
+    acme.expire()
+
+    server.workspace.admin.post(f"{server.path}/oauth/disconnect")
+    called = server.called()
+
+    assert called["error"]["kind"] == "upstream_unavailable"
+    assert "names another authorization server" in called["text"]
+    assert evil.asked("token") == []
+
+
+@pytest.mark.requirement("OAU-09", "ENC-08")
+def test_new_keys_make_nobody_forget_whose_a_secret_is(plugboard: Plugboard, provider: Server, acme: Tenant) -> None:
+    acme.add_client("ours", secret=SECRET)
+    server = connected(mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET}))
+    partition = partition_of(server.workspace.id)
+
+    async def rewrapped(parts: Parts) -> None:
+        await parts.keyring.rotate(partition)
+        await rewrap(parts.store, parts.keyring, partition)
+
+    in_another_process(plugboard, rewrapped)
+    acme.behave(authorization_servers=(provider.tenant("evil").issuer,))
+
+    assert server.begun().status_code == 409
+
+
+def test_whose_a_secret_is_is_forgotten_with_its_server(plugboard: Plugboard, acme: Tenant) -> None:
+    acme.add_client("ours", secret=SECRET)
+    server = connected(mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET}))
+    partition = partition_of(server.workspace.id)
+
+    def kept() -> list[str]:
+        found = in_another_process(plugboard, lambda parts: parts.store.query(partition))
+        return [item.key.sk for item in found if server.id in item.key.sk]
+
+    assert f"FIRSTUSE#{server.id}" in kept()
+    assert server.workspace.admin.delete(server.path).status_code == 204
+    assert kept() == []

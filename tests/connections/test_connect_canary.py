@@ -1,0 +1,152 @@
+"""Servers are connected in every way, and what has to stay secret is searched for everywhere it could come out."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from api.settings import Settings
+from tests.connections.desk import until
+from tests.connections.world import Connectable, Visitor, mcp_server, service, told
+from tests.e2e.process import Process, serving
+from tests.fakes.authorization_server import Fault, Server
+from tests.harness import Plugboard, Workspace
+
+SECRET = "canary-secret-of-a-client"
+
+
+@dataclass
+class Watched:
+    """A Plugboard in a process of its own, and all that was secret in what was done with it."""
+
+    process: Process
+    data: Path
+    workspace: Workspace
+    secrets: set[str] = field(default_factory=set)
+    landed: list[httpx2.Response] = field(default_factory=list)
+    on_the_way: list[bytes] = field(default_factory=list)
+
+    @property
+    def plugboard(self) -> Plugboard:
+        return self.workspace.plugboard
+
+    def connect(self, server: Connectable, **changed: str | None) -> dict[str, str]:
+        visitor, page = Visitor(self.plugboard), server.page()
+        came = visitor.consent(page)
+        self.secrets |= {page.rpartition("/")[2], came["state"], came["code"], *visitor.cookies.values()}
+        answer = visitor.land(came.but(**changed) if changed else came)
+        self.landed += [answer, visitor.sent("GET", answer.headers["Location"]), visitor.land(came)]
+        return told(answer)
+
+    def connect_slowly(self, server: Connectable) -> None:
+        """What is stored of it in between goes again, so it is looked at on the way."""
+        visitor, page = Visitor(self.plugboard), server.page()
+        self.on_the_way.append(self.stored())
+        came = visitor.consent(page)
+        self.on_the_way.append(self.stored())
+        self.secrets |= {page.rpartition("/")[2], came["state"], came["code"], *visitor.cookies.values()}
+        assert told(visitor.land(came)) == {"connected": server.id}
+
+    def stored(self) -> bytes:
+        return b"".join(file.read_bytes() for file in self.data.rglob("*") if file.is_file())
+
+
+@pytest.fixture
+def watched(provider: Server, tmp_path: Path) -> Iterator[Watched]:
+    data, environment = tmp_path / "var", provider.environment()
+    with serving(data, **environment) as process, process.caller(process.key()) as admin:
+        plugboard = Plugboard(process.url, Settings(), "")
+        yield Watched(process, data, Workspace(plugboard, process.workspace_id(), process.key(), admin))
+        plugboard.close()
+
+
+def spellings(text: str) -> Iterable[bytes]:
+    encoded = text.encode()
+    pairs = [f"{name}-client:{text}".encode() for name in ("notion", "linear", "hubspot", "slack")]
+    plain = base64.b64encode(encoded).rstrip(b"=")[:-1]
+    return (encoded, encoded.hex().encode(), plain, *(base64.b64encode(pair) for pair in pairs))
+
+
+@pytest.mark.requirement("OAU-20", "ENC-13")
+def test_no_token_code_verifier_secret_state_or_ticket_comes_out_anywhere(watched: Watched, provider: Server) -> None:
+    workspace, plugboard = watched.workspace, watched.plugboard
+    acme, beta, gone = provider.tenant("acme"), provider.tenant("beta"), provider.tenant("gone")
+    acme.behave(auth_methods=("client_secret_basic",))
+    beta.add_client("ours", secret=SECRET)
+    remote = mcp_server(plugboard, acme, workspace)
+    given = mcp_server(plugboard, beta, workspace, config={"clientId": "ours", "clientSecret": SECRET})
+    left = mcp_server(plugboard, gone, workspace)
+    services = [service(plugboard, provider, kind, workspace) for kind in ("notion", "linear", "hubspot", "slack")]
+
+    for server in (remote, given, left, *services):
+        assert watched.connect(server) == {"connected": server.id}
+    assert watched.connect(remote, code=None, error="access_denied") == {"error": "denied"}
+    assert watched.connect(remote, iss="https://evil.example") == {"error": "wrong_issuer"}
+    acme.fault("token", Fault("down"))
+    assert watched.connect(remote) == {"error": "unavailable"}
+    watched.connect_slowly(remote)
+    for tenant, server in ((acme, remote), (beta, given)):
+        tenant.expire()
+        assert server.called()["isError"] is False
+    gone.fault("revoke", Fault("down"), times=None)
+    workspace.admin.post(f"{left.path}/oauth/disconnect")
+    until(lambda: gone.requests["revoke"] > 0)  # what waits for the provider is stored by now
+    beta.forget_grants()
+    assert given.called()["error"]["kind"] == "reconnect_required"
+
+    gather(watched, provider)
+    search(watched, [remote, given, left, *services])
+
+
+def gather(watched: Watched, provider: Server) -> None:
+    """All that was ever sent to a provider and should be known to nobody else, and all that it gave."""
+    names = ("code", "code_verifier", "refresh_token", "client_secret", "token", "access_token")
+    for seen in provider.seen:
+        watched.secrets |= {str(seen.fields[name]) for name in names if name in seen.fields}
+        watched.secrets |= {seen.headers[name].partition(" ")[2] for name in ("authorization",) if name in seen.headers}
+    for name in ("acme", "beta", "gone", "notion", "linear", "hubspot", "slack"):
+        tenant = provider.tenant(name)
+        watched.secrets |= {*tenant.live("access"), *tenant.live("refresh")}
+        watched.secrets |= {client.secret for client in tenant.clients.values() if client.secret}
+    assert len(watched.secrets) > 60
+    assert {SECRET, "canary-notion-secret"} <= watched.secrets
+    assert all(len(secret) >= 15 for secret in watched.secrets)
+
+
+def search(watched: Watched, servers: list[Connectable]) -> None:
+    admin, workspace = watched.workspace.admin, watched.workspace
+    told_of = [each.path for each in servers] + [f"{each.path}/oauth/status" for each in servers]
+    told_of += [f"{workspace.audit}?limit=100", workspace.servers, f"{workspace.agents}", "/metrics", "/openapi.yaml"]
+    answers = [*watched.landed, *(admin.get(path) for path in told_of)]
+    shown = [f"{answer.text} {answer.headers} {answer.headers.get('Location')}".encode() for answer in answers]
+    places = {
+        "log": watched.process.logged().encode(),
+        "output": watched.process.said().encode(),
+        "answers": b"\n".join(shown),
+        "data": watched.stored() + b"".join(watched.on_the_way),
+    }
+
+    found = [
+        (place, secret)
+        for place, text in places.items()
+        for secret in watched.secrets
+        for spelling in spellings(secret)
+        if spelling in text
+    ]
+
+    assert not found
+    assert len(places["data"]) > 100_000
+    lines = [json.loads(line) for line in watched.process.logged().splitlines()]
+    assert "/connect/{ticket}" in {line.get("route") for line in lines}
+    assert "/api/mcp/oauth/{service_type}/callback" in {line.get("route") for line in lines}
+    assert [line["message"] for line in lines if "not connected" in line["message"]][:3] == [
+        "not connected: expired",
+        "not connected: expired",
+        "not connected: expired",
+    ]

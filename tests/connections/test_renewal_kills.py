@@ -1,0 +1,121 @@
+"""Whoever renews a token is killed, at each step: what becomes of the token, and of all who want it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from api.connections.timing import Timing
+from tests.connections.renewal_pool import Pool, Scene, Stage, on_dynamodb, open_pool, open_stage, outcome_of
+from tests.connections.renewal_worker import Got
+from tests.fakes.authorization_server import Fault, Server
+
+SURVIVORS, CALLERS = 15, 50
+ALL = SURVIVORS * CALLERS
+A_LIFE = 3600.0
+QUICK = Timing(lease=2.0, answer=1.0)
+"""So that nobody has to wait a quarter of a minute for the end of a lease that somebody has left."""
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with open_pool() as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def sqlite(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with open_stage(one_provider, PLUGBOARD_DATA_DIR=str(tmp_path_factory.mktemp("kills"))) as stage:
+        yield stage
+
+
+@pytest.fixture(scope="module")
+def dynamodb(one_provider: Server, dynoxide: str) -> Iterator[Stage]:
+    with on_dynamodb(one_provider, dynoxide) as stage:
+        yield stage
+
+
+@pytest.fixture(params=["sqlite", "dynamodb"])
+def scene(request: pytest.FixtureRequest, provider: Server) -> Scene:
+    """A server whose token has expired."""
+    stage: Stage = request.getfixturevalue(request.param)
+    scene = stage.scene(provider.tenant("acme"))
+    return replace(scene, order=replace(scene.order, ahead=A_LIFE, timing=QUICK))
+
+
+def end_at(scene: Scene, pool: Pool, moment: str) -> None:
+    """Of one process, in which somebody wants the token."""
+    victim = pool.victim()
+    victim.begin(replace(scene.order, dies=moment))
+    victim.assert_dead()
+
+
+def assert_renewed_once(scene: Scene, pool: Pool) -> None:
+    outcome = pool.ask(replace(scene.order, callers=CALLERS), SURVIVORS)
+
+    assert outcome == {Got(scene.tenant.live("access")[-1], 1): ALL}
+    [family] = scene.tenant.families
+    assert (family.presented, family.refreshed, family.reuses) == ([1, 0], [1, 0], 0)
+    assert scene.desk.status(scene.server)["reconnectRequired"] is False
+
+
+def assert_one_reconnect_is_needed(scene: Scene, pool: Pool) -> None:
+    outcome = pool.ask(replace(scene.order, callers=CALLERS), SURVIVORS)
+
+    assert outcome == {Got("ReconnectRequired", -1): ALL}
+    [family] = scene.tenant.families
+    assert (family.presented, family.refreshed, family.reuses) == ([2, 0], [1, 0], 1)
+    assert scene.desk.audited("server.reconnect_required") == [("server.reconnect_required", "system")]
+    assert scene.desk.status(scene.server)["reconnectRequired"] is True
+
+    scene.desk.connected(scene.server)
+
+    now = replace(scene.order, callers=CALLERS, ahead=0.0)
+    assert pool.ask(now, SURVIVORS) == {Got(scene.tenant.live("access")[-1], 0): ALL}
+
+
+@pytest.mark.requirement("OAU-13")
+@pytest.mark.parametrize("moment", ["before lease", "after lease", "after tokens"])
+def test_who_is_killed_before_it_asks_or_when_it_has_stored_is_not_missed(
+    scene: Scene, pool: Pool, moment: str
+) -> None:
+    end_at(scene, pool, moment)
+
+    assert_renewed_once(scene, pool)
+
+
+@pytest.mark.requirement("OAU-13")
+def test_who_is_killed_when_nothing_has_been_done_for_it_yet_is_not_missed(scene: Scene, pool: Pool) -> None:
+    scene.tenant.fault("token", Fault("hold"))
+    victim = pool.victim()
+    victim.begin(scene.order)
+    scene.tenant.until_held("token")
+    waiting = pool.begin(replace(scene.order, callers=CALLERS), SURVIVORS)
+
+    victim.kill()
+
+    assert set(outcome_of(waiting)) == {Got(scene.tenant.live("access")[-1], 1)}
+    assert_renewed_once(scene, pool)
+
+
+@pytest.mark.requirement("OAU-13")
+def test_after_an_answer_that_nobody_was_there_to_take_somebody_has_to_connect_again_once(
+    scene: Scene, pool: Pool
+) -> None:
+    scene.tenant.fault("token", Fault("hold", after=True))
+    victim = pool.victim()
+    victim.begin(scene.order)
+    scene.tenant.until_held("token")
+
+    victim.kill()
+
+    assert_one_reconnect_is_needed(scene, pool)
+
+
+@pytest.mark.requirement("OAU-13")
+def test_who_is_killed_before_it_stores_what_it_got_leaves_one_to_connect_again(scene: Scene, pool: Pool) -> None:
+    end_at(scene, pool, "before tokens")
+
+    assert_one_reconnect_is_needed(scene, pool)

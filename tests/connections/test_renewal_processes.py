@@ -1,0 +1,65 @@
+"""Many processes, each with many callers, and one refresh token that may be used once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.connections.renewal_pool import Pool, Stage, on_dynamodb, open_pool, open_stage
+from tests.fakes.authorization_server import Server
+
+PROCESSES, CALLERS = 16, 50
+A_LIFE = 3600.0
+ROUNDS = 4
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with open_pool() as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def sqlite(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with open_stage(one_provider, PLUGBOARD_DATA_DIR=str(tmp_path_factory.mktemp("processes"))) as stage:
+        yield stage
+
+
+@pytest.fixture(scope="module")
+def dynamodb(one_provider: Server, dynoxide: str) -> Iterator[Stage]:
+    with on_dynamodb(one_provider, dynoxide) as stage:
+        yield stage
+
+
+@pytest.fixture(params=["sqlite", "dynamodb"])
+def stage(request: pytest.FixtureRequest) -> Stage:
+    found: Stage = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.mark.requirement("OAU-13")
+@pytest.mark.parametrize("why", ["expired", "refused"])
+def test_a_token_is_renewed_once_a_generation_whoever_wants_it(
+    stage: Stage, pool: Pool, provider: Server, why: str
+) -> None:
+    scene = stage.scene(provider.tenant("acme"))
+    pool.ask(replace(scene.order, callers=1), PROCESSES)  # so that all have one that can be refused
+
+    for generation in range(1, ROUNDS + 1):
+        renewed = replace(scene.order, callers=CALLERS)
+        if why == "expired":
+            renewed = replace(renewed, ahead=generation * A_LIFE)
+        else:
+            renewed = replace(renewed, was_refused=True)
+
+        outcome = pool.ask(renewed, PROCESSES)
+
+        [(got, callers)] = outcome.items()
+        assert (callers, got.generation) == (PROCESSES * CALLERS, generation)
+        assert got.token == scene.tenant.live("access")[-1]
+
+    [family] = scene.tenant.families
+    assert family.presented == family.refreshed == [1] * ROUNDS + [0]
+    assert (family.reuses, family.is_revoked) == (0, False)
