@@ -23,7 +23,7 @@ from integrations.oauth.requests import (
 )
 from integrations.oauth.services import account_of, client_auth_of, provider_of
 from integrations.probing import probed
-from integrations.tool import ServiceTool
+from integrations.tool import Params, Result, ServiceTool
 from integrations.toolkits import Toolkit, toolkit_of
 
 __all__ = [
@@ -42,8 +42,10 @@ __all__ = [
     "McpClient",
     "NoAuthorization",
     "OAuth",
+    "Params",
     "Provider",
     "Refused",
+    "Result",
     "Service",
     "ServiceTool",
     "TimedOut",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol
 from urllib.parse import urlencode
 
 from integrations.client import Http
-from integrations.errors import Refused, TimedOut, Unreachable, Unreadable, UpstreamError
+from integrations.errors import Refused, TimedOut, Unreachable, Unreadable
 
 MAX_TRIES = 3
 PAUSES = (0.5, 1.5)
@@ -93,10 +93,13 @@ class Api:
 
     headers: ClassVar[Mapping[str, str]] = {}
 
-    def __init__(self, http: ServiceHttp, base_url: str, pause: Pause = asyncio.sleep) -> None:
+    def __init__(
+        self, http: ServiceHttp, base_url: str, pause: Pause = asyncio.sleep, *, title: str = "The service"
+    ) -> None:
         self._http = http
         self._pause = pause
         self.base_url = base_url
+        self.title = title
 
     def verdict(self, reply: Reply) -> Verdict:
         raise NotImplementedError
@@ -114,15 +117,19 @@ class Api:
         form: Mapping[str, object] | None = None,
         reads: bool | None = None,
         headers: Mapping[str, str] | None = None,
+        lost: str = MAYBE_DONE,
     ) -> Any:
-        """`reads`: it changes nothing, so it may be sent again; where nothing is said, GET alone."""
+        """`reads`: it changes nothing, so it may be sent again; where nothing is said, GET alone.
+
+        `lost`: what to say of a write whose answer was lost, above all how to find out what became of it.
+        """
         may_repeat = method == "GET" if reads is None else reads
         url = f"{self.base_url}{path}{_query(query)}"
         content, kind = _content(body, form)
         sent = {"Accept": "application/json", **self.headers, **kind, **(headers or {})}
         renewed = False
         for tried in range(MAX_TRIES):
-            reply = await self._answered(method, url, sent, content, may_repeat=may_repeat, tried=tried)
+            reply = await self._answered(method, url, sent, content, lost=None if may_repeat else lost, tried=tried)
             if reply is None:
                 continue
             match self.verdict(reply):
@@ -135,29 +142,30 @@ class Api:
                 case Busy(seconds):
                     await self._wait_for_turn(seconds, tried)
                 case Trouble() as trouble:
-                    await self._wait_out(trouble, tried, may_repeat=may_repeat)
+                    await self._wait_out(trouble, tried, lost=None if may_repeat else lost)
                 case No(text, failed):
                     raise ToolFailed(failed, text)
-        raise ToolFailed(
-            "upstream_unavailable", "The service did not answer as it should, several times. Try again later."
-        )
+        raise ToolFailed("upstream_unavailable", f"{self.title} did not answer as it should. Try again later.")
 
     async def _answered(
-        self, method: Method, url: str, headers: Mapping[str, str], content: bytes, *, may_repeat: bool, tried: int
+        self, method: Method, url: str, headers: Mapping[str, str], content: bytes, *, lost: str | None, tried: int
     ) -> Reply | None:
-        """None where it should be sent once more."""
+        """None where it should be sent once more. `lost` is None where that does no harm."""
         try:
             async with self._http.request(method, url, headers, content) as reply:
                 return Reply(reply.status, reply.reason, reply.headers, _json(await reply.read()))
-        except TimedOut:
-            raise
-        except (Unreachable, Unreadable) as error:
-            if may_repeat or not error.sent:
-                await self._pause_before(tried, error)
-                return None
-            raise ToolFailed(
-                "upstream_unavailable", f"The service was cut off before it answered. {MAYBE_DONE}"
-            ) from error
+        except TimedOut as error:
+            done = f" {lost}" if lost and error.sent else ""
+            raise ToolFailed("timeout", f"{self.title} did not answer in time.{done}") from error
+        except Unreadable as error:  # too much of it, as a rule: another time it would be the same
+            if lost is None:
+                raise
+            raise ToolFailed("upstream_unavailable", f"{self.title}'s answer could not be read. {lost}") from error
+        except Unreachable as error:
+            if lost and error.sent:
+                raise ToolFailed("upstream_unavailable", f"{self.title} was cut off. {lost}") from error
+            await self._pause_before(tried, f"{self.title} could not be reached.")
+            return None
 
     async def _wait_for_turn(self, seconds: float | None, tried: int) -> None:
         """As long as the vendor wants, if there is so much time."""
@@ -166,24 +174,20 @@ class Api:
             await self._pause(wait)
             return
         told = f" Try again in {wait:.0f} s." if wait >= 1 else " Try again in a moment."
-        raise ToolFailed("rate_limited", f"The service takes no more requests for now.{told}", max(wait, 1.0))
+        raise ToolFailed("rate_limited", f"{self.title} takes no more requests for now.{told}", max(wait, 1.0))
 
-    async def _wait_out(self, trouble: Trouble, tried: int, *, may_repeat: bool) -> None:
-        last = tried + 1 >= MAX_TRIES
-        if not (may_repeat or trouble.undone):
-            raise ToolFailed("upstream_unavailable", f"{trouble.text} {trouble.told or MAYBE_DONE}")
-        if last:
-            raise ToolFailed("upstream_unavailable", f"{trouble.text} Try again later.")
-        await self._pause_before(tried, None, trouble.text)
+    async def _wait_out(self, trouble: Trouble, tried: int, *, lost: str | None) -> None:
+        if lost and not trouble.undone:
+            raise ToolFailed("upstream_unavailable", f"{trouble.text} {trouble.told or lost}")
+        await self._pause_before(tried, trouble.text)
 
-    async def _pause_before(self, tried: int, error: UpstreamError | None, text: str = "") -> None:
+    async def _pause_before(self, tried: int, problem: str) -> None:
+        """The next try, if there is one to come."""
         wait = PAUSES[min(tried, len(PAUSES) - 1)]
         if tried + 1 < MAX_TRIES and wait + MARGIN_SECONDS < self._http.seconds_left():
             await self._pause(wait)
             return
-        if error is not None:
-            raise error
-        raise ToolFailed("upstream_unavailable", f"{text} Try again later.")
+        raise ToolFailed("upstream_unavailable", f"{problem} Try again later.")
 
 
 def _query(query: Mapping[str, object] | None) -> str:

@@ -198,7 +198,7 @@ class Service(Facts):
     @model_validator(mode="after")
     def _quality_is_known(self) -> Self:
         if unknown := self.quality.keys() - set(QUALITY_RULES):
-            raise ValueError(f"quality: there is no rule {sorted(unknown)[0]}")
+            raise ValueError(f"quality: there is no rule {min(unknown)}")
         return self
 
     @model_validator(mode="after")

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
+from pydantic.json_schema import GenerateJsonSchema
 
 MAX_PROBLEMS = 8
 _PLAIN = re.compile(r"[^a-z0-9]")
@@ -92,8 +93,10 @@ class ServiceTool:
             "name": self.name,
             "title": self.title,
             "description": self.description,
-            "inputSchema": self.params.model_json_schema(by_alias=True),
-            "outputSchema": self.result.model_json_schema(by_alias=True, mode="serialization"),
+            "inputSchema": _plain_schema(self.params.model_json_schema(schema_generator=_Untitled)),
+            "outputSchema": _plain_schema(
+                self.result.model_json_schema(schema_generator=_Untitled, mode="serialization")
+            ),
             "annotations": {
                 "title": self.title,
                 "readOnlyHint": not self.writes,
@@ -102,6 +105,30 @@ class ServiceTool:
                 "openWorldHint": True,
             },
         }
+
+
+class _Untitled(GenerateJsonSchema):
+    """A title that only repeats a parameter's name costs a model's attention."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
+        return False
+
+
+def _plain_schema(schema: Json) -> Json:
+    for each in (schema, *schema.get("$defs", {}).values()):
+        each.pop("title", None)
+        for name, field_schema in each.get("properties", {}).items():
+            each["properties"][name] = _without_null(field_schema)
+    return schema
+
+
+def _without_null(schema: Json) -> Json:
+    """What may be left out need not be null."""
+    choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if len(choices) != 1:
+        return schema
+    rest = {name: value for name, value in schema.items() if name != "anyOf" and (name, value) != ("default", None)}
+    return {**choices[0], **rest}
 
 
 Made = TypeVar("Made", bound=Callable[..., Awaitable[Result]])

@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
@@ -69,9 +69,15 @@ def dynamo_client(
         tcp_keepalive=True,
     )
     try:
-        return boto3.session.Session().client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
+        return _session().client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
     except BotoCoreError as error:
         raise StoreBusy(f"DynamoDB cannot be used: {error} (AWS_DEFAULT_REGION says where it is)") from None
+
+
+@cache
+def _session() -> boto3.session.Session:
+    """Reads what it knows of services once: that is most of what a client costs."""
+    return boto3.session.Session()
 
 
 class DynamoStore:

@@ -110,6 +110,8 @@ class Calls:
             with Deadline(self._works.ticker, server.timeout_seconds):
                 result = await work(begun, name, args)
             answered = result.failure is None
+            if result.failure and result.failure.is_down:
+                broken = result.failure.text
         except (TimeoutError, NotConnected, UpstreamError) as error:
             failure = _failure(error, begun)
             result = failed(failure)

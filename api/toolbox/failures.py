@@ -52,6 +52,9 @@ class Failure:
     retry_after: float | None = None
     """Seconds after which it may be worth another try."""
 
+    is_down: bool = False
+    """It says that the upstream is down, and not what it thinks of the request."""
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", FailureKind(self.kind))
 

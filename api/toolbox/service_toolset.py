@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -12,16 +13,23 @@ from api.kit.wire import Exchange
 from api.servers.service import Server
 from api.toolbox import results
 from api.toolbox.credentials import Opened
-from api.toolbox.failures import Failure, FailureKind
+from api.toolbox.failures import MAYBE_DONE, Failure, FailureKind
 from api.toolbox.results import ToolResult
 from api.toolbox.scrubbing import Scrubber
 from api.toolbox.texts import safe_line
 from api.toolbox.upstream import Upstream
 from api.toolbox.upstream_tools import UpstreamTools
-from integrations import Refused, ToolFailed, Toolkit
+from integrations import Params, Refused, Result, ServiceTool, ToolFailed, Toolkit, Unreadable
 
 LONGEST_TEXT = 2000
-NOT_ACCEPTED = "Error: {} does not accept this server's credential any more. Somebody has to enter or connect it again."
+ENOUGH_TO_TELL = 0.1
+TOO_MUCH = "{}'s answer is larger than is taken in, or cannot be read. Ask for less: fewer at once, fewer fields."
+NOT_UNDERSTOOD = "{} answered in a way that is not understood here."
+# What a tool meets with where a vendor answers otherwise than it promises.
+ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, RecursionError)
+NOT_ACCEPTED = "{} does not accept this server's credential any more. Somebody has to enter or connect it again."
+
+log = logging.getLogger(__name__)
 
 
 class ServiceUpstream:
@@ -83,33 +91,52 @@ class ServiceToolset:
         return self._tools
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Of a failure that says something of the vendor's state, the kind is raised as an `UpstreamError` would be."""
         tool = self._toolkit.tools[name]
         parsed = tool.parsed(arguments)
         if isinstance(parsed, list):
-            return results.failed(Failure(FailureKind.INVALID_ARGUMENTS, " ".join(parsed)))
-        until = self._clock.monotonic() + self.server.timeout_seconds
+            return results.failed(Failure(FailureKind.INVALID_ARGUMENTS, safe_line(" ".join(parsed), self.scrubbed)))
         self._busy += 1
         try:
-            if not self._opened.is_ready():
-                await self._opened.ready()
-            http = ServiceUpstream(self._upstream, self._opened, until, self._clock)
-            found = await tool.run(self._toolkit.api(http, self._base_url), parsed)
-        except ToolFailed as failed:
-            return results.failed(self._failure(failed))
-        except Refused as refused:
-            if refused.status != HTTPStatus.UNAUTHORIZED:
-                raise
-            return results.failed(Failure(FailureKind.RECONNECT_REQUIRED, NOT_ACCEPTED.format(self._title)))
+            found = await self._run(tool, parsed)
+        except (ToolFailed, Refused, Unreadable, TimeoutError, *ODD) as error:
+            return results.failed(self._failure(error, tool))
         finally:
             self._busy -= 1
             self._left.set()
         text = {"type": "text", "text": found.text()}
         return results.of_tool({"content": [text], "structuredContent": found.structured()}, self.scrubbed)
 
-    def _failure(self, failed: ToolFailed) -> Failure:
-        text = safe_line(f"Error: {failed.text}", self.scrubbed, LONGEST_TEXT)
-        return Failure(FailureKind(failed.kind), text, failed.retry_after)
+    async def _run(self, tool: ServiceTool, parsed: Params) -> Result:
+        """Just within the time that the call has, so that who knows the tool can say what that means."""
+        seconds = self.server.timeout_seconds - ENOUGH_TO_TELL
+        async with asyncio.timeout(seconds):
+            if not self._opened.is_ready():
+                await self._opened.ready()
+            http = ServiceUpstream(self._upstream, self._opened, self._clock.monotonic() + seconds, self._clock)
+            return await tool.run(self._toolkit.api(http, self._base_url, title=self._title), parsed)
+
+    def _failure(self, error: Exception, tool: ServiceTool) -> Failure:
+        maybe_done = f" {MAYBE_DONE}" if tool.writes else ""
+        match error:
+            case ToolFailed(kind=kind, text=text, retry_after=retry_after):
+                is_down = kind in ("upstream_unavailable", "timeout")
+                return Failure(FailureKind(kind), self._line(text), retry_after, is_down)
+            case Refused(status=HTTPStatus.UNAUTHORIZED):
+                return Failure(FailureKind.RECONNECT_REQUIRED, self._line(NOT_ACCEPTED.format(self._title)))
+            case Refused(text=text):
+                return Failure(FailureKind.UPSTREAM_REFUSED, self._line(f"{self._title} refused: {text}."))
+            case Unreadable():
+                return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(TOO_MUCH.format(self._title) + maybe_done))
+            case TimeoutError():
+                told = f"{self._title} did not answer within {self.server.timeout_seconds} s."
+                return Failure(FailureKind.TIMEOUT, self._line(told + maybe_done), is_down=True)
+            case _:
+                log.error("the answer of a service was not understood", exc_info=error, extra={"detail": tool.name})
+                told = NOT_UNDERSTOOD.format(self._title) + maybe_done
+                return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(told))
+
+    def _line(self, text: str) -> str:
+        return safe_line(f"Error: {text}", self.scrubbed, LONGEST_TEXT)
 
     async def close(self) -> None:
         """Calls that are under way are let finish first; they have a deadline."""
