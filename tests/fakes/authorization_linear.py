@@ -6,9 +6,8 @@ import secrets
 from collections.abc import Mapping
 from typing import ClassVar
 
-from tests.fakes.authorization_endpoints import Endpoint, SentBack, seconds, word_of
+from tests.fakes.authorization_endpoints import SentBack, seconds, word_of
 from tests.fakes.authorization_facts import Asked, Client, Family, Given, Kind, Refusal, Token
-from tests.fakes.authorization_graphql import linear_answer
 from tests.fakes.authorization_services import Service, uuid_of
 from tests.fakes.authorization_wire import Answer, Json, Request, said
 
@@ -22,9 +21,6 @@ class Linear(Service):
     }
     authorize_path, token_path, revoke_path = "/oauth/authorize", "/oauth/token", "/oauth/revoke"
     busy = said({"errors": [{"message": "Rate limited", "extensions": {"code": "RATELIMITED"}}]}, 400)
-
-    def more_endpoints(self) -> Mapping[str, Endpoint]:
-        return {"/graphql": Endpoint("api", ("POST",), self.graphql)}
 
     def asked(self, query: Mapping[str, str]) -> Asked:
         scopes = tuple(dict.fromkeys(["read", *filter(None, query.get("scope", "").split(","))]))
@@ -73,24 +69,6 @@ class Linear(Service):
                 return said({"success": True})
             case _:
                 return said({"error": "invalid_token"}, 401)
-
-    def graphql(self, request: Request) -> Answer:
-        token = self.tenant.grants.good(request.bearer)
-        if token is None:
-            error = {"message": "Authentication required", "extensions": {"code": "AUTHENTICATION_ERROR"}}
-            return said({"errors": [error]}, 401)
-        return linear_answer(request.fields.get("query"), self.viewer(token.family))
-
-    def viewer(self, family: Family) -> Json:
-        organization = {
-            "id": uuid_of("linear", family.workspace),
-            "name": family.workspace,
-            "urlKey": family.workspace.lower().replace(" ", "-"),
-            "logoUrl": None,
-        }
-        app = {"id": self.account_id(family), "name": "Plugboard", "displayName": "plugboard", "app": True}
-        user = {**app, "email": "app@linear.example", "url": f"https://linear.app/{organization['urlKey']}"}
-        return {"viewer": {**user, "organization": organization}, "organization": organization}
 
     def account_id(self, family: Family) -> str:
         return uuid_of("linear", family.workspace, "app", family.client)

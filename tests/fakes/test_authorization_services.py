@@ -241,7 +241,7 @@ def test_whose_grant_it_is_can_be_asked(server: Server) -> None:
     team = slack.call("POST", "/slack/api/auth.test", headers=bearer(slack)).json()
 
     assert (who["viewer"]["app"], who["organization"]) == (True, {"name": "Acme", "urlKey": "acme"})
-    assert (wrong.status_code, wrong.json()["errors"][0]["message"]) == (400, 'Cannot query field "nickname"')
+    assert (wrong.status_code, "Cannot query field 'nickname'" in wrong.text) == (400, True)
     assert (portal["uiDomain"], team["team"]) == ("app.hubspot.com", "Acme")
 
 

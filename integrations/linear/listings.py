@@ -1,0 +1,91 @@
+"""What is told of a list: its things, where it goes on, and why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from pydantic import Field
+
+from integrations.linear.pages import Page, S
+from integrations.linear.shapes import Hit, Issue, Item, Project, Team
+from integrations.tool import Result
+
+
+class Paging(TypedDict):
+    has_more: bool
+    next_cursor: str | None
+    notes: list[str]
+
+
+def paging(found: Page[S], *more: str) -> Paging:
+    return {"has_more": found.next_cursor is not None, "next_cursor": found.next_cursor, "notes": [*found.notes, *more]}
+
+
+class Listing(Result):
+    has_more: bool = False
+    next_cursor: str | None = Field(default=None, description="Pass it as `after` to go on.")
+    notes: list[str] = Field(default=[], description="What is particular about this answer.")
+
+    def items(self) -> Sequence[Item]:
+        raise NotImplementedError
+
+    def head(self) -> str:
+        raise NotImplementedError
+
+    def text(self) -> str:
+        more = f'More: the same arguments and `after` "{self.next_cursor}".' if self.next_cursor else None
+        parts = (self.head(), *self.notes, *(item.text() for item in self.items()), more)
+        return "\n\n".join(part for part in parts if part)
+
+
+class TeamPage(Listing):
+    teams: list[Team]
+
+    def items(self) -> Sequence[Item]:
+        return self.teams
+
+    def head(self) -> str:
+        return counted(len(self.teams), "team")
+
+
+class ProjectPage(Listing):
+    projects: list[Project]
+
+    def items(self) -> Sequence[Item]:
+        return self.projects
+
+    def head(self) -> str:
+        return counted(len(self.projects), "project", "the latest change first")
+
+
+class IssuePage(Listing):
+    issues: list[Issue]
+    order: str = Field(default="updatedAt", exclude=True)
+
+    def items(self) -> Sequence[Item]:
+        return self.issues
+
+    def head(self) -> str:
+        return counted(
+            len(self.issues), "issue", f"the latest {'change' if self.order == 'updatedAt' else 'one'} first"
+        )
+
+
+class HitPage(Listing):
+    issues: list[Hit]
+    total: int | None = Field(default=None, description="How many match in all.")
+
+    def items(self) -> Sequence[Item]:
+        return self.issues
+
+    def head(self) -> str:
+        of = f"of {self.total} that match" if self.total and self.total > len(self.issues) else ""
+        return counted(len(self.issues), "issue", ", ".join(filter(None, (of, "the best match first"))))
+
+
+def counted(number: int, what: str, more: str = "") -> str:
+    if not number:
+        return f"No {what} found."
+    many = f"s {more}" if more.startswith("of ") else f"s, {more}" if more else "s"
+    return f"{number} {what}{many if number > 1 else ''}:"

@@ -1,0 +1,72 @@
+"""How much of a list is one answer? As much as a model can read, and a cursor for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from integrations.linear.api import read
+from integrations.linear.shapes import Item, Shape
+
+Json = dict[str, Any]
+
+MOST_BYTES, MOST_CHARACTERS = 150_000, 40_000
+ENDED_EARLY = "Fewer than were asked for, to stay readable: `nextCursor` leads to the others."
+
+
+class PageInfo(Shape):
+    has_next_page: bool
+    end_cursor: str | None = None
+
+
+class Edge(Shape):
+    cursor: str
+    node: Json
+
+
+class Connection(Shape):
+    edges: list[Edge]
+    page_info: PageInfo
+    total_count: float | None = None
+
+
+S = TypeVar("S", bound=Item)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[S]):
+    items: Sequence[S]
+    next_cursor: str | None
+    notes: tuple[str, ...] = ()
+    total: int | None = None
+
+
+def page(
+    found: object, made: Callable[[Json], S], notes: tuple[str, ...] = (), characters: int = MOST_CHARACTERS
+) -> Page[S]:
+    """`found` is a connection of Linear's; it is cut where it would be more than one answer holds."""
+    connection = read(Connection, found)
+    items = [made(edge.node) for edge in connection.edges]
+    kept = _fitting(items, characters)
+    info = connection.page_info
+    total = None if connection.total_count is None else int(connection.total_count)
+    if kept < len(items):
+        return Page(items[:kept], connection.edges[kept - 1].cursor, (*notes, ENDED_EARLY), total)
+    return Page(items, info.end_cursor if info.has_next_page else None, notes, total)
+
+
+def of(kind: type[S], changes: Callable[[Json], Mapping[str, object]]) -> Callable[[Json], S]:
+    """What makes an item of a node, with a few fields that Linear does not have."""
+    return lambda node: read(kind, {**node, **changes(node)})
+
+
+def _fitting(items: Sequence[Item], characters: int) -> int:
+    """How many; one at least, for what one is made of has its own bounds."""
+    bytes_left, characters_left = MOST_BYTES, characters
+    for index, item in enumerate(items):
+        bytes_left -= len(item.model_dump_json(by_alias=True, exclude_none=True).encode())
+        characters_left -= len(item.text())
+        if index and (bytes_left < 0 or characters_left < 0):
+            return index
+    return len(items)

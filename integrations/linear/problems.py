@@ -1,0 +1,83 @@
+"""What is wrong, by the errors of a GraphQL answer, and what is a model to do about it?"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from integrations.api import No, Trouble, Verdict
+
+Json = dict[str, Any]
+
+MAX_SHOWN = 300
+MAX_NOTES = 5
+ADMIN = "A workspace admin lets the app into more teams on its details page in Linear's settings."
+LOOK = "Look for it with linear_search_issues or linear_list_issues."
+_LETTERS = re.compile(r"[^a-z]")
+
+BUSY = frozenset({"ratelimited"})
+UNKNOWN_TOKEN = frozenset({"authenticationerror"})
+TROUBLE = frozenset({"internalservererror", "internalerror", "networkerror", "bootstraperror", "locktimeout"})
+WRONG_INPUT = frozenset({"inputerror", "invalidinput", "usererror"})
+NOT_FOUND = f"Linear knows no such thing, or the app may not see its team: {{}}. {LOOK} {ADMIN}"
+TOO_COMPLEX = "That is more than Linear answers at once: {}. Ask for less: a smaller `first`."
+BY_MESSAGE: Mapping[str, str] = {"not found": NOT_FOUND, "could not find": NOT_FOUND, "too complex": TOO_COMPLEX}
+BY_WORD: Mapping[str, str] = {
+    "forbidden": f"Linear does not let the app see this: {{}}. {ADMIN}",
+    **dict.fromkeys(
+        ("featurenotaccessible", "usagelimitexceeded"), "The plan of the Linear workspace does not allow this: {}."
+    ),
+    **dict.fromkeys(
+        ("graphqlerror", "graphqlvalidationfailed", "graphqlparsefailed"),
+        "Linear did not take the query: {}. Its API may have changed; tell who runs this.",
+    ),
+    **dict.fromkeys(WRONG_INPUT, "Linear did not take the arguments: {}."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One of a GraphQL answer's errors."""
+
+    words: frozenset[str]
+    """Its code and its type, in small letters and nothing else: Linear writes them in several ways."""
+
+    said: str
+    field: str
+    """Which it was that could not be told."""
+
+    @classmethod
+    def of(cls, error: Json) -> Problem:
+        more = error.get("extensions")
+        known: Json = more if isinstance(more, dict) else {}
+        words = frozenset(_LETTERS.sub("", str(known.get(name, "")).lower()) for name in ("code", "type"))
+        said = " ".join(str(known.get("userPresentableMessage") or error.get("message") or "no reason given").split())
+        steps = error.get("path")
+        fields = [step for step in steps if isinstance(step, str)] if isinstance(steps, list) else []
+        return cls(words, said[:MAX_SHOWN].rstrip("."), (fields or ["something"])[-1][:MAX_SHOWN])
+
+
+def problems_in(body: object) -> list[Problem]:
+    errors = body.get("errors") if isinstance(body, dict) else None
+    return [Problem.of(each) for each in errors if isinstance(each, dict)] if isinstance(errors, list) else []
+
+
+def left_out(problems: list[Problem]) -> list[str]:
+    """The same of many things is told once."""
+    counted = Counter(f"Linear could not give `{each.field}`: {each.said}." for each in problems)
+    told = [f"{note} ({times} times)" if times > 1 else note for note, times in counted.most_common(MAX_NOTES)]
+    more = len(counted) - len(told)
+    return [*told, f"Linear could not give {more} more."] if more else told
+
+
+def refusal(problem: Problem) -> Verdict:
+    words, said = problem.words, problem.said
+    if words & TROUBLE:
+        return Trouble(f"Linear has trouble of its own: {said}.")
+    by_message = [text for part, text in BY_MESSAGE.items() if part in said.lower()]
+    by_word = [text for word, text in BY_WORD.items() if word in words]
+    told = next(iter([*by_message, *by_word]), "Linear refused: {}.").format(said)
+    return No(told, "invalid_arguments" if words & WRONG_INPUT and not by_message else "upstream_refused")

@@ -1,0 +1,140 @@
+"""The tools of Linear, and what a model is told of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from integrations.linear import documents, names
+from integrations.linear.api import LinearApi, read
+from integrations.linear.asks import GetIssue, ListIssues, ListProjects, ListTeams, SearchIssues
+from integrations.linear.details import Comment, IssueAnswer, WholeIssue, author, comment, part_of, relations
+from integrations.linear.lines import bounded, excerpt
+from integrations.linear.listings import HitPage, IssuePage, ProjectPage, TeamPage, paging
+from integrations.linear.pages import of, page
+from integrations.linear.shapes import Hit, Issue, Project, Team
+from integrations.tool import tool
+
+Json = dict[str, Any]
+
+MOST_OF_COMMENTS = 16_000
+SHORT = ("id", "identifier", "title", "url", "state")
+OTHERS: Mapping[str, str] = {
+    "children": "sub-issues",
+    "relations": "relations",
+    "inverseRelations": "relations from others",
+    "attachments": "attachments",
+}
+HOW_TO_SEE: Mapping[str, str] = {"children": "linear_list_issues with `parentId` has them all"}
+
+
+@tool("List teams")
+async def linear_list_teams(api: LinearApi, ask: ListTeams) -> TeamPage:
+    """List the teams of the Linear workspace that the connected app may see.
+
+    Use it first, to learn the keys of teams (ENG) and the names of their states, which the filters of
+    linear_list_issues and linear_search_issues take. Comes back: key, name, description, current cycle, the states
+    that an issue can be in (with their types), a link. `query` looks for a part of a name or key.
+    Page by page: where there is more, `nextCursor` goes into `after`. A team that is missing has to be granted to
+    the app by a workspace admin.
+    """
+    answer = await api.ask_some(documents.teams(full=ask.full), ask.variables())
+    place = (answer.data.get("organization") or {}).get("urlKey")
+    link = of(Team, lambda node: {"url": f"https://linear.app/{place}/team/{node.get('key')}", **_full(node, ask.full)})
+    found = page(answer.data.get("teams"), link, answer.notes)
+    why = [] if found.items or ask.after else [names.NO_TEAM if ask.query is None else names.NO_SUCH_TEAM]
+    return TeamPage(teams=list(found.items), **paging(found, *why))
+
+
+@tool("List projects")
+async def linear_list_projects(api: LinearApi, ask: ListProjects) -> ProjectPage:
+    """List Linear projects, the latest change first.
+
+    Use it to find a project by a part of its name (`query`), those of a team, or those in a state (`open` for all that
+    are neither completed nor canceled). Comes back: name, status, health, progress, lead, teams, dates, a link, and
+    the id, which `projectId` of the issue tools takes (so does the name). For the whole description (Markdown),
+    milestones, members and the last update ask with `full` true and a `query`. Page by page: where there is more,
+    `nextCursor` goes into `after`.
+    """
+    answer = await api.ask_some(documents.projects(full=ask.full), ask.variables())
+    found = page(answer.data.get("projects"), of(Project, lambda node: _full(node, ask.full)), answer.notes)
+    why = [] if found.items or ask.after else await names.why_no_project(api, ask)
+    return ProjectPage(projects=list(found.items), **paging(found, *why))
+
+
+@tool("List issues")
+async def linear_list_issues(api: LinearApi, ask: ListIssues) -> IssuePage:
+    """List Linear issues by team, project, assignee, state, label, priority, cycle, parent or time.
+
+    Use it for questions such as "what is open in ENG?" or "what is Ada working on?"; to look for words, use
+    linear_search_issues. Filters take names, keys, ids or URLs and all have to hold; `state` takes `open`, `closed`, a
+    type or a state's name. Comes back: identifier, title, state, assignee, priority, project, labels, dates, a link;
+    the description and the comments are read with linear_get_issue. Where nothing is found it is told which name is
+    unknown. The latest change comes first. Page by page: where there is more, `nextCursor` goes into `after`, with the
+    same filters. Archived issues only with `includeArchived`.
+    """
+    answer = await api.ask_some(documents.issues(full=ask.full), ask.variables())
+    found = page(answer.data.get("issues"), of(Issue, lambda node: _full(node, ask.full)), answer.notes)
+    why = [] if found.items or ask.after else await names.why_nothing(api, ask)
+    return IssuePage(issues=list(found.items), order=ask.order_by, **paging(found, *why))
+
+
+@tool("Read an issue")
+async def linear_get_issue(api: LinearApi, ask: GetIssue) -> IssueAnswer:
+    """Read one Linear issue as a person sees it on its page.
+
+    Use it when you know the identifier (ENG-123), the id or the URL; else find it with linear_search_issues. Comes
+    back: description (Markdown), state, assignee, priority, project, milestone, cycle, dates, labels, branch name,
+    sub-issues, relations (blocks, blocked by, …), attachments such as pull requests, and the latest comments. Of a
+    long description you get the first 12,000 characters; `nextDescriptionFrom` goes into `descriptionFrom` for more.
+    `first` says how many comments (10, at most 50); `nextCursor` goes into `after` for the older ones alone.
+    """
+    answer = await api.ask_some(documents.issue(full=ask.full), ask.variables(), "comments")
+    node: Json = answer.data.get("issue") or {}
+    comments = page(node.get("comments"), of(Comment, comment), answer.notes, MOST_OF_COMMENTS)
+    described, rest = part_of(node.get("description"), ask.description_from)
+    known = {
+        "creator": author(node, "creator", "botActor", "externalUserCreator"),
+        "relations": relations(node),
+        "comments": [each.model_dump() for each in comments.items] if ask.first else [],
+        **_full({name: each for name, each in node.items() if name != "comments"}, ask.full),
+    }
+    parts: Json = {"description": described, "nextDescriptionFrom": rest}
+    short = {name: node.get(name) for name in SHORT}
+    if ask.description_from:
+        return IssueAnswer(issue=read(WholeIssue, {**short, **parts}))
+    if ask.after:
+        return IssueAnswer(issue=read(WholeIssue, {**short, "comments": known["comments"]}), **paging(comments))
+    return IssueAnswer(issue=read(WholeIssue, {**node, **known, **parts}), **paging(comments, *_left_out(node)))
+
+
+@tool("Search issues")
+async def linear_search_issues(api: LinearApi, ask: SearchIssues) -> HitPage:
+    """Search Linear issues by words and by meaning, the best match first.
+
+    Use it to find issues about something; with an identifier such as ENG-123 use linear_get_issue, and without words
+    linear_list_issues. The same filters narrow it down: team, project, assignee, state, label, priority, cycle, parent,
+    time. Comes back: identifier, title, state, assignee, a piece of the description, a link, and how many match in
+    all; read one with linear_get_issue. `includeComments` searches comments too. Page by page: where there is more,
+    `nextCursor` goes into `after`, with the same arguments. Linear takes 30 searches a minute.
+    """
+    answer = await api.ask_some(documents.search(full=ask.full), ask.variables())
+    made = of(Hit, lambda node: {"excerpt": excerpt(node.get("description"), ask.query), **_full(node, ask.full)})
+    found = page(answer.data.get("searchIssues"), made, answer.notes)
+    why = [] if found.items or ask.after else await names.why_nothing(api, ask)
+    return HitPage(issues=list(found.items), total=found.total, **paging(found, *why))
+
+
+def _left_out(node: Json) -> Iterator[str]:
+    """Of what an issue has besides comments, which are paged."""
+    for field, what in OTHERS.items():
+        if ((node.get(field) or {}).get("pageInfo") or {}).get("hasNextPage"):
+            yield f"There are more {what} than are shown: {HOW_TO_SEE.get(field, 'follow `url` for the others')}."
+
+
+def _full(node: Json, is_wanted: bool) -> Mapping[str, object]:
+    return {"full": bounded(node)} if is_wanted else {}
+
+
+TOOLS = [linear_list_teams, linear_list_projects, linear_list_issues, linear_get_issue, linear_search_issues]
+API = LinearApi

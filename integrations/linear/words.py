@@ -1,0 +1,94 @@
+"""What do the words mean that a model passes? Ids, names, keys and URLs are all understood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+from urllib.parse import unquote, urlsplit
+
+from pydantic import BeforeValidator, Field, StringConstraints
+
+Json = dict[str, Any]
+
+MAX_WORD = 200
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+IDENTIFIER = re.compile(r"([A-Za-z][A-Za-z0-9]{0,9})[- ]([0-9]{1,9})")
+SLUG_ID = re.compile(r"(?:.*-)?([0-9a-f]{12})")
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{5,15}(Z|[+-][0-9]{2}:?[0-9]{2})?)?")
+DURATION = re.compile(r"-?P[0-9YMWDTHS.]{2,20}")
+AGO = re.compile(r"-?([0-9]{1,4}) ?(h|d|w|m|y|hours?|days?|weeks?|months?|years?)( ago)?", re.IGNORECASE)
+PLACES = frozenset({"team", "project", "issue", "profiles"})
+PRIORITIES = ("none", "urgent", "high", "medium", "low")
+OTHER_PRIORITIES: Mapping[str, str] = {"no priority": "none", "normal": "medium", "critical": "urgent"}
+
+
+def from_url(value: object) -> object:
+    """Of a link into Linear what it leads to; anything else as it is, and nothing for an empty text."""
+    if not isinstance(value, str):
+        return value
+    parts = urlsplit(value.strip())
+    if parts.scheme not in ("http", "https") or not parts.netloc.endswith("linear.app"):
+        return value.strip() or None
+    steps = [unquote(step) for step in parts.path.split("/") if step]
+    found = [after for step, after in pairwise(steps) if step in PLACES]
+    return found[0] if found else value.strip()
+
+
+def identifier(value: object) -> object:
+    """`ENG-123` from `eng 123` or a link."""
+    found = from_url(value)
+    asked = IDENTIFIER.fullmatch(found) if isinstance(found, str) else None
+    return f"{asked[1].upper()}-{asked[2]}" if asked else found
+
+
+def issue_word(value: object) -> object:
+    """The same, of an issue that has to be named."""
+    return identifier(value) or ""
+
+
+def since(value: object) -> object:
+    """A time, or a duration that Linear counts back from now."""
+    text = value.strip() if isinstance(value, str) else value
+    if not isinstance(text, str) or not text:
+        return text or None
+    if ago := AGO.fullmatch(text):
+        unit = ago[2][0].upper()
+        return f"-PT{ago[1]}H" if unit == "H" else f"-P{ago[1]}{unit}"
+    if DURATION.fullmatch(text):
+        return f"-{text.removeprefix('-')}"
+    if DATE.fullmatch(text):
+        return text
+    raise ValueError(
+        "it is a date such as 2026-11-01, a time such as 2026-11-01T09:00:00Z, or how long ago, such as 7d"
+    )
+
+
+def priority(value: object) -> object:
+    text = str(value).strip().lower() if isinstance(value, str | int | float) else value
+    if not isinstance(text, str):
+        return value
+    if text.removesuffix(".0").isdecimal() and int(float(text)) < len(PRIORITIES):
+        return PRIORITIES[int(float(text))]
+    return OTHER_PRIORITIES.get(text, text) or None
+
+
+def plain(schema: Json) -> None:
+    """A parameter that can be left out is shown as what it is when it is there."""
+    schema.pop("default", None)
+    for kind in schema.pop("anyOf", []):
+        schema.update(kind if kind != {"type": "null"} else {})
+
+
+_PLAIN = Field(default=None, json_schema_extra=plain)
+_Text = Annotated[str, StringConstraints(max_length=MAX_WORD)]
+Word = Annotated[_Text | None, BeforeValidator(from_url), _PLAIN]
+IssueWord = Annotated[_Text | None, BeforeValidator(identifier), _PLAIN]
+Since = Annotated[_Text | None, BeforeValidator(since), _PLAIN]
+Cursor = Annotated[_Text | None, BeforeValidator(lambda value: value or None), _PLAIN]
+Priority = Annotated[
+    Literal["none", "urgent", "high", "medium", "low"] | None,
+    BeforeValidator(priority),
+    _PLAIN,
+]

@@ -1,0 +1,61 @@
+import json
+import re
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+
+from integrations import services, toolkit_of
+from integrations.linear.tools import TOOLS
+from integrations.manifest import QUALITY_RULES
+
+LINEAR = services()["linear"]
+README = (Path(__file__).parents[3] / "integrations" / "linear" / "README.md").read_text(encoding="utf-8")
+each_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+
+
+def test_the_manifest_lists_the_tools_that_are_there() -> None:
+    assert [(tool.name, tool.writes) for tool in LINEAR.tools] == [(tool.name, tool.writes) for tool in TOOLS]
+
+
+def test_the_toolkit_is_found_by_its_folder() -> None:
+    found = toolkit_of(LINEAR)
+    assert found is not None
+    assert list(found.tools) == [tool.name for tool in TOOLS]
+
+
+def test_the_ledger_says_of_each_rule_how_it_is_kept() -> None:
+    assert LINEAR.quality.keys() == set(QUALITY_RULES)
+    assert {rule for rule, kept in LINEAR.quality.items() if kept != "done"} == {"lost_answers"}
+
+
+def test_nothing_is_asked_for_but_to_read() -> None:
+    assert LINEAR.oauth is not None
+    assert LINEAR.oauth.scopes == ("read",)
+    assert not any(tool.writes or tool.destroys for tool in TOOLS)
+
+
+def test_people_are_told_of_every_tool() -> None:
+    assert set(re.findall(r"`(linear_[a-z_]+)`", README)) == {tool.name for tool in TOOLS}
+
+
+@each_tool
+def test_a_description_is_whole_for_every_client(tool: object) -> None:
+    assert len(tool.description) <= 900  # type: ignore[attr-defined]
+    assert "nextCursor" in tool.description  # type: ignore[attr-defined]
+
+
+@each_tool
+def test_every_parameter_is_described(tool: object) -> None:
+    properties = tool.listed["inputSchema"]["properties"]  # type: ignore[attr-defined]
+    assert [name for name, each in properties.items() if not each.get("description")] == []
+    assert [name for name, each in properties.items() if each.get("default", 0) is None or "anyOf" in each] == []
+
+
+@each_tool
+def test_schemas_are_right_and_tell_nothing_of_the_code(tool: object) -> None:
+    listed = tool.listed  # type: ignore[attr-defined]
+    for schema in (listed["inputSchema"], listed["outputSchema"]):
+        jsonschema_rs.validator_for(schema)
+        assert "description" not in schema
+    assert len(json.dumps(listed["inputSchema"])) < 4000

@@ -1,0 +1,145 @@
+from typing import Any
+
+import pytest
+
+from integrations.api import Busy, No, Reply, Trouble, Unauthorized, Verdict
+from integrations.linear.api import LinearApi
+
+API = LinearApi(None, "https://api.linear.app")  # type: ignore[arg-type]  # nobody is asked here
+NOON = "Wed, 18 Nov 2026 12:00:00 GMT"
+AT_NOON = 1_795_003_200_000
+
+
+def verdict(status: int, body: Any, reason: str = "", **headers: str) -> Verdict:
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    return API.verdict(Reply(status, reason, named, body))
+
+
+def error(message: str = "Odd", **extensions: object) -> dict[str, object]:
+    return {"errors": [{"message": message, "extensions": extensions}]}
+
+
+def test_data_is_what_was_asked_for() -> None:
+    assert verdict(200, {"data": {"teams": {}}}) is None
+
+
+def test_data_with_errors_beside_it_is_still_data() -> None:
+    assert verdict(200, {"data": {"issue": {"labels": None}}, **error(code="INTERNAL_SERVER_ERROR")}) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (401, None),
+        (401, {"error": "invalid_token"}),
+        (400, error(code="AUTHENTICATION_ERROR")),
+        (200, {"data": None, **error(type="authentication error")}),
+    ],
+)
+def test_a_token_that_is_no_good_is_told_in_several_ways(status: int, body: object) -> None:
+    assert verdict(status, body) == Unauthorized()
+
+
+@pytest.mark.parametrize(
+    "body", [error(code="RATELIMITED"), error(type="ratelimited"), error(code="RATELIMITED") | {"data": None}]
+)
+def test_too_much_is_told_with_a_400_and_a_code(body: object) -> None:
+    assert verdict(400, body) == Busy(None)
+
+
+def test_a_429_from_what_stands_before_linear_is_the_same() -> None:
+    assert verdict(429, None, retry_after="7") == Busy(7.0)
+
+
+@pytest.mark.parametrize("limit", ["requests", "complexity", "endpoint-requests"])
+def test_how_long_to_wait_is_told_by_the_limit_that_is_used_up(limit: str) -> None:
+    headers = {
+        f"x-ratelimit-{limit}-remaining": "0",
+        f"x-ratelimit-{limit}-reset": str(AT_NOON + 42_500),
+        "x-ratelimit-other-reset": str(AT_NOON + 900_000),
+        "date": NOON,
+    }
+    assert verdict(400, error(code="RATELIMITED"), **headers) == Busy(42.5)
+
+
+def test_limits_that_are_not_used_up_do_not_count() -> None:
+    headers = {
+        "x-ratelimit-requests-remaining": "0",
+        "x-ratelimit-requests-reset": str(AT_NOON + 5_000),
+        "x-ratelimit-complexity-remaining": "1500000",
+        "x-ratelimit-complexity-reset": str(AT_NOON + 3_000_000),
+        "date": NOON,
+    }
+    assert verdict(400, error(code="RATELIMITED"), **headers) == Busy(5.0)
+
+
+@pytest.mark.parametrize(
+    ("reset", "date", "seconds"),
+    [
+        (str(AT_NOON - 60_000), NOON, 0.0),
+        (str(AT_NOON * 2), NOON, 3600.0),
+        (str(AT_NOON), "", None),
+        (str(AT_NOON), "yesterday", None),
+        ("soon", NOON, None),
+        ("", NOON, None),
+    ],
+)
+def test_times_that_make_no_sense_do_no_harm(reset: str, date: str, seconds: float | None) -> None:
+    headers = {"x-ratelimit-requests-remaining": "0", "x-ratelimit-requests-reset": reset, "date": date}
+    assert verdict(400, error(code="RATELIMITED"), **headers) == Busy(seconds)
+
+
+@pytest.mark.parametrize("word", ["internal error", "network error", "bootstrap error", "lock timeout"])
+def test_what_is_wrong_at_linear_is_trouble(word: str) -> None:
+    assert isinstance(verdict(200, error(type=word)), Trouble)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "body", "told"),
+    [
+        (503, "Service Unavailable", None, "Linear is not available (503 Service Unavailable)."),
+        (200, "OK", None, "Linear did not answer as its API does (200 OK)."),
+        (200, "OK", {"data": None}, "Linear did not answer as its API does (200 OK)."),
+        (200, "OK", [], "Linear did not answer as its API does (200 OK)."),
+        (302, "Found", None, "Linear did not answer as its API does (302 Found)."),
+    ],
+)
+def test_what_is_no_answer_of_the_api_is_trouble(status: int, reason: str, body: object, told: str) -> None:
+    assert verdict(status, body, reason) == Trouble(told)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "part"),
+    [
+        (error("Entity not found: Issue", code="INPUT_ERROR"), "upstream_refused", "linear_search_issues"),
+        (error("x", userPresentableMessage="Could not find referenced Issue."), "upstream_refused", "lets the app"),
+        (error("The query is too complex", code="INPUT_ERROR"), "upstream_refused", "a smaller `first`"),
+        (error("No", type="forbidden"), "upstream_refused", "A workspace admin"),
+        (error("No", type="feature not accessible"), "upstream_refused", "plan"),
+        (error("No", type="usage limit exceeded"), "upstream_refused", "plan"),
+        (error("Cannot query field", code="GRAPHQL_VALIDATION_FAILED"), "upstream_refused", "may have changed"),
+        (error("first must be positive", code="INPUT_ERROR"), "invalid_arguments", "first must be positive"),
+        (error("new", code="NEWS"), "upstream_refused", "Linear refused: new."),
+        ({"errors": [{}]}, "upstream_refused", "no reason given"),
+        ({"errors": [{"message": "a\nb", "extensions": None, "path": 5}]}, "upstream_refused", "Linear refused: a b."),
+    ],
+)
+def test_a_refusal_says_what_to_do(body: object, kind: str, part: str) -> None:
+    found = verdict(400, body)
+    assert isinstance(found, No)
+    assert found.kind == kind
+    assert part in found.text
+
+
+def test_braces_in_what_linear_says_are_only_braces() -> None:
+    assert verdict(400, error("{0} {said}")) == No("Linear refused: {0} {said}.")
+
+
+def test_a_long_reason_is_cut() -> None:
+    found = verdict(400, error("x" * 10_000))
+    assert isinstance(found, No)
+    assert len(found.text) < 400
+
+
+def test_a_refusal_without_graphql_is_told_with_its_status() -> None:
+    assert verdict(404, None, "Not Found") == No("Linear refused the request: 404 Not Found.")

@@ -1,0 +1,35 @@
+from collections.abc import Iterator
+
+import pytest
+
+from api.settings import Settings
+from tests.fakes.authorization_server import Server, authorization_server
+from tests.harness import Plugboard, served
+
+
+@pytest.fixture(scope="session")
+def one_provider() -> Iterator[Server]:
+    with authorization_server() as server:
+        yield server
+
+
+@pytest.fixture
+def provider(one_provider: Server) -> Server:
+    """As if it had just been started, worlds and all."""
+    one_provider.reset()
+    return one_provider
+
+
+@pytest.fixture(scope="session")
+def one_plugboard(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
+    """It takes the provider for all services."""
+    environment = one_provider.environment() | {
+        "PLUGBOARD_DATA_DIR": str(tmp_path_factory.mktemp("toolkits")),
+    }
+    with served(Settings.from_environment(environment)) as plugboard:
+        yield plugboard
+
+
+@pytest.fixture
+def plugboard(one_plugboard: Plugboard, provider: Server) -> Plugboard:  # noqa: ARG001  it is to be as new
+    return one_plugboard

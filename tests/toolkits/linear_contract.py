@@ -1,0 +1,74 @@
+"""Does Linear take what was sent, by the GraphQL schema that it publishes?"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from graphql import (
+    GraphQLError,
+    GraphQLSchema,
+    NoDeprecatedCustomRule,
+    OperationDefinitionNode,
+    OperationType,
+    build_schema,
+    parse,
+    validate,
+)
+from graphql.execution.values import get_variable_values
+
+from tests.fakes.authorization_tenant import Seen
+
+BESIDE = Path(__file__).parents[3] / "shared" / "contracts"
+NOT_THERE = "Linear's schema is not there: set PLUGBOARD_CONTRACTS to the folder that has linear/schema.graphql in it"
+
+
+def file() -> Path | None:
+    found = Path(os.environ.get("PLUGBOARD_CONTRACTS") or BESIDE) / "linear" / "schema.graphql"
+    return found if found.is_file() else None
+
+
+@cache
+def schema() -> GraphQLSchema:
+    found = file()
+    assert found is not None, NOT_THERE
+    return build_schema(found.read_text(encoding="utf-8"), assume_valid=True)
+
+
+def objections(seen: Seen) -> Iterator[str]:
+    """Nothing, where the schema is not there."""
+    if file() is None:
+        return
+    if seen.method != "POST" or not seen.headers.get("content-type", "").startswith("application/json"):
+        yield f"it is asked with POST and JSON, not {seen.method} {seen.headers.get('content-type')}"
+        return
+    sent = json.loads(seen.body)
+    yield from _of_query(sent["query"], sent.get("variables") or {})
+    if unknown := sent.keys() - {"query", "variables", "operationName"}:
+        yield f"GraphQL over HTTP knows no {', '.join(sorted(unknown))}"
+
+
+def _of_query(query: str, variables: dict[str, object]) -> Iterator[str]:
+    try:
+        document = parse(query)
+    except GraphQLError as error:
+        yield error.message
+        return
+    found = validate(schema(), document) + validate(schema(), document, [NoDeprecatedCustomRule])
+    yield from (each.message for each in found)
+    for operation in document.definitions:
+        if isinstance(operation, OperationDefinitionNode):
+            yield from _of_operation(operation, variables)
+
+
+def _of_operation(operation: OperationDefinitionNode, variables: dict[str, object]) -> Iterator[str]:
+    if operation.operation != OperationType.QUERY:
+        yield f"it is no query: {operation.operation.value}"
+    declared = {each.variable.name.value for each in operation.variable_definitions or ()}
+    yield from (f"the query declares no ${name}" for name in variables.keys() - declared)
+    values = get_variable_values(schema(), operation.variable_definitions or (), variables)
+    if isinstance(values, list):
+        yield from (each.message for each in values)
