@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 from integrations.client import Http
+from integrations.hubspot.api import DETAILS
 from integrations.oauth.parties import Account
-
-DETAILS = "/account-info/2026-03/details"
 
 
 async def account(http: Http, api_base_url: str, access_token: str) -> Account:

@@ -1,0 +1,114 @@
+"""What does HubSpot's API want, and what do its answers mean?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+
+from integrations.api import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict
+from integrations.errors import Unreadable
+
+VERSION = "2026-09"
+"""The dated version that every path carries. The manifest cannot import it, so a test holds its URLs to it."""
+OBJECTS, OWNERS = f"/crm/objects/{VERSION}", f"/crm/owners/{VERSION}"
+PROPERTIES, PIPELINES = f"/crm/properties/{VERSION}", f"/crm/pipelines/{VERSION}/deals"
+DETAILS = f"/account-info/{VERSION}/details"
+
+NOT_THERE = "HubSpot has nothing there."
+NOT_JSON = "HubSpot answered something that cannot be read."
+NOT_SEEN = (
+    "HubSpot does not let this connection see that: {} Whoever connected it needs the permission to view it, "
+    "which an admin gives in HubSpot under Settings > Users & Teams."
+)
+NO_MORE_TODAY = (
+    "The account has used up HubSpot's limit of requests for today. It is reset at midnight in the account's time zone."
+)
+MOVING, LOCKED = 477, HTTPStatus.LOCKED
+LOCKED_SECONDS = 2.0
+WINDOWS = {"SECONDLY": 1.0, "TEN_SECONDLY_ROLLING": 10.0}
+"""By the name of a limit, after how many seconds there is surely room again: no header says so."""
+_SECONDS = re.compile(r"[0-9]{1,6}")
+
+Json = dict[str, Any]
+
+
+class HubSpotApi(Api):
+    def verdict(self, reply: Reply) -> Verdict:
+        told: Json = reply.body if isinstance(reply.body, dict) else {}
+        match reply.status:
+            case HTTPStatus.OK:
+                return None if isinstance(reply.body, dict) else Trouble(NOT_JSON)
+            case HTTPStatus.UNAUTHORIZED:
+                return Unauthorized()
+            case HTTPStatus.TOO_MANY_REQUESTS | HTTPStatus.LOCKED | 477:
+                return _later(reply, told)
+            case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                return Trouble(f"HubSpot has trouble of its own ({status}).")
+            case _:
+                return _refusal(reply, told)
+
+
+@contextmanager
+def taken_in(advice: str) -> Iterator[None]:
+    """What to do where an answer is more than is taken in."""
+    try:
+        yield
+    except Unreadable as error:
+        raise ToolFailed("upstream_refused", f"{error.text} {advice}") from error
+
+
+def _later(reply: Reply, told: Json) -> Verdict:
+    policy = str(told.get("policyName", "")).upper()
+    if policy == "DAILY":
+        return No(NO_MORE_TODAY, "rate_limited")
+    if reply.status == LOCKED:
+        return Busy(LOCKED_SECONDS)
+    said = reply.headers.get("retry-after", "")
+    return Busy(float(said) if _SECONDS.fullmatch(said) else WINDOWS.get(policy))
+
+
+def _refusal(reply: Reply, told: Json) -> No:
+    message = _message(told)
+    match reply.status:
+        case HTTPStatus.NOT_FOUND:
+            return No(NOT_THERE)
+        case HTTPStatus.FORBIDDEN:
+            return No(_forbidden(told, message))
+        case HTTPStatus.BAD_REQUEST:
+            return No(f"HubSpot does not take these arguments: {message}", "invalid_arguments")
+        case status:
+            return No(f"HubSpot refused the request ({status}): {message}")
+
+
+def _forbidden(told: Json, message: str) -> str:
+    scopes = sorted(set(_scopes(told)))
+    if not scopes and told.get("category") != "MISSING_SCOPES":
+        return NOT_SEEN.format(message)
+    named = ", ".join(f"`{each}`" for each in scopes) or "some of its scopes"
+    return (
+        f"The connection to HubSpot lacks {named}. An admin has to give the app this scope, and somebody has to "
+        "connect the server again."
+    )
+
+
+def _scopes(told: Json) -> Iterator[str]:
+    """What is needed, of which one is enough; old names of scopes are among them."""
+    for context in (error.get("context") for error in _problems(told)):
+        if isinstance(context, Mapping):
+            for name in ("requiredGranularScopes", "requiredScopes"):
+                yield from (str(each) for each in context.get(name) or ())
+
+
+def _message(told: Json) -> str:
+    """Everything in it may be missing."""
+    said = [told.get("message"), *(error.get("message") for error in _problems(told))]
+    parts = dict.fromkeys(str(each).strip() for each in said if each)
+    return " ".join(each if each.endswith((".", "!")) else f"{each}." for each in parts) or "it did not say why."
+
+
+def _problems(told: Json) -> list[Json]:
+    found = told.get("errors")
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

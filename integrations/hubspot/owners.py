@@ -1,0 +1,159 @@
+"""The tools for owners: the people of the account to whom records are assigned."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from integrations.api import ToolFailed
+from integrations.hubspot.api import NOT_THERE, OWNERS, HubSpotApi
+from integrations.hubspot.asking import PAGED, Archived, Cursor, Limit, place
+from integrations.hubspot.links import is_email
+from integrations.hubspot.names import MOST_OWNERS, person, results
+from integrations.hubspot.objects import next_cursor
+from integrations.hubspot.people import Owner, Owners
+from integrations.tool import Json, Params, tool
+
+MOST_PAGES = 10
+"""Of a search, which looks through all owners."""
+
+
+def _id(given: object) -> str:
+    text = str(given).strip()
+    if not (text.isdecimal() or is_email(text)):
+        raise ValueError("the id of an owner is a number, or an email address; hubspot_search_owners finds it by name")
+    return text
+
+
+class OwnerPage(Params):
+    also: ClassVar = PAGED
+    limit: Limit = 100
+    after: Cursor = ""
+    email: str = Field(default="", max_length=300, description="Only the owner with this email address.")
+    archived: Archived = False
+
+
+class OneOwner(Params):
+    also: ClassVar = {
+        **dict.fromkeys(("id", "owner", "email", "hubspotownerid"), "owner_id"),
+        "by": "id_property",
+    }
+    owner_id: Annotated[str, BeforeValidator(_id)] = Field(
+        description="The owner's id, as in the property `hubspot_owner_id` of records; or their email address.",
+        examples=["7001"],
+    )
+    id_property: Literal["id", "userId"] = Field(
+        default="id", description="`userId` where the number is that of a user, which is another one."
+    )
+    archived: bool = Field(default=False, description="Read an owner who has left.")
+
+
+class OwnerSearch(Params):
+    also: ClassVar = PAGED | dict.fromkeys(("email", "name", "q", "text", "search", "term"), "query")
+    query: str = Field(
+        min_length=1, max_length=300, description="A part of the name, or an email address.", examples=["Grace"]
+    )
+    limit: Limit = 50
+    after: Annotated[Cursor, AfterValidator(place)] = ""
+    archived: bool = Field(default=False, description="Search among those who have left.")
+
+
+@tool("List owners")
+async def hubspot_list_owners(api: HubSpotApi, ask: OwnerPage) -> Owners:
+    """List the owners of the HubSpot account: the people to whom contacts, companies and deals are assigned.
+
+    Each comes with id, name, email address, user id and teams. The id is what records have as `hubspot_owner_id`, and
+    what the searches take as `owner`. `email` gives the owner with exactly that address; by name,
+    hubspot_search_owners finds them. Those who have left are listed with `archived: true`.
+    At most 100 a page; while there is a `nextCursor`, pass it as `after` and leave the rest as it was.
+    """
+    query = {
+        "limit": ask.limit,
+        "after": ask.after or None,
+        "email": ask.email or None,
+        "archived": ask.archived or None,
+    }
+    body = await api.get(OWNERS, query)
+    return Owners(owners=list(map(_owner, results(body))), next_cursor=next_cursor(body))
+
+
+@tool("Read an owner")
+async def hubspot_get_owner(api: HubSpotApi, ask: OneOwner) -> Owner:
+    """Read one owner, by the id that records have as `hubspot_owner_id`, by user id, or by email address.
+
+    Gives id, name, email address, user id and teams. To see what is theirs, give hubspot_search_contacts,
+    hubspot_search_companies or hubspot_search_deals the id as `owner`. Who has left the account is read with
+    `archived: true`; their records keep their id.
+    """
+    archived = ask.archived or None
+    if is_email(ask.owner_id):
+        found = results(await api.get(OWNERS, {"email": ask.owner_id, "limit": 1, "archived": archived}))
+        if not found:
+            raise ToolFailed("upstream_refused", _absent(ask))
+        return _owner(found[0])
+    id_property = ask.id_property if ask.id_property != "id" else None
+    try:
+        return _owner(await api.get(f"{OWNERS}/{ask.owner_id}", {"idProperty": id_property, "archived": archived}))
+    except ToolFailed as failed:
+        if failed.text != NOT_THERE:
+            raise
+        raise ToolFailed("upstream_refused", _absent(ask)) from failed
+
+
+@tool("Search owners")
+async def hubspot_search_owners(api: HubSpotApi, ask: OwnerSearch) -> Owners:
+    """Find owners of the HubSpot account by a part of their name, or by email address.
+
+    Gives what hubspot_list_owners gives, and how many there are. HubSpot cannot search owners itself, so all of them
+    are looked through, 5,000 at most. While there is a `nextCursor`, pass it as `after` and leave the rest as it was.
+    Then give hubspot_search_contacts, hubspot_search_companies or hubspot_search_deals the id as `owner`.
+    """
+    words = ask.query.casefold().split()
+    everybody = [each async for each in _everybody(api, ask)]
+    found = [each for each in everybody if all(word in _described(each) for word in words)]
+    start = int(ask.after or 0)
+    end = start + ask.limit
+    notes = [] if found else ["No owner is called that. hubspot_list_owners tells who there is."]
+    if len(everybody) >= MOST_PAGES * MOST_OWNERS:
+        notes.append(f"Only the first {MOST_PAGES * MOST_OWNERS:,} owners were looked through.")
+    more = str(end) if end < len(found) else None
+    return Owners(owners=list(map(_owner, found[start:end])), total=len(found), next_cursor=more, notes=notes)
+
+
+async def _everybody(api: HubSpotApi, ask: OwnerSearch) -> AsyncIterator[Json]:
+    """Of a whole email address, whoever has it."""
+    query = {
+        "limit": MOST_OWNERS,
+        "email": ask.query if is_email(ask.query) else None,
+        "archived": ask.archived or None,
+    }
+    after: str | None = None
+    for _ in range(MOST_PAGES):
+        body = await api.get(OWNERS, {**query, "after": after})
+        for each in results(body):
+            yield each
+        after = next_cursor(body)
+        if after is None:
+            return
+
+
+def _described(owner: Json) -> str:
+    return f"{person(owner)} {owner.get('email') or ''}".casefold()
+
+
+def _owner(found: Json) -> Owner:
+    return Owner(
+        id=str(found["id"]),
+        name=person(found),
+        email=found.get("email"),
+        user_id=str(found.get("userId") or found.get("userIdIncludingInactive") or "") or None,
+        teams=[str(team["name"]) for team in found.get("teams") or []],
+        archived=True if found.get("archived") else None,
+    )
+
+
+def _absent(ask: OneOwner) -> str:
+    where = "among those who have left" if ask.archived else "(`archived: true` looks among those who have left)"
+    return f"HubSpot has no owner {ask.owner_id} {where}. hubspot_search_owners finds owners by name."

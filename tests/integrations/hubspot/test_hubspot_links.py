@@ -1,0 +1,40 @@
+import pytest
+
+from integrations.hubspot.kinds import COMPANIES, CONTACTS, DEALS, Kind
+from integrations.hubspot.links import id_of
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "number"),
+    [
+        (CONTACTS, 101, "101"),
+        (CONTACTS, " 101 ", "101"),
+        (CONTACTS, "ada@globex.example", "ada@globex.example"),
+        (CONTACTS, "https://app.hubspot.com/contacts/576/record/0-1/101", "101"),
+        (CONTACTS, "https://app-eu1.hubspot.com/contacts/576/record/0-1/101/view/1?eschref=x", "101"),
+        (CONTACTS, "https://app.hubspot.com/contacts/576/contact/101/", "101"),
+        (COMPANIES, "https://app.hubspot.com/contacts/576/company/201", "201"),
+        (DEALS, "https://app-na2.hubspot.com/contacts/576/deal/301#notes", "301"),
+        (DEALS, "", ""),
+    ],
+)
+def test_a_record_is_found_by_what_people_and_models_give_for_it(kind: Kind, given: object, number: str) -> None:
+    assert id_of(kind, given) == number
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "advice"),
+    [
+        (CONTACTS, "Ada", "hubspot_search_contacts"),
+        (CONTACTS, "../deals", "hubspot_search_contacts"),
+        (CONTACTS, "101/associations", "hubspot_search_contacts"),
+        (COMPANIES, "ada@globex.example", "hubspot_search_companies"),
+        (COMPANIES, "https://app.hubspot.com/contacts/576/record/0-3/301", "hubspot_get_deal"),
+        (COMPANIES, "https://app.hubspot.com/contacts/576/contact/101", "hubspot_get_contact"),
+        (DEALS, "https://app.hubspot.com/contacts/576/record/0-5/9", "not one of a deal"),
+        (DEALS, "https://hubspot.com.evil.example/contacts/576/record/0-3/9", "hubspot_search_deals"),
+    ],
+)
+def test_of_anything_else_it_is_told_which_tool_knows_more(kind: Kind, given: object, advice: str) -> None:
+    with pytest.raises(ValueError, match=advice):
+        id_of(kind, given)
