@@ -1,0 +1,115 @@
+"""Which channel, which message and which time is meant, however somebody has written it down?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+from urllib.parse import parse_qs, urlsplit
+
+from pydantic import AfterValidator, BeforeValidator
+
+_ID = re.compile(r"[CGDUW][A-Z0-9]{7,}")
+_MENTION = re.compile(r"<[#@]([A-Z0-9]+)(?:\|[^>]*)?>")
+_NAME = re.compile(r"#?([\w.-]{1,80})")
+TS = re.compile(r"(\d{10})\.(\d{1,6})")
+_IN_LINK = re.compile(r"p(\d{10})(\d{6})")
+_SECONDS = re.compile(r"\d{9,10}")
+NO_CHANNEL = "Give a channel's ID such as C012AB3CD, its #name, or a link to it"
+NO_MESSAGE = "Give a message's `ts` such as 1763371860.000200, as text, or a link to the message"
+NO_TIME = "Give a time such as 2026-01-31T09:00:00Z, or the `ts` of a message"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`channel` is an ID, or a name behind `#`."""
+
+    channel: str
+    thread_ts: str | None = None
+
+    @property
+    def name(self) -> str | None:
+        return self.channel[1:] if self.channel.startswith("#") else None
+
+
+def read_address(text: str) -> Address:
+    text = text.strip()
+    if mention := _MENTION.fullmatch(text):
+        text = mention[1]
+    if "://" in text:
+        return _linked(text)
+    if _ID.fullmatch(text):
+        return Address(text)
+    if name := _NAME.fullmatch(text):
+        return Address(f"#{name[1].lower()}")
+    raise ValueError(NO_CHANNEL)
+
+
+def read_ts(given: object) -> object:
+    """A `ts` is a name and no number: one that somebody has taken for a number has lost its last zeros."""
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        given = f"{given:.6f}"
+    if not isinstance(given, str):
+        return given
+    text = given.strip()
+    found = read_address(text).thread_ts if "://" in text else _plain_ts(text)
+    if found is None:
+        raise ValueError(NO_MESSAGE)
+    return found
+
+
+def read_time(given: object) -> object:
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        given = f"{given:.6f}"
+    if not isinstance(given, str):
+        return given
+    text = given.strip()
+    if _SECONDS.fullmatch(text):
+        return f"{text}.000000"
+    return _plain_ts(text) or _of_date(text)
+
+
+def time_of(ts: str) -> str:
+    """As people write it."""
+    seconds = int(ts.partition(".")[0])
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _checked(text: str) -> str:
+    read_address(text)
+    return text
+
+
+ChannelText = Annotated[str, AfterValidator(_checked)]
+Ts = Annotated[str, BeforeValidator(read_ts)]
+Time = Annotated[str, BeforeValidator(read_time)]
+
+
+def _linked(url: str) -> Address:
+    """`/archives/C…/p…` of a workspace, or `/client/T…/C…` of the app."""
+    parts = urlsplit(url)
+    steps = [step for step in parts.path.split("/") if step]
+    channel = next((step for step in steps if _ID.fullmatch(step)), None)
+    if channel is None or not (parts.hostname or "").endswith("slack.com"):
+        raise ValueError(NO_CHANNEL)
+    message = next((f"{found[1]}.{found[2]}" for step in steps if (found := _IN_LINK.fullmatch(step))), None)
+    thread = parse_qs(parts.query).get("thread_ts", [message])[0]
+    return Address(channel, thread)
+
+
+def _plain_ts(text: str) -> str | None:
+    if found := TS.fullmatch(text):
+        return f"{found[1]}.{found[2].ljust(6, '0')}"
+    found = _IN_LINK.fullmatch(text)
+    return f"{found[1]}.{found[2]}" if found else None
+
+
+def _of_date(text: str) -> str:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(NO_TIME) from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return f"{moment.timestamp():.6f}"

@@ -1,0 +1,197 @@
+"""Which channels are there, and which of them is called so?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from integrations.api import ToolFailed
+from integrations.slack.addresses import Address
+from integrations.slack.api import BOTH_KINDS, MOST_AT_ONCE, Place, SlackApi, next_cursor
+from integrations.slack.markup import objects, plain
+from integrations.slack.messages import as_json, counted
+from integrations.tool import Json, Result
+
+MOST_PAGES = 8
+"""Of one call: Slack lets this list be asked for twenty times a minute."""
+LONGEST = 250
+ROOM = 35_000
+"""Characters of one answer."""
+UNSEEN = "Private channels are seen only after somebody in them has written `/invite @{bot}`."
+NOT_IN_ONE = "The bot is in no channel called #{name}. Somebody in it has to write `/invite @{bot}` there."
+TOO_MANY = "The bot is in too many channels to look for #{name}: give the ID, which slack_list_channels tells."
+BETWEEN = "~"
+"""In our cursors, behind Slack's own: how many of that page have been shown."""
+
+
+class Channel(Result):
+    id: str
+    name: str
+    is_private: bool
+    is_member: bool = Field(description="Whether the bot is in it, without which it can neither read nor post there.")
+    is_archived: bool | None = None
+    members: int | None = None
+    topic: str | None = None
+    purpose: str | None = None
+    url: str
+    full: Json | None = Field(default=None, description="With `full`: as Slack gives it.")
+
+    def text(self) -> str:
+        about = " — ".join(filter(None, (self.topic, self.purpose)))
+        told = f"#{self.name} ({self.id}): {', '.join(self._facts())}{f'. {about}' if about else ''}"
+        return "\n".join([told, *as_json(self.full)])
+
+    def _facts(self) -> Iterator[str]:
+        yield "private" if self.is_private else "public"
+        yield "the bot is in it" if self.is_member else "the bot is not in it"
+        if self.is_archived:
+            yield "archived"
+        if self.members is not None:
+            yield counted(self.members, "member", "members")
+
+
+class Channels(Result):
+    channels: list[Channel]
+    next_cursor: str | None = Field(default=None, description="Pass it as `cursor`, all else the same, to go on.")
+    hint: str | None = None
+
+    def text(self) -> str:
+        head = f"{counted(len(self.channels), 'channel', 'channels')}." if self.channels else ""
+        link = [f"Link to a channel: {self.channels[-1].url}"] if self.channels else []
+        more = [f"There are more: ask again with cursor {self.next_cursor}"] if self.next_cursor else []
+        lines = [each.text() for each in self.channels]
+        return "\n".join(each for each in (head, self.hint, *lines, *link, *more) if each)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    limit: int
+    cursor: str | None = None
+    query: str | None = None
+    joined: bool = False
+    archived: bool = False
+    full: bool = False
+
+    def wants(self, channel: Json) -> bool:
+        """Also where Slack calls it otherwise by now, or the topic or purpose tells."""
+        if not self.query:
+            return True
+        texts = [channel.get("name"), *(channel.get("previous_names") or []), _value(channel, "topic")]
+        words = " ".join(str(each) for each in (*texts, _value(channel, "purpose")) if each).lower()
+        return all(word in words for word in self.query.lower().lstrip("#").split())
+
+
+class _Shown:
+    """What goes into the answer, until it is full."""
+
+    def __init__(self, place: Place, search: Search) -> None:
+        self.channels: list[Channel] = []
+        self._place = place
+        self._search = search
+        self._room = ROOM
+
+    def take(self, page: list[Json], begin: int) -> int | None:
+        """The number of the first one in the page that has no room any more."""
+        for number, found in enumerate(page[begin:], begin):
+            if self._search.wants(found) and not self._has_taken(_channel(found, self._place, self._search)):
+                return number
+        return None
+
+    def _has_taken(self, channel: Channel) -> bool:
+        self._room -= len(channel.text())
+        if len(self.channels) == self._search.limit or (self._room < 0 and self.channels):
+            return False
+        self.channels.append(channel)
+        return True
+
+
+async def listed(api: SlackApi, place: Place, search: Search) -> Channels:
+    """A page of ours may be a part of Slack's, or many of them where few are wanted or seen."""
+    shown = _Shown(place, search)
+    cursor, begin = _opened(search.cursor)
+    for number in range(MOST_PAGES):
+        page = await _page(api, search, cursor, is_first=number == 0)
+        if page is None:
+            break
+        full_at = shown.take(objects(page.get("channels")), begin)
+        if full_at is not None:
+            return Channels(channels=shown.channels, next_cursor=f"{cursor}{BETWEEN}{full_at}")
+        cursor, begin = next_cursor(page), 0
+        if not cursor:
+            break
+    return Channels(
+        channels=shown.channels, next_cursor=cursor or None, hint=_hint(search, shown.channels, cursor, place)
+    )
+
+
+async def found_by(api: SlackApi, place: Place, where: Address) -> Address:
+    """With the ID of the channel that is called so: one that the bot is in, since it can do nothing in any other."""
+    if where.name is None:
+        return where
+    search, cursor = Search(limit=1, joined=True), ""
+    for _ in range(MOST_PAGES):
+        page = await api.asked("users.conversations", **_arguments(search), cursor=cursor or None)
+        for channel in objects(page.get("channels")):
+            if where.name in (channel.get("name"), channel.get("name_normalized")):
+                return Address(str(channel.get("id")), where.thread_ts)
+        cursor = next_cursor(page)
+        if not cursor:
+            raise ToolFailed("upstream_refused", NOT_IN_ONE.format(name=where.name, bot=place.bot))
+    raise ToolFailed("invalid_arguments", TOO_MANY.format(name=where.name))
+
+
+async def _page(api: SlackApi, search: Search, cursor: str, *, is_first: bool) -> Json | None:
+    """None where there is a limit to how often one may ask, but something is known already."""
+    method = "users.conversations" if search.joined else "conversations.list"
+    try:
+        return await api.asked(method, **_arguments(search), cursor=cursor or None)
+    except ToolFailed as failed:
+        if failed.kind != "rate_limited" or is_first:
+            raise
+        return None
+
+
+def _arguments(search: Search) -> Json:
+    """They go with every page: Slack does not remember them."""
+    return {"types": BOTH_KINDS, "exclude_archived": not search.archived, "limit": MOST_AT_ONCE}
+
+
+def _opened(cursor: str | None) -> tuple[str, int]:
+    slacks, between, shown = (cursor or "").rpartition(BETWEEN)
+    if not between:
+        return cursor or "", 0
+    if not shown.isdecimal():
+        raise ToolFailed("invalid_arguments", "The `cursor` is not one that was given here. Start again without it.")
+    return slacks, int(shown)
+
+
+def _channel(found: Json, place: Place, search: Search) -> Channel:
+    return Channel(
+        id=str(found.get("id")),
+        name=str(found.get("name")),
+        is_private=bool(found.get("is_private")),
+        is_member=bool(found.get("is_member", search.joined)),
+        is_archived=True if found.get("is_archived") else None,
+        members=found.get("num_members"),
+        topic=_value(found, "topic"),
+        purpose=_value(found, "purpose"),
+        url=place.link(str(found.get("id"))),
+        full=found if search.full else None,
+    )
+
+
+def _value(found: Json, name: str) -> str | None:
+    value = plain(str((found.get(name) or {}).get("value") or ""), lambda _: None)
+    return " ".join(value.split())[:LONGEST] or None
+
+
+def _hint(search: Search, found: list[Channel], cursor: str, place: Place) -> str | None:
+    if found:
+        return None
+    if cursor:
+        return "None among those looked at so far."
+    if search.query:
+        return f"No channel whose name, topic or purpose has {search.query!r}. {UNSEEN.format(bot=place.bot)}"
+    return f"The bot is in no channel. {UNSEEN.format(bot=place.bot)}" if search.joined else "There are no channels."

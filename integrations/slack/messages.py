@@ -1,0 +1,124 @@
+"""What of a message is told, and how many of them go into one answer?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from pydantic import Field
+
+from integrations.slack.addresses import TS, time_of
+from integrations.slack.api import Place
+from integrations.slack.markup import content, mentioned, objects, plain
+from integrations.slack.people import People
+from integrations.tool import Json, Result
+
+ROOM = 40_000
+"""Characters of one answer."""
+LONGEST = 2000
+"""Of a message, where many share the room."""
+NOTICES = frozenset(
+    {"bot_add", "bot_remove", "channel_join", "channel_leave", "group_join", "group_leave", "joined", "left"}
+)
+
+
+class Message(Result):
+    ts: str = Field(description="Its ID in the channel; `threadTs` of whoever replies to it.")
+    time: str
+    sender: str = Field(description="A name, or an ID where the connection may not know names.")
+    sender_id: str | None = None
+    content: str
+    thread_ts: str | None = Field(default=None, description="Of the message that it replies to.")
+    replies: int | None = Field(default=None, description="In its thread; read them with `threadTs`.")
+    reactions: list[str] | None = None
+    files: list[str] | None = None
+    edited: bool | None = None
+    url: str
+    full: Json | None = Field(default=None, description="With `full`: as Slack gives it.")
+
+    def text(self) -> str:
+        return self.told(in_thread=False)
+
+    def told(self, *, in_thread: bool) -> str:
+        """Within its thread nobody needs to be told of it."""
+        facts = [*self._facts(), *([f"reply in thread {self.thread_ts}"] if self.thread_ts and not in_thread else [])]
+        lines = [f"[{self.time}] {self.sender}: {self._indented()}", f"  {' · '.join(facts)}", *as_json(self.full)]
+        return "\n".join(lines)
+
+    def _indented(self) -> str:
+        return "\n  ".join(self.content.splitlines()) or "(no text)"
+
+    def _facts(self) -> Iterator[str]:
+        yield f"ts {self.ts}"
+        if self.replies:
+            yield f"thread: {counted(self.replies, 'reply', 'replies')}"
+        if self.reactions:
+            yield f"reactions: {', '.join(self.reactions)}"
+        if self.files:
+            yield f"files: {', '.join(self.files)}"
+        if self.edited:
+            yield "edited"
+
+
+def is_notice(message: Json) -> bool:
+    """Somebody came or went: nobody said anything."""
+    return message.get("subtype") in NOTICES
+
+
+def people_in(messages: Sequence[Json]) -> Iterator[str]:
+    for message in messages:
+        if isinstance(user := message.get("user"), str):
+            yield user
+        yield from mentioned(content(message))
+
+
+def message_of(found: Json, channel: str, place: Place, people: People, longest: int, *, full: bool) -> Message:
+    ts, thread_ts = str(found.get("ts")), found.get("thread_ts")
+    is_reply = isinstance(thread_ts, str) and thread_ts != ts
+    sender_id = found.get("user") or found.get("bot_id")
+    return Message(
+        ts=ts,
+        time=time_of(ts),
+        sender=_sender(found, people),
+        sender_id=str(sender_id) if sender_id else None,
+        content=_cut(plain(content(found), people.name), longest, f"{'oldest' if is_reply else 'latest'} {ts}"),
+        thread_ts=thread_ts if is_reply else None,
+        replies=found.get("reply_count") or None,
+        reactions=[f"{each.get('name')} {each.get('count')}" for each in objects(found.get("reactions"))] or None,
+        files=[_file(each) for each in objects(found.get("files"))] or None,
+        edited=True if found.get("edited") else None,
+        url=place.link_to_reply(channel, ts, str(thread_ts)) if is_reply else place.link(channel, ts),
+        full=found if full else None,
+    )
+
+
+def as_json(full: Json | None) -> list[str]:
+    return [json.dumps(full, ensure_ascii=False, separators=(",", ":"))] if full else []
+
+
+def counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def has_ts(found: Json) -> bool:
+    return bool(TS.fullmatch(str(found.get("ts"))))
+
+
+def _sender(found: Json, people: People) -> str:
+    person = str(found.get("user") or "")
+    profile = next(iter(objects([found.get("bot_profile")])), {})
+    named = found.get("username") or people.name(person) or profile.get("name") or person or found.get("bot_id")
+    return str(named or "unknown")
+
+
+def _file(found: Json) -> str:
+    name = found.get("title") or found.get("name") or found.get("id") or "a file"
+    link = found.get("permalink")
+    return f"{name} ({link})" if link else str(name)
+
+
+def _cut(text: str, longest: int, alone: str) -> str:
+    if len(text) <= longest:
+        return text
+    missing = len(text) - longest
+    return f"{text[:longest].rstrip()} [{missing:,} more characters: ask for it alone, with limit 1 and {alone}]"

@@ -1,0 +1,82 @@
+import pytest
+
+from integrations import services, toolkit_of
+from integrations.api import Busy, No, Reply, Trouble, Unauthorized
+from integrations.manifest import QUALITY_RULES
+from integrations.slack.api import SlackApi
+from integrations.slack.refusals import TEXTS, WRONG, meaning
+from integrations.slack.tools import TOOLS
+
+SLACK = services()["slack"]
+
+
+def test_the_tools_are_those_of_the_manifest() -> None:
+    toolkit = toolkit_of(SLACK)
+    assert toolkit is not None
+    assert toolkit.api is SlackApi
+    assert [(name, tool.writes) for name, tool in toolkit.tools.items()] == [
+        (tool.name, tool.writes) for tool in SLACK.tools
+    ]
+
+
+def test_every_rule_of_quality_has_its_answer() -> None:
+    assert SLACK.quality.keys() == set(QUALITY_RULES)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_a_description_is_short_enough_for_every_client(tool: object) -> None:
+    assert 200 < len(tool.description) <= 900  # type: ignore[attr-defined]
+
+
+def test_only_posting_is_said_to_write() -> None:
+    hints = {tool.name: tool.listed["annotations"] for tool in TOOLS}
+    assert [name for name, hint in hints.items() if not hint["readOnlyHint"]] == ["slack_post_message"]
+    assert hints["slack_post_message"]["idempotentHint"] is False
+    assert hints["slack_post_message"]["destructiveHint"] is False
+
+
+@pytest.mark.parametrize("error", ["invalid_auth", "token_expired", "token_revoked", "account_inactive", "not_authed"])
+def test_an_end_of_the_token_is_noticed(error: str) -> None:
+    assert meaning({"ok": False, "error": error}, "bot") == Unauthorized()
+
+
+def test_what_the_manifest_takes_for_an_end_is_taken_for_one_here() -> None:
+    assert SLACK.probe is not None
+    assert all(meaning({"error": each}, "bot") == Unauthorized() for each in SLACK.probe.unauthorized)
+
+
+@pytest.mark.parametrize("error", sorted({*TEXTS, *WRONG}))
+def test_every_text_can_be_told(error: str) -> None:
+    verdict = meaning({"ok": False, "error": error, "needed": "chat:write", "provided": "{x}"}, "bot")
+    assert isinstance(verdict, No)
+    assert "{bot}" not in verdict.text
+    assert verdict.kind == ("invalid_arguments" if error in WRONG else "upstream_refused")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (Reply(429, "", {"retry-after": "30"}, {"ok": False, "error": "ratelimited"}), Busy(30.0)),
+        (Reply(429, "", {"retry-after": "soon"}, None), Busy(None)),
+        (Reply(200, "OK", {}, {"ok": False, "error": "rate_limited"}), Busy(None)),
+        (Reply(200, "OK", {}, {"ok": True}), None),
+    ],
+)
+def test_an_answer_is_judged_by_what_it_says(reply: Reply, expected: object) -> None:
+    assert judged(reply) == expected
+
+
+@pytest.mark.parametrize("ok", [1, "true", "false", None])
+def test_only_a_plain_yes_is_one(ok: object) -> None:
+    assert isinstance(judged(Reply(200, "OK", {}, {"ok": ok})), No)
+
+
+@pytest.mark.parametrize("body", [None, [], "ok", {}, {"error": "x"}])
+def test_what_is_no_answer_of_slacks_is_trouble(body: object) -> None:
+    verdict = judged(Reply(200, "OK", {}, body))
+    assert isinstance(verdict, Trouble)
+    assert not verdict.undone
+
+
+def judged(reply: Reply) -> object:
+    return SlackApi(None, "https://slack.com").verdict(reply)  # type: ignore[arg-type]  # nothing is asked
