@@ -153,11 +153,17 @@ async def test_an_authorization_servers_metadata_is_looked_for_in_the_order_of_t
 
 
 @pytest.mark.requirement("OAU-04")
-@pytest.mark.parametrize("claimed", ["https://honest.example.com", f"{ISSUER}/", f"{ISSUER}/x", ISSUER.upper()])
+@pytest.mark.parametrize("claimed", ["https://honest.example.com", f"{ISSUER}//", f"{ISSUER}/x", ISSUER.upper()])
 async def test_metadata_of_another_issuer_is_not_believed_by_one_byte(claimed: str) -> None:
     internet = protected(issuer=claimed)
 
     assert await why_not(internet) == "other_issuer"
+
+
+async def test_a_last_slash_makes_no_other_issuer_and_what_its_metadata_say_is_what_callbacks_are_held_to() -> None:
+    found = await discovered(protected(issuer=f"{ISSUER}/"), MCP)
+
+    assert found.provider.issuer == f"{ISSUER}/"
 
 
 async def test_metadata_of_another_issuer_does_not_hide_the_right_one() -> None:
