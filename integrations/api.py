@@ -79,8 +79,12 @@ Verdict = Unauthorized | Busy | Trouble | No | None
 class ServiceHttp(Http, Protocol):
     """Requests with a server's credential, and with another one if there is another."""
 
-    async def renewed(self) -> bool:
-        """The credential was refused. Whether there is another one by now."""
+    def sent(self) -> object:
+        """What stands for the credential that goes along now."""
+        ...
+
+    async def renewed(self, sent: object) -> bool:
+        """That credential was refused. Whether there is another one by now."""
         ...
 
     def seconds_left(self) -> float:
@@ -129,6 +133,7 @@ class Api:
         sent = {"Accept": "application/json", **self.headers, **kind, **(headers or {})}
         renewed = False
         for tried in range(MAX_TRIES):
+            credential = self._http.sent()
             reply = await self._answered(method, url, sent, content, lost=None if may_repeat else lost, tried=tried)
             if reply is None:
                 continue
@@ -136,7 +141,7 @@ class Api:
                 case None:
                     return reply.body
                 case Unauthorized():
-                    if renewed or not await self._http.renewed():
+                    if renewed or not await self._http.renewed(credential):
                         raise Refused(401, "Unauthorized", dict(reply.headers))
                     renewed = True
                 case Busy(seconds):

@@ -106,7 +106,7 @@ def as_yaml(document: Mapping[str, Any]) -> str:
     return yaml.dump(dict(document), Dumper=_Plain, sort_keys=False, allow_unicode=True, width=110)
 
 
-class _Plain(yaml.SafeDumper):
+class _Plain(yaml.CSafeDumper):
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # the same example twice is written twice
         return True
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from http import HTTPStatus
 
 from api.access.context import WorkspaceContext
@@ -14,8 +13,6 @@ from api.toolbox.scrubbing import NO_SECRETS, Scrubber
 from integrations import Refused, challenge_of
 
 MOST_SCOPES = 50
-
-_began_with: ContextVar[Fresh | None] = ContextVar("began_with", default=None)
 """Each call's own. What is refused is the token that went along, and not one that others have got meanwhile."""
 
 
@@ -32,18 +29,20 @@ class Bearer:
         self._fresh: Fresh | None = None
 
     def is_ready(self) -> bool:
-        """Asked at the beginning of each call."""
         fresh = self._fresh
-        _began_with.set(fresh)
         return fresh is not None and (fresh.renew_at is None or self._clock.now() < fresh.renew_at)
 
     async def ready(self) -> None:
         await self._take()
 
-    async def otherwise(self, refused: Refused) -> bool:
+    @property
+    def sent(self) -> Fresh | None:
+        return self._fresh
+
+    async def otherwise(self, refused: Refused, sent: object) -> bool:
         challenge = challenge_of(refused.headers.get("www-authenticate"))
         if refused.status == HTTPStatus.UNAUTHORIZED:
-            await self._take(_began_with.get())
+            await self._take(sent if isinstance(sent, Fresh) else None)
             return True
         if refused.status == HTTPStatus.FORBIDDEN and challenge.error == "insufficient_scope" and challenge.scopes:
             scopes = challenge.scopes[:MOST_SCOPES]
@@ -64,4 +63,3 @@ class Bearer:
         self.scrubbed = Scrubber(known)  # the old one may still be in an answer that is on its way
         self.headers["Authorization"] = f"Bearer {fresh.token}"
         self._fresh = fresh
-        _began_with.set(fresh)

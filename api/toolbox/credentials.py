@@ -42,7 +42,12 @@ class Opened(Protocol):
         """`NotConnected` where there is nothing that could be sent."""
         ...
 
-    async def otherwise(self, refused: Refused) -> bool:
+    @property
+    def sent(self) -> object:
+        """Which of them go along now: to be told when they are refused, since others may have come meanwhile."""
+        ...
+
+    async def otherwise(self, refused: Refused, sent: object) -> bool:
         """The upstream did not take them, and did nothing. Whether there are others now, to ask once more with."""
         ...
 
@@ -53,6 +58,7 @@ class Entered:
     def __init__(self, headers: Mapping[str, str], scrubbed: Scrubber) -> None:
         self.headers = headers
         self.scrubbed = scrubbed
+        self.sent: object = None
 
     def is_ready(self) -> bool:
         return True
@@ -60,7 +66,7 @@ class Entered:
     async def ready(self) -> None:
         pass
 
-    async def otherwise(self, refused: Refused) -> bool:  # noqa: ARG002  # there are no others, whatever it says
+    async def otherwise(self, refused: Refused, sent: object) -> bool:  # noqa: ARG002  # there are no others
         return False
 
 

@@ -103,10 +103,11 @@ class McpToolset:
         opened = self._opened
         if not opened.is_ready():
             await opened.ready()
+        sent = opened.sent
         try:
             return await ask()
         except Refused as refused:
-            if not await opened.otherwise(refused):
+            if not await opened.otherwise(refused, sent):
                 raise
         return await ask()
 

@@ -40,9 +40,10 @@ async def _asked(ctx: WorkspaceContext, vendors: Vendors, server: Server, opened
     probe = vendors.services[server.service_type].probe
     if probe is None:
         return
+    sent = opened.sent
     try:
         await probed(http, base_url, probe)
     except Refused as refused:
-        if not await opened.otherwise(refused):
+        if not await opened.otherwise(refused, sent):
             raise
         await probed(http, base_url, probe)

@@ -46,8 +46,11 @@ class ServiceUpstream:
     ) -> Exchange:
         return self._upstream.request(method, url, headers, body, lasting=lasting)
 
-    async def renewed(self) -> bool:
-        return await self._opened.otherwise(Refused(HTTPStatus.UNAUTHORIZED, "Unauthorized"))
+    def sent(self) -> object:
+        return self._opened.sent
+
+    async def renewed(self, sent: object) -> bool:
+        return await self._opened.otherwise(Refused(HTTPStatus.UNAUTHORIZED, "Unauthorized"), sent)
 
     def seconds_left(self) -> float:
         return self._until - self._clock.monotonic()

@@ -129,4 +129,6 @@ def step_of(changes: Sequence[Change]) -> str:
     grants = [each.data for each in changes if isinstance(each, Put) and each.key.sk.startswith(PREFIX)]
     if not grants:
         return ""
-    return "lease" if grants[0]["lease"]["owner"] else "tokens"
+    if grants[0]["lease"]["owner"]:
+        return "lease"
+    return "tokens" if grants[0]["sealed"] else ""

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from api.access.context import partition_of
 from api.connections.service import NotConnected, NotNow
+from api.connections.works import ConnectionWorks
+from api.kit.datakeys import KeyRing
+from api.kit.rewrap import rewrap
+from api.kit.store import Change, Store
 from tests.connections.desk import Desk, kind_of
-from tests.connections.renewal_process import held, process
+from tests.connections.renewal_process import Beside, held, process, step_of
 from tests.fakes.authorization_server import Fault, Server, Tenant
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
@@ -167,3 +173,36 @@ async def test_tokens_that_come_after_somebody_has_forgotten_the_connection_are_
         got = await asked
         assert got.token == acme.live("access")[-1]
         assert acme.counts["client_credentials"] == 2
+
+
+class Rotating(Beside):
+    """The keys are rotated, and the old ones destroyed, when tokens are sealed and not stored yet."""
+
+    def __init__(self, store: Store, keyring: KeyRing, partition: str) -> None:
+        super().__init__(store)
+        self._keyring, self._partition = keyring, partition
+        self.retired = 0
+
+    async def write(self, *changes: Change) -> None:
+        if step_of(changes) == "tokens" and not self.retired:
+            await self._keyring.rotate(self._partition)
+            self.retired = (await rewrap(self.store, self._keyring, self._partition)).retired_keys
+        await super().write(*changes)
+
+
+async def test_no_tokens_are_stored_under_a_key_that_is_gone(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    server = machine(desk, acme)
+    partition, stores = partition_of(desk.workspace.id), []
+    async with process(desk) as operator:
+
+        def rotating(works: ConnectionWorks) -> ConnectionWorks:
+            stores.append(Rotating(works.store, operator.parts.keyring, partition))
+            return replace(works, store=stores[0])
+
+        async with process(desk, equipped=rotating) as here, process(desk) as there:
+            stored = await here.fresh(server)
+
+            assert await there.fresh(server) == stored
+    assert stores[0].retired == 1
+    assert acme.counts["client_credentials"] == 1

@@ -101,6 +101,18 @@ def test_a_call_whose_token_is_refused_is_made_again_once_with_a_new_one(desk: D
     assert [each.status for each in acme.asked("mcp")[before:]] == [401, 200]
 
 
+def test_what_was_renewed_for_the_call_itself_is_renewed_again_where_it_is_refused(
+    timed: Plugboard, clock: StillClock, provider: Server
+) -> None:
+    desk, acme = Desk.at(timed), provider.tenant("acme")
+    agent = desk.agent(desk.connected(desk.remote(acme)))
+    assert desk.who(agent)["generation"] == 0
+    clock.advance(A_LIFE)
+    acme.fault("mcp", Fault("down", status=401))
+
+    assert desk.who(agent)["generation"] == 2
+
+
 def test_a_second_refusal_is_told(desk: Desk, provider: Server) -> None:
     acme = provider.tenant("acme")
     agent = desk.agent(desk.connected(desk.remote(acme)))

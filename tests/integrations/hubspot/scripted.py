@@ -52,7 +52,10 @@ class Script:
             raise answer
         yield answer
 
-    async def renewed(self) -> bool:
+    def sent(self) -> object:
+        return None
+
+    async def renewed(self, sent: object) -> bool:  # noqa: ARG002
         return False
 
     def seconds_left(self) -> float:
