@@ -97,7 +97,7 @@ class Settings:
             dynamodb_endpoint=read.url("PLUGBOARD_DYNAMODB_ENDPOINT", "") or None,
             root_key=read.secret("PLUGBOARD_ROOT_KEY"),
             kms_key_id=read.text("PLUGBOARD_KMS_KEY_ID", "") or None,
-            public_url=read.url("OAUTH_REDIRECT_BASE_URL", "http://127.0.0.1:8400"),
+            public_url=read.url("OAUTH_REDIRECT_BASE_URL", f"http://127.0.0.1:{read.text('PLUGBOARD_PORT', '8400')}"),
             egress=read.egress("PLUGBOARD_EGRESS_ALLOW"),
             workers=read.number("PLUGBOARD_WORKERS", 1, 1, MAX_WORKERS),
             metrics_port=read.number("PLUGBOARD_METRICS_PORT", 0, 0, MAX_METRICS_PORT),

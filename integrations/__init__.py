@@ -12,6 +12,7 @@ from integrations.errors import Answered, Refused, TimedOut, Unreachable, Unread
 from integrations.manifest import ConfigField, ManifestError, OAuth, Service, Tool, load_services
 from integrations.mcp import Era, McpClient, ToolList
 from integrations.mcp.authorization import Authorization, NoAuthorization, challenge_of, discovered, registered
+from integrations.oauth.client_auth import is_signing_key
 from integrations.oauth.parties import Account, Client, ClientAuth, GrantRefused, GrantUnavailable, Provider, Tokens
 from integrations.oauth.requests import (
     authorize_url,
@@ -64,6 +65,7 @@ __all__ = [
     "discovered",
     "exchange",
     "granted_to_client",
+    "is_signing_key",
     "load_services",
     "new_verifier",
     "probed",

@@ -48,7 +48,7 @@ class Aims:
 
     async def of(self, server: Server) -> Aim:
         if server.auth_type != AuthType.OAUTH:
-            raise NotConnectable("This server does not use OAuth: its credentials are entered in `config`.")
+            raise NotConnectable("This server does not use OAuth. Set its `authType` to `oauth` first, if it should.")
         if server.service_type != EXTERNAL:
             return self._of_service(server.service_type)
         given = await self._works.clients.given(self._ctx, server)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from api.access.context import WorkspaceContext
 from api.connections.repository import (
@@ -112,16 +112,23 @@ class Clients:
     ) -> Client | None:
         """A client that we are there already, if one is good for this way back and for so much."""
         for known in await Registrations(self._store, ctx).all_with(issuer):
-            if known.redirect_uri == redirect_uri and set(scopes) <= set(known.scopes) and not self._has_ended(known):
+            if known.redirect_uri == redirect_uri and set(scopes) <= set(known.scopes) and self._is_trusted(known):
                 return await self._client(ctx, known)
         return None
+
+    async def doubt(self, ctx: WorkspaceContext, issuer: str, client_id: str, *, is_doubted: bool) -> None:
+        """From when somebody is sent there until they are back. Who tries again meanwhile goes as another client."""
+        known = await Registrations(self._store, ctx).now(issuer, client_id)
+        if known and known.is_doubted != is_doubted:
+            await Registrations(self._store, ctx).keep(replace(known, is_doubted=is_doubted))
 
     async def forget(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> None:
         """The authorization server does not know it any more: the next to connect is registered anew."""
         await Registrations(self._store, ctx).forget(issuer, client_id)
 
-    def _has_ended(self, known: Registration) -> bool:
-        return known.expires_at is not None and known.expires_at < self._clock.now() + MARGIN_SECONDS
+    def _is_trusted(self, known: Registration) -> bool:
+        ends = known.expires_at is not None and known.expires_at < self._clock.now() + MARGIN_SECONDS
+        return not ends and not known.is_doubted
 
     async def _registered(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> Client | None:
         """Also one whose secret has ended: whose grant it is learns that from the authorization server."""

@@ -9,6 +9,7 @@ import msgspec
 
 from api.access.context import WorkspaceContext
 from api.access.repository import name_of
+from api.connections.aims import issuer_of
 from api.connections.pages import connect_page
 from api.connections.pending import LIFE_SECONDS, NotPending, Pending, digest, new_secret
 from api.connections.returning import Failed, still_allowed
@@ -65,6 +66,8 @@ class Going:
             state = await self._works.pendings.go_on(ctx, ticket, pending, known, verifier)
         except NotPending as error:
             raise Failed("expired") from error
+        if pending.client.kind == "registered":
+            await self._works.clients.doubt(ctx, issuer_of(provider), pending.client.id, is_doubted=True)
         url = authorize_url(
             provider,
             Client(pending.client.id, "none"),

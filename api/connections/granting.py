@@ -85,6 +85,7 @@ class Granting:
             await self._works.journal.commit(ctx, [*changes, Grants(store, ctx).put(grant), check], event)
         except (Unauthorized, NotFound) as error:
             raise NotAllowed from error
+        self._endings.were_ended()
 
     async def _still(self, ctx: WorkspaceContext, begun: Server, new: Grant) -> Server:
         """As it is now, if the grant is still for it: much may have changed while the tokens were on their way."""

@@ -23,14 +23,16 @@ TELLS_US_ALONE = '<meta name="referrer" content="same-origin">'
 
 # What is said of each code of ours. Nothing of what a provider said is shown anywhere.
 FAILURES: Mapping[str, str] = {
-    "expired": "This link was used before, or is older than ten minutes. Start again from where you pressed Connect.",
-    "other_browser": "This answer belongs to another browser. Go on in the browser in which you pressed Connect.",
+    "expired": "This link was used before, is older than ten minutes, or never was one. If you have just connected, "
+    "all is well. Otherwise begin again in the program that sent you here.",
+    "other_browser": "This answer belongs to another browser, so it was not used. Begin again in the program that sent "
+    "you here, and stay in one browser.",
     "other_service": "This answer came back for another service than the one that was asked.",
     "wrong_issuer": "This answer does not come from the authorization server that was asked. Nothing was sent to it.",
     "denied": "You did not consent. Nothing was connected.",
     "not_granted": "The authorization server did not grant access. Check the app's settings there, then connect again.",
     "not_allowed": "The API key that began this may not connect servers any more.",
-    "server_changed": "The server was changed or deleted meanwhile. Start again if you still want to connect it.",
+    "server_changed": "The server was changed or deleted meanwhile. Begin again if you still want to connect it.",
     "refused": "The authorization server took back its consent, or does not know our client. Connect again; if that "
     "does not help, check the client id, the secret and the redirect URI.",
     "unavailable": "The authorization server did not answer as it should. Connect again in a while.",
@@ -41,13 +43,13 @@ UNKNOWN = "Something went wrong. Nothing was connected."
 
 def connect_page(pending: Pending, workspace: str, title: str, authorize_url: str) -> bytes:
     asked = ", ".join(pending.scopes) or "what the provider's own page will say"
-    host = urlsplit(authorize_url).hostname or ""
+    place = urlsplit(authorize_url)
     told = {
         "Workspace": workspace,
         "Server": pending.server_name,
         "Service": title,
-        "Goes to": host,
-        **_elsewhere(pending.provider, host),
+        "Goes to": place.netloc,
+        **_elsewhere(pending.provider, place.hostname or ""),
         "Asks for": asked,
     }
     rows = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in told.items())
@@ -68,7 +70,8 @@ def _elsewhere(provider: Mapping[str, Any], host: str) -> Mapping[str, str]:
 def result_page(*, connected: bool, error: str | None = None) -> bytes:
     if connected:
         return _page("Connected", "<p>The server is connected. You can close this page.</p>")
-    return _page("Not connected", f"<p>{escape(FAILURES.get(error or '', UNKNOWN))}</p>")
+    title = "This link is used up" if error == "expired" else "Not connected"
+    return _page(title, f"<p>{escape(FAILURES.get(error or '', UNKNOWN))}</p>")
 
 
 def _page(title: str, body: str, more: str = "") -> bytes:

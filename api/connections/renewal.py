@@ -67,7 +67,7 @@ class Renewal:
         except GrantRefused as error:
             if _ends(question.grant, error):
                 raise
-            raise RenewalFailed(f"The authorization server does not renew the tokens ({error.error}).") from error
+            raise RenewalFailed(_told(question.grant, error)) from error
 
     async def begun(self, ctx: WorkspaceContext, server: Server) -> Grant:
         """For a client that asks in its own name: nobody has to consent."""
@@ -89,6 +89,15 @@ class Renewal:
             return await self._works.clients.load(ctx, server, grant.client, provider.issuer or provider.token_url)
         except NoClient as error:
             raise RenewalFailed("The OAuth client that this was connected with is not set up any more.") from error
+
+
+def _told(grant: Grant, error: GrantRefused) -> str:
+    if grant.by_client:
+        return (
+            f"The authorization server refuses this server's client ({error.error}). Check `clientId`, the secret or "
+            "key, and `scope` in its `config`."
+        )
+    return f"The authorization server does not renew the tokens ({error.error})."
 
 
 def _ends(grant: Grant, error: GrantRefused) -> bool:

@@ -55,6 +55,9 @@ class Grant:
     """The authorization server was in no state to answer: nobody asks it before then."""
 
     failures: int = 0
+    problem: str = ""
+    """Why there were no new tokens the last time, where it is something that somebody can put right."""
+
     ended: str | None = None
     by_client: bool = False
     """Nobody has consented: the client asks for tokens in its own name, whenever it needs some."""
@@ -153,6 +156,8 @@ class Registration:
     scopes: tuple[str, ...]
     expires_at: float | None = None
     sealed: Mapping[str, str] = field(default_factory=dict)
+    is_doubted: bool = False
+    """Somebody was sent there as this client, and has not come back: it may be that it is not known there any more."""
 
     @classmethod
     def of(cls, item: Item) -> Self:

@@ -28,7 +28,8 @@ def check_return_to(text: str | None, origins: Collection[str]) -> str | None:
         if url and url[1] in origins:
             return text
     raise Invalid.at(
-        "returnTo", "Give a path of this service, such as /servers, or a URL at an origin of PLUGBOARD_RETURN_ORIGINS."
+        "returnTo",
+        "Give a path of this service, such as /docs, or a URL at an origin of PLUGBOARD_RETURN_ORIGINS; no fragment.",
     )
 
 

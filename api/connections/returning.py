@@ -15,6 +15,7 @@ import msgspec
 
 from api.access.context import Scope, WorkspaceContext
 from api.access.service import Access
+from api.connections.aims import issuer_of
 from api.connections.clients import NoClient
 from api.connections.granting import Granting, NotAllowed, ServerChanged
 from api.connections.pending import NotPending, Pending, digest
@@ -90,8 +91,11 @@ class Returning:
 
     async def _connected(self, came: Return, state: str, pending: Pending) -> str:
         provider = msgspec.convert(pending.provider, Provider)
-        code = _code(came, pending, provider)
+        _check_way_back(came, pending, provider)
         ctx = await still_allowed(self._works.access, pending, came.request_id)
+        if pending.client.kind == "registered":  # whatever it says: it knows us
+            await self._works.clients.doubt(ctx, issuer_of(provider), pending.client.id, is_doubted=False)
+        code = _code(came)
         server = await self._unchanged(ctx, pending)
         verifier = await self._verifier(ctx, state, pending)
         try:
@@ -129,11 +133,14 @@ async def still_allowed(access: Access, pending: Pending, request_id: str) -> Wo
     return ctx
 
 
-def _code(came: Return, pending: Pending, provider: Provider) -> str:
-    """What is exchanged for tokens, if all that came with it is as it should be."""
+def _check_way_back(came: Return, pending: Pending, provider: Provider) -> None:
     if came.callback != pending.redirect_uri:
         raise Failed("other_service")
     _check_issuer(came, provider)
+
+
+def _code(came: Return) -> str:
+    """What is exchanged for tokens."""
     if "error" in came.params:
         raise Failed("denied" if came.one("error") == DENIED else "not_granted")
     code = came.one("code")

@@ -33,7 +33,7 @@ RETURN_TO = Parameter(
     "Where the browser goes when it is over, with `?connected=<serverId>` or `?error=<code>` added: a path of this "
     "service, or a URL at an origin of `PLUGBOARD_RETURN_ORIGINS`.",
     {"type": "string"},
-    example="/servers",
+    example="/docs",
 )
 WENT_WRONG = Reply(SEE_OTHER, "To a page that says why it does not go on.", headers=["Location"])
 OUTAGES = [Internal, Unavailable]
@@ -46,7 +46,7 @@ BROUGHT = [
 
 
 def view(status: Status, public: Public) -> ConnectionView:
-    connection = status.server.connection
+    connection = status.connection
     redirect_uri = public.callback(status.server.service_type)
     if connection is None:
         return ConnectionView(

@@ -12,14 +12,14 @@ from api.connections.aims import Aim, Aims
 from api.connections.endings import Endings
 from api.connections.line import Line, as_theirs
 from api.connections.pending import Pending
-from api.connections.repository import Grants
+from api.connections.repository import ACCESS, Grant, Grants
 from api.connections.return_to import check_return_to
 from api.connections.tokens import Fresh, NotConnected, NotNow, ReconnectRequired, TokenKeeper
 from api.connections.works import ConnectionWorks
 from api.errors import NotConnectable, NotFound
 from api.kit.clock import rfc3339
 from api.kit.tries import until_it_holds
-from api.servers.service import AuthType, OAuthGrant, Server, place_of, server_now, with_connection
+from api.servers.service import AuthType, Connection, OAuthGrant, Server, place_of, server_now, with_connection
 
 __all__ = [
     "ConnectionService",
@@ -39,6 +39,7 @@ BY_ITSELF = "This server needs nobody's consent: its client in `config` gets tok
 @dataclass(frozen=True, slots=True)
 class Status:
     server: Server
+    connection: Connection | None
     expires_at: str | None
 
 
@@ -50,7 +51,7 @@ class ConnectionService:
 
     async def start(self, server_id: str, return_to: str | None) -> str:
         """The URL of a page on which somebody can go on."""
-        place = check_return_to(return_to, self._works.public.return_origins)
+        place = check_return_to(return_to, self._works.public.all_origins)
         server = await self._server(server_id)
         if server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
             raise NotConnectable(BY_ITSELF)
@@ -77,13 +78,13 @@ class ConnectionService:
         server = await self._server(server_id)
         grant = await Grants(self._works.store, self._ctx).now(server_id)
         ends = grant.expires_at if grant else None
-        return Status(server, None if ends is None else rfc3339(ends))
+        return Status(server, _shown(server, grant), None if ends is None else rfc3339(ends))
 
     async def disconnect(self, server_id: str) -> Status:
         """Forgotten at once; the authorization server is told as soon as it can be."""
         server = await until_it_holds(lambda: self._disconnect(server_id))
         self._endings.were_ended()
-        return Status(server, None)
+        return Status(server, None, None)
 
     async def _disconnect(self, server_id: str) -> Server:
         server = await self._server(server_id)
@@ -100,5 +101,12 @@ class ConnectionService:
         if server is None:
             raise NotFound
         if server.auth_type != AuthType.OAUTH:
-            raise NotConnectable("This server does not use OAuth: its credentials are entered in `config`.")
+            raise NotConnectable("This server does not use OAuth. Set its `authType` to `oauth` first, if it should.")
         return server
+
+
+def _shown(server: Server, grant: Grant | None) -> Connection | None:
+    """Of a client that asks in its own name, what it has got."""
+    if server.connection or grant is None or not grant.by_client or ACCESS not in grant.sealed:
+        return server.connection
+    return Connection(grant.id, rfc3339(grant.renewed_at), asked=grant.scopes, granted=grant.scopes)

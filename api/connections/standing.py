@@ -22,10 +22,12 @@ class ReconnectRequired(Exception):
 class NotNow(Exception):
     """New tokens cannot be got at the moment. The grant stands."""
 
-    def __init__(self, text: str, retry_after: float | None = None) -> None:
+    def __init__(self, text: str, retry_after: float | None = None, *, is_lasting: bool = False) -> None:
+        """`is_lasting`: somebody has to put something right first."""
         super().__init__(text)
         self.text = text
         self.retry_after = retry_after
+        self.is_lasting = is_lasting
 
 
 class Standing:

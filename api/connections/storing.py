@@ -88,6 +88,7 @@ class Storing:
             expires_at=came.expires_at,
             failures=0,
             retry_at=0.0,
+            problem="",
         )
         return await Grants(self._store, ctx).keep(new, check)
 

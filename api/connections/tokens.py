@@ -143,7 +143,7 @@ class TokenKeeper:
     def _has_to_wait(self, grant: Grant) -> Exception | None:
         now = self._clock.now()
         if grant.is_put_off(now, self._timing.longest_put_off):
-            return NotNow(NOT_AVAILABLE, grant.retry_at - now)
+            return NotNow(grant.problem or NOT_AVAILABLE, grant.retry_at - now, is_lasting=bool(grant.problem))
         if self._is_finishing:
             return NotNow(NOT_AVAILABLE)
         return Overtaken() if grant.is_leased(now, self._timing.longest_lease) else None
@@ -204,12 +204,14 @@ class TokenKeeper:
         """For a while nobody asks again; longer each time, unless the server itself says how long."""
         told = error.retry_after if isinstance(error, GrantUnavailable) else None
         wait = self._timing.wait_after(grant.failures, told)
-        put_off = replace(grant.released(), failures=grant.failures + 1, retry_at=self._clock.now() + wait)
+        problem = str(error) if isinstance(error, RenewalFailed) else ""
+        retry_at = self._clock.now() + wait
+        put_off = replace(grant.released(), failures=grant.failures + 1, retry_at=retry_at, problem=problem)
         try:
             await Grants(self._store, ctx).keep(put_off)
         except (Conflict, StoreBusy):  # the lease will end by itself
             log.info("that tokens could not be renewed was not noted")
-        return NotNow(str(error) if isinstance(error, RenewalFailed) else NOT_AVAILABLE, wait)
+        return NotNow(problem or NOT_AVAILABLE, wait, is_lasting=bool(problem))
 
 
 def _retrieved(task: asyncio.Task[Fresh]) -> None:

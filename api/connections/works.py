@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from api.access.context import WorkspaceContext
 from api.access.service import Access
@@ -43,6 +44,12 @@ class Public:
 
     url: str
     return_origins: frozenset[str]
+
+    @property
+    def all_origins(self) -> frozenset[str]:
+        """Its own, too."""
+        parts = urlsplit(self.url)
+        return self.return_origins | {f"{parts.scheme}://{parts.netloc}"}
 
     @property
     def is_secure(self) -> bool:

@@ -10,6 +10,7 @@ from api.errors import FieldError
 from api.kit.headers import HeaderRefused, check_header_value, check_headers
 from api.kit.secret import Secret
 from api.servers.schemas import AuthType, ConfigDraft
+from integrations import is_signing_key
 
 JSON_NAMES = {
     "header_value": "headerValue",
@@ -78,6 +79,10 @@ def _values(config: ConfigDraft) -> Iterator[FieldError]:
     for name, field in plain_text.items():
         if field is not None:
             yield from _refused(name, check_header_value, field.get_secret_value())
+    if config.private_key is not None and not is_signing_key(config.private_key.get_secret_value()):
+        yield FieldError(
+            "config.privateKey", "Not a private key for signing: give RSA (2048 bits or more), EC or Ed25519 as PEM."
+        )
     if config.headers is not None:
         plain = {name: value.get_secret_value() for name, value in config.headers.items()}
         yield from _refused("headers", check_headers, plain)

@@ -7,8 +7,8 @@ from http import HTTPStatus
 from api.access.context import WorkspaceContext
 from api.connections.service import Fresh, NotConnected, NotNow, ReconnectRequired, TokenKeeper
 from api.kit.clock import Clock
-from api.servers.service import Server
-from api.toolbox.failures import ended, lacking, not_consented, not_now
+from api.servers.service import OAuthGrant, Server
+from api.toolbox.failures import CLIENT_LACKS, client_refused, ended, lacking, not_consented, not_now
 from api.toolbox.scrubbing import NO_SECRETS, Scrubber
 from integrations import Refused, challenge_of
 
@@ -46,6 +46,8 @@ class Bearer:
             return True
         if refused.status == HTTPStatus.FORBIDDEN and challenge.error == "insufficient_scope" and challenge.scopes:
             scopes = challenge.scopes[:MOST_SCOPES]
+            if self._server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
+                raise lacking(scopes, CLIENT_LACKS)
             if await self._tokens.lacks(self._ctx, self._server, scopes):
                 raise lacking(scopes)
         return False
@@ -58,7 +60,8 @@ class Bearer:
         except ReconnectRequired as error:
             raise ended() from error
         except NotNow as error:
-            raise not_now(error.text, error.retry_after) from error
+            is_ours = self._server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS and error.is_lasting
+            raise (client_refused if is_ours else not_now)(error.text, error.retry_after) from error
         known = {fresh.token} | ({self._fresh.token} if self._fresh else set())
         self.scrubbed = Scrubber(known)  # the old one may still be in an answer that is on its way
         self.headers["Authorization"] = f"Bearer {fresh.token}"

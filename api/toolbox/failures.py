@@ -13,9 +13,11 @@ from api.toolbox.texts import not_answered, request_failed, safe_line, upstream_
 from integrations import Answered, Refused, TimedOut, Unreachable, UpstreamError
 
 NO_CREDENTIALS = "This server has no credentials for where it points now. Enter them again in its `config`."
-NOT_CONSENTED = "This server is not connected. Somebody has to connect it: `GET …/oauth/authorize` says where."
-ENDED = "The connection of this server has ended. Somebody has to connect it again, as `GET …/oauth/authorize` says."
+NOT_CONSENTED = "This server is not connected. Who manages the workspace has to connect it (`GET …/oauth/authorize`)."
+ENDED = "The connection of this server has ended. Who manages the workspace has to connect it again."
 LACKS = "The connection of this server lacks rights that are needed here ({}). Somebody has to connect it again."
+NOT_NOW = "The connection stands: try again."
+CLIENT_LACKS = "The client of this server has no rights that are needed here ({}). Add them to `scope` in its `config`."
 MAYBE_DONE = "It is not known whether the call was carried out."
 LONGEST_WAIT = 3600.0
 _SECONDS = re.compile(r"[0-9]{1,9}")
@@ -87,12 +89,16 @@ def ended() -> NotConnected:
     return NotConnected(FailureKind.RECONNECT_REQUIRED, ENDED)
 
 
-def lacking(scopes: Sequence[str]) -> NotConnected:
-    return NotConnected(FailureKind.RECONNECT_REQUIRED, LACKS.format(safe_line(", ".join(scopes), limit=300)))
+def lacking(scopes: Sequence[str], text: str = LACKS) -> NotConnected:
+    return NotConnected(FailureKind.RECONNECT_REQUIRED, text.format(safe_line(", ".join(scopes), limit=300)))
+
+
+def client_refused(text: str, retry_after: float | None) -> NotConnected:
+    return NotConnected(FailureKind.NOT_CONNECTED, text, retry_after)
 
 
 def not_now(text: str, retry_after: float | None) -> NotConnected:
-    return NotConnected(FailureKind.UPSTREAM_UNAVAILABLE, f"{text} The connection stands: try again.", retry_after)
+    return NotConnected(FailureKind.UPSTREAM_UNAVAILABLE, f"{text} {NOT_NOW}", retry_after)
 
 
 def timed_out(seconds: float, *, sent: bool = True) -> Failure:

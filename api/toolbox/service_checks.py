@@ -10,11 +10,12 @@ from api.toolbox.bulkheads import Full
 from api.toolbox.checks import Check, failed
 from api.toolbox.credentials import Opened
 from api.toolbox.failures import NotConnected
-from api.toolbox.scrubbing import NO_SECRETS
-from api.toolbox.sources import NO_TOOLS, Missing, told
+from api.toolbox.scrubbing import NO_SECRETS, Scrubber
+from api.toolbox.sources import NO_TOOLS, Missing, reason_of, told
+from api.toolbox.texts import safe_line
 from api.toolbox.vendors import Vendors
 from api.toolbox.works import Works
-from integrations import Refused, UpstreamError, probed
+from integrations import Refused, TimedOut, Unreachable, UpstreamError, probed
 
 
 async def check_service(ctx: WorkspaceContext, works: Works, server: Server) -> Check:
@@ -29,10 +30,26 @@ async def check_service(ctx: WorkspaceContext, works: Works, server: Server) -> 
                 opened = await works.credentials.open(ctx, server)
                 await _asked(ctx, works.vendors, server, opened)
     except (UpstreamError, TimeoutError, NotConnected) as error:
-        return failed(told(error, opened.scrubbed if opened else NO_SECRETS, server), health)
+        return failed(_told(error, opened.scrubbed if opened else NO_SECRETS, server, service.title), health)
     except Full as full:
         return failed(Missing("unreachable", str(full)), health)
-    return Check("ok", "It answers.", health, tool_count=len(service.tools))
+    tools = works.vendors.tools(server.service_type)
+    return Check("ok", "It answers.", health, tool_count=len(tools.tools) if tools else 0)
+
+
+def _told(
+    error: UpstreamError | TimeoutError | NotConnected, scrubbed: Scrubber, server: Server, title: str
+) -> Missing:
+    """As of any server, but by the service's name."""
+    match error:
+        case Refused(text=text):
+            return Missing(reason_of(error), safe_line(f"{title} answered {text}.", scrubbed))
+        case Unreachable():
+            return Missing("unreachable", f"{title} could not be reached.")
+        case TimedOut() | TimeoutError():
+            return Missing("timeout", f"{title} did not answer within {server.timeout_seconds} s.")
+        case _:
+            return told(error, scrubbed, server)
 
 
 async def _asked(ctx: WorkspaceContext, vendors: Vendors, server: Server, opened: Opened) -> None:

@@ -98,10 +98,10 @@ def told(error: UpstreamError | TimeoutError | NotConnected, scrubbed: Scrubber,
             return Missing("timeout", not_answered("no answer in time."))
         case _:
             text = failure_of(error, scrubbed, server.timeout_seconds).text
-            return Missing(_reason(error), text)
+            return Missing(reason_of(error), text)
 
 
-def _reason(error: UpstreamError) -> str:
+def reason_of(error: UpstreamError) -> str:
     match error:
         case Refused(status=HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN):
             return "unauthorized"

@@ -98,3 +98,11 @@ def _assertion(client: Client, audience: str) -> str:
         warnings.simplefilter("ignore", SecurityWarning)  # RFC 9864 renames EdDSA, and servers know the old name
         signed: str = private_key_jwt_sign(key, client.id, audience, alg=algorithm, expires_in=ASSERTION_SECONDS)
     return signed
+
+
+def is_signing_key(pem: str) -> bool:
+    try:
+        signing_algorithm(pem)
+    except BadKey:
+        return False
+    return True

@@ -69,7 +69,7 @@ def test_the_page_says_who_asks_for_what_and_where_it_leads(plugboard: Plugboard
         "Workspace": "Acme",
         "Server": "Our CRM",
         "Service": "HubSpot",
-        "Goes to": "127.0.0.1",
+        "Goes to": provider.origin.removeprefix("http://"),
         "Asks for": "crm.objects.contacts.read, crm.objects.companies.read, crm.objects.deals.read, "
         "crm.objects.owners.read, oauth",
     }
@@ -82,7 +82,7 @@ def test_the_page_of_any_other_server_says_the_same_of_it(plugboard: Plugboard, 
         "Workspace": "Acme",
         "Server": "Acme",
         "Service": "a remote MCP server",
-        "Goes to": "127.0.0.1",
+        "Goes to": server.tenant.origin.removeprefix("http://"),
         "Asks for": "read, admin",
     }
 
@@ -243,7 +243,7 @@ def test_each_failure_has_a_page_that_says_what_to_do(plugboard: Plugboard, code
     page = plugboard.caller().get("/connected", params={"error": code})
 
     assert page.status_code == 400
-    assert "<h1>Not connected</h1>" in page.text
+    assert ("<h1>This link is used up</h1>" if code == "expired" else "<h1>Not connected</h1>") in page.text
     assert len(FAILURES[code]) > 40
 
 

@@ -15,7 +15,6 @@ from tests.e2e.process import Process, serving
 from tests.fakes.authorization_server import Server
 from tests.harness import caller
 
-PUBLIC = "http://127.0.0.1:8400"
 WORKERS = 2
 AT_ONCE, MOST_CALLS = 8, 400
 PREFIX = 12
@@ -39,7 +38,7 @@ def made(process: Process, path: str, body: Json) -> str:
 
 def connect(process: Process, server: str) -> None:
     told = asked(process, "GET", f"/mcp-servers/{server}/oauth/authorize").json()
-    assert Browser(PUBLIC, process.url).connect(told["authUrl"]) == {"connected": server}
+    assert Browser(process.url, process.url).connect(told["authUrl"]) == {"connected": server}
 
 
 def calls(process: Process, agent: str) -> list[Json]:

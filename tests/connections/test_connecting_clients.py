@@ -271,8 +271,8 @@ def test_a_client_with_a_key_signs(plugboard: Plugboard, acme: Tenant) -> None:
     ("fields", "paths"),
     [
         ({"config": {"clientSecret": SECRET}}, ["config.clientId"]),
-        ({"config": {"privateKey": "a key"}}, ["config.clientId"]),
-        ({"config": {"clientId": "ours", "clientSecret": SECRET, "privateKey": "a key"}}, ["config.privateKey"]),
+        ({"config": {"privateKey": "a key"}}, ["config.clientId", "config.privateKey"]),
+        ({"config": {"clientId": "ours", "clientSecret": SECRET, "privateKey": "a key"}}, ["config.privateKey"] * 2),
         ({"oauthGrant": "client_credentials"}, ["config.clientId"]),
         ({"oauthGrant": "client_credentials", "config": {"clientId": "ours"}}, ["config.clientId"]),
         ({"oauthGrant": "client_credentials", "authType": "none"}, ["oauthGrant"]),

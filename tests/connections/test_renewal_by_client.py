@@ -83,8 +83,8 @@ def test_a_client_that_is_refused_loses_nothing_by_it(timed: Plugboard, clock: S
     server = machine(desk, acme, config=MACHINE | {"clientSecret": "canary-wrong"})
     agent = desk.agent(server)
     refused = desk.call(agent, "whoami")
-    assert kind_of(refused) == "upstream_unavailable"
-    assert "(invalid_client)" in refused["text"]
+    assert kind_of(refused) == "not_connected"
+    assert "(invalid_client). Check `clientId`" in refused["text"]
     acme.clients["machine"] = acme.add_client("machine", secret="canary-wrong", grants=("client_credentials",))
     clock.advance(1)
 

@@ -37,6 +37,7 @@ from tests.harness import listening
 __all__ = ["Behaviour", "Client", "Fault", "Seen", "Server", "Tenant", "authorization_server"]
 
 SERVICES: Mapping[str, type[Service]] = {each.name: each for each in (Notion, Linear, HubSpot, Slack)}
+DEMO = "An MCP server to connect (authType oauth, serviceType external)"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 WELL_KNOWN = re.compile(r"/\.well-known/(oauth-authorization-server|openid-configuration)(?:/mcp-as/([^/]+))?")
 APPENDED = re.compile(r"/mcp-as/([^/]+)/\.well-known/openid-configuration")
@@ -284,9 +285,21 @@ def main() -> None:
 
 
 def _say(server: Server) -> None:
-    lines = [f"export {name}={value}" for name, value in server.environment().items()]
-    demo = f"An MCP server to connect (authType oauth, serviceType external): {server.tenant('demo').mcp_url}"
-    print("In another terminal, before `make run`:", "", *lines, "", demo, sep="\n", flush=True)  # noqa: T201  a program that says so
+    exports = [f"export {name}={value}" for name, value in server.environment().items()]
+    server.tenant("demo").add_client("demo-machine", secret="demo-secret", grants=("client_credentials",))
+    lines = [
+        "In the terminal in which you start Plugboard, before `make run` (stop it first if it runs):",
+        "",
+        *exports,
+        "",
+        f"{DEMO}: {server.tenant('demo').mcp_url}",
+        "with oauthGrant client_credentials: clientId demo-machine, clientSecret demo-secret",
+        "",
+        "To end the tokens it has given, or all that was granted, as a provider would (demo, notion, linear, ...):",
+        f"curl -X POST {server.origin}/admin/tenants/demo/expire",
+        f"curl -X POST {server.origin}/admin/tenants/demo/forget",
+    ]
+    print(*lines, sep="\n", flush=True)  # noqa: T201  a program that says so
 
 
 if __name__ == "__main__":
