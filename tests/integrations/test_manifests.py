@@ -203,7 +203,10 @@ def test_every_readme_tells_what_the_manifest_needs(service: Service) -> None:
 @pytest.mark.parametrize(
     ("name", "tools"),
     [
-        ("notion", "read search create* update* query_database create_database_page* update_database_page*"),
+        (
+            "notion",
+            "read search create* update* query_database create_database_page* update_database_page* append_blocks*",
+        ),
         ("linear", "list_teams list_projects list_issues get_issue search_issues"),
         (
             "hubspot",

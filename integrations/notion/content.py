@@ -1,0 +1,150 @@
+"""What is on a page, with all that is nested in it, as far as it goes into one answer?"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Coroutine, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from integrations.api import ToolFailed
+from integrations.notion.api import MAX_PAGE, Json, NotionApi
+from integrations.notion.markdown import Node, as_markdown
+
+MAX_CHARS = 30_000
+MOST_CHARS = 40_000
+"""Of a single block, with which an answer has to begin."""
+MAX_REQUESTS = 60
+"""Notion lets a connection ask about 180 times in a minute."""
+AT_ONCE = 4
+SPARE_SECONDS = 2.0
+"""What has been read by then is worth more than a call that is over."""
+MAX_DEPTH = 12
+ELSEWHERE = ("child_page", "child_database", "unsupported")
+"""What is in these is not on this page."""
+TOO_MUCH = "it is too much for one answer."
+_CURSOR = re.compile(r"(\d{1,3})\.(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to go on: so many further than Notion's own cursor, for its pages are longer than answers may be."""
+
+    skip: int = 0
+    cursor: str | None = None
+
+    @classmethod
+    def read(cls, text: str | None) -> Place:
+        found = _CURSOR.fullmatch(text or "")
+        return cls(int(found[1]), found[2] or None) if found else cls(0, text or None)
+
+    def __str__(self) -> str:
+        return f"{self.skip}.{self.cursor or ''}"
+
+
+@dataclass(frozen=True)
+class Content:
+    text: str
+    next_cursor: str | None
+
+
+@dataclass(frozen=True)
+class Children:
+    """A page of Notion's answer."""
+
+    blocks: list[Json]
+    next_cursor: str | None
+
+
+class Reader:
+    """Reads one page for one answer, with a number of requests that it does not exceed."""
+
+    def __init__(self, api: NotionApi) -> None:
+        self._api = api
+        self._left = MAX_REQUESTS
+        self._gate = asyncio.Semaphore(AT_ONCE)
+
+    async def content(self, of: str, cursor: str | None, *, with_ids: bool) -> Content:
+        nodes, size = list[Node](), 0
+        async with aclosing(self._nodes(of, Place.read(cursor))) as found:
+            async for here, node in found:
+                size += len(as_markdown([node])) if node else 0
+                if nodes and (node is None or size > MAX_CHARS or not node.is_whole):
+                    return _content(nodes, str(here), with_ids=with_ids)
+                nodes += [node] if node else []
+        return _content(nodes, None, with_ids=with_ids)
+
+    async def _nodes(self, of: str, place: Place) -> AsyncGenerator[tuple[Place, Node | None], None]:
+        """Each with where it is; None where there was no time, or there were no requests, to read it."""
+        while True:
+            found = await self._children(of, place.cursor)
+            for at in range(place.skip, len(found.blocks), AT_ONCE):
+                if at > place.skip and self._is_over():
+                    yield Place(at, place.cursor), None
+                    return
+                for step, node in enumerate(await self._trees(found.blocks[at : at + AT_ONCE])):
+                    yield Place(at + step, place.cursor), node
+            if found.next_cursor is None:
+                return
+            place = Place(0, found.next_cursor)
+
+    def _is_over(self) -> bool:
+        return self._left <= 0 or self._api.seconds_left() < SPARE_SECONDS
+
+    async def _trees(self, blocks: Sequence[Json]) -> list[Node]:
+        return await _together([self._tree(each, 1) for each in blocks])
+
+    async def _tree(self, block: Json, depth: int) -> Node:
+        if not block.get("has_children") or block.get("type") in ELSEWHERE:
+            return Node(block)
+        if self._is_over() or depth > MAX_DEPTH:
+            return Node(block, note=_left_out(block, TOO_MUCH), is_cut=depth <= MAX_DEPTH)
+        try:
+            inner, is_all = await self._all_children(str(block["id"]))
+        except ToolFailed as failed:  # what is around it is still worth having
+            return Node(block, note=_left_out(block, failed.text))
+        nodes = await _together([self._tree(each, depth + 1) for each in inner])
+        return Node(block, nodes, "" if is_all else _left_out(block, TOO_MUCH), is_cut=not is_all)
+
+    async def _all_children(self, of: str) -> tuple[list[Json], bool]:
+        blocks, cursor = list[Json](), None
+        while True:
+            found = await self._children(of, cursor)
+            blocks += found.blocks
+            cursor = found.next_cursor
+            if cursor is None or self._is_over():
+                return blocks, cursor is None
+
+    async def _children(self, of: str, cursor: str | None) -> Children:
+        self._left -= 1
+        async with self._gate:
+            query = {"page_size": MAX_PAGE, "start_cursor": cursor}
+            answer = await self._api.read(f"/v1/blocks/{of}/children", query)
+        more = answer.get("next_cursor") if answer.get("has_more") else None
+        return Children(list(answer.get("results", [])), more)
+
+
+def _content(nodes: list[Node], cursor: str | None, *, with_ids: bool) -> Content:
+    text = as_markdown(nodes, with_ids=with_ids)
+    if len(text) > MOST_CHARS:
+        block = nodes[0].block
+        text = f"{text[:MAX_CHARS]}\n\n{_left_out(block, TOO_MUCH)}"
+    return Content(text, cursor)
+
+
+def _left_out(block: Json, why: str) -> str:
+    return (
+        f"[There is more in here, which is not shown: {why} Call notion_read with pageId {block.get('id')} to read it.]"
+    )
+
+
+async def _together(works: Sequence[Coroutine[Any, Any, Node]]) -> list[Node]:
+    """If one fails, the others are given up."""
+    tasks = [asyncio.ensure_future(each) for each in works]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()

@@ -1,0 +1,206 @@
+"""How do the blocks of a page look as Markdown?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from integrations.notion.ids import address
+from integrations.notion.richtext import marked, plain
+
+_TICKS = re.compile(r"`{3,}")
+_LISTS = ("bulleted_list_item", "numbered_list_item", "to_do")
+_SILENT = ("table_of_contents", "breadcrumb", "column_list", "column", "synced_block", "tab", "template")
+_MARKERS: Mapping[str, str] = {
+    **dict.fromkeys(("paragraph", "toggle", "quote"), ""),
+    **{f"heading_{level}": "#" * level + " " for level in range(1, 5)},
+    "bulleted_list_item": "- ",
+}
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A block with what is in it."""
+
+    block: Json
+    children: Sequence[Node] = field(default=())
+    note: str = ""
+    """What is to be said of that which is in it and is not here."""
+    is_cut: bool = False
+    """For want of time or of requests: at the beginning of another answer there may be enough."""
+
+    @property
+    def starts_at(self) -> int:
+        """What it would be in a list that begins with it."""
+        number = self.inside.get("list_start_index")
+        return number if isinstance(number, int) else 1
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.is_cut and all(each.is_whole for each in self.children)
+
+    @property
+    def kind(self) -> str:
+        return str(self.block.get("type"))
+
+    @property
+    def inside(self) -> Json:
+        found = self.block.get(self.kind)
+        return found if isinstance(found, dict) else {}
+
+
+def as_markdown(nodes: Sequence[Node], *, with_ids: bool = False) -> str:
+    """`with_ids`: before each block a line that names it; not before those in it."""
+    told, before, number = "", None, 0
+    for node in nodes:
+        number = number + 1 if node.kind == before == "numbered_list_item" else node.starts_at
+        text = _with_children(node, number)
+        if with_ids:
+            text = f"<!-- block {node.block.get('id')} -->\n{text}"
+        if not text:
+            continue
+        close = not with_ids and node.kind in _LISTS and before in _LISTS
+        told += ("\n" if close else "\n\n") * bool(told) + text
+        before = node.kind
+    return told
+
+
+def _with_children(node: Node, number: int) -> str:
+    own = _own(node, number)
+    inner = as_markdown(node.children) if node.kind != "table" else ""
+    inner = "\n\n".join(filter(None, (inner, node.note)))
+    match node.kind:
+        case "bulleted_list_item" | "to_do":
+            return _under(own, inner, "  ", "\n")
+        case "numbered_list_item":
+            return _under(own, inner, " " * (len(str(number)) + 2), "\n")
+        case "toggle":
+            return f"<details>\n<summary>{own}</summary>\n\n{inner}\n\n</details>" if inner else f"▸ {own}"
+        case "quote" | "callout":
+            return _before_lines("\n\n".join(filter(None, (own, inner))), "> ")
+        case "paragraph":
+            return _under(own, inner, "  ", "\n\n")
+        case _:
+            return "\n\n".join(filter(None, (own, inner)))
+
+
+def _own(node: Node, number: int) -> str:
+    """Of the block itself, without what is in it."""
+    text = marked(node.inside.get("rich_text"))
+    match node.kind:
+        case "numbered_list_item":
+            return _item(f"{number}. ", text)
+        case "to_do":
+            return _item("- [x] " if node.inside.get("checked") else "- [ ] ", text)
+        case "callout":
+            return " ".join(filter(None, (str((node.inside.get("icon") or {}).get("emoji") or ""), text)))
+        case kind if kind in _MARKERS:
+            return _item(_MARKERS[kind], text)
+        case kind if kind in _SILENT:
+            return ""
+        case kind:
+            return _OTHERS.get(kind, _unknown)(node)
+
+
+def _unknown(node: Node) -> str:
+    return f"[A block that the API does not show ({node.kind}): see {_here(node)}]"
+
+
+def _here(node: Node) -> str:
+    return address(str(node.block.get("id", "")))
+
+
+def _child(node: Node) -> str:
+    word = "Page" if node.kind == "child_page" else "Database"
+    return f"[{word}: {node.inside.get('title')}]({_here(node)})"
+
+
+def _linked(node: Node) -> str:
+    return f"[Linked page]({address(str(node.inside.get(str(node.inside.get('type'))) or ''))})"
+
+
+def _link(node: Node) -> str:
+    url = str(node.inside.get("url") or "")
+    return f"[{plain(node.inside.get('caption')) or url}]({url})"
+
+
+def _meeting(node: Node) -> str:
+    return f"**Meeting notes: {plain(node.inside.get('title'))}**"
+
+
+def _equation(node: Node) -> str:
+    return f"$$\n{node.inside.get('expression', '')}\n$$"
+
+
+def _rule(_: Node) -> str:
+    return "---"
+
+
+def _table(node: Node) -> str:
+    return "\n".join(_rows(node))
+
+
+def _file(node: Node) -> str:
+    inside = node.inside
+    where = inside.get(str(inside.get("type"))) or {}
+    name = plain(inside.get("caption")) or str(inside.get("name") or node.kind)
+    return f"{'!' if node.kind == 'image' else ''}[{name}]({where.get('url', '')})"
+
+
+def _code(node: Node) -> str:
+    inside = node.inside
+    text = plain(inside.get("rich_text"))
+    fence = "`" * max([3, *(len(each) + 1 for each in _TICKS.findall(text))])
+    language = inside.get("language")
+    caption = plain(inside.get("caption"))
+    shown = f"{fence}{'' if language in (None, 'plain text') else language}\n{text}\n{fence}"
+    return f"{shown}\n{caption}" if caption else shown
+
+
+def _rows(table: Node) -> Iterator[str]:
+    rows = [[_cell(cell) for cell in row.inside.get("cells", [])] for row in table.children]
+    if not rows:
+        yield from filter(None, (table.note,))
+        return
+    if not table.inside.get("has_column_header"):
+        rows.insert(0, [""] * len(rows[0]))
+    for at, row in enumerate(rows):
+        yield f"| {' | '.join(row)} |"
+        if at == 0:
+            yield f"|{' --- |' * len(row)}"
+
+
+def _cell(items: list[Json]) -> str:
+    return marked(items).replace("|", "\\|").replace("\n", " ")
+
+
+def _item(marker: str, text: str) -> str:
+    """In a list, a further line stands below the first; a heading has but one."""
+    if marker.startswith("#"):
+        return marker + text.replace("\n", " ")
+    return marker + text.replace("\n", "\n" + " " * min(len(marker), 3))
+
+
+def _under(own: str, inner: str, indent: str, between: str) -> str:
+    return own + between * bool(own) + _before_lines(inner, indent) if inner else own
+
+
+def _before_lines(text: str, prefix: str) -> str:
+    return "\n".join(f"{prefix}{line}".rstrip() for line in text.split("\n"))
+
+
+_OTHERS: Mapping[str, Callable[[Node], str]] = {
+    **dict.fromkeys(("image", "video", "file", "pdf", "audio"), _file),
+    **dict.fromkeys(("bookmark", "embed", "link_preview"), _link),
+    **dict.fromkeys(("meeting_notes", "transcription"), _meeting),
+    **dict.fromkeys(("child_page", "child_database"), _child),
+    "link_to_page": _linked,
+    "code": _code,
+    "equation": _equation,
+    "divider": _rule,
+    "table": _table,
+}

@@ -1,0 +1,268 @@
+"""What do the tools of Notion take, and which slips of those who call them are understood?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from integrations.notion.ids import BlockId, DatabaseId, PageId
+from integrations.tool import Params
+
+LONGEST_CONTENT = 200_000
+MOST_CHILDREN = 100
+
+Json = dict[str, Any]
+
+
+def _from_text(given: object) -> object:
+    """Models write objects as text of JSON now and then."""
+    if isinstance(given, str) and given.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(given)
+        except ValueError:
+            return given
+    return given
+
+
+def _object(given: object) -> object:
+    read = _from_text(given)
+    if not isinstance(read, dict):
+        raise ValueError("it is an object, such as {'Status': 'Done'}")  # noqa: TRY004  pydantic reads this one
+    return read
+
+
+def _kind(given: object) -> object:
+    """`page`, or a filter as Notion has it; a database is found as its data sources."""
+    value = given.get("value") if isinstance(given, dict) else given
+    plain = str(value).lower().replace(" ", "_").rstrip("s")
+    return {"database": "data_source", "datasource": "data_source"}.get(plain, plain)
+
+
+def _order(given: object) -> object:
+    value = given.get("direction") if isinstance(given, dict) else given
+    return {"asc": "ascending", "desc": "descending"}.get(str(value).lower(), value)
+
+
+Object = Annotated[Json, BeforeValidator(_object)]
+AnyObject = Annotated[Any, BeforeValidator(_from_text)]
+Cursor = Annotated[
+    str | None,
+    Field(
+        max_length=2000, description="`nextCursor` of the answer before, to go on from there. Leave it out at first."
+    ),
+]
+PageSize = Annotated[int, Field(ge=1, le=100, description="How many at most.")]
+Full = Annotated[bool, Field(description="Also give what Notion itself answered, which is long.")]
+Content = Annotated[
+    str | None,
+    Field(
+        max_length=LONGEST_CONTENT,
+        description="Markdown: headings, lists (nested, `1.`, `- [ ]`), quotes, code, tables, links, images by URL.",
+        examples=["## Agenda\n\n- [ ] Numbers\n- [ ] Hiring"],
+    ),
+]
+Values = Annotated[
+    Object,
+    Field(
+        description=(
+            "Values by the property's name: text, number, true/false, option name(s), date `2026-12-01` or "
+            "`2026-12-01/2026-12-05`, page or user ids; null empties. Notion's own property objects are taken as well."
+        ),
+        examples=[{"Name": "Write the report", "Status": "In progress", "Due": "2026-12-01", "Tags": ["Q4"]}],
+    ),
+]
+APage = Annotated[PageId, Field(description="The page: its id, or its address in Notion.")]
+ADatabase = Annotated[
+    DatabaseId,
+    Field(description="A database or one of its data sources: the id, or the address in Notion of the database."),
+]
+_PAGE: Mapping[str, str] = dict.fromkeys(("id", "page", "url", "pageurl", "blockid"), "page_id")
+_DATABASE: Mapping[str, str] = dict.fromkeys(
+    ("id", "database", "datasource", "datasourceid", "url", "databaseurl", "parent"), "database_id"
+)
+_VALUES: Mapping[str, str] = {"props": "properties", "values": "properties"}
+_TEXT: Mapping[str, str] = dict.fromkeys(("markdown", "body", "text"), "content")
+_NEXT: Mapping[str, str] = dict.fromkeys(("cursor", "nextcursor", "after"), "start_cursor")
+_SIZE: Mapping[str, str] = dict.fromkeys(("limit", "first", "size"), "page_size")
+
+
+class OfDatabase(Params):
+    database_id: ADatabase
+
+    @model_validator(mode="before")
+    @classmethod
+    def _more_exact(cls, given: object) -> object:
+        """Where a database and a data source are named, it is the data source that is meant."""
+        if not isinstance(given, dict):
+            return given
+        names = {name.lower().replace("_", ""): name for name in given if isinstance(name, str)}
+        is_named = given.get(names.get("datasourceid", ""))
+        return {name: each for name, each in given.items() if not (is_named and name == names.get("databaseid"))}
+
+
+class ReadPage(Params):
+    also: ClassVar = {**_PAGE, **_NEXT, "databaseid": "page_id", "datasourceid": "page_id"}
+    page_id: APage
+    start_cursor: Cursor = None
+    with_block_ids: Annotated[
+        bool, Field(description="Name each block, so that notion_append_blocks can put something `after` it.")
+    ] = False
+    full: Full = False
+
+
+class Search(Params):
+    also: ClassVar = {**_NEXT, **_SIZE, "q": "query", "text": "query", "type": "filter", "object": "filter"}
+    query: Annotated[
+        str | None, Field(max_length=500, description="Words of the title. Left out: everything that is shared.")
+    ] = None
+    filter: Annotated[
+        Literal["page", "data_source"] | None,
+        BeforeValidator(_kind),
+        Field(description="Only pages, or only data sources (the tables of databases)."),
+    ] = None
+    sort: Annotated[
+        Literal["ascending", "descending"] | None,
+        BeforeValidator(_order),
+        Field(description="By the time of the last edit. Left out: the best match first."),
+    ] = None
+    start_cursor: Cursor = None
+    page_size: PageSize = 25
+    full: Full = False
+
+
+class CreatePage(Params):
+    also: ClassVar = {
+        **_VALUES,
+        **_TEXT,
+        "title": "name",
+        "blocks": "children",
+        **dict.fromkeys(("parentid", "pageid", "parentpageid", "databaseid", "datasourceid"), "parent"),
+    }
+    name: Annotated[str | None, Field(max_length=2000, description="The page's title.")] = None
+    content: Content = None
+    parent: Annotated[
+        AnyObject,
+        Field(
+            description=(
+                "Where: the id or address of a page or database, or {'page_id': …}, {'data_source_id': …}, "
+                "{'workspace': true}. Left out: the top of the workspace, which only who connected sees."
+            )
+        ),
+    ] = None
+    properties: Values | None = None
+    children: Annotated[
+        list[Any] | None,
+        BeforeValidator(_from_text),
+        Field(max_length=1000, description="Blocks as Notion has them, where Markdown does not do."),
+    ] = None
+    icon: Annotated[str | None, Field(max_length=100, description="An emoji.")] = None
+    full: Full = False
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not (self.name or self.properties):
+            raise ValueError("Either 'properties' or 'name' is required")
+        return self
+
+
+class UpdatePage(Params):
+    also: ClassVar = {
+        **_PAGE,
+        **_VALUES,
+        "title": "name",
+        **dict.fromkeys(("intrash", "trash", "trashed", "delete", "archive", "isarchived"), "archived"),
+    }
+    page_id: APage
+    name: Annotated[str | None, Field(max_length=2000, description="The new title.")] = None
+    properties: Values | None = None
+    archived: Annotated[
+        bool | None, Field(description="true moves the page to the trash, false takes it out of there.")
+    ] = None
+    icon: Annotated[str | None, Field(max_length=100, description="An emoji.")] = None
+    full: Full = False
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.archived is None and not (self.name or self.properties or self.icon):
+            raise ValueError("At least one of 'properties', 'name', 'archived' and 'icon' must be given")
+        return self
+
+
+class QueryDatabase(OfDatabase):
+    also: ClassVar = {
+        **_DATABASE,
+        **_NEXT,
+        **_SIZE,
+        "where": "filter",
+        "filters": "filter",
+        **dict.fromkeys(("sort", "orderby", "order"), "sorts"),
+    }
+    filter: Annotated[
+        Object | None,
+        Field(
+            description=(
+                "Short, values by property: {'Status': 'Done', 'Tags': ['Q4', 'Q3']}. A condition: {'property': 'Due', "
+                "'before': '2026-12-01'}. Several: {'and': […]} or {'or': […]}. Notion's own filters are taken as well."
+            ),
+            examples=[{"Status": "In progress"}, {"property": "Due", "on_or_before": "2026-12-01"}],
+        ),
+    ] = None
+    sorts: Annotated[
+        list[Any] | None,
+        BeforeValidator(lambda given: [given] if isinstance(given := _from_text(given), str | dict) else given),
+        Field(
+            max_length=100,
+            description="Such as [{'property': 'Due', 'direction': 'ascending'}], or ['-created_time'].",
+        ),
+    ] = None
+    properties: Annotated[
+        list[str] | None,
+        BeforeValidator(lambda given: given.split(",") if isinstance(given, str) else given),
+        Field(max_length=100, description="The names of the properties to show. Left out: all that have a value."),
+    ] = None
+    start_cursor: Cursor = None
+    page_size: PageSize = 25
+    full: Full = False
+
+
+class CreateDatabasePage(OfDatabase):
+    also: ClassVar = {**_DATABASE, **_VALUES, **_TEXT}
+    properties: Values
+    content: Content = None
+    icon: Annotated[str | None, Field(max_length=100, description="An emoji.")] = None
+    full: Full = False
+
+
+class UpdateDatabasePage(Params):
+    also: ClassVar = {**_PAGE, **_VALUES}
+    page_id: APage
+    properties: Annotated[Values, Field(min_length=1)]
+    full: Full = False
+
+
+class AppendBlocks(Params):
+    also: ClassVar = {**_PAGE, **_TEXT, "blocks": "children", "afterblock": "after", "afterblockid": "after"}
+    page_id: Annotated[PageId, Field(description="The page, or the block, to add to: its id or its address.")]
+    content: Content = None
+    children: Annotated[
+        list[Any] | None,
+        BeforeValidator(_from_text),
+        Field(
+            min_length=1,
+            max_length=MOST_CHILDREN,
+            description="Blocks as Notion has them, where Markdown does not do. At most 100.",
+        ),
+    ] = None
+    after: Annotated[
+        BlockId | None,
+        Field(description="The block to add behind (notion_read withBlockIds shows the ids). Left out: at the end."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _adds_one_thing(self) -> Self:
+        if (self.content is None) == (self.children is None):
+            raise ValueError("Pass either 'content' or 'children'")
+        return self

@@ -1,0 +1,160 @@
+"""Where is that which an id names: which data source is a database's, and what can a page be made below?"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from integrations.api import ToolFailed
+from integrations.notion.api import Json, Missing, NotionApi
+from integrations.notion.ids import database_id, page_id
+from integrations.notion.richtext import plain
+from integrations.notion.schema import Schema
+
+MOST_SOURCES = 5
+NO_SOURCE = (
+    "Notion shows no data source of this database: it is a view of another one, which is where its pages are. "
+    "Somebody has to share the original; then notion_search finds it."
+)
+NO_PARENT = (
+    "`parent` is not understood. Leave it out for the top of the workspace, or pass the id or address of a page or "
+    "database, or one of {'page_id': …}, {'data_source_id': …}, {'database_id': …}, {'workspace': true}."
+)
+BELOW_BLOCK = "A page cannot be made below a block: pass the page that the block is on as {'page_id': …}."
+
+
+@dataclass(frozen=True)
+class DataSource:
+    id: str
+    name: str
+    url: str | None
+    schema: Schema
+    found: Json
+
+    @classmethod
+    def of(cls, found: Json) -> DataSource:
+        schema = Schema.of(found.get("properties") or {})
+        return cls(str(found["id"]), plain(found.get("title")) or "Untitled", found.get("url"), schema, found)
+
+
+async def data_source(api: NotionApi, of: str) -> DataSource:
+    """The data source of that id, or the only one of the database of that id."""
+    try:
+        return await _data_source(api, of)
+    except Missing:
+        database = await api.read(f"/v1/databases/{of}")
+    return await _data_source(api, _only_source(database))
+
+
+async def data_sources(api: NotionApi, database: Json) -> list[DataSource]:
+    """Of a database, as many as are shown."""
+    return [await _data_source(api, str(each["id"])) for each in database.get("data_sources", [])[:MOST_SOURCES]]
+
+
+async def _data_source(api: NotionApi, of: str) -> DataSource:
+    return DataSource.of(await api.read(f"/v1/data_sources/{of}"))
+
+
+def _only_source(database: Json) -> str:
+    sources = database.get("data_sources") or []
+    if not sources:
+        raise ToolFailed("upstream_refused", NO_SOURCE)
+    if len(sources) > 1:
+        named = ", ".join(f"{each.get('name') or 'Untitled'} = {each['id']}" for each in sources)
+        raise ToolFailed(
+            "invalid_arguments",
+            f"This database has {len(sources)} data sources. Choose one, and pass its id instead: {named}.",
+        )
+    return str(sources[0]["id"])
+
+
+async def thing(api: NotionApi, of: str) -> tuple[str, Json]:
+    """Whatever it is, and its kind: addresses do not tell."""
+    for kind, path in (("page", "pages"), ("database", "databases"), ("data_source", "data_sources")):
+        try:
+            return kind, await api.read(f"/v1/{path}/{of}")
+        except Missing:
+            continue
+    return "block", await api.read(f"/v1/blocks/{of}")
+
+
+@dataclass(frozen=True)
+class Parent:
+    said: Json
+    """As Notion wants it."""
+    schema: Schema | None = None
+    """Of a data source: what its pages can have."""
+
+
+async def parent_of(api: NotionApi, given: Any) -> Parent:
+    match given:
+        case None | "" | "workspace" | {"type": "workspace"} | {"workspace": _}:
+            return Parent({"type": "workspace", "workspace": True})
+        case str():
+            return await _found_parent(api, _id(given))
+        case Mapping():
+            return await _named_parent(api, given)
+        case _:
+            raise ToolFailed("invalid_arguments", NO_PARENT)
+
+
+async def _named_parent(api: NotionApi, given: Mapping[str, Any]) -> Parent:
+    plainly = {name.lower().replace("_", ""): value for name, value in given.items()}
+    for name, work in _PARENTS.items():
+        if isinstance(value := plainly.get(name), str):
+            return await work(api, value)
+    said = str(plainly.get("type", "")).lower().replace("_", "")
+    value = plainly.get("id")
+    if said in _PARENTS and isinstance(value, str):
+        return await _PARENTS[said](api, value)
+    raise ToolFailed("invalid_arguments", NO_PARENT)
+
+
+async def _found_parent(api: NotionApi, of: str) -> Parent:
+    kind, found = await thing(api, of)
+    match kind:
+        case "page":
+            return Parent({"type": "page_id", "page_id": found["id"]})
+        case "database":
+            return await _source_parent(api, _only_source(found))
+        case "data_source":
+            return _parent(DataSource.of(found))
+        case _:
+            raise ToolFailed("invalid_arguments", BELOW_BLOCK)
+
+
+async def _page_parent(api: NotionApi, given: str) -> Parent:  # noqa: ARG001  the others have to ask
+    return Parent({"type": "page_id", "page_id": _id(given)})
+
+
+async def _source_parent(api: NotionApi, given: str) -> Parent:
+    return _parent(await data_source(api, _id(given, database_id)))
+
+
+async def _block_parent(api: NotionApi, given: str) -> Parent:  # noqa: ARG001
+    raise ToolFailed("invalid_arguments", BELOW_BLOCK)
+
+
+async def _any_parent(api: NotionApi, given: str) -> Parent:
+    return await _found_parent(api, _id(given))
+
+
+def _parent(source: DataSource) -> Parent:
+    return Parent({"type": "data_source_id", "data_source_id": source.id}, source.schema)
+
+
+def _id(given: str, read: Callable[[object], str] = page_id) -> str:
+    try:
+        return read(given)
+    except ValueError as error:
+        raise ToolFailed("invalid_arguments", f"`parent`: {error}.") from error
+
+
+_PARENTS: Mapping[str, Callable[[NotionApi, str], Awaitable[Parent]]] = {
+    "pageid": _page_parent,
+    "datasourceid": _source_parent,
+    "databaseid": _source_parent,
+    "blockid": _block_parent,
+    "id": _any_parent,
+}

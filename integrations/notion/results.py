@@ -1,0 +1,247 @@
+"""What do the tools of Notion give, for programs and for a model?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, TypeVar
+
+from pydantic import Field
+
+from integrations.notion.api import Json
+from integrations.notion.content import Place
+from integrations.notion.ids import address
+from integrations.notion.places import DataSource
+from integrations.notion.richtext import plain
+from integrations.notion.values import shown, title_of
+from integrations.tool import Result
+
+MAX_CHARS = 40_000
+MAX_VALUE = 500
+MAX_READ_VALUE = 4000
+NO_CONTENT = "(There is no content.)"
+NO_PAGES = "No page matches. notion_read of the data source tells which properties and options there are."
+Kind = Literal["page", "database", "data_source", "block"]
+Item = TypeVar("Item", bound=Result)
+
+
+class Page(Result):
+    id: str
+    title: str
+    url: str
+    properties: Json = Field(default_factory=dict, description="By name, in plain words. Without what is empty.")
+    created_time: str | None = None
+    last_edited_time: str | None = None
+    in_trash: bool | None = Field(default=None, description="Only where it is.")
+    object: Json | None = Field(default=None, description="As Notion answered, where `full` was asked for.")
+
+    @classmethod
+    def of(cls, found: Json, *, full: bool = False, only: Sequence[str] | None = None, most: int = MAX_VALUE) -> Page:
+        values = shown(found.get("properties") or {})
+        kept = {name: _bounded(value, most) for name, value in values.items() if only is None or name in only}
+        return cls(
+            id=str(found["id"]),
+            title=title_of(found.get("properties") or {}),
+            url=str(found.get("url") or address(str(found["id"]))),
+            properties=kept,
+            created_time=found.get("created_time"),
+            last_edited_time=found.get("last_edited_time"),
+            in_trash=True if found.get("in_trash") else None,
+            object=found if full else None,
+        )
+
+    def text(self) -> str:
+        trash = " (in the trash)" if self.in_trash else ""
+        head = f"**{_line(self.title)}**{trash} {self.url}"  # in which the id is
+        return "\n".join([head, *_listed(self.properties, "  "), *_raw(self.object)])
+
+
+class Source(Result):
+    id: str
+    name: str
+    url: str | None = None
+    properties: Json = Field(description="The type of each property, with its options where it has any.")
+    object: Json | None = None
+
+    @classmethod
+    def of(cls, source: DataSource, *, full: bool) -> Source:
+        kinds: Json = {
+            each.name: {"type": each.kind, "options": list(each.options)} if each.options else {"type": each.kind}
+            for each in source.schema.properties
+        }
+        url = source.url
+        return cls(id=source.id, name=source.name, url=url, properties=kinds, object=source.found if full else None)
+
+    def text(self) -> str:
+        kinds = [
+            f"  - {name}: {each['type']}{' (' + ', '.join(each['options']) + ')' if 'options' in each else ''}"
+            for name, each in self.properties.items()
+        ]
+        return "\n".join([f"Data source **{_line(self.name)}**, id: {self.id}", *kinds, *_raw(self.object)])
+
+
+class Read(Result):
+    kind: Kind
+    page: Page
+    parent: str | None = Field(default=None, description="What it is in: its kind, and its id or address.")
+    content: str = Field(default="", description="Markdown, with what is nested.")
+    data_sources: list[Source] = Field(default_factory=list, description="Of a database: what its pages can have.")
+    next_cursor: str | None = Field(default=None, description="Pass it as `startCursor` for what follows.")
+    notes: list[str] = Field(default_factory=list)
+
+    def text(self) -> str:
+        page = self.page
+        times = f"Last edited {page.last_edited_time}." if page.last_edited_time else ""
+        trash = "It is in the trash." if page.in_trash else ""
+        where = f"In {self.parent}." if self.parent else ""
+        facts = " ".join(filter(None, (where, times, trash)))
+        head = [f"# {_line(page.title)}", f"{self.kind.replace('_', ' ').capitalize()} {page.url}", facts]
+        parts = [
+            "\n".join(filter(None, head)),
+            "\n".join(_listed(page.properties, "")),
+            *(each.text() for each in self.data_sources),
+            f"---\n\n{self.content}" if self.content else NO_CONTENT if self.kind in ("page", "block") else "",
+            "\n".join(_raw(page.object)),
+            *self.notes,
+            _go_on(self.next_cursor),
+        ]
+        return "\n\n".join(filter(None, parts))
+
+
+class Found(Result):
+    kind: Kind
+    id: str
+    title: str
+    url: str
+    last_edited_time: str | None = None
+    database_id: str | None = Field(default=None, description="Of a data source: the database that it is in.")
+    object: Json | None = None
+
+    @classmethod
+    def of(cls, found: Json, *, full: bool) -> Found:
+        is_page = found.get("object") == "page"
+        title = title_of(found.get("properties") or {}) if is_page else plain(found.get("title")) or "Untitled"
+        return cls(
+            kind="page" if is_page else "data_source",
+            id=str(found["id"]),
+            title=title,
+            url=str(found.get("url") or address(str(found["id"]))),
+            last_edited_time=found.get("last_edited_time"),
+            database_id=None if is_page else (found.get("parent") or {}).get("database_id"),
+            object=found if full else None,
+        )
+
+    def text(self) -> str:
+        kind = "page" if self.kind == "page" else "data source"
+        day = f", edited {self.last_edited_time[:10]}" if self.last_edited_time else ""
+        named = "" if self.kind == "page" else f" id: {self.id}"  # its address is that of the database
+        return "\n".join([f"- {_line(self.title)} ({kind}{day}){named} {self.url}", *_raw(self.object)])
+
+
+class Searched(Result):
+    results: list[Found]
+    has_more: bool
+    next_cursor: str | None = Field(default=None, description="Pass it as `startCursor` for what follows.")
+    notes: list[str] = Field(default_factory=list)
+
+    def text(self) -> str:
+        rows = "\n".join(each.text() for each in self.results)
+        return "\n\n".join(filter(None, (rows, *self.notes, _go_on(self.next_cursor))))
+
+
+class Rows(Result):
+    data_source_id: str
+    data_source_name: str
+    results: list[Page]
+    has_more: bool
+    next_cursor: str | None = Field(default=None, description="Pass it as `startCursor` for what follows.")
+    notes: list[str] = Field(default_factory=list)
+
+    def text(self) -> str:
+        count = f"{len(self.results)} page{'' if len(self.results) == 1 else 's'}"
+        head = f"{count} of **{_line(self.data_source_name)}** (data source {self.data_source_id})"
+        return "\n\n".join(filter(None, (head, *map(Page.text, self.results), *self.notes, _go_on(self.next_cursor))))
+
+
+class Saved(Result):
+    message: str
+    page: Page
+
+    def text(self) -> str:
+        return f"{self.message}\n\n{self.page.text()}"
+
+
+class Appended(Result):
+    message: str
+    block_ids: list[str] = Field(description="Of the new blocks at the top, in order.")
+    url: str
+
+    def text(self) -> str:
+        shown_ids = ", ".join(self.block_ids[:5]) + (", …" if len(self.block_ids) > 5 else "")  # noqa: PLR2004
+        return f"{self.message} {self.url}\nIds of the new blocks: {shown_ids}"
+
+
+def fitting(answer: Json, place: Place, size: int, made: Callable[[Json], Item]) -> tuple[list[Item], str | None]:
+    """As many as go into one answer, and where to go on."""
+    items: list[Item] = []
+    length = 0
+    wanted = list(answer.get("results", []))[place.skip : place.skip + size]
+    for each in wanted:
+        item = made(each)
+        length += max(len(item.text()), len(json.dumps(item.structured(), ensure_ascii=False)))
+        if items and length > MAX_CHARS:
+            return items, str(Place(place.skip + len(items), place.cursor))
+        items.append(item)
+    return items, str(answer["next_cursor"]) if answer.get("has_more") and answer.get("next_cursor") else None
+
+
+def notes_of(answer: Json) -> list[str]:
+    status = answer.get("request_status") or {}
+    if status.get("type") != "incomplete":
+        return []
+    return [f"Notion did not look through everything ({status.get('incomplete_reason')}): ask for something narrower."]
+
+
+def place_of(parent: Json | None) -> str | None:
+    """What a page or a database is in, in words."""
+    match parent:
+        case {"type": "workspace"}:
+            return "the workspace, at the top"
+        case {"data_source_id": str(of)}:
+            return f"data source {of}"
+        case {"page_id": str(of)}:
+            return f"page {address(of)}"
+        case {"database_id": str(of)}:
+            return f"database {address(of)}"
+        case {"block_id": str(of)}:
+            return f"block {address(of)}"
+        case _:
+            return None
+
+
+def _go_on(cursor: str | None) -> str:
+    return f"There is more: call again with the same arguments and startCursor {json.dumps(cursor)}." if cursor else ""
+
+
+def _listed(properties: Json, indent: str) -> Iterator[str]:
+    for name, value in properties.items():
+        told = ", ".join(map(str, value)) if isinstance(value, list) else value
+        told = {True: "yes", False: "no"}.get(told, told) if isinstance(told, bool) else told
+        yield f"{indent}- {_line(name)}: {_line(str(told))}"
+
+
+def _raw(found: Json | None) -> Iterator[str]:
+    if found is not None:
+        yield f"```json\n{json.dumps(found, ensure_ascii=False)}\n```"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _bounded(value: Any, most: int) -> Any:
+    if isinstance(value, str) and len(value) > most:
+        return f"{value[:most]}… ({len(value) - most} more characters: notion_read shows more)"
+    if isinstance(value, list) and len(value) > 25 and most == MAX_VALUE:  # noqa: PLR2004  as many as Notion gives at once
+        return [*(_bounded(each, most) for each in value[:25]), f"… ({len(value) - 25} more)"]
+    return [_bounded(each, most) for each in value] if isinstance(value, list) else value

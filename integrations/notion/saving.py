@@ -1,0 +1,127 @@
+"""How are pages made, changed and added to, so that it is known afterwards what was done?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from integrations.api import ToolFailed
+from integrations.notion.api import Json, Missing, NotionApi
+from integrations.notion.ids import address
+from integrations.notion.places import Parent
+from integrations.notion.results import MAX_READ_VALUE, Appended, Page, Saved
+from integrations.notion.richtext import unmarked
+from integrations.notion.schema import Property, Schema
+from integrations.notion.writing import batches
+
+LOOK_AT_PAGE = "notion_read shows what the page is like now."
+LOOK_AT_END = "notion_read shows whether it is there."
+LOOK_FOR_PAGE: Mapping[str, str] = {
+    "page_id": "notion_read of the page above shows whether it is there.",
+    "data_source_id": "notion_query_database shows whether it is there.",
+    "workspace": "notion_search shows whether it is there, after a moment.",
+}
+OUT_OF_TIME = "There was no time for more."
+SPARE_SECONDS = 2.0
+ONLY_A_TITLE = "Outside of a database a page has no properties but its title: pass `name`, and the rest as `content`."
+OF_A_PAGE = Schema((Property("title", "title"),))
+
+
+async def created_page(
+    api: NotionApi,
+    parent: Parent,
+    name: str | None,
+    given: Mapping[str, Any],
+    blocks: Sequence[Json],
+    icon: str | None,
+    *,
+    full: bool,
+) -> Saved:
+    properties = parent.schema.fitted(given) if parent.schema else _outside(given)
+    if name:
+        properties[parent.schema.title if parent.schema else "title"] = {"title": unmarked(name)}
+    first, *others = list(batches(blocks)) or [[]]
+    body: Json = {"parent": parent.said, "properties": properties}
+    body |= ({"children": first} if first else {}) | _icon(icon)
+    page = await api.changed("POST", "/v1/pages", body, LOOK_FOR_PAGE[parent.said["type"]])
+    saved = Page.of(page, full=full, most=MAX_READ_VALUE)
+    if others:
+        await _added(api, saved.id, others, None, f"The page was created, {saved.url} (id {saved.id}).", len(first))
+    return Saved(message="Page created.", page=saved)
+
+
+async def changed_page(
+    api: NotionApi,
+    page_id: str,
+    given: Mapping[str, Any],
+    name: str | None,
+    archived: bool | None,
+    icon: str | None,
+    *,
+    full: bool,
+) -> Saved:
+    body: Json = {} if archived is None else {"in_trash": archived}
+    if given or name:
+        page = await api.read(f"/v1/pages/{page_id}")  # what its properties are called, and of which types they are
+        schema = await _schema(api, page) if given else Schema.of(page.get("properties") or {})
+        properties = schema.fitted(given)
+        body["properties"] = properties | ({schema.title: {"title": unmarked(name)}} if name else {})
+    body |= _icon(icon)
+    page = await api.changed("PATCH", f"/v1/pages/{page_id}", body, LOOK_AT_PAGE)
+    done = {True: "Page moved to the trash.", False: "Page taken out of the trash."}.get(bool(archived), "")
+    message = "Page updated." if archived is None else done
+    return Saved(message=message, page=Page.of(page, full=full, most=MAX_READ_VALUE))
+
+
+async def append(api: NotionApi, to: str, blocks: Sequence[Json], after: str | None) -> Appended:
+    ids = await _added(api, to, list(batches(blocks)), after, "", 0)
+    return Appended(message=f"{len(ids)} block{'' if len(ids) == 1 else 's'} added.", block_ids=ids, url=address(to))
+
+
+async def _added(
+    api: NotionApi, to: str, parts: Sequence[Sequence[Json]], after: str | None, before: str, there: int
+) -> list[str]:
+    """Part by part, each behind the one before it. What stops midway tells how far it came."""
+    ids: list[str] = []
+    total = there + sum(map(len, parts))
+    for part in parts:
+        body: Json = {"children": list(part)} | ({"after": after} if after else {})
+        done = there + len(ids)
+        try:
+            answer = await _in_time(api, to, body, has_begun=bool(done))
+        except ToolFailed as failed:
+            if not done:
+                raise
+            told = f"{before} {done} of {total} blocks are there; add only those that are not. {failed.text}".strip()
+            raise ToolFailed(failed.kind, told, failed.retry_after) from failed
+        new = [str(each["id"]) for each in answer.get("results", [])[: len(part)]]
+        ids += new
+        after = new[-1] if after and new else None
+    return ids
+
+
+async def _in_time(api: NotionApi, to: str, body: Json, *, has_begun: bool) -> Json:
+    """When the time for the call is over, nobody could tell any more what was done by then."""
+    if has_begun and api.seconds_left() < SPARE_SECONDS:
+        raise ToolFailed("timeout", OUT_OF_TIME)
+    return await api.changed("PATCH", f"/v1/blocks/{to}/children", body, LOOK_AT_END)
+
+
+def _icon(emoji: str | None) -> Json:
+    return {"icon": {"type": "emoji", "emoji": emoji}} if emoji else {}
+
+
+def _outside(given: Mapping[str, Any]) -> Json:
+    if any(name.lower() not in ("title", "name") for name in given):
+        raise ToolFailed("invalid_arguments", ONLY_A_TITLE)
+    return OF_A_PAGE.fitted(given)
+
+
+async def _schema(api: NotionApi, page: Json) -> Schema:
+    """A data source knows the options too; the page itself does where it is in none, or that is not shared."""
+    source = (page.get("parent") or {}).get("data_source_id")
+    try:
+        found = await api.read(f"/v1/data_sources/{source}") if source else page
+    except Missing:
+        found = page
+    return Schema.of(found.get("properties") or {})

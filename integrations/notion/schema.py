@@ -1,0 +1,109 @@
+"""Which properties does a database have, and which of them is meant by a name?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from integrations.api import ToolFailed
+from integrations.notion.values import Unfit, written
+
+MOST_OPTIONS = 30
+MOST_NAMED = 60
+_GROUPS = ("select", "multi_select", "status")
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Property:
+    name: str
+    kind: str
+    id: str = ""
+    options: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.options:
+            return f"{self.name} ({self.kind})"
+        more = ", …" if len(self.options) > MOST_OPTIONS else ""
+        return f"{self.name} ({self.kind}: {', '.join(self.options[:MOST_OPTIONS])}{more})"
+
+
+@dataclass(frozen=True)
+class Schema:
+    properties: tuple[Property, ...]
+
+    @classmethod
+    def of(cls, properties: Mapping[str, Json]) -> Schema:
+        """Of a data source, or of a page: there are no options then."""
+        return cls(tuple(_property(name, each) for name, each in properties.items()))
+
+    def find(self, said: str) -> Property:
+        """By its name, by its name in other letters, by its id; `title` is whatever the title is called."""
+        plain = said.strip().lower()
+        is_title = plain in ("title", "name")
+        fitting = (
+            [each for each in self.properties if each.name == said],
+            [each for each in self.properties if each.name.strip().lower() == plain],
+            [each for each in self.properties if each.id == said],
+            [each for each in self.properties if each.kind == "title" and is_title],
+        )
+        for found in filter(None, fitting):
+            return found[0]
+        raise Unfit(f"there is no such property. There are: {self}")
+
+    def names(self, said: Sequence[str]) -> list[str]:
+        try:
+            return [self.find(each).name for each in said]
+        except Unfit as unfit:
+            raise ToolFailed("invalid_arguments", f"These properties cannot be shown: {unfit}.") from unfit
+
+    def fitted(self, given: Mapping[str, Any]) -> Json:
+        """Values as Notion wants them, by the names that it knows."""
+        made: Json = {}
+        problems = []
+        for said, value in given.items():
+            try:
+                found = self.find(said)
+                made[found.name] = _known_options(found, written(found.kind, value))
+            except Unfit as unfit:
+                problems.append(f"`{said}`: {unfit}.")
+        if problems:
+            raise ToolFailed("invalid_arguments", f"These properties do not fit. {' '.join(problems)}")
+        return made
+
+    @property
+    def title(self) -> str:
+        return next((each.name for each in self.properties if each.kind == "title"), "title")
+
+    def __str__(self) -> str:
+        shown = "; ".join(str(each) for each in self.properties[:MOST_NAMED])
+        return f"{shown}; …" if len(self.properties) > MOST_NAMED else shown
+
+
+def _known_options(of: Property, made: Json) -> Json:
+    """`done` is the option Done. Notion makes new options of a select by itself, and of a status it does not."""
+    chosen = made.get(of.kind)
+    if of.kind not in _GROUPS or not of.options or not chosen:
+        return made
+    if isinstance(chosen, list):
+        return {**made, of.kind: [_known(of, each) for each in chosen]}
+    return {**made, of.kind: _known(of, chosen)}
+
+
+def _known(of: Property, option: Json) -> Json:
+    said = str(option.get("name", ""))
+    if not said or said in of.options:
+        return option
+    alike = [each for each in of.options if each.lower() == said.lower()]
+    if not alike and of.kind == "status":
+        raise Unfit(f"it is one of {', '.join(of.options)}")
+    return {**option, "name": alike[0]} if alike else option
+
+
+def _property(name: str, found: Json) -> Property:
+    kind = str(found.get("type"))
+    inside = found.get(kind)
+    options = inside.get("options") if kind in _GROUPS and isinstance(inside, dict) else None
+    return Property(name, kind, str(found.get("id", "")), tuple(str(each.get("name")) for each in options or ()))

@@ -1,0 +1,209 @@
+"""Which tools does Notion have? Their docstrings are what models read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from integrations.api import ToolFailed
+from integrations.notion.api import Json, NotionApi
+from integrations.notion.conditions import filtered, ordered
+from integrations.notion.content import Place
+from integrations.notion.params import (
+    AppendBlocks,
+    CreateDatabasePage,
+    CreatePage,
+    QueryDatabase,
+    ReadPage,
+    Search,
+    UpdateDatabasePage,
+    UpdatePage,
+)
+from integrations.notion.places import data_source, parent_of
+from integrations.notion.reading import read_thing
+from integrations.notion.results import NO_PAGES, Appended, Found, Page, Read, Rows, Saved, Searched, fitting, notes_of
+from integrations.notion.saving import append, changed_page, created_page
+from integrations.notion.writing import as_blocks
+from integrations.tool import ServiceTool, tool
+
+API = NotionApi
+MOST = 100
+NOTHING_FOUND = (
+    "Nothing was found. Search knows titles only, finds nothing that is not shared with this connection, and a page "
+    "shared a moment ago may not be there yet: try fewer words, or read it by its address with notion_read."
+)
+
+
+@tool("Read a page")
+async def notion_read(api: NotionApi, ask: ReadPage) -> Read:
+    """Read a page of Notion by its id or address: its properties and all of its content, nested too, as Markdown.
+
+    Use it after notion_search, or for any Notion link. Given a database or a data source, it tells which properties
+    its pages have, with types and options: look there before you query or write. Given a block, it reads what is in it.
+
+    A long page comes in parts: call again with `nextCursor` as `startCursor`. Subpages and databases on a page are
+    links: read those by themselves. Links to files that Notion keeps end after an hour. Only what was shared with the
+    connection is found.
+    """
+    return await read_thing(api, ask)
+
+
+@tool("Search by title")
+async def notion_search(api: NotionApi, ask: Search) -> Searched:
+    """Find pages and data sources (the tables of databases) by words of their titles; without a query, list all.
+
+    Use it to get the id for the other tools: notion_read for a page, notion_query_database for a data source. To find
+    rows of a database by their properties, use notion_query_database instead: it is exact.
+
+    It looks at titles only, not into pages, and only at what was shared with the connection. What was shared or
+    changed a moment ago may be missing. For more results, call again with `nextCursor` as `startCursor`.
+    """
+    place = Place.read(ask.start_cursor)
+    body: Json = {"page_size": min(ask.page_size + place.skip, MOST)}
+    if ask.query:
+        body["query"] = ask.query
+    if ask.filter:
+        body["filter"] = {"property": "object", "value": ask.filter}
+    if ask.sort:
+        body["sort"] = {"timestamp": "last_edited_time", "direction": ask.sort}
+    if place.cursor:
+        body["start_cursor"] = place.cursor
+    answer = await api.asked("/v1/search", body)
+    found, cursor = fitting(answer, place, ask.page_size, lambda each: Found.of(each, full=ask.full))
+    notes = notes_of(answer) or ([] if found or cursor else [NOTHING_FOUND])
+    return Searched(results=found, has_more=cursor is not None, next_cursor=cursor, notes=notes)
+
+
+@tool("Create a page", writes=True)
+async def notion_create(api: NotionApi, ask: CreatePage) -> Saved:
+    """Create a page with a title (`name`) and content in Markdown, below a page, in a database, or at the top.
+
+    Say where with `parent`: the id or address of a page or a database (of a database with several data sources, the
+    data source's). Left out, the page comes to the top of the workspace, where only who connected sees it. In a
+    database, `properties` takes values by name, as notion_create_database_page does; elsewhere a page has a title only.
+
+    Gives the page's id and url. Long content is sent in several requests; if one fails, the answer tells how much is
+    there. If the answer says that it may have been carried out, search for the title before you try again.
+    """
+    parent = await parent_of(api, ask.parent)
+    return await created_page(api, parent, ask.name, ask.properties or {}, _blocks(ask), ask.icon, full=ask.full)
+
+
+@tool("Update a page", writes=True, repeatable=True, destroys=True)
+async def notion_update(api: NotionApi, ask: UpdatePage) -> Saved:
+    """Change a page's title (`name`), properties or icon, or move it to the trash and back (`archived`).
+
+    Only what you pass is changed; what it was before is lost. Properties are values by name, as in
+    notion_update_database_page; null empties one. A page in the trash can be restored with `archived` false.
+
+    It does not change the content: notion_append_blocks adds to it. Gives the page as it is now.
+    """
+    return await changed_page(api, ask.page_id, ask.properties or {}, ask.name, ask.archived, ask.icon, full=ask.full)
+
+
+@tool("Query a database")
+async def notion_query_database(api: NotionApi, ask: QueryDatabase) -> Rows:
+    """List the pages of a database that match a filter, in an order, with their properties.
+
+    Pass the id or address of a database or of a data source. Where a database has several data sources, the answer
+    names them: choose one. A wrong property name is answered with the names, types and options that there are.
+
+    `filter` takes values by name ({'Status': 'Done'}), conditions ({'property': 'Due', 'before': '2026-12-01'}), or
+    Notion's own filters with and/or; people and relations by id. `sorts` takes ['Due', '-created_time'].
+
+    Gives each page's id, url, title and values; notion_read gives its content. For more, call again with the same
+    arguments and `nextCursor` as `startCursor`.
+    """
+    source = await data_source(api, ask.database_id)
+    place = Place.read(ask.start_cursor)
+    body: Json = {"page_size": min(ask.page_size + place.skip, MOST)}
+    if ask.filter:
+        body["filter"] = filtered(ask.filter, source.schema)
+    if ask.sorts:
+        body["sorts"] = ordered(ask.sorts, source.schema)
+    if place.cursor:
+        body["start_cursor"] = place.cursor
+    only = source.schema.names(ask.properties) if ask.properties else None
+    answer = await api.asked(f"/v1/data_sources/{source.id}/query", body)
+    rows, cursor = fitting(answer, place, ask.page_size, lambda each: Page.of(each, full=ask.full, only=only))
+    return Rows(
+        data_source_id=source.id,
+        data_source_name=source.name,
+        results=rows,
+        has_more=cursor is not None,
+        next_cursor=cursor,
+        notes=notes_of(answer) or ([] if rows or cursor else [NO_PAGES]),
+    )
+
+
+@tool("Create a page in a database", writes=True)
+async def notion_create_database_page(api: NotionApi, ask: CreateDatabasePage) -> Saved:
+    """Add a page to a database, with values for its properties and, if you like, content in Markdown.
+
+    Pass the id or address of the database (or of a data source, where it has several), and values by the property's
+    name: {'Name': 'Report', 'Status': 'In progress', 'Due': '2026-12-01', 'Tags': ['Q4'], 'Done': false}. People and
+    relations take ids. A status has to be one of its options; a select gets new ones. What does not fit is answered
+    with the names, types and options that there are, and nothing is created.
+
+    Gives the page's id and url. If the answer says that it may have been carried out, query for it before you repeat.
+    """
+    source = await parent_of(api, {"data_source_id": ask.database_id})
+    blocks = as_blocks(ask.content or "")
+    return await created_page(api, source, None, ask.properties, blocks, ask.icon, full=ask.full)
+
+
+@tool("Update a page in a database", writes=True, repeatable=True, destroys=True)
+async def notion_update_database_page(api: NotionApi, ask: UpdateDatabasePage) -> Saved:
+    """Change the values of a page in a database; only the properties that you name, the others stay.
+
+    Values by the property's name: text, number, true/false, the name of an option, a date `2026-12-01` or a time span
+    `2026-12-01/2026-12-05`, lists of option names, of page ids (relation) or of user ids (people). A list replaces the
+    one before it; null empties. Formulas, rollups and times of edits cannot be set.
+
+    Gives the page as it is now. What does not fit is answered with the properties that there are.
+    """
+    return await changed_page(api, ask.page_id, ask.properties, None, None, None, full=ask.full)
+
+
+@tool("Add to a page", writes=True)
+async def notion_append_blocks(api: NotionApi, ask: AppendBlocks) -> Appended:
+    """Add content to the end of a page, or inside of a block: Markdown as `content`, or Notion's own `children`.
+
+    Pass `after` to put it behind a block instead of at the end; notion_read with `withBlockIds` shows the ids. It
+    changes nothing that is there already.
+
+    Long content is sent in several requests; if one fails, the answer tells how much was added. If it says that it
+    may have been carried out, read the page before you try again, or it will be there twice.
+    """
+    blocks = as_blocks(ask.content) if ask.content is not None else _children(ask.children)
+    if not blocks:
+        raise ToolFailed("invalid_arguments", "There is nothing in `content` to add.")
+    return await append(api, ask.page_id, blocks, ask.after)
+
+
+def _blocks(ask: CreatePage) -> list[Json]:
+    return [*as_blocks(ask.content or ""), *_children(ask.children)]
+
+
+def _children(given: Sequence[object] | None) -> list[Json]:
+    """A text among them is Markdown."""
+    blocks: list[Json] = []
+    for each in given or ():
+        if isinstance(each, dict):
+            blocks.append(each)
+        elif isinstance(each, str):
+            blocks += as_blocks(each)
+        else:
+            raise ToolFailed("invalid_arguments", "`children`: each is a block, or a text in Markdown.")
+    return blocks
+
+
+TOOLS: Sequence[ServiceTool] = (
+    notion_read,
+    notion_search,
+    notion_create,
+    notion_update,
+    notion_query_database,
+    notion_create_database_page,
+    notion_update_database_page,
+    notion_append_blocks,
+)

@@ -1,0 +1,218 @@
+"""What are the values of a page's properties, in plain words, and how does Notion want them?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from integrations.notion.ids import page_id
+from integrations.notion.richtext import marked, plain, unmarked
+
+READ_ONLY = (
+    *("formula", "rollup", "created_time", "created_by", "last_edited_time", "last_edited_by", "unique_id", "button"),
+    "last_visited_time",
+)
+"""Notion reckons these by itself."""
+TRUE, FALSE = ("true", "yes", "1", "x", "__yes__"), ("false", "no", "0", "", "__no__")
+
+Json = dict[str, Any]
+
+
+class Unfit(ValueError):
+    """What is wrong with a value, for a model."""
+
+
+def shown(properties: Mapping[str, Json]) -> Json:
+    """By name, what has a value."""
+    values = {name: value_of(each) for name, each in properties.items() if each.get("type") != "title"}
+    return {name: value for name, value in values.items() if value not in (None, "", [])}
+
+
+def title_of(properties: Mapping[str, Json]) -> str:
+    titles = (each.get("title") for each in properties.values() if each.get("type") == "title")
+    return plain(next(titles, None)) or "Untitled"
+
+
+def value_of(found: Json) -> Any:
+    kind = str(found.get("type"))
+    value = found.get(kind)
+    read = _READERS.get(kind)
+    return read(value) if read and value else (value if read is None else None)
+
+
+def _person(found: Json) -> str:
+    return str(found.get("name") or found.get("id") or "")
+
+
+def _file(found: Json) -> str:
+    where = found.get(str(found.get("type"))) or {}
+    return str(where.get("url") or found.get("name") or "")
+
+
+def _date(found: Json) -> str:
+    end = f"/{found['end']}" if found.get("end") else ""
+    return f"{found.get('start')}{end}"
+
+
+def _rollup(found: Json) -> Any:
+    return [value_of(each) for each in found.get("array", [])] if found.get("type") == "array" else value_of(found)
+
+
+def _serial(found: Json) -> str | None:
+    if found.get("number") is None:
+        return None
+    return f"{found['prefix']}-{found['number']}" if found.get("prefix") else str(found["number"])
+
+
+def _name(found: Json) -> Any:
+    return found.get("name") or found.get("address") or found.get("state")
+
+
+def _each(read: Callable[[Json], Any]) -> Callable[[list[Json]], Any]:
+    return lambda found: [read(each) for each in found]
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("title", "rich_text"), marked),
+    **dict.fromkeys(("select", "status", "verification", "place"), _name),
+    **dict.fromkeys(("created_by", "last_edited_by"), _person),
+    "multi_select": _each(_name),
+    "people": _each(_person),
+    "relation": _each(lambda found: found.get("id")),
+    "files": _each(_file),
+    "date": _date,
+    "formula": value_of,
+    "rollup": _rollup,
+    "unique_id": _serial,
+    "button": lambda _: None,
+}
+
+
+def written(kind: str, value: Any) -> Json:
+    """`value` in plain words, or as Notion has it."""
+    if kind in READ_ONLY:
+        raise Unfit("Notion sets this one by itself")
+    if isinstance(value, dict) and kind in value:
+        return value
+    write = _WRITERS.get(kind)
+    if write is None:
+        raise Unfit(f"give the value as Notion has it, {{'{kind}': …}}")
+    return {kind: write(_unwrapped(value))}
+
+
+def _unwrapped(value: Any) -> Any:
+    """`{"select": {"name": "Done"}}` may have been written for what is a status."""
+    if not isinstance(value, dict):
+        return value
+    inside = [each for name, each in value.items() if name in _WRITERS]
+    return inside[0] if len(inside) == 1 and value.keys() <= {"type", *_WRITERS} else value
+
+
+def _text(value: Any) -> list[Json]:
+    if isinstance(value, list) and all(isinstance(each, dict) for each in value):
+        return value
+    return unmarked(_string(value)) if value is not None else []
+
+
+def _line(value: Any) -> str | None:
+    return None if value in (None, "") else _string(value)
+
+
+def _number(value: Any) -> float | int | None:
+    if value in (None, ""):
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise Unfit("it is a number")
+    try:
+        number = float(value)
+    except ValueError as error:
+        raise Unfit("it is a number, such as 12.5") from error
+    return int(number) if number.is_integer() else number
+
+
+def _checkbox(value: Any) -> bool:
+    word = str(value).lower()
+    if word not in (*TRUE, *FALSE):
+        raise Unfit("it is true or false")
+    return word in TRUE
+
+
+def _option(value: Any) -> Json | None:
+    return None if value in (None, "") else _named(value)
+
+
+def _options(value: Any) -> list[Json]:
+    return [_named(each) for each in _several(value)]
+
+
+def _named(value: Any) -> Json:
+    if isinstance(value, dict):
+        return value
+    name = _string(value)
+    if "," in name:
+        raise Unfit("the name of an option has no comma")
+    return {"name": name}
+
+
+def _when(value: Any) -> Json | None:
+    if value in (None, ""):
+        return None
+    if isinstance(value, dict):
+        return value
+    start, _, end = _string(value).replace(" → ", "/").replace(" to ", "/").partition("/")
+    return {"start": start} | ({"end": end} if end else {})
+
+
+def _refer(value: Any) -> list[Json]:
+    return [each if isinstance(each, dict) else {"id": _id(each)} for each in _several(value)]
+
+
+def _people(value: Any) -> list[Json]:
+    return [each if isinstance(each, dict) else {"object": "user", "id": _id(each)} for each in _several(value)]
+
+
+def _id(value: Any) -> str:
+    try:
+        return page_id(value)
+    except ValueError as error:
+        raise Unfit("it takes ids, not names") from error
+
+
+def _files(value: Any) -> list[Json]:
+    return [each if isinstance(each, dict) else _external(_string(each)) for each in _several(value)]
+
+
+def _external(url: str) -> Json:
+    return {"type": "external", "name": url.rpartition("/")[2][:100] or "file", "external": {"url": url}}
+
+
+def _several(value: Any) -> list[Any]:
+    if value in (None, ""):
+        return []
+    if isinstance(value, str):
+        return [each.strip() for each in value.split(",") if each.strip()]
+    return value if isinstance(value, list) else [value]
+
+
+def _string(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise Unfit("it is a text")
+    return str(value)
+
+
+_WRITERS: Mapping[str, Callable[[Any], Any]] = {
+    "title": _text,
+    "rich_text": _text,
+    "number": _number,
+    "checkbox": _checkbox,
+    "select": _option,
+    "status": _option,
+    "multi_select": _options,
+    "date": _when,
+    "people": _people,
+    "relation": _refer,
+    "files": _files,
+    "url": _line,
+    "email": _line,
+    "phone_number": _line,
+}

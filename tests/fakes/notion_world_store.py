@@ -1,0 +1,178 @@
+"""What is in a fake Notion: pages, databases, data sources and blocks, as its API shows them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+NOW = "2026-11-18T12:00:00.000Z"
+READ_ONLY = ("formula", "rollup", "created_time", "created_by", "last_edited_time", "last_edited_by", "unique_id")
+MARKS = dict.fromkeys(("bold", "italic", "strikethrough", "underline", "code"), False) | {"color": "default"}
+ADA = str(uuid.uuid5(uuid.NAMESPACE_URL, "notion-world/user/Ada"))
+GRACE = str(uuid.uuid5(uuid.NAMESPACE_URL, "notion-world/user/Grace"))
+USERS: Mapping[str, str] = {ADA: "Ada Lovelace", GRACE: "Grace Hopper"}
+COLOURED: Json = {"color": "default"}
+HEADING = COLOURED | {"is_toggleable": False}
+AT_FIRST: Mapping[str, Json] = {
+    **dict.fromkeys(("heading_1", "heading_2", "heading_3"), HEADING),
+    **dict.fromkeys(("bulleted_list_item", "numbered_list_item", "toggle", "quote"), COLOURED),
+    **dict.fromkeys(("paragraph", "callout"), COLOURED | {"icon": None}),
+    "to_do": COLOURED | {"checked": False},
+    "code": {"caption": []},
+    "image": {"type": "external", "caption": []},
+    "unsupported": {"block_type": "button"},
+}
+"""What Notion adds to a block that says nothing of it."""
+PLAIN: Json = {"icon": None, "cover": None, "public_url": None}
+
+
+def id_of(*names: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, "/".join(("notion-world", *names))))
+
+
+def address(of: str) -> str:
+    return f"https://www.notion.so/{of.replace('-', '')}"
+
+
+def rich(items: str | Sequence[Json]) -> list[Json]:
+    """As answers have it, of what a request has."""
+    if isinstance(items, str):
+        items = [{"type": "text", "text": {"content": items}}]
+    return [_rich(each) for each in items]
+
+
+def _rich(item: Json) -> Json:
+    kind = item.get("type") or next(name for name in ("text", "mention", "equation") if name in item)
+    text = item.get("text") or {}
+    link = (text.get("link") or {}).get("url")
+    plain = text.get("content") or (item.get("equation") or {}).get("expression") or item.get("plain_text") or ""
+    inside = {"content": text["content"], "link": link and {"url": link}} if kind == "text" else item[kind]
+    marks = MARKS | (item.get("annotations") or {})
+    return {"type": kind, kind: inside, "annotations": marks, "plain_text": plain, "href": link or item.get("href")}
+
+
+def plain(items: Iterable[Json]) -> str:
+    return "".join(each["plain_text"] for each in items)
+
+
+def user(of: str) -> Json:
+    return {"object": "user", "id": of, "name": USERS.get(of), "avatar_url": None, "type": "person", "person": {}}
+
+
+@dataclass
+class Store:
+    """`hidden`: what is there and not shared with the connection."""
+
+    objects: dict[str, Json] = field(default_factory=dict)
+    children: dict[str, list[str]] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
+    made: int = 0
+
+    def next_id(self) -> str:
+        self.made += 1
+        return id_of("made", str(self.made))
+
+    def shared(self, of: str, *kinds: str) -> Json | None:
+        found = self.objects.get(_dashed(of))
+        return found if found and found["object"] in kinds and found["id"] not in self.hidden else None
+
+    def of_kind(self, *kinds: str) -> list[Json]:
+        return [each for each in self.objects.values() if each["object"] in kinds and each["id"] not in self.hidden]
+
+    def page(self, of: str, parent: Json, properties: Json, edited: str = NOW, **more: Any) -> Json:
+        page = {
+            **_common("page", of, parent, edited),
+            "icon": None,
+            "cover": None,
+            "is_locked": False,
+            "is_archived": False,
+            "url": address(of),
+            "public_url": None,
+            "properties": properties,
+            **more,
+        }
+        return self._put(page)
+
+    def plain_page(self, of: str, parent: Json, title: str, edited: str = NOW) -> Json:
+        page = self.page(of, parent, {"title": {"id": "title", "type": "title", "title": rich(title)}}, edited)
+        if "page_id" in parent:
+            self.block(parent["page_id"], {"type": "child_page", "child_page": {"title": title}}, of=of)
+        return page
+
+    def database(self, of: str, parent: Json, title: str, sources: Mapping[str, str]) -> Json:
+        """`sources`: the names of its data sources by their ids."""
+        self.block(parent["page_id"], {"type": "child_database", "child_database": {"title": title}}, of=of)
+        named = [{"id": each, "name": name} for each, name in sources.items()]
+        more = {"title": rich(title), "description": [], "data_sources": named, "is_inline": False, "is_locked": False}
+        common = _common("database", of, parent, "2026-11-03T08:00:00.000Z")
+        common = {name: value for name, value in common.items() if not name.endswith("_by")}
+        return self._put({**common, **more, **PLAIN, "url": address(of)})
+
+    def data_source(self, of: str, database: str, name: str, properties: Json) -> Json:
+        parent = {"type": "database_id", "database_id": database}
+        above = self.objects[database]["parent"]
+        more = {"title": rich(name), "description": [], "properties": properties, "database_parent": above}
+        common = _common("data_source", of, parent, "2026-11-03T08:00:00.000Z")
+        return self._put({**common, **more, "is_inline": False, **PLAIN, "url": address(database)})
+
+    def block(self, parent: str, asked: Json, *, of: str = "", after: str = "") -> Json:
+        """With those that are in it."""
+        made = of or self.next_id()
+        kind = asked.get("type") or next(name for name in asked if name not in ("object", "type"))
+        inside = AT_FIRST.get(kind, {}) | {name: each for name, each in asked[kind].items() if name != "children"}
+        for name in ("rich_text", "caption"):
+            if name in inside:
+                inside[name] = rich(inside[name])
+        if "cells" in inside:
+            inside["cells"] = [rich(cell) for cell in inside["cells"]]
+        block = {**_common("block", made, {"type": "block_id", "block_id": parent}, NOW), "type": kind, kind: inside}
+        if kind not in ("child_page", "child_database"):
+            self.objects[made] = block
+        else:
+            self.objects[f"block {made}"] = block
+        block["has_children"] = False
+        siblings = self.children.setdefault(parent, [])
+        siblings.insert(siblings.index(after) + 1 if after else len(siblings), made)
+        if above := self._block(parent):
+            above["has_children"] = True
+        for each in asked[kind].get("children", ()):
+            self.block(made, each)
+        return block
+
+    def blocks_in(self, parent: str) -> list[Json]:
+        found = (self._block(each) for each in self.children.get(_dashed(parent), ()))
+        return [each for each in found if each]
+
+    def _block(self, of: str) -> Json | None:
+        found = self.objects.get(f"block {of}") or self.objects.get(of)
+        return found if found and found["object"] == "block" else None
+
+    def _put(self, found: Json) -> Json:
+        self.objects[found["id"]] = found
+        return found
+
+
+def _common(kind: str, of: str, parent: Json, edited: str) -> Json:
+    by = {"object": "user", "id": ADA}
+    return {
+        "object": kind,
+        "id": of,
+        "parent": parent,
+        "created_time": "2026-10-01T08:00:00.000Z",
+        "created_by": by,
+        "last_edited_time": edited,
+        "last_edited_by": by,
+        "archived": False,
+        "in_trash": False,
+    }
+
+
+def _dashed(of: str) -> str:
+    try:
+        return str(uuid.UUID(of))
+    except ValueError:
+        return of

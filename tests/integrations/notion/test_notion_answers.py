@@ -1,0 +1,126 @@
+"""What each answer of Notion's is taken for."""
+
+from typing import Any
+
+import pytest
+
+from integrations.api import Busy, No, Pause, Reply, ServiceHttp, Trouble, Unauthorized, Verdict
+from integrations.notion.api import NotionApi
+from integrations.notion.content import Place
+from integrations.notion.results import place_of
+
+
+class Nobody:
+    """Is never asked: the verdict is on an answer that is there."""
+
+
+def verdict(status: int, code: str = "", message: str = "", *, retry_after: str | None = None, **more: Any) -> Verdict:
+    body = {"object": "error", "status": status, "code": code, "message": message, "additional_data": more or None}
+    headers = {} if retry_after is None else {"retry-after": retry_after}
+    return judged(status, body, headers)
+
+
+def judged(status: int, body: object, headers: dict[str, str] | None = None) -> Verdict:
+    http: ServiceHttp = Nobody()  # type: ignore[assignment]
+    pause: Pause = None  # type: ignore[assignment]
+    return NotionApi(http, "", pause).verdict(Reply(status, "", headers or {}, body))
+
+
+def test_an_object_is_what_was_asked_for() -> None:
+    assert judged(200, {"object": "page"}) is None
+
+
+@pytest.mark.parametrize("body", [None, [], "ok"])
+def test_an_answer_that_is_no_object_is_trouble(body: object) -> None:
+    assert judged(200, body) == Trouble("Notion gave an answer that cannot be read.")
+
+
+def test_a_token_that_is_no_good_is_told_apart() -> None:
+    assert verdict(401, "unauthorized") == Unauthorized()
+
+
+@pytest.mark.parametrize("status", [429, 529])
+@pytest.mark.parametrize(("said", "seconds"), [("7", 7.0), (None, None), ("soon", None), ("", None)])
+def test_when_notion_wants_a_pause_it_is_made(status: int, said: str | None, seconds: float | None) -> None:
+    assert verdict(status, "rate_limited", retry_after=said) == Busy(seconds)
+
+
+def test_a_connection_that_is_blocked_is_not_sent_again() -> None:
+    found = verdict(429, "rate_limited", retry_after="1", rate_limit_reason="public_api_request_blocked")
+
+    assert isinstance(found, No)
+    assert "has blocked" in found.text
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        verdict(404, "object_not_found", "Could not find page with ID: 1."),
+        verdict(400, "validation_error", "Provided ID 1 is a database, not a page. Use the retrieve database API."),
+        verdict(400, "invalid_request_url", "Invalid request URL."),
+    ],
+)
+def test_what_is_not_there_is_left_to_who_asked(found: Verdict) -> None:
+    assert found is None
+
+
+@pytest.mark.parametrize(
+    ("found", "kind", "text"),
+    [
+        (verdict(400, "validation_error", "body.x is wrong."), "invalid_arguments", "not take this: body.x is wrong."),
+        (verdict(400, "invalid_json", "No JSON."), "upstream_refused", "does not take this: No JSON."),
+        (verdict(403, "restricted_resource", "No."), "upstream_refused", "do that (No). It lacks"),
+        (verdict(403, "restricted_resource", "Full.", block_limit={}), "upstream_refused", "the blocks of its free"),
+        (judged(404, None), "upstream_refused", "it answered 404"),
+        (judged(302, None), "upstream_refused", "it answered 302"),
+    ],
+)
+def test_a_refusal_says_what_to_do(found: Verdict, kind: str, text: str) -> None:
+    assert isinstance(found, No)
+    assert found.kind == kind
+    assert text in found.text
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_trouble_at_notion_may_have_left_something_done(status: int) -> None:
+    assert verdict(status, "x") == Trouble(f"Notion is in trouble: it answered {status}.")
+
+
+@pytest.mark.parametrize("more", [{"committed_resource_id": "1"}, {"committed_child_ids": ["1", "2"]}])
+def test_what_was_saved_before_the_trouble_is_told(more: dict[str, object]) -> None:
+    found = verdict(503, "service_unavailable", **more)
+
+    assert isinstance(found, Trouble)
+    assert not found.undone
+    assert "Yet it was saved, as 1" in str(found.told)
+
+
+def test_who_collides_with_another_has_done_nothing() -> None:
+    found = verdict(409, "conflict_error")
+
+    assert isinstance(found, Trouble)
+    assert found.undone
+
+
+@pytest.mark.parametrize("place", [Place(), Place(7), Place(100, "abc"), Place(0, "1.2")])
+def test_a_place_to_go_on_from_is_read_as_it_was_told(place: Place) -> None:
+    assert Place.read(str(place)) == place
+
+
+def test_notions_own_cursor_is_a_place_too() -> None:
+    assert Place.read("0a1b-2c") == Place(0, "0a1b-2c")
+    assert Place.read(None) == Place.read("") == Place()
+
+
+@pytest.mark.parametrize(
+    ("parent", "told"),
+    [
+        ({"type": "workspace", "workspace": True}, "the workspace, at the top"),
+        ({"type": "database_id", "database_id": "1-2"}, "database https://www.notion.so/12"),
+        ({"type": "data_source_id", "data_source_id": "1", "database_id": "2"}, "data source 1"),
+        ({"type": "agent_id", "agent_id": "1"}, None),
+        (None, None),
+    ],
+)
+def test_what_a_page_is_in_is_told_in_words(parent: dict[str, object] | None, told: str | None) -> None:
+    assert place_of(parent) == told

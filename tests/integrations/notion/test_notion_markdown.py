@@ -1,0 +1,252 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from integrations.api import ToolFailed
+from integrations.notion.markdown import Node, as_markdown
+from integrations.notion.params import LONGEST_CONTENT
+from integrations.notion.richtext import marked, unmarked, written
+from integrations.notion.writing import as_blocks, batches
+from tests.fakes.notion_world_rules import check_blocks
+
+Json = dict[str, object]
+
+
+def text(content: str, url: str | None = None, **marks: bool) -> Json:
+    """As an answer has it."""
+    return {"type": "text", "plain_text": content, "href": url, "annotations": marks}
+
+
+def node(kind: str, words: str = "", *children: Node, **inside: object) -> Node:
+    return Node({"id": "0" * 32, "type": kind, kind: {"rich_text": [text(words)], **inside}}, children)
+
+
+FIRST = node("numbered_list_item", "a")
+ROW = node("table_row", cells=[[text("a|b")], [text("c\nd")]])
+
+
+def answered(asked: Json) -> Node:
+    """What Notion shows of a block that was sent."""
+    kind = str(asked["type"])
+    inside = dict(asked[kind])  # type: ignore[call-overload]
+    children = [answered(each) for each in inside.pop("children", ())]
+    for name in ("rich_text", "caption"):
+        inside[name] = [shown(each) for each in inside.get(name, ())]
+    if "cells" in inside:
+        inside["cells"] = [[shown(each) for each in cell] for cell in inside["cells"]]
+    return Node({"id": "0" * 32, "type": kind, kind: inside}, children)
+
+
+def shown(item: Json) -> Json:
+    inside: dict[str, dict[str, str]] = item["text"]  # type: ignore[assignment]
+    return item | {"plain_text": inside["content"], "href": inside.get("link", {}).get("url")}
+
+
+def again(markdown: str) -> str:
+    return as_markdown([answered(each) for each in as_blocks(markdown)])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        ([node("paragraph", "a"), node("paragraph", "b")], "a\n\nb"),
+        ([node("paragraph", ""), node("paragraph", "b")], "b"),
+        ([node("paragraph", "a", node("paragraph", "b"))], "a\n\n  b"),
+        ([node("heading_2", "a\nb")], "## a b"),
+        ([node("heading_4", "a")], "#### a"),
+        ([node("heading_1", "a", node("paragraph", "b"))], "# a\n\nb"),
+        ([node("bulleted_list_item", "a\nb")], "- a\n  b"),
+        ([node("numbered_list_item", "a"), node("numbered_list_item", "b")], "1. a\n2. b"),
+        ([node("numbered_list_item", "a", list_start_index=4), node("numbered_list_item", "b")], "4. a\n5. b"),
+        ([FIRST, node("paragraph", "-"), FIRST], "1. a\n\n-\n\n1. a"),
+        ([node("numbered_list_item", "a", node("bulleted_list_item", "b"))], "1. a\n   - b"),
+        ([node("to_do", "a", checked=True), node("to_do", "b")], "- [x] a\n- [ ] b"),
+        ([node("quote", "a\nb", node("paragraph", "c"))], "> a\n> b\n>\n> c"),
+        ([node("callout", "a", icon={"type": "emoji", "emoji": "💡"})], "> 💡 a"),
+        ([node("callout", "a", icon={"type": "external", "external": {"url": "x"}})], "> a"),
+        ([node("toggle", "a")], "▸ a"),
+        ([node("toggle", "a", node("code", "x"))], "<details>\n<summary>a</summary>\n\n```\nx\n```\n\n</details>"),
+        ([node("code", "x", language="python", caption=[text("so")])], "```python\nx\n```\nso"),
+        ([node("code", "```\nx\n```", language="plain text")], "````\n```\nx\n```\n````"),
+        ([node("equation", expression="E=mc^2")], "$$\nE=mc^2\n$$"),
+        ([node("column_list", "", node("column", "", node("paragraph", "a")))], "a"),
+        ([node("table_of_contents"), node("breadcrumb"), node("divider")], "---"),
+        ([node("bookmark", url="https://a.example")], "[https://a.example](https://a.example)"),
+        ([node("embed", url="https://a.example", caption=[text("A")])], "[A](https://a.example)"),
+        ([node("image", type="file", file={"url": "https://f"}, caption=[])], "![image](https://f)"),
+        ([node("file", type="external", external={"url": "https://f"}, name="a.pdf")], "[a.pdf](https://f)"),
+        ([node("child_page", title="A")], f"[Page: A](https://www.notion.so/{'0' * 32})"),
+        ([node("child_database", title="A")], f"[Database: A](https://www.notion.so/{'0' * 32})"),
+        ([node("link_to_page", type="page_id", page_id="1-2")], "[Linked page](https://www.notion.so/12)"),
+        ([node("transcription", title=[text("Weekly")])], "**Meeting notes: Weekly**"),
+        ([node("new_kind")], f"[A block that the API does not show (new_kind): see https://www.notion.so/{'0' * 32}]"),
+        ([node("table", "", ROW)], "|  |  |\n| --- | --- |\n| a\\|b | c d |"),
+        ([node("table")], ""),
+        ([Node({"type": "paragraph"}), Node({})], "[A block that the API does not show (None): see https://www.notion.so/]"),
+    ],
+)  # fmt: skip
+def test_blocks_look_like_markdown(nodes: list[Node], expected: str) -> None:
+    assert as_markdown(nodes) == expected
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([text("a", bold=True), text("b")], "**a**b"),
+        ([text(" a ", bold=True), text("b")], " **a** b"),
+        ([text("a", italic=True, strikethrough=True)], "~~*a*~~"),
+        ([text("a", code=True, bold=True)], "**`a`**"),
+        ([text("a", url="https://a.example", bold=True)], "[**a**](https://a.example)"),
+        ([text(" ", bold=True)], " "),
+        ([{"type": "equation", "equation": {"expression": "x^2"}, "plain_text": "x^2"}], "$x^2$"),
+        (
+            [{"type": "mention", "plain_text": "Plan", "mention": {"type": "page", "page": {"id": "1-2"}}}],
+            "[Plan](https://www.notion.so/12)",
+        ),
+        ([{"type": "mention", "plain_text": "@Ada", "mention": {"type": "user", "user": {"id": "1"}}}], "@Ada"),
+    ],
+)
+def test_marks_look_like_markdown(items: list[dict[str, object]], expected: str) -> None:
+    assert marked(items) == expected
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        "# One\n\n## Two\n\n### Three",
+        "Words, **bold**, *slanted*, ~~gone~~, `code`, [a link](https://a.example/x_(y)).",
+        "- a\n- b\n  - c\n    - d\n- e",
+        "1. a\n2. b\n   - c\n3. d",
+        "- [ ] a\n- [x] b",
+        "> a\n> b",
+        "```python\nif x:\n    pass\n\n# no heading\n```",
+        "$$\nE = mc^2\n$$",
+        "| a | b |\n| --- | --- |\n| 1 | \\| |",
+        "---",
+        "![A map](https://a.example/map.png)",
+        "A paragraph\nof two lines\n\nand another.",
+        "snake_case_name and 2 * 3 * 4 and a_b",
+    ],
+)
+def test_what_was_written_is_read_as_it_was(markdown: str) -> None:
+    assert again(markdown) == markdown
+
+
+@pytest.mark.parametrize(
+    ("markdown", "read"),
+    [
+        ("#### Four", "### Four"),
+        ("**bold *and slanted* words**", "**bold** ***and slanted*** **words**"),
+        ("#no heading", "#no heading"),
+        ("## Closed ##", "## Closed"),
+        ("# C#", "# C#"),
+        ("- a\n\t- b", "- a\n  - b"),
+        ("```makefile\na:\n\tb\n```", "```makefile\na:\n\tb\n```"),
+        ("* a\n* b", "- a\n- b"),
+        ("- a\n\n- b\n\n\n- c", "- a\n- b\n- c"),
+        ("- a\n\n  more", "- a\n  more"),
+        ("1) a", "1. a"),
+        ("- a\n  goes on", "- a\n  goes on"),
+        ("- a\n      - far in\n- b", "- a\n  - far in\n- b"),
+        ("__bold__ and _slanted_", "**bold** and *slanted*"),
+        ("```js\nx\n```", "```javascript\nx\n```"),
+        ("```klingon\nx\n```", "```\nx\n```"),
+        ("```\nnever closed", "```\nnever closed\n```"),
+        ("~~~\nx\n~~~", "```\nx\n```"),
+        ("a | b\n--- | ---\n1 | 2 | 3", "| a | b |  |\n| --- | --- | --- |\n| 1 | 2 | 3 |"),
+        ("* * *", "---"),
+        ("[here](/relative)", "[here](/relative)"),
+        ("<!-- block 00000000-0000-0000-0000-000000000000 -->\na", "a"),
+        ("- a\r\n- b\r\n", "- a\n- b"),
+        ("", ""),
+        (" \n\n", ""),
+    ],
+)
+def test_other_ways_to_write_are_understood(markdown: str, read: str) -> None:
+    assert again(markdown) == read
+
+
+def test_a_list_that_is_too_deep_for_one_request_goes_on_at_the_deepest_level() -> None:
+    assert again("- a\n  - b\n    - c\n      - d\n    - e") == "- a\n  - b\n    - c\n    - d\n    - e"
+
+
+def test_an_item_with_more_below_it_than_notion_takes_is_refused() -> None:
+    with pytest.raises(ToolFailed, match="100 others at most"):
+        as_blocks("- a\n" + "  - b\n" * 101)
+
+
+def test_a_long_table_becomes_several_with_the_same_header() -> None:
+    tables = as_blocks("| n |\n|---|\n" + "| 1 |\n" * 250)
+
+    assert [len(each["table"]["children"]) for each in tables] == [100, 100, 53]
+    assert len({str(each["table"]["children"][0]) for each in tables}) == 1
+
+
+def test_long_text_is_cut_into_pieces_that_notion_takes() -> None:
+    assert [len(each["text"]["content"]) for each in written("x" * 4500)] == [2000, 2000, 500]
+    assert "".join(each["text"]["content"] for each in unmarked("ab" * 3000)) == "ab" * 3000
+
+
+def test_more_marks_than_notion_takes_are_left_as_they_were_written() -> None:
+    assert written("**a** " * 80) == unmarked("**a** " * 80)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "sizes"),
+    [
+        (as_blocks("- a\n" * 250), [100, 100, 50]),
+        (as_blocks(("- a\n" + "  - b\n" * 60) * 20), [14, 6]),
+        (as_blocks("\n\n".join(["x" * 90_000] * 6)), [4, 2]),
+        ([], []),
+    ],
+    ids=["many", "much in each", "long", "none"],
+)
+def test_blocks_are_sent_as_many_at_a_time_as_notion_takes(blocks: list[Json], sizes: list[int]) -> None:
+    parts = list(batches(blocks))
+
+    assert [len(part) for part in parts] == sizes
+    assert [each for part in parts for each in part] == blocks
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "**a ",
+        "*a ",
+        "~~a ",
+        "`a ",
+        "[a ",
+        "[a](http://",
+        "**~~*[",
+        "# # ",
+        "# " + " " * 500,
+        "| ",
+        "``` ",
+        "- - ",
+        ">",
+        "`",
+    ],
+)
+def test_no_text_takes_long_to_be_understood(piece: str) -> None:
+    text_ = (piece * 100_000)[: LONGEST_CONTENT - 1] + "`"
+
+    started = time.process_time()
+    as_blocks(text_)
+    assert time.process_time() - started < 3
+
+
+@given(st.text(alphabet=st.sampled_from("ab *_`~[]()#>-|+.1\n\\$!<:/"), max_size=200))
+def test_any_text_makes_blocks_that_notion_takes_and_that_can_be_shown(markdown: str) -> None:
+    blocks = as_blocks(markdown)
+
+    for part in batches(blocks):
+        check_blocks(part)
+    assert bool(again(markdown)) <= bool(markdown.strip())
+
+
+@given(st.text(max_size=300))
+def test_no_piece_of_any_text_is_lost_between_marks(text_: str) -> None:
+    assert "".join(each["text"]["content"] for each in unmarked(text_)) == text_
+    assert all(len(each["text"]["content"]) <= 2000 for each in written(text_))

@@ -1,0 +1,262 @@
+from typing import Any
+
+import pytest
+
+from integrations import services
+from integrations.api import ToolFailed
+from integrations.notion.conditions import filtered, ordered
+from integrations.notion.ids import address, block_id, database_id, page_id
+from integrations.notion.schema import Property, Schema
+from integrations.notion.tools import TOOLS
+from integrations.notion.values import Unfit, shown, title_of, value_of, written
+
+ONE, TWO = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+BARE, OTHER = ONE.replace("-", ""), TWO.replace("-", "")
+SCHEMA = Schema(
+    (
+        Property("Name", "title", "title"),
+        Property("State", "status", "a", ("Open", "Done")),
+        Property("Kind", "select", "b", ("Bug", "Idea")),
+        Property("Sum", "rollup", "c"),
+        Property("Age", "formula", "d"),
+        Property("Size", "number", "e"),
+        Property("Sure", "verification", "f"),
+        Property("Who", "people", "g"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (ONE, ONE),
+        (BARE, ONE),
+        (BARE.upper(), ONE),
+        (f"  {ONE} ", ONE),
+        (f"https://www.notion.so/{BARE}", ONE),
+        (f"https://www.notion.so/acme/A-face-{BARE}?pvs=4#{OTHER}", ONE),
+        (f"https://app.notion.com/p/acme/{ONE}", ONE),
+        (f"https://acme.notion.site/{OTHER}?v={OTHER}&p={BARE}&pm=s", ONE),
+        (f"collection://{ONE}", ONE),
+    ],
+)
+def test_a_page_is_found_in_what_people_have(given: str, found: str) -> None:
+    assert page_id(given) == found
+
+
+@pytest.mark.parametrize(
+    "given", ["", "The plan", BARE[:-1], BARE + "0", 7, None, "https://www.notion.so/acme", "x" * 3000]
+)
+def test_what_has_no_id_in_it_is_refused(given: object) -> None:
+    with pytest.raises(ValueError, match="no id of Notion"):
+        page_id(given)
+
+
+def test_an_address_tells_of_a_database_its_page_and_its_block_what_each_is() -> None:
+    whole = f"https://www.notion.so/acme/{BARE}?v={BARE}&p={OTHER}#{BARE}"
+
+    assert page_id(whole) == TWO
+    assert database_id(whole) == ONE
+    assert block_id(f"https://www.notion.so/acme/Plan-{BARE}#{OTHER}") == TWO
+    assert page_id(address(ONE)) == ONE
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "plain"),
+    [
+        ("rich_text", [{"plain_text": "a", "annotations": {"bold": True}}], "**a**"),
+        ("number", 0, 0),
+        ("number", None, None),
+        ("checkbox", False, False),
+        ("select", {"name": "Bug"}, "Bug"),
+        ("select", None, None),
+        ("multi_select", [{"name": "a"}, {"name": "b"}], ["a", "b"]),
+        ("date", {"start": "2026-12-01", "end": None}, "2026-12-01"),
+        ("date", {"start": "2026-12-01", "end": "2026-12-05"}, "2026-12-01/2026-12-05"),
+        ("people", [{"id": ONE, "name": "Ada"}, {"id": TWO}], ["Ada", TWO]),
+        ("relation", [{"id": ONE}], [ONE]),
+        ("files", [{"type": "external", "external": {"url": "https://a"}}, {"name": "a.pdf"}], ["https://a", "a.pdf"]),
+        ("formula", {"type": "number", "number": 3}, 3),
+        ("formula", {"type": "date", "date": {"start": "2026-12-01"}}, "2026-12-01"),
+        ("rollup", {"type": "array", "array": [{"type": "select", "select": {"name": "Bug"}}]}, ["Bug"]),
+        ("rollup", {"type": "number", "number": 4, "function": "sum"}, 4),
+        ("unique_id", {"prefix": "T", "number": 4}, "T-4"),
+        ("unique_id", {"prefix": None, "number": 4}, "4"),
+        ("unique_id", {"prefix": None, "number": None}, None),
+        ("verification", {"state": "verified"}, "verified"),
+        ("place", {"name": None, "address": "Oslo"}, "Oslo"),
+        ("created_by", {"id": ONE, "name": "Ada"}, "Ada"),
+        ("created_time", "2026-12-01T08:00:00.000Z", "2026-12-01T08:00:00.000Z"),
+        ("button", {}, None),
+        ("of_the_future", {"a": 1}, {"a": 1}),
+    ],
+)
+def test_a_value_is_shown_in_plain_words(kind: str, value: object, plain: object) -> None:
+    assert value_of({"id": "x", "type": kind, kind: value}) == plain
+
+
+def test_what_is_empty_is_left_out_and_the_title_is_told_apart() -> None:
+    properties = {
+        "Name": {"type": "title", "title": [{"plain_text": "A"}]},
+        "None": {"type": "select", "select": None},
+        "Empty": {"type": "rich_text", "rich_text": []},
+        "No": {"type": "checkbox", "checkbox": False},
+        "Zero": {"type": "number", "number": 0},
+    }
+
+    assert shown(properties) == {"No": False, "Zero": 0}
+    assert title_of(properties) == "A"
+    assert title_of({}) == "Untitled"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "sent"),
+    [
+        ("rich_text", 12, [{"type": "text", "text": {"content": "12"}}]),
+        ("rich_text", None, []),
+        ("title", {"rich_text": [{"text": {"content": "a"}}]}, [{"text": {"content": "a"}}]),
+        ("number", "12.50", 12.5),
+        ("number", "", None),
+        ("number", -3, -3),
+        ("checkbox", "No", False),
+        ("select", "Bug", {"name": "Bug"}),
+        ("select", {"id": "x"}, {"id": "x"}),
+        ("status", {"select": {"name": "Done"}}, {"name": "Done"}),
+        ("multi_select", "a, b", [{"name": "a"}, {"name": "b"}]),
+        ("multi_select", None, []),
+        ("date", "2026-12-01 to 2026-12-05", {"start": "2026-12-01", "end": "2026-12-05"}),
+        ("date", "", None),
+        ("people", BARE, [{"object": "user", "id": ONE}]),
+        ("relation", [BARE, address(TWO)], [{"id": ONE}, {"id": TWO}]),
+        ("files", "https://a/b.pdf", [{"type": "external", "name": "b.pdf", "external": {"url": "https://a/b.pdf"}}]),
+        ("url", "", None),
+        ("email", "ada@example.com", "ada@example.com"),
+    ],
+)
+def test_a_value_is_written_as_notion_wants_it(kind: str, value: object, sent: object) -> None:
+    assert written(kind, value) == {kind: sent}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "complaint"),
+    [
+        ("formula", 1, "by itself"),
+        ("number", "many", "it is a number"),
+        ("number", True, "it is a number"),
+        ("checkbox", "maybe", "true or false"),
+        ("select", "a, b", "no comma"),
+        ("rich_text", True, "it is a text"),
+        ("relation", "Ada", "ids, not names"),
+        ("place", "Oslo", "as Notion has it"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused(kind: str, value: object, complaint: str) -> None:
+    with pytest.raises(Unfit, match=complaint):
+        written(kind, value)
+
+
+def test_options_are_sent_in_the_letters_in_which_they_are_there() -> None:
+    assert SCHEMA.fitted({"state": "done", "b": "bug", "Name": "x"})["State"] == {"status": {"name": "Done"}}
+    assert SCHEMA.fitted({"Kind": "Chore"}) == {"Kind": {"select": {"name": "Chore"}}}
+    assert SCHEMA.fitted({"State": {"status": {"id": "x"}}}) == {"State": {"status": {"id": "x"}}}
+
+
+def test_everything_that_does_not_fit_is_told_at_once() -> None:
+    with pytest.raises(ToolFailed) as refused:
+        SCHEMA.fitted({"State": "Later", "Size": "big", "Colour": "red"})
+
+    assert "`State`: it is one of Open, Done." in refused.value.text
+    assert "`Size`: it is a number" in refused.value.text
+    assert (
+        "`Colour`: there is no such property. There are: Name (title); State (status: Open, Done)" in refused.value.text
+    )
+
+
+def test_a_database_of_many_properties_and_options_is_told_in_part() -> None:
+    many = Schema(tuple(Property(f"P{each}", "select", "", tuple(map(str, range(99)))) for each in range(80)))
+
+    assert str(many).endswith("; …")
+    assert "29, …)" in str(many)
+    assert "P59" in str(many)
+    assert "P60" not in str(many)
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({"Kind": {"is_empty": True}}, {"property": "Kind", "select": {"is_empty": True}}),
+        ({"Sum": {"rollup": {"number": {"equals": 3}}}}, {"property": "Sum", "rollup": {"number": {"equals": 3}}}),
+        (
+            {"property": "age", "formula": {"string": {"contains": "x"}}},
+            {"property": "Age", "formula": {"string": {"contains": "x"}}},
+        ),
+        ({"property": "Sure", "verification": {"status": "verified"}}, None),
+        ({"Who": "me"}, {"property": "Who", "people": {"contains": "me"}}),
+        ({"created_time": {"past_week": {}}}, {"timestamp": "created_time", "created_time": {"past_week": {}}}),
+        (
+            {"and": [{"or": [{"Kind": ["bug"]}]}]},
+            {"and": [{"or": [{"property": "Kind", "select": {"equals": "Bug"}}]}]},
+        ),
+    ],
+)
+def test_a_filter_is_completed(given: dict[str, Any], sent: dict[str, Any] | None) -> None:
+    assert filtered(given, SCHEMA) == (sent or given)
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({}, "it is empty"),
+        ({"Colour": "red"}, "`Colour`: there is no such property"),
+        ({"property": "Kind"}, "a property and one test"),
+        ({"property": "Kind", "select": {"equals": "Bug"}, "status": {"equals": "Bug"}}, "a property and one test"),
+        ({"Kind": "Chore"}, "`Kind` has no option Chore. It has: Bug, Idea"),
+        ({"Sum": 3}, "write its condition in full"),
+        ({"property": "Sum", "equals": 3}, "write its condition in full"),
+        ({"Size": "big"}, "big is no number"),
+        ({"Who": "Ada"}, "Ada is no id"),
+        ({"and": ["Kind"]}, "is an object"),
+    ],
+)
+def test_a_filter_that_cannot_be_is_refused(given: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ToolFailed, match="The filter does not fit") as refused:
+        filtered(given, SCHEMA)
+
+    assert complaint in refused.value.text
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"), [([{"property": "Size", "direction": "up"}], "ascending or descending"), ([3], "an object")]
+)
+def test_an_order_that_cannot_be_is_refused(given: list[Any], complaint: str) -> None:
+    with pytest.raises(ToolFailed, match=complaint):
+        ordered(given, SCHEMA)
+
+
+def test_properties_to_show_have_to_be_there() -> None:
+    assert SCHEMA.names(["size", "b"]) == ["Size", "Kind"]
+    with pytest.raises(ToolFailed, match="cannot be shown"):
+        SCHEMA.names(["Colour"])
+
+
+def test_the_manifest_lists_the_tools_that_there_are() -> None:
+    listed = {tool.name: tool.writes for tool in services()["notion"].tools}
+
+    assert listed == {tool.name: tool.writes for tool in TOOLS}
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        ({"databaseId": ONE, "filter": "{Status: Done"}, "`filter`: it is an object, such as {'Status': 'Done'}."),
+        ("Tasks", "Input should be a valid dictionary or instance of QueryDatabase."),
+    ],
+)
+def test_arguments_that_cannot_be_read_are_told_to_be(args: object, complaint: str) -> None:
+    query = next(tool for tool in TOOLS if tool.name == "notion_query_database")
+
+    assert query.parsed(args) == [complaint]
+
+
+def test_no_description_is_longer_than_a_model_is_shown() -> None:
+    assert [tool.name for tool in TOOLS if len(tool.description) > 900] == []

@@ -1,0 +1,125 @@
+"""Does Notion take what was sent, by its OpenAPI document, by the types of its SDK, and by the limits that it names?"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+
+from tests.fakes.authorization_tenant import Seen
+
+Json = dict[str, Any]
+BESIDE = Path(__file__).parents[3] / "shared" / "contracts"
+SPECIFICATION, TYPES = "notion-openapi.json", "notion-sdk-5.26.0.schemas.json"
+NOT_THERE = "Notion's contract is not there: set PLUGBOARD_CONTRACTS to the folder that has notion/ in it"
+VERSION = "2025-09-03"
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TYPE_OF: Mapping[tuple[str, str], str] = {
+    ("POST", "/v1/search"): "SearchParameters",
+    ("POST", "/v1/pages"): "CreatePageParameters",
+    ("PATCH", "/v1/pages/{page_id}"): "UpdatePageParameters",
+    ("PATCH", "/v1/blocks/{block_id}/children"): "AppendBlockChildrenParameters",
+    ("POST", "/v1/data_sources/{data_source_id}/query"): "QueryDataSourceParameters",
+}
+MAX_ARRAY, MAX_TEXT, MAX_BYTES, MAX_PAGE = 100, 2000, 500_000, 100
+
+
+def folder() -> Path | None:
+    found = Path(os.environ.get("PLUGBOARD_CONTRACTS") or BESIDE) / "notion"
+    return found if found.is_dir() else None
+
+
+def objections(seen: Seen) -> Iterator[str]:
+    """Nothing, where the contract is not there."""
+    if folder() is not None:
+        path = seen.path.removeprefix("/notion")
+        yield from (f"{seen.method} {path}: {why}" for why in _objections(path, seen))
+
+
+def _objections(path: str, seen: Seen) -> Iterator[str]:
+    template, ids = _template(path, seen.method)
+    if template is None:
+        yield "there is no such request"
+        return
+    yield from (f"{name} is no uuid: {value}" for name, value in ids.items() if not _is_id(name, value))
+    if seen.headers.get("notion-version") != VERSION:
+        yield f"it is of version {seen.headers.get('notion-version')}"
+    known = {each["name"] for each in _parameters(template, seen.method) if each["in"] == "query"}
+    yield from (f"it takes no {name}" for name in seen.query.keys() - known)
+    if "page_size" in seen.query and not 1 <= int(seen.query["page_size"]) <= MAX_PAGE:
+        yield "page_size is out of bounds"
+    if kind := TYPE_OF.get((seen.method, template)):
+        yield from _of_body(kind, ids, seen)
+    elif seen.body:
+        yield "it takes no body"
+
+
+def _is_id(name: str, value: str) -> bool:
+    return name == "property_id" or bool(UUID.fullmatch(value))
+
+
+def _template(path: str, method: str) -> tuple[str | None, dict[str, str]]:
+    """The more exact first: `/v1/users/me` is not the user `me`."""
+    for template in sorted(_read(SPECIFICATION)["paths"], key=lambda each: each.count("{")):
+        pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template)
+        found = re.fullmatch(pattern, path)
+        if found and method.lower() in _read(SPECIFICATION)["paths"][template]:
+            return template, found.groupdict()
+    return None, {}
+
+
+def _parameters(template: str, method: str) -> Iterator[Json]:
+    shared = _read(SPECIFICATION)["components"]["parameters"]
+    for each in _read(SPECIFICATION)["paths"][template][method.lower()].get("parameters", []):
+        yield shared[each["$ref"].rpartition("/")[2]] if "$ref" in each else each
+
+
+def _of_body(kind: str, ids: Json, seen: Seen) -> Iterator[str]:
+    if seen.headers.get("content-type") != "application/json":
+        yield "its body is not told to be JSON"
+    if len(seen.body.encode()) > MAX_BYTES:
+        yield "it is larger than 500 kB"
+    body = json.loads(seen.body)
+    for error in _type(kind).iter_errors({**body, **ids}):  # the SDK takes what is in the path with the rest
+        yield f"{'/'.join(map(str, error.instance_path))}: {error.message[:300]}"
+    yield from _beyond(body, "body")
+
+
+def _beyond(value: Any, where: str) -> Iterator[str]:
+    """What no type says: how much there may be of something."""
+    if isinstance(value, list):
+        if len(value) > MAX_ARRAY:
+            yield f"{where} has {len(value)} entries"
+        for at, each in enumerate(value):
+            yield from _beyond(each, f"{where}[{at}]")
+    if isinstance(value, dict):
+        if "content" in value and len(value["content"]) > MAX_TEXT:
+            yield f"{where}.content has {len(value['content'])} characters"
+        for name, each in value.items():
+            yield from _beyond(each, f"{where}.{name}")
+
+
+@cache
+def _type(name: str) -> jsonschema_rs.Draft7Validator:
+    schema = {"$ref": f"#/definitions/{name}", "definitions": _read(TYPES)["definitions"]}
+    return jsonschema_rs.Draft7Validator(schema)
+
+
+@cache
+def validator_of(name: str) -> jsonschema_rs.Draft7Validator:
+    """For what Notion answers: the fake is held to it too."""
+    return _type(name)
+
+
+@cache
+def _read(name: str) -> Json:
+    where = folder()
+    assert where is not None, NOT_THERE
+    found: Json = json.loads((where / name).read_text(encoding="utf-8"))
+    return found
