@@ -73,7 +73,7 @@ SOME_IDS = {
     "agentId": "agent_w7pk1kd3f9h4k6n4q8v0zj5m1t7r2x9c4b",
     "keyId": "key_8m2d5w0rt4k7z1x9c3vb",
     "serviceType": "notion",
-    "issuer": "9f86d081884c7d65",
-    "document": "9f86d081884c7d65.json",
+    "issuer": "9f86d081884c7d659a2feaa0c55ad015",
+    "document": "9f86d081884c7d659a2feaa0c55ad015.json",
     "ticket": "VGhlcmUgaXMgbm8gc3VjaCB0aWNrZXQsIGFueXdoZXI",
 }

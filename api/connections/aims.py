@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,8 @@ from integrations import (
 
 CLIENT_NAME = "Plugboard"
 DOCUMENT = "/client-metadata"
-BY_ISSUER = 16
+BY_ISSUER = 32
+DISCOVERY_SECONDS = 20.0
 OTHER_ISSUER = (
     "The server names another authorization server now than the one that its client secret was used with. If that is "
     "right, enter the client that it has there."
@@ -60,9 +62,14 @@ class Aims:
             grant: Literal["authorization_code", "client_credentials"] = (
                 "client_credentials" if server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS else "authorization_code"
             )
-            return await discovered(self._works.lines.of(self._ctx, server), server.url or "", grant=grant)
+            async with asyncio.timeout(DISCOVERY_SECONDS):
+                return await discovered(self._works.lines.of(self._ctx, server), server.url or "", grant=grant)
         except NoAuthorization as error:
             raise NotConnectable(error.text) from error
+        except TimeoutError as error:
+            raise Unavailable(
+                "It takes too long to find out who authorizes for this server. Try again later."
+            ) from error
         except UpstreamError as error:
             raise Unavailable(
                 "The server, or who authorizes for it, did not answer as it should. Try again."
@@ -82,14 +89,15 @@ class Aims:
     async def _of_any(self, server: Server, found: Authorization, given: Given) -> Aim:
         """A client of the user's own is best; then one that we publish; then one that we register."""
         provider, public = found.provider, self._works.public
+        suffix = None if provider.promises_issuer else suffix_of(provider)
+        redirect_uri = public.callback(EXTERNAL, suffix)
         scopes = _with_wanted(server, given.scopes if given.scopes is not None else found.scopes)
         if given.id:
             if not await self._works.clients.may_be_shown(self._ctx, server, given, issuer_of(provider)):
                 raise NotConnectable(OTHER_ISSUER)
             client = given.client(found.auth_methods)
-            return Aim(provider, client, ClientRef("given", client.id, client.auth), scopes, public.callback(EXTERNAL))
-        suffix = None if provider.promises_issuer else suffix_of(provider)
-        redirect_uri = public.callback(EXTERNAL, suffix)
+            way_back = redirect_uri if client.auth == "none" else public.callback(EXTERNAL)
+            return Aim(provider, client, ClientRef("given", client.id, client.auth), scopes, way_back)
         if found.takes_metadata_document and public.is_secure:
             client = Client(document_url(public.url, suffix), "none")
             return Aim(provider, client, ClientRef("document", client.id, "none"), scopes, redirect_uri)

@@ -20,6 +20,8 @@ from api.servers.service import Server, server_now, with_connection
 from integrations import Client, Tokens
 
 GRANTS_AT_ONCE = 20
+MOST_WANTED = 2000
+"""Characters, of all scopes that tools have turned out to need: a server can ask for more without end."""
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +96,8 @@ class Endings:
         if server is None or connection is None:
             return False
         new = set(scopes) - {*connection.asked, *connection.wanted}
-        if new:
+        room = MOST_WANTED - len(" ".join(connection.wanted))
+        if new and len(" ".join(new)) < room:
             wanted = replace(connection, wanted=(*connection.wanted, *sorted(new)))
             changes = with_connection(self._store, ctx, server, wanted)
             await self._journal.commit(ctx, changes, Event("server.scopes_needed", server.id, server.name))

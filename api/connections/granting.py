@@ -92,7 +92,7 @@ class Granting:
         if await self._works.access.again(ctx.workspace_id, ctx.caller.key_id, ctx.request_id) is None:
             raise NotAllowed
         server = await server_now(self._works.store, ctx, begun.id)
-        if server is None or self._sealer.place(server) != self._sealer.place(begun):
+        if server is None or server.url != begun.url or self._sealer.place(server) != self._sealer.place(begun):
             raise ServerChanged
         has_another_client = new.client.kind == "given" and server.sealed != begun.sealed
         if has_another_client or server.oauth_grant != begun.oauth_grant:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import secrets
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -21,6 +23,7 @@ from api.connections.repository import ClientRef, Grant
 from api.connections.works import Lines
 from api.kit.clock import Clock
 from api.kit.envelope import CannotOpen
+from api.kit.jitter import between
 from api.kit.roots import RootUnavailable
 from api.kit.secret import Secret
 from api.kit.store import Always, Change, Conflict, Delete, Item, Key, Put, Store, StoreBusy, Unchanged
@@ -32,6 +35,8 @@ PREFIX, TOKENS = "OUTBOX#", "tokens"
 PAGE = 25
 EVERY_SECONDS = 60.0
 CLAIM_SECONDS = 60.0
+AT_ONCE, AT_ONCE_AT_ONE = 64, 4
+"""Revocations under way, and of these at one host: who is slow holds up none but its own."""
 FIRST_WAIT, LONGEST_WAIT = 30.0, 6 * 3600.0
 KEPT_SECONDS = 7 * 24 * 3600.0
 LEAVING_SECONDS = 900.0
@@ -86,6 +91,10 @@ class Outbox:
         self._is_there = is_there
         self._awake = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
+        self._busy: dict[str, asyncio.Task[None]] = {}
+        self._at: Counter[str] = Counter()
+        self._is_full = False
+        self._unreadable: set[str] = set()
 
     async def entry(
         self, server: Server, grant: Grant, revoked: Revoked, client: Client | None, unless_there: str | None = None
@@ -126,35 +135,65 @@ class Outbox:
 
     async def close(self) -> None:
         """What is under way is broken off: it is still there when somebody starts again."""
-        if self._worker:
-            self._worker.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._worker
+        tasks = [*self._busy.values(), *([self._worker] if self._worker else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def work_off(self) -> None:
-        """What is due now. No entry holds up another: neither one whose provider is slow nor one that is unreadable."""
-        after: str | None = None
-        while items := await self._store.query(SYSTEM, PREFIX, limit=PAGE, after=after):
-            came = await asyncio.gather(*map(self._work_on, items), return_exceptions=True)
-            for error in filter(None, came):
-                _tell(error)
-            after = items[-1].key.sk
+        """What is due now, to its end."""
+        while await self._begin_due() or self._busy:
+            await asyncio.gather(*self._busy.values(), return_exceptions=True)
 
     async def _work(self) -> None:
+        """Nothing is waited for but news: whose provider is slow holds up nobody."""
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(EVERY_SECONDS * random.uniform(0.8, 1.2)):  # noqa: S311  no secret
+                async with asyncio.timeout(EVERY_SECONDS * between(0.8, 1.2)):
                     await self._awake.wait()
             self._awake.clear()
             try:
-                await self.work_off()
+                await self._begin_due()
             except StoreBusy as error:
                 _tell(error)
 
-    async def _work_on(self, item: Item) -> None:
-        entry = Entry.of(item)
-        if entry.due > self._clock.now():
-            return
+    async def _begin_due(self) -> bool:
+        """Whether anything was begun. What finds no place is begun when one is free."""
+        after, begun = None, 0
+        while items := await self._store.query(SYSTEM, PREFIX, limit=PAGE, after=after):
+            begun += sum(map(self._begin, items))
+            after = items[-1].key.sk
+        return begun > 0
+
+    def _begin(self, item: Item) -> bool:
+        try:
+            entry = Entry.of(item)
+        except (TypeError, KeyError) as error:
+            if item.key.sk not in self._unreadable:
+                _tell(error)
+            self._unreadable.add(item.key.sk)
+            return False
+        sk, whose = item.key.sk, _host(entry)
+        if entry.due > self._clock.now() or sk in self._busy:
+            return False
+        if len(self._busy) >= AT_ONCE or self._at[whose] >= AT_ONCE_AT_ONE:
+            self._is_full = True
+            return False
+        self._at[whose] += 1
+        self._busy[sk] = task = asyncio.create_task(self._work_on(item, entry))
+        task.add_done_callback(partial(self._ended, sk, whose))
+        return True
+
+    def _ended(self, sk: str, whose: str, task: asyncio.Task[None]) -> None:
+        del self._busy[sk]
+        self._at[whose] -= 1
+        if not task.cancelled() and (error := task.exception()):
+            _tell(error)
+        if self._is_full:
+            self._is_full = False
+            self._awake.set()
+
+    async def _work_on(self, item: Item, entry: Entry) -> None:
         claimed = Put(item.key, asdict(replace(entry, due=self._clock.now() + CLAIM_SECONDS)), Unchanged(item.version))
         with suppress(Conflict):  # somebody else is at it
             await self._store.write(claimed)
@@ -204,7 +243,7 @@ class Outbox:
             log.error("a token could not be revoked for a week: given up")
             await self._done(item)
             return
-        backoff = min(FIRST_WAIT * 2.0 ** min(entry.tries, 20), LONGEST_WAIT) * random.uniform(0.8, 1.2)  # noqa: S311
+        backoff = min(FIRST_WAIT * 2.0 ** min(entry.tries, 20), LONGEST_WAIT) * between(0.8, 1.2)
         await self._put_off(item, entry, max(backoff, min(error.retry_after or 0.0, LONGEST_WAIT)))
 
     async def _put_off(self, item: Item, entry: Entry, seconds: float) -> None:
@@ -213,6 +252,11 @@ class Outbox:
 
     async def _done(self, item: Item) -> None:
         await self._store.write(Delete(item.key, Unchanged(item.version)))
+
+
+def _host(entry: Entry) -> str:
+    revocation = entry.provider.get("revocation") or {}
+    return urlsplit(str(revocation.get("url", ""))).netloc
 
 
 def _tell(error: BaseException) -> None:

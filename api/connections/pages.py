@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from html import escape
 from typing import Any
@@ -49,10 +50,12 @@ def connect_page(pending: Pending, workspace: str, title: str, authorize_url: st
         "Server": pending.server_name,
         "Service": title,
         "Goes to": place.netloc,
-        **_elsewhere(pending.provider, place.hostname or ""),
+        **_elsewhere(pending.provider, place.netloc),
+        **({"Used at": urlsplit(pending.url).netloc} if pending.url else {}),
+        **({"Comes back to": pending.redirect_uri} if pending.client.kind == "given" else {}),
         "Asks for": asked,
     }
-    rows = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in told.items())
+    rows = "".join(f"<dt>{name}</dt><dd>{escape(_visible(value))}</dd>" for name, value in told.items())
     return _page(
         f"Connect {title}",
         f"<p>Agents of this workspace will act with the access that you give next. Go on only if you know who sent you "
@@ -63,7 +66,7 @@ def connect_page(pending: Pending, workspace: str, title: str, authorize_url: st
 
 def _elsewhere(provider: Mapping[str, Any], host: str) -> Mapping[str, str]:
     """A server that means no good may send people to somebody whom they trust, and take what comes back for itself."""
-    token_host = urlsplit(provider["token_url"]).hostname or ""
+    token_host = urlsplit(provider["token_url"]).netloc
     return {} if provider["issuer"] is None or token_host == host else {"Answers to": token_host}
 
 
@@ -80,3 +83,8 @@ def _page(title: str, body: str, more: str = "") -> bytes:
         f"{more}<title>{escape(title)} · Plugboard</title><style>{STYLE}</style></head>"
         f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
     ).encode()
+
+
+def _visible(text: str) -> str:
+    """What does not show, or turns other text around, is no part of a name."""
+    return "".join(character for character in text if unicodedata.category(character)[0] != "C")

@@ -35,6 +35,7 @@ class Pending:
     server_id: str
     server_name: str
     service_type: str
+    url: str | None
     place: str
     """What the server was when it began; one that has become another is not connected."""
 

@@ -27,6 +27,10 @@ from integrations import (
 
 # What is said of the grant. Anything else may be put right here, and then the grant is as good as before.
 ENDED = frozenset({"invalid_grant", "no_refresh_token"})
+WORDS = ENDED | {
+    *("access_denied", "invalid_client", "invalid_request", "invalid_scope", "invalid_target"),
+    *("unauthorized_client", "unsupported_grant_type"),
+}
 NO_REFRESH_TOKEN = "no_refresh_token"  # noqa: S105  a reason, no token
 
 
@@ -92,12 +96,14 @@ class Renewal:
 
 
 def _told(grant: Grant, error: GrantRefused) -> str:
+    """Of what it says, a word that the RFC has."""
+    word = error.error if error.error in WORDS else "an error of its own"
     if grant.by_client:
         return (
-            f"The authorization server refuses this server's client ({error.error}). Check `clientId`, the secret or "
+            f"The authorization server refuses this server's client ({word}). Check `clientId`, the secret or "
             "key, and `scope` in its `config`."
         )
-    return f"The authorization server does not renew the tokens ({error.error})."
+    return f"The authorization server does not renew the tokens ({word})."
 
 
 def _ends(grant: Grant, error: GrantRefused) -> bool:

@@ -65,6 +65,7 @@ class ConnectionService:
             server.id,
             server.name,
             server.service_type,
+            server.url,
             place_of(server, self._works.lines.anywhere.egress),
             self._ctx.caller.key_id,
             msgspec.to_builtins(aim.provider),

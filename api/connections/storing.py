@@ -97,10 +97,10 @@ class Storing:
         now = await Grants(self._store, ctx).now(server.id)
         if now is not None and (now.id, now.generation, now.ended) == (grant.id, grant.generation, None):
             return now
-        if now is None or now.id != grant.id:
+        if now is None:
             log.warning("renewed tokens came too late")
             await self._endings.discarded(ctx, server, grant, tokens)
-        raise Overtaken  # where it is the same grant, they may be the very ones that are in use
+        raise Overtaken  # where there is a grant, these may be the very tokens that are in use
 
     async def _again_later(self, seconds: float) -> None:
         if self._clock.monotonic() > self._until:

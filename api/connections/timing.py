@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+
+from api.kit.jitter import between
 
 Pause = Callable[[float], Awaitable[None]]
 """`asyncio.sleep`, or what a test has instead."""
@@ -61,4 +62,4 @@ class Timing:
 
 
 def _about_one() -> float:
-    return random.uniform(0.8, 1.0)  # noqa: S311  no secret
+    return between(0.8, 1.0)

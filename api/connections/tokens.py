@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import secrets
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from api.connections.standing import NotConnected, NotNow, ReconnectRequired, St
 from api.connections.storing import Overtaken, Storing
 from api.connections.timing import Pause, Timing
 from api.connections.works import ConnectionWorks
+from api.kit.jitter import between
 from api.kit.store import Conflict, StoreBusy
 from api.servers.service import Server
 from integrations import GrantRefused, GrantUnavailable
@@ -125,7 +125,7 @@ class TokenKeeper:
                 abandoned = grant.lease.owner
                 await self._pause(self._timing.grace)
             except Overtaken:
-                await self._pause(self._timing.poll_seconds * random.uniform(0.5, 1.5))  # noqa: S311  no secret
+                await self._pause(self._timing.poll_seconds * between(0.5, 1.5))
 
     def _is_due(self, wanted: Wanted, grant: Grant) -> bool:
         """Where nobody has said that it ends, the upstream's refusal is what tells."""

@@ -67,7 +67,7 @@ class Lines:
 
     def of(self, ctx: WorkspaceContext, server: Server) -> Line:
         reach = self.anywhere if server.service_type == EXTERNAL else self.vendors
-        return Line(reach.outbound, reach.egress, f"oauth {ctx.workspace_id} {server.id}")
+        return Line(reach.outbound, reach.egress, f"{ctx.workspace_id} oauth {server.id}")
 
     async def close(self) -> None:
         """What reaches anywhere is shared with others, who close it."""

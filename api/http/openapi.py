@@ -53,8 +53,12 @@ IDS = {
 # What is in a path and is no id: what it is, its form, and one of them.
 OTHERS = {
     "serviceType": ("The service, or `external`.", "^[a-z][a-z0-9-]{0,31}$", "notion"),
-    "issuer": ("Stands for one authorization server.", "^[0-9a-f]{16}$", "9f86d081884c7d65"),
-    "document": ("Stands for one authorization server.", "^[0-9a-f]{16}\\.json$", "9f86d081884c7d65.json"),
+    "issuer": ("Stands for one authorization server.", "^[0-9a-f]{32}$", "9f86d081884c7d659a2feaa0c55ad015"),
+    "document": (
+        "Stands for one authorization server.",
+        "^[0-9a-f]{32}\\.json$",
+        "9f86d081884c7d659a2feaa0c55ad015.json",
+    ),
     "ticket": ("What `connectServer` answered.", "^[A-Za-z0-9_-]{43}$", "V2hvIGhvbGRzIHRoaXMgbWF5IGdvIG9uLCBvbmNlLiA"),
 }
 

@@ -14,7 +14,8 @@ from functools import cache, partial
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
-import boto3
+import botocore.loaders
+import botocore.session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
@@ -69,15 +70,21 @@ def dynamo_client(
         tcp_keepalive=True,
     )
     try:
-        return _session().client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
+        return _session().create_client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
     except BotoCoreError as error:
         raise StoreBusy(f"DynamoDB cannot be used: {error} (AWS_DEFAULT_REGION says where it is)") from None
 
 
+def _session() -> botocore.session.Session:
+    session = botocore.session.get_session()
+    session.register_component("data_loader", _loader())
+    return session
+
+
 @cache
-def _session() -> boto3.session.Session:
-    """Reads what it knows of services once: that is most of what a client costs."""
-    return boto3.session.Session()
+def _loader() -> botocore.loaders.Loader:
+    """What is known of services is read once: that is most of what a client costs."""
+    return botocore.loaders.create_loader()
 
 
 class DynamoStore:

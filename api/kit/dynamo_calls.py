@@ -6,7 +6,6 @@ whether a lost answer may stand for a write that happened.
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as NoConnection
 
 from api.kit.clock import Clock
+from api.kit.jitter import between
 from api.kit.store import StoreBusy
 
 READ_PATIENCE_SECONDS = 5.0
@@ -114,7 +114,7 @@ class Calls:
 def pause_before(tries: int) -> float:
     """Full jitter: those who failed together do not come back together."""
     most = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (tries - 1))
-    return random.uniform(0, most)  # noqa: S311  spreads load, keeps no secret
+    return between(0, most)
 
 
 def _outcome(send: Callable[[], Answer]) -> Answer | Failure:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from api.kit.jitter import between
 from api.kit.store import Conflict, StoreBusy
 
 TRIES = 40
@@ -21,5 +21,5 @@ async def until_it_holds(work: Callable[[], Awaitable[T]]) -> T:
         try:
             return await work()
         except Conflict:
-            await asyncio.sleep(random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.002 * 2**attempt)))  # noqa: S311  # jitter
+            await asyncio.sleep(between(0, min(LONGEST_PAUSE_SECONDS, 0.002 * 2**attempt)))
     raise StoreBusy("too many others are changing the same thing")

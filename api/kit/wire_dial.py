@@ -26,9 +26,9 @@ class Dialling:
     trust: ssl.SSLContext
     patience: float = SECONDS_FOR_ONE
 
-    async def connect(self, target: Target, made: Callable[[], Connection]) -> Connection:
+    async def connect(self, target: Target, made: Callable[[], Connection], owner: str = "") -> Connection:
         """Has no time limit of its own; whoever cancels leaves nothing behind."""
-        reached = await self._reach(target)
+        reached = await self._reach(target, owner)
         encrypted = target.scheme == "https"
         try:
             _, connection = await asyncio.get_running_loop().create_connection(
@@ -43,8 +43,8 @@ class Dialling:
             raise Unreachable(type(error).__name__, sent=False) from None
         return connection
 
-    async def _reach(self, target: Target) -> socket.socket:
-        addresses = (await self._addresses(target))[:MAX_DIALS]
+    async def _reach(self, target: Target, owner: str) -> socket.socket:
+        addresses = (await self._addresses(target, owner))[:MAX_DIALS]
         for address in addresses[:-1]:
             try:
                 async with asyncio.timeout(self.patience):
@@ -56,10 +56,10 @@ class Dialling:
         except OSError as error:
             raise Unreachable(type(error).__name__, sent=False) from None
 
-    async def _addresses(self, target: Target) -> list[Address]:
+    async def _addresses(self, target: Target, owner: str) -> list[Address]:
         if target.address is not None:
             return [judged(target.host, target.host, self.egress)]
-        return await self.names.addresses(target.host, self.egress)
+        return await self.names.addresses(target.host, self.egress, owner)
 
     async def dial(self, target: Target, address: Address) -> socket.socket:
         """Every connection begins here. Nothing is written before it is known who is at the other end."""

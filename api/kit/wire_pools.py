@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
+from contextlib import suppress
 
 from api.kit.outbound import Target
 from api.kit.wire_connection import Connection
@@ -20,12 +21,13 @@ SWEEP_SECONDS = 1.0
 class Pool:
     """Connections to one origin with one credential."""
 
-    __slots__ = ("_dialling", "_free", "_is_closed", "_leased", "_loop", "_open", "_waiting", "fixed")
+    __slots__ = ("_dialling", "_free", "_is_closed", "_leased", "_loop", "_open", "_owner", "_waiting", "fixed")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, dialling: Dialling, target: Target) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, dialling: Dialling, target: Target, name: str = "") -> None:
         self.fixed = fixed_lines(target)
         self._loop = loop
         self._dialling = dialling
+        self._owner = name.partition(" ")[0]  # a workspace, as a rule
         self._leased = 0
         self._free: list[Connection] = []
         self._open: set[Connection] = set()
@@ -58,7 +60,7 @@ class Pool:
             return connection
         connection = None
         try:
-            connection = await self._dialling.connect(target, lambda: Connection(self._loop, self._lost))
+            connection = await self._dialling.connect(target, lambda: Connection(self._loop, self._lost), self._owner)
         finally:
             if connection is None:
                 self.give_back(None)
@@ -104,7 +106,8 @@ class Pool:
             return await waiter
         except asyncio.CancelledError:
             if waiter.cancelled():
-                self._waiting.remove(waiter)
+                with suppress(ValueError):  # somebody who gave a place back has passed it over already
+                    self._waiting.remove(waiter)
             else:
                 self.give_back(waiter.result())
             raise
@@ -129,7 +132,7 @@ class Pools(OrderedDict[tuple[str, str, int, str], Pool]):
         key = (target.scheme, target.host, target.port, credential)
         pool = self.get(key)
         if pool is None:
-            pool = self[key] = Pool(self._loop, self._dialling, target)
+            pool = self[key] = Pool(self._loop, self._dialling, target, credential)
             if self._sweeping is None:
                 self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
         self.move_to_end(key)

@@ -7,7 +7,6 @@ on which the rest depends. A success closes it, whenever it comes; a failed try 
 from __future__ import annotations
 
 import math
-import random
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from itertools import islice
 from typing import Literal
 
 from api.kit.clock import Clock
+from api.kit.jitter import share
 
 FAILURES_TO_OPEN = 5
 FIRST_PAUSE_SECONDS = 10.0
@@ -54,7 +54,7 @@ class Breaker:
     __slots__ = ("_clock", "_failures", "_failures_before_try", "_jitter", "_pause", "_text", "_trying", "_under_way",
                  "_until")  # fmt: skip
 
-    def __init__(self, clock: Clock, jitter: Callable[[], float] = random.random) -> None:
+    def __init__(self, clock: Clock, jitter: Callable[[], float] = share) -> None:
         self._clock = clock
         self._jitter = jitter
         self._failures = 0
@@ -158,9 +158,7 @@ class Breaker:
 class Breakers:
     """One for each server of each workspace. A forgotten one starts anew, which costs its server five failures."""
 
-    def __init__(
-        self, clock: Clock, jitter: Callable[[], float] = random.random, at_most: int = REMEMBERED_BREAKERS
-    ) -> None:
+    def __init__(self, clock: Clock, jitter: Callable[[], float] = share, at_most: int = REMEMBERED_BREAKERS) -> None:
         self._clock = clock
         self._jitter = jitter
         self._at_most = at_most

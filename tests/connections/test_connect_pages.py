@@ -83,6 +83,7 @@ def test_the_page_of_any_other_server_says_the_same_of_it(plugboard: Plugboard, 
         "Server": "Acme",
         "Service": "a remote MCP server",
         "Goes to": server.tenant.origin.removeprefix("http://"),
+        "Used at": server.tenant.origin.removeprefix("http://"),
         "Asks for": "read, admin",
     }
 

@@ -198,7 +198,7 @@ def test_who_does_not_name_himself_reads_a_document_of_his_own(public: Plugboard
 
 @pytest.mark.parametrize(("path", "suffix"), [("/client-metadata.json", ""), ("/client-metadata/{}.json", "/{}")])
 def test_a_document_says_who_we_are(public: Plugboard, path: str, suffix: str) -> None:
-    own = "0123456789abcdef"
+    own = "0123456789abcdef" * 2
 
     answer = public.caller().get(path.format(own))
 
