@@ -20,8 +20,9 @@ HUBSPOT_SCOPES = (
     "crm.objects.contacts.read crm.objects.companies.read crm.objects.deals.read crm.objects.owners.read oauth"
 )
 POSTHOG_TOOLS = (
-    "list_projects get_project list_events list_feature_flags get_feature_flag list_insights get_insight "
-    "list_persons get_person get"
+    "list_projects get_project query list_events list_event_definitions list_property_definitions list_insights "
+    "get_insight list_dashboards get_dashboard list_annotations list_feature_flags get_feature_flag list_experiments "
+    "get_experiment list_persons get_person list_cohorts get_cohort list_surveys get_survey get"
 )
 
 SMALL = """

@@ -227,7 +227,7 @@ def test_a_connection_that_was_removed_at_notion_is_to_be_made_again(connected: 
 
         called = notion.desk.failed(READ, "reconnect_required", pageId=PLAN)
 
-    assert "Somebody has to connect it again" in called["text"]
+    assert "has to connect it again" in called["text"]
 
 
 def test_the_reading_tools_send_nothing_but_reads(connected: Connected) -> None:

@@ -1,0 +1,186 @@
+"""How is PostHog asked, which project is meant, and what do its answers mean?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import parse_qs, quote, urlsplit
+
+from integrations.api import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict
+from integrations.errors import Unreadable
+from integrations.tool import Json
+
+ME, KEY = "/api/users/@me/", "/api/personal_api_keys/@current/"
+SUCCESSES = (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED)
+ESTIMATED_TOO_LONG = 512
+FEWER = 10
+"""What a limit is divided by, where a page was more than is taken in."""
+LONGEST_DETAIL = 700
+
+NOT_THERE = "PostHog has nothing there."
+NOT_JSON = "PostHog did not answer as its API does ({})."
+LACKS = (
+    "This server's PostHog key lacks `{scope}`. Somebody has to give it this scope, in PostHog under Settings > "
+    "Personal API keys ({base}/settings/user-api-keys), or make a key that has it and put it into this server."
+)
+LIMITED = (
+    "This server's PostHog key is limited to certain projects, and such keys may read project paths alone. "
+    "posthog_list_projects tells the projects."
+)
+OTHER_PROJECT = "This server's PostHog key may not read that: {} posthog_list_projects tells the projects it may."
+ONLY_IN_APP = "PostHog does not let API keys read this; it can only be seen in PostHog itself."
+NOT_ALLOWED = "PostHog does not allow this: {} A key may do what the person who made it may do."
+HEAVY = (
+    "PostHog gave up on the query: {} A shorter time range, fewer columns or a sample (`FROM events SAMPLE 0.1`) help."
+)
+SEVERAL = "The key is limited to the projects {}: say which in `projectId`."
+_SCOPE = re.compile(r"missing required scope '([^']+)'")
+_SECONDS = re.compile(r"[0-9]{1,6}")
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    id: str
+    base: str
+    """PostHog's own address."""
+
+    def path(self, *parts: str) -> str:
+        """Of its API, which wants the slash at the end."""
+        return "/".join(["/api/projects", self.id, *(quote(part, safe="@$") for part in parts), ""])
+
+    def link(self, place: str = "") -> str:
+        return f"{self.base}/project/{self.id}" + (f"/{place}" if place else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    items: list[Json]
+    total: int | None
+    next: int | None
+    """The offset of the page after this one."""
+
+
+class PosthogApi(Api):
+    _mine: Project | None = None
+
+    def verdict(self, reply: Reply) -> Verdict:
+        told: Json = reply.body if isinstance(reply.body, dict) else {}
+        match reply.status:
+            case status if status in SUCCESSES:
+                return None if isinstance(reply.body, dict | list) else Trouble(NOT_JSON.format(_line(reply)))
+            case HTTPStatus.UNAUTHORIZED:
+                return Unauthorized()
+            case HTTPStatus.TOO_MANY_REQUESTS:
+                return Busy(_seconds(reply.headers))
+            case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                return _trouble(reply, told)
+            case _:
+                return self._refusal(reply, told)
+
+    def _refusal(self, reply: Reply, told: Json) -> Verdict:
+        detail = said(told)
+        match reply.status:
+            case HTTPStatus.NOT_FOUND:
+                return No(f"{NOT_THERE} {detail}" if "uery" in detail else NOT_THERE)
+            case HTTPStatus.FORBIDDEN:
+                return No(self._forbidden(detail))
+            case HTTPStatus.BAD_REQUEST:
+                where = f" (`{told['attr']}`)" if told.get("attr") else ""
+                return No(f"PostHog does not take this{where}: {detail}", "invalid_arguments")
+            case HTTPStatus.PAYMENT_REQUIRED:
+                return No(f"The plan of this PostHog organization does not allow this: {detail}")
+            case _:
+                return No(f"PostHog refused the request ({_line(reply)}): {detail}")
+
+    def _forbidden(self, detail: str) -> str:
+        if lacking := _SCOPE.search(detail):
+            return LACKS.format(scope=lacking[1], base=self.base_url)
+        if "scoped projects" in detail:
+            return LIMITED
+        if "does not have access to the requested" in detail:
+            return OTHER_PROJECT.format(detail)
+        return ONLY_IN_APP if "personal API key access" in detail else NOT_ALLOWED.format(detail)
+
+    async def project(self, given: str | None) -> Project:
+        """The one that is asked for; the key's own where none is."""
+        if given:
+            return Project(given, self.base_url)
+        if self._mine is None:
+            self._mine = Project(await self._own_project(), self.base_url)
+        return self._mine
+
+    async def _own_project(self) -> str:
+        limited_to = [str(each) for each in (await self.get(KEY)).get("scoped_teams") or []]
+        if len(limited_to) == 1:
+            return limited_to[0]
+        current = str(((await self.get(ME)).get("team") or {}).get("id") or "")
+        if limited_to and current not in limited_to:
+            raise ToolFailed("invalid_arguments", SEVERAL.format(", ".join(limited_to)))
+        if not current:
+            raise ToolFailed("invalid_arguments", "The key's owner has no current project: say which in `projectId`.")
+        return current
+
+    async def page(self, path: str, query: Mapping[str, object], limit: int, offset: int) -> Found:
+        """Fewer than asked for, where so many would be more than is taken in."""
+        asked = {**query, "limit": limit, "offset": offset or None}
+        try:
+            body = await self.get(path, asked)
+        except Unreadable:
+            if limit < FEWER:
+                raise
+            body = await self.get(path, {**asked, "limit": limit // FEWER})
+        return _found(body, offset)
+
+    def seconds_left(self) -> float:
+        return self._http.seconds_left()
+
+    async def pause(self, seconds: float) -> None:
+        await self._pause(seconds)
+
+
+def said(told: Json) -> str:
+    """What an error says, as a sentence; also of a query that failed later."""
+    status = told.get("query_status")
+    detail = (status or {}).get("error_message") if isinstance(status, dict) else told.get("detail")
+    text = " ".join(str(detail or told.get("code") or "it did not say why").split())[:LONGEST_DETAIL]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _found(body: Json | list[object], offset: int) -> Found:
+    match body:
+        case {"results": list(items), **rest}:
+            rows = [each for each in items if isinstance(each, dict)]
+            total, following = rest.get("count"), rest.get("next")
+            more = _offset_in(following, offset + len(items)) if following else None
+            return Found(rows, total if isinstance(total, int) else None, more)
+        case list(items):
+            return Found([each for each in items if isinstance(each, dict)], None, None)
+        case _:
+            raise ToolFailed("upstream_unavailable", f"{NOT_JSON.format('no list')} Try again later.")
+
+
+def _offset_in(url: object, otherwise: int) -> int:
+    """The address itself is never followed: it names a host."""
+    given = parse_qs(urlsplit(str(url)).query).get("offset", [""])[0]
+    return int(given) if _SECONDS.fullmatch(given) else otherwise
+
+
+def _trouble(reply: Reply, told: Json) -> Verdict:
+    """A query that was too much will be so again."""
+    detail = said(told)
+    if "query_status" in told:
+        return No(f"PostHog could not run the query: {detail}")
+    if reply.status == ESTIMATED_TOO_LONG or "max execution time" in detail or "max memory limit" in detail:
+        return No(HEAVY.format(detail))
+    return Trouble(f"PostHog has trouble of its own ({_line(reply)}).")
+
+
+def _line(reply: Reply) -> str:
+    return f"{reply.status} {reply.reason}".strip()
+
+
+def _seconds(headers: Mapping[str, str]) -> float | None:
+    given = headers.get("retry-after", "")
+    return float(given) if _SECONDS.fullmatch(given) else None

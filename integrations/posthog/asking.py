@@ -1,0 +1,124 @@
+"""What do the tools have in common that they take: a project, a page, and ids that may come as links?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar
+from urllib.parse import unquote
+
+from pydantic import AfterValidator, BeforeValidator, Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
+
+from integrations.tool import Json, Params
+
+MOST, USUAL, DEEPEST = 100, 50, 10_000
+LONGEST_SEARCH = 200
+LAST = frozenset({"projectId", "limit", "offset", "cursor", "full"})
+OF_PROJECT: Mapping[str, str] = dict.fromkeys(("project", "teamid", "team", "environmentid"), "project_id")
+PAGED: Mapping[str, str] = {
+    **OF_PROJECT,
+    **dict.fromkeys(("cursor", "nextcursor", "nextoffset", "after", "skip"), "offset"),
+    **dict.fromkeys(("pagesize", "count", "first", "perpage", "max"), "limit"),
+    **dict.fromkeys(("query", "q", "name", "term", "searchterm"), "search"),
+}
+_PROJECT = re.compile(r"/project/([0-9]+)(?:[/?#]|$)")
+_NUMBER = re.compile(r"[0-9]{1,19}")
+_UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+
+
+def _project_id(given: object) -> object:
+    """None is the key's own project."""
+    text = str(given).strip()
+    if found := _PROJECT.search(text):
+        return found[1]
+    if text.lower() in ("", "@current", "current"):
+        return None
+    if not _NUMBER.fullmatch(text):
+        raise ValueError("it is a number; posthog_list_projects tells those of each project")
+    return text
+
+
+def from_link(place: str) -> BeforeValidator:
+    """Also understands a link that leads to it, such as `…/feature_flags/7`."""
+    pattern = re.compile(rf"/{place}/([^/?#]+)")
+
+    def read(given: object) -> object:
+        found = pattern.search(given) if isinstance(given, str) else None
+        return unquote(found[1]) if found else given
+
+    return BeforeValidator(read)
+
+
+def numbered(list_tool: str) -> AfterValidator:
+    return AfterValidator(_checked(_NUMBER, f"it is a number; {list_tool} with `search` finds it by name"))
+
+
+def identified(list_tool: str) -> AfterValidator:
+    return AfterValidator(_checked(_UUID, f"it is a UUID; {list_tool} with `search` finds it by name"))
+
+
+def is_number(text: str) -> bool:
+    return bool(_NUMBER.fullmatch(text))
+
+
+def is_uuid(text: str) -> bool:
+    return bool(_UUID.fullmatch(text))
+
+
+def _checked(pattern: re.Pattern[str], otherwise: str) -> Callable[[str], str]:
+    def check(given: str) -> str:
+        if not pattern.fullmatch(given):
+            raise ValueError(otherwise)
+        return given
+
+    return check
+
+
+ProjectId = Annotated[
+    str | None,
+    BeforeValidator(_project_id),
+    Field(description="The project's number; the key's own project where it is left out.", examples=["12345"]),
+]
+Full = Annotated[bool, Field(description="Also give PostHog's own object, under `full`. Long.")]
+
+
+class InProject(Params):
+    also: ClassVar[Mapping[str, str]] = OF_PROJECT
+    project_id: ProjectId = None
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
+        """What is asked for comes before where, and how much of it."""
+        schema = handler.resolve_ref_schema(handler(core))
+        schema["properties"] = dict(sorted(schema["properties"].items(), key=lambda each: each[0] in LAST))
+        return schema
+
+    @model_validator(mode="before")
+    @classmethod
+    def _project_of_a_link(cls, given: Any) -> Any:
+        """A link tells its project too."""
+        if not isinstance(given, dict) or any(_plain(name) in _PROJECT_NAMES for name in given):
+            return given
+        links = [_PROJECT.search(value) for value in given.values() if isinstance(value, str) and "://" in value]
+        return {**given, "projectId": links[0][1]} if links and links[0] else given
+
+
+class Paged(InProject):
+    also: ClassVar[Mapping[str, str]] = PAGED
+    limit: int = Field(default=USUAL, ge=1, le=MOST, description="How many at most.")
+    offset: int = Field(default=0, ge=0, le=DEEPEST, description="`nextCursor` of the page before, to go on.")
+    full: Full = False
+
+
+class Searched(Paged):
+    search: str | None = Field(
+        default=None, max_length=LONGEST_SEARCH, description="Only those whose name or description has this."
+    )
+
+
+def _plain(name: object) -> str:
+    return str(name).replace("_", "").replace("-", "").lower()
+
+
+_PROJECT_NAMES = frozenset({"projectid", *OF_PROJECT})

@@ -1,0 +1,196 @@
+"""The tools for experiments: what is tried, and what has come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from integrations.api import ToolFailed
+from integrations.posthog.api import PosthogApi, Project
+from integrations.posthog.asking import PAGED, Full, InProject, Searched, from_link, numbered
+from integrations.posthog.objects import Details, listed, one, read, whole
+from integrations.posthog.querying import run
+from integrations.posthog.results import Item, Line, Page, Part, Prose, Who
+from integrations.posthog.tables import Table, table
+from integrations.tool import Json, tool
+
+PLACE, LIST = "experiments", "posthog_list_experiments"
+MOST_METRICS = 5
+COLUMNS = ("variant", "persons", "sum", "chance to win", "p-value", "interval of the change", "significant")
+
+
+class ListExperiments(Searched):
+    also: ClassVar[Mapping[str, str]] = {**PAGED, "flagid": "feature_flag_id", "state": "status"}
+    search: str | None = Field(default=None, max_length=200, description="Only those whose name has this.")
+    status: Literal["draft", "running", "paused", "exposure_frozen", "stopped", "complete", "all"] | None = Field(
+        default=None, description="`stopped` and `complete` are the same."
+    )
+    archived: bool | None = Field(default=None, description="Only archived ones; else they are left out.")
+    feature_flag_id: int | None = Field(default=None, description="Only those that hang on this feature flag.")
+
+
+class GetExperiment(InProject):
+    also: ClassVar[Mapping[str, str]] = {
+        **InProject.also,
+        **dict.fromkeys(("id", "experiment", "url"), "experiment_id"),
+        **dict.fromkeys(("result", "withresults"), "results"),
+    }
+    experiment_id: Annotated[str, from_link(PLACE), numbered(LIST)] = Field(
+        description="Its number, or a link to it.", examples=["61"]
+    )
+    results: bool = Field(default=False, description="Also compute its first five main metrics; slow.")
+    full: Full = False
+
+
+class Experiment(Item):
+    name: Line = None
+    description: Prose = None
+    status: str | None = None
+    type: str | None = None
+    feature_flag_key: str | None = None
+    start_date: str | None = None
+    end_date: str | None = None
+    conclusion: str | None = None
+    archived: bool | None = None
+    created_by: Who = None
+
+
+class ExperimentPage(Page[Experiment]):
+    what: ClassVar[tuple[str, str]] = ("experiment", "experiments")
+    hint: ClassVar[str] = "`search` looks in names; archived ones only with `archived: true`."
+
+
+class Arm(Part):
+    """One of the variants."""
+
+    key: str
+    rollout_percentage: float | None = None
+
+
+class Measured(Part):
+    name: Line = None
+    kind: str | None = None
+    result: Table | None = Field(default=None, description="A row a variant, the first what the others are held to.")
+    failed: str | None = None
+
+    def text(self) -> str:
+        return f"{self.name} ({self.kind}):\n{self.result.text() if self.result else self.failed}"
+
+
+class WholeExperiment(Experiment):
+    apart: ClassVar[tuple[str, ...]] = ("description", "conclusion_comment", "variants")
+    conclusion_comment: Prose = None
+    feature_flag_id: str | None = None
+    variants: list[Arm] = Field(default=[])
+    metrics: list[str] = Field(default=[], description="The main ones.")
+    secondary_metrics: list[str] = Field(default=[])
+
+
+class ExperimentDetails(Details):
+    experiment: WholeExperiment
+    measured: list[Measured] = Field(default=[])
+
+    def item(self) -> Item:
+        return self.experiment
+
+    def text(self) -> str:
+        return "\n\n".join([super().text(), *(each.text() for each in self.measured)])
+
+
+@tool("List experiments")
+async def posthog_list_experiments(api: PosthogApi, ask: ListExperiments) -> ExperimentPage:
+    """List the experiments (A/B tests) of a PostHog project, by words in the name, status or feature flag.
+
+    Comes back: id, name, hypothesis, status, the key of its feature flag, when it began and ended, how it was
+    concluded, link. Variants, metrics and results posthog_get_experiment tells.
+    """
+    query = {
+        "search": ask.search,
+        "status": ask.status,
+        "archived": ask.archived,
+        "feature_flag_id": ask.feature_flag_id,
+    }
+
+    def made(project: Project, found: Json) -> Experiment:
+        return read(Experiment, found, url=_link(project, found), full=whole(found, full=ask.full))
+
+    return await listed(api, ask, PLACE, query, ExperimentPage, made)
+
+
+@tool("Read an experiment")
+async def posthog_get_experiment(api: PosthogApi, ask: GetExperiment) -> ExperimentDetails:
+    """Read one experiment by its number or link; with `results: true`, also what its main metrics say.
+
+    Comes back: hypothesis, status, dates, conclusion, feature flag, variants with their shares, names of the metrics.
+    Results: for each main metric (five at most) a row a variant: how many persons, chance to win or p-value, the
+    interval of the change, whether it is significant. They need the scope `query:read`, and some seconds each.
+    """
+    project = await api.project(ask.project_id)
+    found = await one(api, project, PLACE, ask.experiment_id, "experiment", LIST)
+    metrics = _metrics(found, "metrics", "primary")
+    experiment = read(
+        WholeExperiment,
+        found,
+        url=_link(project, found),
+        feature_flag_id=(found.get("feature_flag") or {}).get("id"),
+        variants=_arms(found),
+        metrics=[_name(each) for each in metrics],
+        secondary_metrics=[_name(each) for each in _metrics(found, "metrics_secondary", "secondary")],
+        full=whole(found, full=ask.full, alone=True),
+    )
+    measured = [await _measured(api, project, found, each) for each in metrics[:MOST_METRICS] if ask.results]
+    notes = ["It has not begun: there is nothing to measure."] if ask.results and not found.get("start_date") else []
+    return ExperimentDetails(project_id=project.id, experiment=experiment, measured=measured, notes=notes)
+
+
+async def _measured(api: PosthogApi, project: Project, found: Json, metric: Json) -> Measured:
+    """One that cannot be computed hides none of the others."""
+    told = {"name": _name(metric), "kind": metric.get("metric_type")}
+    query = {"kind": "ExperimentQuery", "experiment_id": found.get("id"), "metric": metric}
+    try:
+        response = await run(api, project, query)
+    except ToolFailed as failed:
+        if failed.kind not in ("upstream_refused", "invalid_arguments") or "lacks" in failed.text:
+            raise
+        return read(Measured, {**told, "failed": failed.text})
+    return read(Measured, {**told, "result": _by_variant(response)})
+
+
+def _by_variant(response: Json) -> Table:
+    base, others = response.get("baseline") or {}, response.get("variant_results") or []
+    return table(COLUMNS, [_row(each) for each in [base, *others] if isinstance(each, dict)])
+
+
+def _row(found: Json) -> list[object]:
+    interval = found.get("credible_interval") or found.get("confidence_interval")
+    told = " to ".join(f"{each:+.1%}" for each in interval if isinstance(each, int | float)) if interval else None
+    chance = found.get("chance_to_win")
+    numbers = (found.get("key"), found.get("number_of_samples"), found.get("sum"))
+    sure = {True: "yes", False: "no"}.get(found.get("significant"))  # type: ignore[arg-type]
+    return [*numbers, None if chance is None else f"{chance:.1%}", found.get("p_value"), told, sure]
+
+
+def _metrics(found: Json, inline: str, shared: str) -> list[Json]:
+    """Those that are its own, and those that it shares with others."""
+    saved = [
+        {**each["query"], "name": each.get("name")}
+        for each in found.get("saved_metrics") or []
+        if isinstance(each.get("query"), dict) and (each.get("metadata") or {}).get("type", "primary") == shared
+    ]
+    return [each for each in found.get(inline) or [] if isinstance(each, dict)] + saved
+
+
+def _name(metric: Json) -> str:
+    return str(metric.get("name") or (metric.get("source") or {}).get("event") or metric.get("metric_type") or "metric")
+
+
+def _arms(found: Json) -> list[Arm]:
+    flag = (found.get("feature_flag") or {}).get("filters") or {}
+    variants = (flag.get("multivariate") or {}).get("variants") or []
+    return [read(Arm, each) for each in variants if isinstance(each, dict)]
+
+
+def _link(project: Project, found: Json) -> str:
+    return project.link(f"{PLACE}/{found.get('id')}")

@@ -1,0 +1,281 @@
+"""PostHog's API with a small company behind it: strict about keys, paths and parameters, and deaf to all but reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.fakes.authorization_tenant import Tenant
+from tests.fakes.authorization_wire import Answer, Request, said
+from tests.fakes.posthog_world_data import KATHERINE, ORGANIZATION, SHOP, events, objects, projects
+from tests.fakes.posthog_world_query import Queries, QueryRefused
+
+Json = dict[str, Any]
+
+USUAL_PAGE, LONGEST_SEARCH = 100, 200
+SCOPES = (
+    *("user:read", "organization:read", "project:read", "feature_flag:read", "insight:read", "query:read"),
+    *("person:read", "cohort:read", "dashboard:read", "annotation:read", "experiment:read", "survey:read"),
+    *("event_definition:read", "property_definition:read", "action:read"),
+)
+SEARCHED = {"annotations": ("content",), "feature_flags": ("key", "name"), "persons": ("name", "uuid")}
+"""Elsewhere it is the name and the description."""
+PARAMETERS = {
+    "feature_flags": ("search", "active", "archived", "type", "tags", "key"),
+    "insights": ("search", "insight", "saved", "favorited", "short_id"),
+    "persons": ("search", "email", "distinct_id"),
+    "experiments": ("search", "status", "archived", "feature_flag_id"),
+    "surveys": ("search", "status", "type", "archived"),
+    "property_definitions": (
+        "search",
+        "type",
+        "event_names",
+        "filter_by_event_names",
+        "is_numerical",
+        "exclude_hidden",
+    ),
+}
+_OBJECT = re.compile(r"/api/projects/(?P<project>[^/]+)/(?P<place>\w+)/(?:(?P<id>[^/]+)/)?(?:(?P<more>\w+)/)?")
+_PROJECT = re.compile(r"/api/projects/(?P<project>[^/]+)/")
+_PROJECTS = re.compile(r"/api/organizations/(?P<organization>[^/]+)/projects/")
+
+
+@dataclass
+class Key:
+    scopes: tuple[str, ...] = SCOPES
+    teams: tuple[int, ...] = ()
+    """The projects that it is limited to; none: it is not."""
+
+
+@dataclass
+class Running:
+    """A query that was asked for, and how many looks at it are still in vain."""
+
+    result: Json
+    looks: int
+    error: str = ""
+
+
+class Refused(Exception):
+    def __init__(self, status: int, kind: str, code: str, detail: str, attr: str | None = None) -> None:
+        super().__init__(detail)
+        self.answer = said({"type": kind, "code": code, "detail": detail, "attr": attr}, status)
+
+
+@dataclass
+class World:
+    tenant: Tenant
+    keys: dict[str, Key] = field(default_factory=lambda: {"phx_demo": Key()})
+    projects: list[Json] = field(default_factory=projects)
+    objects: dict[str, list[Json]] = field(default_factory=objects)
+    events: list[Json] = field(default_factory=events)
+    writes: list[str] = field(default_factory=list)
+    """What was asked that is no read; nothing ever should be."""
+    looks: int = 1
+    """How often a new query is still running when it is looked at; 0: the answer is there at once."""
+    cached_at: str = ""
+    """Results are of then."""
+
+    def __post_init__(self) -> None:
+        self._queries = Queries(lambda: {"events": self.events, "persons": self.objects["persons"]})
+        self._running: dict[str, Running] = {}
+        self._next: list[Callable[[], Answer]] = []
+
+    def limit(self, seconds: int | None, times: int = 1) -> None:
+        """The next requests are too many."""
+        detail = f"Request was throttled. Expected available in {seconds} seconds."
+        waiting = {} if seconds is None else {"Retry_After": str(seconds)}
+        told = {"type": "throttled_error", "code": "throttled", "detail": detail, "attr": None}
+        self._next += [lambda: said(told, 429, **waiting)] * times
+
+    def fail(self, status: int, kind: str, detail: str) -> None:
+        """The next request does."""
+        self._next.append(lambda: said({"type": kind, "code": "error", "detail": detail, "attr": None}, status))
+
+    def answer(self, request: Request) -> Answer:
+        reads = request.method == "GET" or (request.method == "POST" and request.path.endswith("/query/"))
+        if not reads:
+            self.writes.append(f"{request.method} {request.path}")
+            return said({"type": "invalid_request", "code": "method_not_allowed", "detail": "Read only."}, 405)
+        if not request.path.endswith("/"):
+            return Answer(301, b"", {"Location": f"/posthog{request.path}/"})
+        try:
+            key = self._key(request)
+            return self._next.pop(0)() if self._next else self._answered(request, key)
+        except Refused as refused:
+            return refused.answer
+
+    def _key(self, request: Request) -> Key:
+        key = self.keys.get(request.bearer or "")
+        if key is None:
+            detail = "Invalid personal API key." if request.bearer else "Authentication credentials were not provided."
+            raise Refused(401, "authentication_error", "authentication_failed", detail)
+        return key
+
+    def _answered(self, request: Request, key: Key) -> Answer:
+        path = request.path
+        if path == "/api/users/@me/":
+            shop = {"id": SHOP, "name": "Acme Shop"}
+            return said({**KATHERINE, "team": shop, "organization": ORGANIZATION, "organizations": [ORGANIZATION]})
+        if path == "/api/personal_api_keys/@current/":
+            about = {"id": "key-1", "label": "Plugboard", "value": None, "scoped_organizations": []}
+            return said({**about, "scopes": list(key.scopes), "scoped_teams": list(key.teams)})
+        if found := _PROJECTS.fullmatch(path):
+            return self._all_projects(request, key, found["organization"])
+        if found := _PROJECT.fullmatch(path):
+            return said(self._project(key, found["project"], "project:read"))
+        if found := _OBJECT.fullmatch(path):
+            return self._object(request, key, **found.groupdict())
+        raise Refused(404, "invalid_request", "not_found", "Not found.")
+
+    def _all_projects(self, request: Request, key: Key, organization: str) -> Answer:
+        self._need(key, "organization:read")
+        if key.teams:
+            detail = "API keys with scoped projects are only supported on project-based endpoints."
+            raise Refused(403, "authentication_error", "permission_denied", detail)
+        if organization not in (ORGANIZATION["id"], "@current"):
+            raise Refused(404, "invalid_request", "not_found", "Organization not found.")
+        return self._page(request, self.projects)
+
+    def _project(self, key: Key, number: str, scope: str) -> Json:
+        found = next((each for each in self.projects if str(each["id"]) == number), None)
+        if found is None:
+            raise Refused(404, "invalid_request", "not_found", "Project not found.")
+        if key.teams and found["id"] not in key.teams:
+            detail = f"API key does not have access to the requested project: ID {number}."
+            raise Refused(403, "authentication_error", "permission_denied", detail)
+        self._need(key, scope)
+        return found
+
+    def _object(
+        self,
+        request: Request,
+        key: Key,
+        project: str,
+        place: str,
+        id: str | None,  # noqa: A002  its name in the path
+        more: str | None,
+    ) -> Answer:
+        owner = self._project(key, project, f"{place.removesuffix('s')}:read")
+        if place == "query":
+            return self._look(id) if id else self._query(request)
+        if place not in self.objects:
+            raise Refused(404, "invalid_request", "not_found", "Not found.")
+        there = self.objects[place] if owner["id"] == SHOP else []
+        if id is None:
+            return self._list(request, place, there)
+        found = next((each for each in there if id in (str(each["id"]), each.get("uuid"))), None)
+        if found is None:
+            raise Refused(404, "invalid_request", "not_found", "Not found.")
+        return said(_stats() if (place, more) == ("surveys", "stats") else _shown(found))
+
+    def _list(self, request: Request, place: str, there: list[Json]) -> Answer:
+        known = {*PARAMETERS.get(place, ("search",)), "limit", "offset"}
+        for name in request.query.keys() - known:
+            raise Refused(400, "validation_error", "invalid_input", "Unknown parameter.", name)
+        found = [each for each in there if _wanted(place, each, request.query)]
+        return self._page(request, [_shown(each) for each in found], counts=place != "persons")
+
+    def _page(self, request: Request, found: list[Json], *, counts: bool = True) -> Answer:
+        limit, offset = int(request.query.get("limit", USUAL_PAGE)), int(request.query.get("offset", 0))
+        end = offset + limit
+        url = f"https://elsewhere.posthog.example{request.path}?limit={limit}&offset={end}"
+        following = url if end < len(found) else None
+        told = {"next": following, "previous": None, "results": found[offset:end]}
+        return said({"count": len(found), **told} if counts else told)
+
+    def _query(self, request: Request) -> Answer:
+        asked = request.fields
+        if asked.keys() - {"query", "refresh", "client_query_id", "name"} or not isinstance(asked.get("query"), dict):
+            raise Refused(400, "validation_error", "invalid_input", "This is no query.", "query")
+        try:
+            running = Running(self._queries.answer(asked["query"]), self.looks)
+        except QueryRefused as refused:
+            if not self.looks:
+                raise Refused(400, "validation_error", refused.code, refused.said) from refused
+            running = Running({}, self.looks, refused.said)
+        if self.cached_at and not str(asked.get("refresh")).startswith("force"):
+            return said({**running.result, "is_cached": True, "last_refresh": self.cached_at})
+        if not self.looks:
+            return said({**running.result, "is_cached": False})
+        number = f"q{len(self._running) + 1:04d}"
+        self._running[number] = running
+        return said({"query_status": {"id": number, "complete": False, "error": False, "results": None}}, 202)
+
+    def _look(self, number: str) -> Answer:
+        running = self._running.get(number)
+        if running is None:
+            detail = f"Query {number} not found for team {SHOP}"
+            raise Refused(404, "invalid_request", "not_found", detail)
+        running.looks -= 1
+        status = {"id": number, "complete": False, "error": False, "error_message": None, "results": None}
+        if running.looks > 0:
+            return said({"query_status": status}, 202)
+        if running.error:
+            return said({"query_status": {**status, "error": True, "error_message": running.error}}, 400)
+        return said({"query_status": {**status, "complete": True, "results": running.result}})
+
+    def _need(self, key: Key, scope: str) -> None:
+        if scope not in key.scopes:
+            detail = f"API key missing required scope '{scope}'"
+            raise Refused(403, "authentication_error", "permission_denied", detail)
+
+
+def _shown(found: Json) -> Json:
+    return {name: value for name, value in found.items() if name != "of"}
+
+
+def _wanted(place: str, found: Json, asked: dict[str, str]) -> bool:
+    if len(word := asked.get("search", "").lower()) > LONGEST_SEARCH:
+        raise Refused(400, "validation_error", "invalid_input", "Ensure it has at most 200 characters.", "search")
+    searched = [str(found.get(name) or "") for name in SEARCHED.get(place, ("name", "description"))]
+    checks = [word in " ".join(searched).lower(), bool(found.get("archived")) == (asked.get("archived") == "true")]
+    for name, value in asked.items():
+        if name in ("active", "status", "type", "key", "short_id", "favorited") and (place, name) != _PROPERTY_TYPE:
+            checks.append(_same(place, name, value, found))
+    if "email" in asked:
+        checks.append(found["properties"].get("email") == asked["email"])
+    if "distinct_id" in asked:
+        checks.append(asked["distinct_id"] in found["distinct_ids"])
+    if "tags" in asked:
+        checks.append(bool(set(json.loads(asked["tags"])) & set(found["tags"])))
+    if "insight" in asked:
+        kind = str((found["query"].get("source") or {}).get("kind"))
+        checks.append(asked["insight"] == {"HogQLQuery": "SQL"}.get(kind, kind.removesuffix("Query").upper()))
+    if place == "property_definitions":
+        checks.append(_is_property(found, asked))
+    return all(checks)
+
+
+_PROPERTY_TYPE = ("property_definitions", "type")
+
+
+def _same(place: str, name: str, value: str, found: Json) -> bool:
+    if (place, name) == ("feature_flags", "type"):
+        is_many = "multivariate" in found["filters"]
+        return value == ("multivariant" if is_many else "boolean") or (
+            value == "experiment" and found["experiment_set"]
+        )
+    if (place, name) == ("surveys", "status"):
+        return value == ("complete" if found["end_date"] else "running" if found["start_date"] else "draft")
+    if value == "STALE":
+        return bool(found["status"] == value)
+    there = found[name]
+    return value == ((str(there).lower()) if isinstance(there, bool) else there)
+
+
+def _is_property(found: Json, asked: dict[str, str]) -> bool:
+    of, seen = found["of"]
+    names = json.loads(asked["event_names"]) if asked.get("filter_by_event_names") == "true" else list(seen)
+    numeric = asked.get("is_numerical") != "true" or found["is_numerical"]
+    return of == asked.get("type", "event") and (not seen or bool(set(names) & set(seen))) and numeric
+
+
+def _stats() -> Json:
+    seen = {"first_seen": "2026-10-15T10:00:00Z", "last_seen": "2026-11-16T18:00:00Z"}
+    counts = {"survey shown": (420, 390), "survey dismissed": (210, 205), "survey sent": (96, 94)}
+    stats = {name: {"total_count": each[0], "unique_persons": each[1], **seen} for name, each in counts.items()}
+    return {"stats": stats, "rates": {"response_rate": 22.86, "dismissal_rate": 50.0}}

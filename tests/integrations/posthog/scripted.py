@@ -1,0 +1,65 @@
+"""PostHog as a test has written it down: what it answers, one after the other, and what it was asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from integrations.posthog.api import PosthogApi
+
+
+@dataclass(frozen=True)
+class Written:
+    status: int
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+
+    async def read(self) -> bytes:
+        return self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield await self.read()
+
+
+class Script:
+    def __init__(self, *answers: Written | Exception, seconds_left: float = 30.0) -> None:
+        self._answers = list(answers)
+        self._seconds_left = seconds_left
+        self.asked: list[str] = []
+        self.waited: list[float] = []
+
+    @property
+    def api(self) -> PosthogApi:
+        return PosthogApi(self, "https://us.posthog.com", self._pause)
+
+    @asynccontextmanager
+    async def request(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],  # noqa: ARG002  the port is like that
+        body: bytes = b"",  # noqa: ARG002
+        *,
+        lasting: bool = False,  # noqa: ARG002
+    ) -> AsyncIterator[Written]:
+        self.asked.append(f"{method} {url.removeprefix('https://us.posthog.com')}")
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        yield answer
+
+    def sent(self) -> object:
+        return None
+
+    async def renewed(self, sent: object) -> bool:  # noqa: ARG002
+        return False
+
+    def seconds_left(self) -> float:
+        return self._seconds_left - sum(self.waited)
+
+    async def _pause(self, seconds: float) -> None:
+        self.waited.append(seconds)

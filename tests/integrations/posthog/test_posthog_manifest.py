@@ -1,0 +1,33 @@
+from integrations import services
+from integrations.manifest import QUALITY_RULES
+from integrations.posthog.tools import TOOLS
+
+LONGEST_DESCRIPTION = 900
+POSTHOG = services()["posthog"]
+
+
+def test_the_manifest_lists_the_tools_that_there_are() -> None:
+    told = [(each.name, each.writes) for each in POSTHOG.tools]
+
+    assert told == [(each.name, each.writes) for each in TOOLS]
+    assert len(told) == 22
+
+
+def test_every_rule_of_quality_is_answered() -> None:
+    assert POSTHOG.quality.keys() == set(QUALITY_RULES)
+
+
+def test_descriptions_are_short_enough_to_be_passed_on_whole() -> None:
+    assert [each.name for each in TOOLS if not 200 < len(each.description) <= LONGEST_DESCRIPTION] == []
+
+
+def test_no_tool_writes() -> None:
+    assert all(each.listed["annotations"]["readOnlyHint"] for each in TOOLS)
+
+
+def test_what_is_asked_for_is_shown_before_where_and_how_much() -> None:
+    shown = {each.name: list(each.listed["inputSchema"]["properties"]) for each in TOOLS}
+
+    assert shown["posthog_list_feature_flags"][0] == "search"
+    assert shown["posthog_list_feature_flags"][-4:] == ["projectId", "limit", "offset", "full"]
+    assert shown["posthog_query"][0] == "query"

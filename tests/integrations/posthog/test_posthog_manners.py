@@ -1,0 +1,199 @@
+from typing import Any
+
+import pytest
+
+from integrations.api import ToolFailed
+from integrations.errors import Refused, Unreachable, Unreadable
+from integrations.posthog.events import posthog_list_events
+from integrations.posthog.flags import posthog_list_feature_flags
+from integrations.posthog.querying import posthog_query
+from integrations.tool import Result, ServiceTool
+from tests.integrations.posthog.scripted import Script, Written
+
+NONE = Written(200, {"results": [], "next": None})
+RUNNING = Written(202, {"query_status": {"id": "q1", "complete": False}})
+FLAGS = "GET /api/projects/1/feature_flags/"
+
+
+async def called(tool: ServiceTool, script: Script, **args: Any) -> Result:
+    return await tool.run(script.api, tool.params.model_validate({"projectId": 1, **args}))
+
+
+async def failure(script: Script, tool: ServiceTool = posthog_list_feature_flags, **args: Any) -> ToolFailed:
+    with pytest.raises(ToolFailed) as raised:
+        await called(tool, script, **args)
+    return raised.value
+
+
+def refused(status: int, detail: str, **more: Any) -> Written:
+    return Written(status, {"type": "any", "code": "any", "detail": detail, "attr": None, **more})
+
+
+@pytest.mark.parametrize(
+    ("answer", "seconds"),
+    [
+        (Written(429, {"detail": "Throttled."}, {"retry-after": "7"}), 7.0),
+        (Written(429), 0.5),
+        (Written(429, None, {"retry-after": "soon"}), 0.5),
+        (Written(502, b"<html>"), 0.5),
+        (Written(504, b""), 0.5),
+        (Written(200, b"<html>"), 0.5),
+        (Unreachable("Cut off.", sent=True), 0.5),
+    ],
+    ids=str,
+)
+async def test_what_passes_is_waited_for_and_asked_again(answer: Written | Exception, seconds: float) -> None:
+    script = Script(answer, NONE)
+    await called(posthog_list_feature_flags, script)
+
+    assert script.waited == [seconds]
+    assert script.asked == [f"{FLAGS}?limit=50"] * 2
+
+
+async def test_a_query_is_asked_again_too_since_it_only_reads() -> None:
+    script = Script(Unreachable("Cut off.", sent=True), Written(200, {"columns": ["a"], "results": [[1]]}))
+    await called(posthog_query, script, query="SELECT 1")
+
+    assert script.asked == ["POST /api/projects/1/query/"] * 2
+
+
+async def test_a_limit_that_outlasts_the_call_is_told_with_its_seconds() -> None:
+    failed = await failure(Script(Written(429, None, {"retry-after": "60"})))
+
+    assert (failed.kind, failed.retry_after) == ("rate_limited", 60.0)
+
+
+async def test_a_refused_key_is_no_matter_for_the_tool() -> None:
+    with pytest.raises(Refused) as raised:
+        await called(posthog_list_feature_flags, Script(refused(401, "Invalid personal API key.")))
+
+    assert raised.value.status == 401
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "text"),
+    [
+        (refused(403, "API key missing required scope 'feature_flag:read'"), "upstream_refused", "`feature_flag:read`"),
+        (
+            refused(403, "API keys with scoped projects are only supported on project-based endpoints."),
+            "upstream_refused",
+            "limited to certain projects",
+        ),
+        (refused(403, "This action does not support personal API key access"), "upstream_refused", "in PostHog itself"),
+        (refused(403, "You don't have access to the project."), "upstream_refused", "the person who made it"),
+        (refused(402, "Part of the premium offering."), "upstream_refused", "The plan of this PostHog organization"),
+        (refused(400, "Bad value.", attr="limit"), "invalid_arguments", "does not take this (`limit`): Bad value."),
+        (refused(405, "Method not allowed"), "upstream_refused", "refused the request (405): Method not allowed."),
+        (refused(504, "Query has hit the max execution time before completing."), "upstream_refused", "shorter time"),
+        (refused(512, "Estimated query execution time is too long."), "upstream_refused", "shorter time range"),
+        (
+            Written(301, b"", {"location": "https://elsewhere.example/"}),
+            "upstream_refused",
+            "refused the request (301)",
+        ),
+        (Written(200, {"detail": "no list"}), "upstream_unavailable", "no list"),
+    ],
+)
+async def test_a_refusal_says_what_to_do(answer: Written, kind: str, text: str) -> None:
+    script = Script(answer)
+    failed = await failure(script)
+
+    assert failed.kind == kind
+    assert text in failed.text
+    assert len(script.asked) == 1
+
+
+async def test_where_a_page_is_too_large_a_smaller_one_is_asked_for() -> None:
+    script = Script(Unreadable("Larger than is taken in."), NONE)
+    await called(posthog_list_feature_flags, script, limit=40)
+
+    assert script.asked[-1] == f"{FLAGS}?limit=4"
+
+
+async def test_the_next_page_is_a_number_and_never_an_address_to_follow() -> None:
+    elsewhere = "https://evil.example/api/projects/1/feature_flags/?limit=1&offset=17"
+    found = await called(
+        posthog_list_feature_flags,
+        Script(Written(200, {"results": [{"id": 1, "key": "a"}], "next": elsewhere, "count": 40})),
+    )
+
+    assert found.structured()["nextCursor"] == "17"
+
+
+@pytest.mark.parametrize(
+    ("key", "me", "asked"),
+    [
+        ({"scoped_teams": [5]}, None, "5"),
+        ({"scoped_teams": []}, {"team": {"id": 7}}, "7"),
+        ({"scoped_teams": [5, 7]}, {"team": {"id": 7}}, "7"),
+    ],
+)
+async def test_where_no_project_is_given_it_is_the_keys_own(key: Any, me: Any, asked: str) -> None:
+    answers = [Written(200, each) for each in (key, me) if each is not None]
+    script = Script(*answers, NONE)
+    await called(posthog_list_feature_flags, script, projectId=None)
+
+    assert script.asked[-1].startswith(f"GET /api/projects/{asked}/feature_flags/")
+
+
+@pytest.mark.parametrize(
+    ("key", "me", "told"),
+    [({"scoped_teams": [5, 6]}, {"team": {"id": 7}}, "the projects 5, 6"), ({}, {"team": None}, "no current project")],
+)
+async def test_where_it_could_be_several_projects_it_is_asked(key: Any, me: Any, told: str) -> None:
+    failed = await failure(Script(Written(200, key), Written(200, me)), projectId=None)
+
+    assert failed.kind == "invalid_arguments"
+    assert told in failed.text
+
+
+async def test_a_running_query_is_looked_at_ever_more_seldom() -> None:
+    done = Written(200, {"query_status": {"complete": True, "results": {"columns": ["a"], "results": [[1]]}}})
+    script = Script(*[RUNNING] * 4, done)
+    found = await called(posthog_query, script, query="SELECT 1")
+
+    assert script.asked == ["POST /api/projects/1/query/", *["GET /api/projects/1/query/q1/"] * 4]
+    assert script.waited == [0.15, 0.3, 0.6, 1.0]
+    assert found.structured()["rows"] == [[1]]
+
+
+async def test_an_old_result_is_not_taken_while_a_new_one_is_being_made() -> None:
+    stale = {"columns": ["a"], "results": [[0]], "query_status": {"id": "q1", "complete": False}}
+    done = {"query_status": {"complete": True, "results": {"columns": ["a"], "results": [[1]]}}}
+    found = await called(posthog_query, Script(Written(202, stale), Written(200, done)), query="SELECT 1")
+
+    assert found.structured()["rows"] == [[1]]
+
+
+async def test_a_query_that_outlasts_the_call_is_no_empty_result() -> None:
+    script = Script(*[RUNNING] * 9, seconds_left=3.0)
+    found = await called(posthog_query, script, query="SELECT 1")
+
+    assert found.structured()["running"] == "q1"
+    assert found.text().startswith("The query is still running at PostHog")
+    assert "rows" not in found.text()
+
+
+async def test_events_of_a_query_that_outlasts_the_call_are_not_told_to_be_none() -> None:
+    failed = await failure(Script(RUNNING, RUNNING, seconds_left=0.7), posthog_list_events)
+
+    assert 'queryId "q1" and projectId 1' in failed.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "text"),
+    [
+        (
+            Written(400, {"query_status": {"error": True, "error_message": "Too deep"}}),
+            "invalid_arguments",
+            "Too deep.",
+        ),
+        (Written(500, {"query_status": {"error": True}}), "upstream_refused", "could not run the query"),
+        (Written(200, {"columns": [], "results": [], "error": "Odd"}), "invalid_arguments", "run the query: Odd"),
+    ],
+)
+async def test_a_query_that_fails_later_says_why(answer: Written, kind: str, text: str) -> None:
+    failed = await failure(Script(RUNNING, answer), posthog_query, query="SELECT 1")
+
+    assert failed.kind == kind
+    assert text in failed.text

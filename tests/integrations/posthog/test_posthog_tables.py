@@ -1,0 +1,98 @@
+from typing import Any
+
+import pytest
+
+from integrations.posthog.results import fitted, pruned
+from integrations.posthog.tables import table, table_of
+
+DAYS = ["2026-11-16", "2026-11-17"]
+
+
+@pytest.mark.parametrize(
+    ("results", "columns", "rows"),
+    [
+        (
+            [
+                {"label": "a", "data": [1, 2], "days": DAYS, "count": 3, "compare_label": "current"},
+                {"label": "a", "data": [4], "days": DAYS[:1], "count": 4, "compare_label": "previous"},
+            ],
+            ["date", "a (current)", "a (previous)"],
+            [["2026-11-16", 1, 4], ["2026-11-17", 2, None], ["total", 3, 4]],
+        ),
+        ([{"label": "Chrome", "aggregated_value": 7}], ["series", "value"], [["Chrome", 7]]),
+        ([{"source": "1_/", "target": "2_/docs", "value": 3}], ["from", "to", "persons"], [["1_/", "2_/docs", 3]]),
+        (
+            [{"date": "2026-11-01", "values": [{"count": 9}, {"count": 4}]}],
+            ["began", "+0", "+1"],
+            [["2026-11-01", 9, 4]],
+        ),
+        (
+            [
+                [{"name": "seen", "order": 0, "count": 0, "breakdown_value": ["DE"]}],
+                [
+                    {"name": "seen", "order": 0, "count": 8, "breakdown_value": ["FR"]},
+                    {"custom_name": "paid", "order": 1, "count": 2, "breakdown_value": ["FR"]},
+                ],
+            ],
+            ["step", "persons", "of the first", "of the one before", "median seconds to convert"],
+            [
+                ["1. seen (DE)", 0, "", "", None],
+                ["1. seen (FR)", 8, "100.0%", "100.0%", None],
+                ["2. paid (FR)", 2, "25.0%", "25.0%", None],
+            ],
+        ),
+        ([], [], []),
+    ],
+    ids=["trends", "totals", "paths", "retention", "funnel", "nothing"],
+)
+def test_results_of_every_kind_become_a_table(results: Any, columns: list[str], rows: list[list[Any]]) -> None:
+    found = table_of({"results": results})
+
+    assert found
+    assert (found.columns, found.rows) == (columns, rows)
+
+
+@pytest.mark.parametrize("results", [None, 5, {"a": 1}, [{"odd": 1}]])
+def test_what_is_no_table_is_not_made_one(results: Any) -> None:
+    assert table_of({"results": results}) is None
+
+
+def test_of_many_rows_as_many_are_kept_as_have_room_and_the_rest_is_told() -> None:
+    found = table(["text"], [["x" * 150]] * 1000)
+
+    assert 100 < len(found.rows) < 250
+    assert found.text().endswith(
+        f"[Shown are the first {len(found.rows)} of 1000 rows: ask for fewer columns, or for less at once.]"
+    )
+
+
+def test_few_long_values_are_shown_further_than_many() -> None:
+    few, many = table(["text"], [["x" * 1_500]] * 3), table(["text"], [["x" * 1_500]] * 40)
+
+    assert "cut" not in few.text()
+    assert "[Values are cut at 600 characters" in many.text()
+
+
+def test_a_bar_in_a_value_is_none_between_values() -> None:
+    assert table(["a", "b"], [["x | y", "line\nbreak"]]).text() == "a | b\nx \\| y | line break"
+
+
+def test_secrets_that_come_with_settings_are_left_out_at_any_depth() -> None:
+    found, is_cut = fitted({"teams": [{"id": 1, "secret_api_token": "phs_canary", "api_token": "phc_1"}]})
+
+    assert found == {"teams": [{"id": 1, "api_token": "phc_1"}]}
+    assert is_cut is False
+
+
+def test_whatever_its_form_is_a_large_object_becomes_small() -> None:
+    deep: Any = "x" * 500
+    for _ in range(40):
+        deep = {"text": "y" * 3_000, "more": [deep] * 2 if _ < 8 else [deep], **{f"name{n}": n for n in range(50)}}
+    found, is_cut = fitted(deep, 20_000)
+
+    assert is_cut
+    assert len(str(found)) < 21_000
+
+
+def test_what_is_cut_tells_how_much() -> None:
+    assert pruned({"a": "x" * 10, "b": [1, 2, 3]}, 4, 2) == {"a": "xxxx… [6 more characters]", "b": [1, 2, "[1 more]"]}
