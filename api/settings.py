@@ -14,6 +14,7 @@ from api.kit.outbound import BadEgress, Egress
 from api.kit.secret import Secret
 
 MAX_PORT = 65_535
+USUAL_PORT = 8400
 MAX_WORKERS = 64
 MAX_METRICS_PORT = MAX_PORT - MAX_WORKERS + 1  # each process has a port of its own, from this one on
 TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
@@ -88,16 +89,17 @@ class Settings:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
         read = _Reader(environment)
+        port = read.number("PLUGBOARD_PORT", USUAL_PORT, 0, MAX_PORT)
         return cls(
             host=read.text("PLUGBOARD_HOST", "127.0.0.1"),
-            port=read.number("PLUGBOARD_PORT", 8400, 0, MAX_PORT),
+            port=port,
             data_dir=Path(read.text("PLUGBOARD_DATA_DIR", "var")),
             store=read.choice("PLUGBOARD_STORE", "sqlite", "dynamodb"),
             table=read.matching("PLUGBOARD_TABLE", "plugboard", TABLE_NAME),
             dynamodb_endpoint=read.url("PLUGBOARD_DYNAMODB_ENDPOINT", "") or None,
             root_key=read.secret("PLUGBOARD_ROOT_KEY"),
             kms_key_id=read.text("PLUGBOARD_KMS_KEY_ID", "") or None,
-            public_url=read.url("OAUTH_REDIRECT_BASE_URL", f"http://127.0.0.1:{read.text('PLUGBOARD_PORT', '8400')}"),
+            public_url=read.url("OAUTH_REDIRECT_BASE_URL", f"http://127.0.0.1:{port or USUAL_PORT}"),
             egress=read.egress("PLUGBOARD_EGRESS_ALLOW"),
             workers=read.number("PLUGBOARD_WORKERS", 1, 1, MAX_WORKERS),
             metrics_port=read.number("PLUGBOARD_METRICS_PORT", 0, 0, MAX_METRICS_PORT),

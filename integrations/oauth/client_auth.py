@@ -21,7 +21,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from integrations.oauth.parties import Client, GrantRefused
 
 ASSERTION_SECONDS = 120
-SMALLEST_RSA_BITS = 2048
+RSA_BITS = range(2048, 4096 + 1)
 CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 SigningKey = RSAKey | ECKey | OKPKey
 
@@ -31,7 +31,7 @@ class BadKey(ValueError):
 
     def __init__(self) -> None:
         super().__init__(
-            "The private key must be PEM without a password: RSA from 2048 bits, P-256 to P-521, or Ed25519."
+            "The private key must be PEM without a password: RSA of 2048 to 4096 bits, P-256 to P-521, or Ed25519."
         )
 
 
@@ -65,19 +65,21 @@ def signing_algorithm(private_key: str) -> str:
 
 def _signing_key(pem: str) -> tuple[SigningKey, str]:
     match _loaded(pem):
-        case RSAPrivateKey() as key if key.key_size >= SMALLEST_RSA_BITS:
-            return RSAKey.import_key(pem), "RS256"
+        case RSAPrivateKey() as key if key.key_size in RSA_BITS:
+            return RSAKey(key, key), "RS256"
         case EllipticCurvePrivateKey() as key if key.curve.name in CURVES:
-            return ECKey.import_key(pem), CURVES[key.curve.name]
-        case Ed25519PrivateKey():
-            return OKPKey.import_key(pem), "EdDSA"
+            return ECKey(key, key), CURVES[key.curve.name]
+        case Ed25519PrivateKey() as key:
+            return OKPKey(key, key), "EdDSA"
         case _:
             raise BadKey
 
 
 def _loaded(pem: str) -> object:
+    """Whether the numbers of an RSA key are prime is not looked at: that takes seconds, and one that is wrong signs
+    nothing that anybody would accept."""
     try:
-        return load_pem_private_key(pem.encode(), None)
+        return load_pem_private_key(pem.encode(), None, unsafe_skip_rsa_key_validation=True)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise BadKey from error
 

@@ -11,7 +11,7 @@ from tests.architecture.modules import Module, modules, named
 CODE = ("api", "integrations")
 FILE_LINES, FUNCTION_LINES, TEST_FILE_LINES = 300, 40, 400
 MEDIAN_FUNCTION, P95_FUNCTION = 6, 16
-MEDIAN_FILE, P95_FILE = 105, 230  # of 100 before the toolkits came, whose files are texts as much as code
+MEDIAN_FILE, P95_FILE = 105, 235  # of 100 before the toolkits came, whose files are texts as much as code
 # What is over a limit, with its size: take out what has shrunk, put nothing in.
 TOO_LONG_FILES: Mapping[str, int] = {}
 TOO_LONG_FUNCTIONS: Mapping[str, int] = {}

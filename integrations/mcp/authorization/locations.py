@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from ipaddress import IPv6Address
 
 MAX_URL_LENGTH = 2048
 MAX_PORT = 65_535
@@ -61,9 +62,19 @@ def location(text: str | None) -> Location | None:
     if text is None or parts is None or int(parts[3] or 0) > MAX_PORT:
         return None
     scheme, host, port = parts[1].lower(), parts[2].lower(), int(parts[3] or 0)
+    if host.startswith("[") and not _is_address(host[1:-1]):
+        return None
     is_default = port in (0, _DEFAULT_PORTS[scheme])
     site = f"{scheme}://{host}" if is_default else f"{scheme}://{host}:{port}"
     return Location(text, scheme, site, parts[4] or "", parts[5] or "")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def safe(text: str | None, beside: Location) -> Location | None:
