@@ -49,6 +49,7 @@ RUN_BY = {
     "/tool-calls": "here",
     "billing.example.com": "here",
     "/oauth/authorize": "here",
+    "posthog": "here",
     "PLUGBOARD_STORE=dynamodb": "tests/e2e/test_first_start.py",
     "VACUUM INTO": "here",
 }
@@ -214,6 +215,14 @@ def test_the_lines_for_connect_connect_a_server_and_disconnect_it(tmp_path: Path
     assert came == {"connected": issues}
     assert [json.loads(line)["connected"] for line in said] == [True, False]
     assert {each["name"]: each["serviceType"] for each in servers} == {"Issues": "external", "Tasks": "linear"}
+
+
+def test_the_lines_for_a_service_with_a_key_store_it(reader: Reader) -> None:
+    said = reader.calls("/tool-calls", "posthog")
+
+    stored = json.loads(said[-1])
+    assert (stored["serviceType"], stored["configured"]) == ("posthog", ["apiKey"])
+    assert "phx_" not in said[-1]
 
 
 @pytest.mark.parametrize("vendor", CLIENTS)
