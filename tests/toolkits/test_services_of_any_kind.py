@@ -1,0 +1,202 @@
+"""What holds for the tools of any service, also of one that comes as a folder at run time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.kit.outbound import Egress
+from api.settings import Settings
+from integrations import load_services, services
+from tests.fakes.authorization_server import Server
+from tests.fakes.upstreams import Visit, upstream
+from tests.harness import Plugboard, served
+from tests.toolkits.desk import ToolDesk
+
+MANIFEST = """
+name = "sixth"
+title = "Sixth"
+description = "Numbers, kept and told."
+console_url = "https://sixth.example/keys"
+docs_url = "https://sixth.example/docs"
+auth_types = ["header"]
+api_base_url = "https://api.sixth.example"
+
+[[config_fields]]
+name = "apiKey"
+title = "API key"
+description = "Made at Sixth."
+secret = true
+
+[[tools]]
+name = "sixth_get_number"
+description = "Read a number."
+writes = false
+
+[[tools]]
+name = "sixth_keep_number"
+description = "Keep a number."
+writes = true
+"""
+TOOLS = '''
+from __future__ import annotations
+
+from pydantic import Field
+
+from integrations.api import Api, No, Reply, Unauthorized, Verdict
+from integrations.tool import Params, Result, tool
+
+
+class SixthApi(Api):
+    def verdict(self, reply: Reply) -> Verdict:
+        if reply.status == 401:
+            return Unauthorized()
+        return None if reply.status == 200 else No(f"There is no such number: {reply.body['error']}.")
+
+
+class Which(Params):
+    number_id: str = Field(description="The id of the number.")
+
+
+class Keep(Which):
+    value: int = Field(description="The number itself.")
+
+
+class Number(Result):
+    number_id: str
+    value: int
+
+    def text(self) -> str:
+        return f"{self.number_id} is {self.value}."
+
+
+@tool("Get a number")
+async def sixth_get_number(api: SixthApi, ask: Which) -> Number:
+    """Read a number that was kept."""
+    found = await api.get(f"/numbers/{ask.number_id}")
+    return Number(number_id=ask.number_id, value=found["value"])
+
+
+@tool("Keep a number", writes=True, repeatable=True)
+async def sixth_keep_number(api: SixthApi, ask: Keep) -> Number:
+    """Keep a number."""
+    await api.sent("PUT", f"/numbers/{ask.number_id}", body={"value": ask.value})
+    return Number(number_id=ask.number_id, value=ask.value)
+
+
+TOOLS = [sixth_get_number, sixth_keep_number]
+API = SixthApi
+'''
+
+
+@pytest.fixture
+def sixth(tmp_path: Path) -> Path:
+    """One folder, and no line of code anywhere else."""
+    folder = tmp_path / "services" / "sixth"
+    folder.mkdir(parents=True)
+    (folder / "manifest.toml").write_text(MANIFEST, encoding="utf-8")
+    (folder / "tools.py").write_text(TOOLS, encoding="utf-8")
+    return folder.parent
+
+
+class Numbers:
+    def __init__(self) -> None:
+        self.kept: dict[str, int] = {}
+        self.seen: list[Visit] = []
+
+    async def __call__(self, visit: Visit, writer: Any) -> None:
+        self.seen.append(visit)
+        method, path, _ = visit.line.split(" ", 2)
+        name = path.rpartition("/")[2]
+        if method == "PUT":
+            self.kept[name] = json.loads(visit.body)["value"]
+        is_known = name in self.kept
+        body = json.dumps({"value": self.kept[name]} if is_known else {"error": name}).encode()
+        head = f"HTTP/1.1 {'200 OK' if is_known else '404 Not Found'}\r\nContent-Length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+        await writer.drain()
+
+
+async def test_a_service_with_a_key_and_two_tools_is_one_folder(sixth: Path, tmp_path: Path) -> None:
+    numbers = Numbers()
+    async with upstream(numbers) as there:
+        settings = Settings(
+            data_dir=tmp_path / "var",
+            egress=Egress.parse("127.0.0.1"),
+            addresses={"SIXTH_API_BASE_URL": there.url("").rstrip("/")},
+        )
+        came = await asyncio.to_thread(_used, settings, sixth)
+
+    assert came["tools"] == ["sixth_get_number_acme", "sixth_keep_number_acme"]
+    assert came["kept"]["structuredContent"] == {"numberId": "seven", "value": 7}
+    assert came["read"]["text"] == "seven is 7."
+    assert (came["lost"]["error"], came["lost"]["text"]) == (
+        {"kind": "upstream_refused"},
+        "Error: There is no such number: eight.",
+    )
+    assert came["wrong"]["error"] == {"kind": "invalid_arguments"}
+    assert [visit.headers["authorization"] for visit in numbers.seen] == ["Bearer canary-sixth"] * 3
+
+
+def _used(settings: Settings, folder: Path) -> dict[str, Any]:
+    with served(settings, catalog={**services(), **load_services(folder)}) as plugboard:
+        desk = ToolDesk.of(plugboard, "sixth", authType="header", config={"apiKey": "canary-sixth"})
+        return {
+            "tools": list(desk.listed()),
+            "kept": desk.call("sixth_keep_number", number_id="seven", value="7"),
+            "read": desk.call("sixth_get_number", numberId="seven"),
+            "lost": desk.call("sixth_get_number", numberId="eight"),
+            "wrong": desk.call("sixth_get_number", colour="red"),
+        }
+
+
+@pytest.fixture
+def two(plugboard: Plugboard, provider: Server) -> tuple[ToolDesk, ToolDesk]:
+    """Two servers of one service, with one name, in one agent; each of another team."""
+    slack = provider.tenant("slack")
+    first = ToolDesk.of(plugboard, "slack")
+    slack.behave(workspace="Globex")
+    made = first.workspace.make_server(name="Acme", serviceType="slack", authType="oauth", url=None, config={})
+    second = ToolDesk(first.workspace, made["id"], made["slug"], first.agent)
+    second.connect()
+    agent = f"{first.workspace.agents}/{first.agent}"
+    enabled = {"enabledMcpServerIds": [first.server, second.server]}
+    assert first.workspace.admin.put(agent, json=enabled).status_code == 200
+    return first, second
+
+
+def test_two_of_one_service_and_one_name_are_told_apart(two: tuple[ToolDesk, ToolDesk]) -> None:
+    first, second = two
+
+    assert first.slug != second.slug
+    assert len(first.listed()) == 6
+    assert not first.call("slack_list_channels")["isError"]
+    assert not second.call("slack_list_channels")["isError"]
+
+
+def test_to_take_one_away_renames_nothing(two: tuple[ToolDesk, ToolDesk]) -> None:
+    first, second = two
+    before = set(second.listed())
+
+    path = f"{first.workspace.servers}/{first.server}?detach=true"
+    assert first.workspace.admin.delete(path).status_code == 204
+
+    assert set(second.listed()) == {name for name in before if name.endswith(f"_{second.slug}")}
+    assert not second.call("slack_list_channels")["isError"]
+
+
+def test_what_an_agent_may_use_holds_for_services_too(plugboard: Plugboard) -> None:
+    desk = ToolDesk.of(plugboard, "linear")
+    allowed = {"enabledMcpServerToolNames": {desk.server: ["linear_list_teams"]}}
+    agent = f"{desk.workspace.agents}/{desk.agent}"
+    assert desk.workspace.admin.put(agent, json=allowed).status_code == 200
+
+    body = {"toolName": desk.name("linear_list_issues"), "args": {}}
+    refused = desk.workspace.admin.post(f"{agent}/tool-calls", json=body)
+
+    assert list(desk.listed()) == [desk.name("linear_list_teams")]
+    assert refused.status_code == 404
