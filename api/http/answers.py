@@ -24,8 +24,9 @@ class Ready(Response[bytes]):
     def __init__(self, status: int, body: bytes, headers: Mapping[str, str], media_type: str = JSON) -> None:
         # Litestar's own initialiser is left out: nothing of what it prepares is asked for by the methods below.
         self.content, self.status_code = body, status
-        told = {"content-type": media_type, "content-length": str(len(body)), **headers}
-        encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in told.items()]
+        encoded = [(b"content-type", media_type.encode("latin-1")), (b"content-length", b"%d" % len(body))]
+        for name, value in headers.items():
+            encoded.append((name.lower().encode("latin-1"), value.encode("latin-1")))
         self._start: HTTPResponseStartEvent = {"type": "http.response.start", "status": status, "headers": encoded}
 
     def to_asgi_response(self, *_: object, **__: object) -> Ready:  # type: ignore[override]

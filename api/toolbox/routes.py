@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from urllib.parse import parse_qsl
+
 import msgspec
 from litestar import Response
 from pydantic import TypeAdapter
@@ -110,7 +113,7 @@ async def list_server_tools(request: AnyRequest) -> Response[bytes]:
 )
 async def list_agent_tools(request: AnyRequest) -> Response[bytes]:
     agent_id = request.path_params["agent_id"]
-    form = _format(request)
+    form = _format(request.scope["query_string"])
     toolbox = provided(request, ToolboxService)
     return Ready(OK, await toolbox.listed(agent_id, form), {})
 
@@ -197,11 +200,14 @@ def encoded(result: ToolResult) -> bytes:
     )
 
 
-def _format(request: AnyRequest) -> Format:
-    text = request.query_params.get(FORMAT.name, Format.MCP.value)
-    if text not in set(Format):
-        raise Invalid.at(FORMAT.name, f"Must be one of {', '.join(Format)}.")
-    return Format(text)
+@lru_cache(maxsize=16)
+def _format(query: bytes) -> Format:
+    """There are few ways to ask for it: each is read once."""
+    given = [value for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True) if name == FORMAT.name]
+    try:
+        return Format(given[0]) if given else Format.MCP
+    except ValueError as error:
+        raise Invalid.at(FORMAT.name, f"Must be one of {', '.join(Format)}.") from error
 
 
 ROUTES = [check_server, list_server_tools, list_agent_tools, call_tool]
