@@ -10,6 +10,7 @@ from typing import Any
 
 from integrations.api import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict
 from integrations.errors import Unreadable
+from integrations.reading import objects
 
 VERSION = "2026-09"
 """The dated version that every path carries. The manifest cannot import it, so a test holds its URLs to it."""
@@ -96,7 +97,7 @@ def _forbidden(told: Json, message: str) -> str:
 
 def _scopes(told: Json) -> Iterator[str]:
     """What is needed, of which one is enough; old names of scopes are among them."""
-    for context in (error.get("context") for error in _problems(told)):
+    for context in (error.get("context") for error in objects(told.get("errors"))):
         if isinstance(context, Mapping):
             for name in ("requiredGranularScopes", "requiredScopes"):
                 yield from (str(each) for each in context.get(name) or ())
@@ -104,11 +105,6 @@ def _scopes(told: Json) -> Iterator[str]:
 
 def _message(told: Json) -> str:
     """Everything in it may be missing."""
-    said = [told.get("message"), *(error.get("message") for error in _problems(told))]
+    said = [told.get("message"), *(error.get("message") for error in objects(told.get("errors")))]
     parts = dict.fromkeys(str(each).strip() for each in said if each)
     return " ".join(each if each.endswith((".", "!")) else f"{each}." for each in parts) or "it did not say why."
-
-
-def _problems(told: Json) -> list[Json]:
-    found = told.get("errors")
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

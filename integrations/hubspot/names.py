@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from integrations.api import ToolFailed
 from integrations.hubspot.api import DETAILS, NOT_THERE, OWNERS, PIPELINES, HubSpotApi
 from integrations.hubspot.kinds import BOOKKEEPING, OWNER, PIPELINE, STAGE, Kind
+from integrations.reading import objects
 from integrations.tool import Json
 
 MOST_OWNERS = 500
@@ -28,8 +29,8 @@ class Names:
     api: HubSpotApi
     notes: list[str] = field(default_factory=list)
 
-    async def meanings(self, objects: list[Json], shown: Iterable[str]) -> Meanings:
-        values = {name: _values(objects, name) for name in shown if name in (OWNER, STAGE, PIPELINE)}
+    async def meanings(self, records: list[Json], shown: Iterable[str]) -> Meanings:
+        values = {name: _values(records, name) for name in shown if name in (OWNER, STAGE, PIPELINE)}
         found: dict[str, Mapping[str, str]] = {}
         if owners := values.get(OWNER):
             found[OWNER] = await self._owners(owners)
@@ -39,9 +40,9 @@ class Names:
             found[STAGE] = _labels(_stages(results(pipelines)))
         return found
 
-    async def url(self, kind: Kind, objects: list[Json]) -> str:
+    async def url(self, kind: Kind, records: list[Json]) -> str:
         """What the URLs of records begin with; nothing where HubSpot says them itself."""
-        if not objects or objects[0].get("url"):
+        if not records or records[0].get("url"):
             return ""
         match await self._asked(DETAILS, "Links"):
             case {"portalId": int(portal), "uiDomain": str(domain)}:
@@ -49,10 +50,10 @@ class Names:
             case _:
                 return ""
 
-    async def unknown(self, kind: Kind, objects: list[Json], chosen: list[str]) -> None:
+    async def unknown(self, kind: Kind, records: list[Json], chosen: list[str]) -> None:
         """Tells of properties that there are none of: HubSpot leaves them out, and says null of what is empty."""
-        there = {name for each in objects for name in each.get("properties") or {}}
-        unknown = [name for name in chosen if name not in there and name not in BOOKKEEPING] if objects else []
+        there = {name for each in records for name in each.get("properties") or {}}
+        unknown = [name for name in chosen if name not in there and name not in BOOKKEEPING] if records else []
         if not unknown:
             return
         known = [str(each.get("name")) for each in results(await self._asked(kind.definitions, "Names of properties"))]
@@ -131,9 +132,8 @@ def person(owner: Json) -> str:
 
 
 def results(body: Json) -> list[Json]:
-    found = body.get("results")
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return objects(body.get("results"))
 
 
-def _values(objects: list[Json], name: str) -> list[str]:
-    return list(dict.fromkeys(value for each in objects if (value := (each.get("properties") or {}).get(name))))
+def _values(records: list[Json], name: str) -> list[str]:
+    return list(dict.fromkeys(value for each in records if (value := (each.get("properties") or {}).get(name))))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
+from integrations.reading import one_line
 from integrations.tool import Result
 
 ROOM = 45_000
@@ -37,7 +38,7 @@ class Record(Result):
         return "\n".join([*lines, *noted(None, self.notes)])
 
     def in_a_list(self) -> str:
-        told = " · ".join(f"{name}: {' '.join(value.split())}" for name, value in self._told())
+        told = " · ".join(f"{name}: {one_line(value)}" for name, value in self._told())
         where = f" {self.url}" if self.url else ""
         return f"- {self.name} ({self._what}){where}\n  {told or '(no values)'}"
 

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from integrations.linear.lines import bulleted, day, joined, lined, one_line, shortened, written
+from integrations.linear.lines import bulleted, day, joined, lined, written
 from integrations.linear.shapes import LONGEST_TITLE, Issue, Item, Name, Shape, ShortIssue, nodes
+from integrations.reading import objects, one_line, shortened
 from integrations.tool import Result
 
 Json = dict[str, Any]
@@ -150,7 +151,7 @@ def relations(node: Json) -> list[Json]:
     ways = (("relations", "relatedIssue", 0), ("inverseRelations", "issue", 1))
     found = []
     for connection, field, way in ways:
-        for each in _dicts(nodes(node.get(connection))):
+        for each in objects(nodes(node.get(connection))):
             word = RELATIONS.get(str(each.get("type")), (str(each.get("type")),) * 2)[way]
             if each.get(field):
                 found.append({**each[field], "relation": word})
@@ -163,7 +164,3 @@ def part_of(text: str | None, start: int) -> tuple[str | None, int | None]:
         return None, None
     end = start + PART
     return text[start:end], end if end < len(text) else None
-
-
-def _dicts(found: object) -> list[Json]:
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

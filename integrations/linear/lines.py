@@ -6,13 +6,15 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from integrations.reading import one_line, shortened
+
 Json = dict[str, Any]
 
 LONGEST_STRING, LONGEST_JSON, EXCERPT = 4_000, 6_000, 240
 
 
 def excerpt(text: str | None, query: str) -> str | None:
-    line = one_line(text or "")
+    line = one_line(text)
     if not line:
         return None
     places = [line.casefold().find(word) for word in query.casefold().split() if len(word) > 2]  # noqa: PLR2004
@@ -31,14 +33,6 @@ def bounded(value: Any) -> Any:
 
 def written(full: Json | None) -> str | None:
     return shortened(json.dumps(full, ensure_ascii=False), LONGEST_JSON) if full else None
-
-
-def one_line(text: str | None) -> str:
-    return " ".join((text or "").split())
-
-
-def shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def day(time: str | None) -> str:

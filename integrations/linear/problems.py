@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from integrations.api import No, Trouble, Verdict
+from integrations.reading import objects, one_line
 
 Json = dict[str, Any]
 
@@ -54,7 +55,7 @@ class Problem:
         more = error.get("extensions")
         known: Json = more if isinstance(more, dict) else {}
         words = frozenset(_LETTERS.sub("", str(known.get(name, "")).lower()) for name in ("code", "type"))
-        said = " ".join(str(known.get("userPresentableMessage") or error.get("message") or "no reason given").split())
+        said = one_line(str(known.get("userPresentableMessage") or error.get("message") or "no reason given"))
         steps = error.get("path")
         fields = [step for step in steps if isinstance(step, str)] if isinstance(steps, list) else []
         return cls(words, said[:MAX_SHOWN].rstrip("."), (fields or ["something"])[-1][:MAX_SHOWN])
@@ -62,7 +63,7 @@ class Problem:
 
 def problems_in(body: object) -> list[Problem]:
     errors = body.get("errors") if isinstance(body, dict) else None
-    return [Problem.of(each) for each in errors if isinstance(each, dict)] if isinstance(errors, list) else []
+    return [Problem.of(each) for each in objects(errors)]
 
 
 def left_out(problems: list[Problem]) -> list[str]:

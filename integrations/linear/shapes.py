@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from integrations.linear.lines import day, joined, lined, one_line, shortened, written
+from integrations.linear.lines import day, joined, lined, written
+from integrations.reading import one_line, shortened
 
 Json = dict[str, Any]
 

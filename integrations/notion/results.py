@@ -14,6 +14,7 @@ from integrations.notion.ids import address
 from integrations.notion.places import DataSource
 from integrations.notion.richtext import plain
 from integrations.notion.values import shown, title_of
+from integrations.reading import one_line
 from integrations.tool import Result
 
 MAX_CHARS = 40_000
@@ -52,7 +53,7 @@ class Page(Result):
 
     def text(self) -> str:
         trash = " (in the trash)" if self.in_trash else ""
-        head = f"**{_line(self.title)}**{trash} {self.url}"  # in which the id is
+        head = f"**{one_line(self.title)}**{trash} {self.url}"  # in which the id is
         return "\n".join([head, *_listed(self.properties, "  "), *_raw(self.object)])
 
 
@@ -77,7 +78,7 @@ class Source(Result):
             f"  - {name}: {each['type']}{' (' + ', '.join(each['options']) + ')' if 'options' in each else ''}"
             for name, each in self.properties.items()
         ]
-        return "\n".join([f"Data source **{_line(self.name)}**, id: {self.id}", *kinds, *_raw(self.object)])
+        return "\n".join([f"Data source **{one_line(self.name)}**, id: {self.id}", *kinds, *_raw(self.object)])
 
 
 class Read(Result):
@@ -95,7 +96,7 @@ class Read(Result):
         trash = "It is in the trash." if page.in_trash else ""
         where = f"In {self.parent}." if self.parent else ""
         facts = " ".join(filter(None, (where, times, trash)))
-        head = [f"# {_line(page.title)}", f"{self.kind.replace('_', ' ').capitalize()} {page.url}", facts]
+        head = [f"# {one_line(page.title)}", f"{self.kind.replace('_', ' ').capitalize()} {page.url}", facts]
         parts = [
             "\n".join(filter(None, head)),
             "\n".join(_listed(page.properties, "")),
@@ -135,7 +136,7 @@ class Found(Result):
         kind = "page" if self.kind == "page" else "data source"
         day = f", edited {self.last_edited_time[:10]}" if self.last_edited_time else ""
         named = "" if self.kind == "page" else f" id: {self.id}"  # its address is that of the database
-        return "\n".join([f"- {_line(self.title)} ({kind}{day}){named} {self.url}", *_raw(self.object)])
+        return "\n".join([f"- {one_line(self.title)} ({kind}{day}){named} {self.url}", *_raw(self.object)])
 
 
 class Searched(Result):
@@ -159,7 +160,7 @@ class Rows(Result):
 
     def text(self) -> str:
         count = f"{len(self.results)} page{'' if len(self.results) == 1 else 's'}"
-        head = f"{count} of **{_line(self.data_source_name)}** (data source {self.data_source_id})"
+        head = f"{count} of **{one_line(self.data_source_name)}** (data source {self.data_source_id})"
         return "\n\n".join(filter(None, (head, *map(Page.text, self.results), *self.notes, _go_on(self.next_cursor))))
 
 
@@ -227,16 +228,12 @@ def _listed(properties: Json, indent: str) -> Iterator[str]:
     for name, value in properties.items():
         told = ", ".join(map(str, value)) if isinstance(value, list) else value
         told = {True: "yes", False: "no"}.get(told, told) if isinstance(told, bool) else told
-        yield f"{indent}- {_line(name)}: {_line(str(told))}"
+        yield f"{indent}- {one_line(name)}: {one_line(str(told))}"
 
 
 def _raw(found: Json | None) -> Iterator[str]:
     if found is not None:
         yield f"```json\n{json.dumps(found, ensure_ascii=False)}\n```"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _bounded(value: Any, most: int) -> Any:

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from integrations.api import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict
 from integrations.errors import Unreadable
+from integrations.reading import one_line
 from integrations.tool import Json
 
 ME, KEY = "/api/users/@me/", "/api/personal_api_keys/@current/"
@@ -144,7 +145,7 @@ def said(told: Json) -> str:
     """What an error says, as a sentence; also of a query that failed later."""
     status = told.get("query_status")
     detail = (status or {}).get("error_message") if isinstance(status, dict) else told.get("detail")
-    text = " ".join(str(detail or told.get("code") or "it did not say why").split())[:LONGEST_DETAIL]
+    text = one_line(str(detail or told.get("code") or "it did not say why"))[:LONGEST_DETAIL]
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import PAGED, Full, InProject, Searched, from_link, is_number
 from integrations.posthog.objects import Details, listed, none_such, one, read, whole
-from integrations.posthog.results import Item, Line, Page, Part, Prose, Who, one_line
+from integrations.posthog.results import Item, Line, Page, Part, Prose, Who, line
 from integrations.tool import Json, tool
 
 PLACE = "feature_flags"
@@ -198,7 +198,7 @@ def _filter(found: Json) -> str:
     value = found.get("value")
     told = " or ".join(map(str, value)) if isinstance(value, list) else str(value)
     operator = str(found.get("operator") or "exact").replace("_", " ")
-    return str(one_line(name or f"{found.get('key')} {operator} {told}"))
+    return str(line(name or f"{found.get('key')} {operator} {told}"))
 
 
 def _in_short(groups: list[Json]) -> str | None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from integrations.reading import one_line, shortened
 from integrations.tool import Json, Result
 
 ROOM, MOST_BYTES = 40_000, 150_000
@@ -22,8 +23,8 @@ DEEPEST = 12
 _TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2}:[0-9]{2})[0-9:.]*(Z|\+00:00)?")
 
 
-def one_line(value: object) -> object:
-    return shortened(" ".join(value.split()), LONGEST_LINE) or None if isinstance(value, str) else value
+def line(value: object) -> object:
+    return shortened(one_line(value), LONGEST_LINE) or None if isinstance(value, str) else value
 
 
 def prose(value: object) -> object:
@@ -35,11 +36,7 @@ def who(value: object) -> object:
     return value.get("email") or value.get("first_name") if isinstance(value, dict) else value
 
 
-def shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
-
-
-Line = Annotated[str | None, BeforeValidator(one_line)]
+Line = Annotated[str | None, BeforeValidator(line)]
 Prose = Annotated[str | None, BeforeValidator(prose)]
 Who = Annotated[str | None, BeforeValidator(who)]
 

@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from integrations.posthog.results import fitted, shortened
+from integrations.posthog.results import fitted
+from integrations.reading import one_line, shortened
 from integrations.tool import Json
 
 TEXT_ROOM, BYTES_ROOM = 30_000, 100_000
@@ -84,7 +85,7 @@ def shown(cell: object, longest: int) -> str:
             text = cell
         case _:
             text = json.dumps(cell, ensure_ascii=False)
-    return shortened(" ".join(text.split()).replace("|", "\\|"), longest)
+    return shortened(one_line(text).replace("|", "\\|"), longest)
 
 
 def _cell(value: object) -> object:

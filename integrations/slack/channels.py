@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from integrations.api import ToolFailed
+from integrations.reading import objects, one_line
 from integrations.slack.addresses import Address
 from integrations.slack.api import BOTH_KINDS, MOST_AT_ONCE, Place, SlackApi, next_cursor
-from integrations.slack.markup import objects, plain
+from integrations.slack.markup import plain
 from integrations.slack.messages import as_json, counted
 from integrations.tool import Json, Result
 
@@ -184,7 +185,7 @@ def _channel(found: Json, place: Place, search: Search) -> Channel:
 
 def _value(found: Json, name: str) -> str | None:
     value = plain(str((found.get(name) or {}).get("value") or ""), lambda _: None)
-    return " ".join(value.split())[:LONGEST] or None
+    return one_line(value)[:LONGEST] or None
 
 
 def _hint(search: Search, found: list[Channel], cursor: str, place: Place) -> str | None:

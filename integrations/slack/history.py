@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from pydantic import Field
 
+from integrations.reading import objects
 from integrations.slack.addresses import Address
 from integrations.slack.api import Place, SlackApi, next_cursor
-from integrations.slack.markup import objects
 from integrations.slack.messages import LONGEST, ROOM, Message, counted, has_ts, is_notice, message_of, people_in
 from integrations.slack.people import People
 from integrations.tool import Json, Result

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from integrations.reading import objects
 from integrations.tool import Json
 
 _TOKEN = re.compile(r"<([^<>]*)>")
@@ -143,11 +144,6 @@ def _words(found: object) -> str:
             case _:
                 return ""
     return ""
-
-
-def objects(found: object) -> list[Json]:
-    """Those of a list that are any."""
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _lines(found: Iterable[Any]) -> str:

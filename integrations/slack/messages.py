@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 
+from integrations.reading import objects
 from integrations.slack.addresses import TS, time_of
 from integrations.slack.api import Place
-from integrations.slack.markup import content, mentioned, objects, plain
+from integrations.slack.markup import content, mentioned, plain
 from integrations.slack.people import People
 from integrations.tool import Json, Result
 

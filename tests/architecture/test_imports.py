@@ -31,6 +31,7 @@ SHARED_BY_SERVICES = {
     "integrations.oauth.parties",
     "integrations.tool",
     "integrations.api",
+    "integrations.reading",
     "integrations.folders",
 }
 

@@ -4,24 +4,9 @@ import pytest
 
 from integrations import ManifestError, services
 from integrations.manifest import load_service
+from tests.integrations.sixth import SMALL, write
 
-SMALL = """
-name = "sixth"
-title = "Sixth"
-description = "One more."
-console_url = "https://sixth.example.com/apps"
-docs_url = "https://sixth.example.com/docs"
-auth_types = ["oauth"]
-api_base_url = "https://api.sixth.example.com"
-
-[oauth]
-authorize_url = "https://sixth.example.com/authorize"
-token_url = "https://sixth.example.com/token"
-client_auth = "basic"
-token_body = "form"
-pkce = true
-rotates = true
-
+WITH_MORE = f"""{SMALL}
 [oauth.account]
 id = "team.id"
 
@@ -32,24 +17,12 @@ BAD_CODE = "invalid_grant"
 url = "https://sixth.example.com/revoke"
 client_auth = "basic"
 body = "form"
-tokens = { access = "token" }
-
-[[tools]]
-name = "sixth_read"
-description = "Read one."
-writes = false
+tokens = {{ access = "token" }}
 """
 
 
-def write(folder: Path, text: str) -> Path:
-    path = folder / "sixth" / "manifest.toml"
-    path.parent.mkdir()
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def test_a_manifest_says_where_an_account_stands_and_what_words_mean(tmp_path: Path) -> None:
-    service = load_service(write(tmp_path, SMALL))
+    service = load_service(write(tmp_path, WITH_MORE))
 
     assert service.oauth
     assert (service.oauth.account.id, service.oauth.account.name) == ("team.id", None)
@@ -70,8 +43,8 @@ def test_a_manifest_says_where_an_account_stands_and_what_words_mean(tmp_path: P
     ],
 )
 def test_a_manifest_with_a_fact_that_cannot_be_is_refused(tmp_path: Path, old: str, new: str, field: str) -> None:
-    assert old in SMALL
-    path = write(tmp_path, SMALL.replace(old, new, 1))
+    assert old in WITH_MORE
+    path = write(tmp_path, WITH_MORE.replace(old, new, 1))
 
     with pytest.raises(ManifestError) as refused:
         load_service(path)
@@ -80,10 +53,10 @@ def test_a_manifest_with_a_fact_that_cannot_be_is_refused(tmp_path: Path, old: s
 
 
 def test_a_service_knows_its_folder_and_no_manifest_can_name_another(tmp_path: Path) -> None:
-    path = write(tmp_path, SMALL)
+    path = write(tmp_path, WITH_MORE)
     assert load_service(path).folder == path.parent
 
-    path.write_text(f'folder = "/"\n{SMALL}', encoding="utf-8")
+    path.write_text(f'folder = "/"\n{WITH_MORE}', encoding="utf-8")
     with pytest.raises(ManifestError, match="folder: Extra inputs"):
         load_service(path)
 

@@ -8,6 +8,7 @@ import pytest
 
 from integrations import ManifestError, Service, services
 from integrations.manifest import load_service, load_services
+from tests.integrations.sixth import SMALL, write
 
 HERE = Path(__file__).parents[2] / "integrations"
 SERVICES = list(services().values())
@@ -24,36 +25,6 @@ POSTHOG_TOOLS = (
     "get_insight list_dashboards get_dashboard list_annotations list_feature_flags get_feature_flag list_experiments "
     "get_experiment list_persons get_person list_cohorts get_cohort list_surveys get_survey get"
 )
-
-SMALL = """
-name = "sixth"
-title = "Sixth"
-description = "One more."
-console_url = "https://sixth.example.com/apps"
-docs_url = "https://sixth.example.com/docs"
-auth_types = ["oauth"]
-api_base_url = "https://api.sixth.example.com"
-
-[oauth]
-authorize_url = "https://sixth.example.com/authorize"
-token_url = "https://sixth.example.com/token"
-client_auth = "basic"
-token_body = "form"
-pkce = true
-rotates = true
-
-[[tools]]
-name = "sixth_read"
-description = "Read one."
-writes = false
-"""
-
-
-def write(folder: Path, text: str, name: str = "sixth") -> Path:
-    path = folder / name / "manifest.toml"
-    path.parent.mkdir()
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def complaint(tmp_path: Path, text: str) -> str:

@@ -4,9 +4,10 @@ import pytest
 
 from integrations.api import ToolFailed
 from integrations.errors import Refused, Unreachable, Unreadable
+from integrations.hubspot.api import HubSpotApi
 from integrations.hubspot.contacts import hubspot_list_contacts, hubspot_search_contacts
 from integrations.tool import Result, ServiceTool
-from tests.integrations.hubspot.scripted import Script, Written
+from tests.integrations.scripted import Scripted, Written
 
 NOBODY = Written(200, {"results": [], "total": 0})
 
@@ -14,6 +15,11 @@ NOBODY = Written(200, {"results": [], "total": 0})
 def limited(policy: str, **headers: str) -> Written:
     told = {"status": "error", "message": "Too many.", "errorType": "RATE_LIMIT", "policyName": policy}
     return Written(429, told, headers)
+
+
+class Script(Scripted[HubSpotApi]):
+    kind = HubSpotApi
+    origin = "https://api.hubapi.com"
 
 
 async def called(tool: ServiceTool, script: Script, **args: Any) -> Result:

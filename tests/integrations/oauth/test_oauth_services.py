@@ -11,41 +11,19 @@ from integrations.oauth.requests import authorize_url
 from integrations.oauth.services import account_of, client_auth_of, provider_of
 from tests.fakes.upstreams import Answer, cutting_off, saying
 from tests.integrations.oauth.place import place, said
+from tests.integrations.sixth import SMALL, write
 
-SIXTH = """
-name = "sixth"
-title = "Sixth"
-description = "One more."
-console_url = "https://sixth.example.com/apps"
-docs_url = "https://sixth.example.com/docs"
-auth_types = ["oauth"]
-api_base_url = "https://api.sixth.example.com"
-
-[oauth]
-authorize_url = "https://sixth.example.com/authorize"
-token_url = "https://sixth.example.com/token"
-client_auth = "basic"
-token_body = "form"
-pkce = true
-rotates = true
-
+SIXTH = f"""{SMALL}
 [oauth.account]
 id = "who.number"
 name = "who.name"
 workspace = "place"
 url = "link"
-
-[[tools]]
-name = "sixth_read"
-description = "Read one."
-writes = false
 """
 
 
 def sixth(folder: Path, hooks: str | None = None) -> Service:
-    path = folder / "sixth" / "manifest.toml"
-    path.parent.mkdir()
-    path.write_text(SIXTH, encoding="utf-8")
+    path = write(folder, SIXTH)
     if hooks is not None:
         path.with_name("hooks.py").write_text(hooks, encoding="utf-8")
     return load_service(path)

@@ -4,15 +4,21 @@ import pytest
 
 from integrations.api import ToolFailed
 from integrations.errors import Refused, Unreachable, Unreadable
+from integrations.posthog.api import PosthogApi
 from integrations.posthog.events import posthog_list_events
 from integrations.posthog.flags import posthog_list_feature_flags
 from integrations.posthog.querying import posthog_query
 from integrations.tool import Result, ServiceTool
-from tests.integrations.posthog.scripted import Script, Written
+from tests.integrations.scripted import Scripted, Written
 
 NONE = Written(200, {"results": [], "next": None})
 RUNNING = Written(202, {"query_status": {"id": "q1", "complete": False}})
 FLAGS = "GET /api/projects/1/feature_flags/"
+
+
+class Script(Scripted[PosthogApi]):
+    kind = PosthogApi
+    origin = "https://us.posthog.com"
 
 
 async def called(tool: ServiceTool, script: Script, **args: Any) -> Result:

@@ -1,4 +1,4 @@
-"""PostHog as a test has written it down: what it answers, one after the other, and what it was asked."""
+"""A vendor as a test has written it down: what it answers, one after the other, and what it was asked."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from integrations.posthog.api import PosthogApi
+from integrations.api import Api
+
+A = TypeVar("A", bound=Api)
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,12 @@ class Written:
         yield await self.read()
 
 
-class Script:
+class Scripted(Generic[A]):
+    """Of one vendor, which a test names in a class of its own."""
+
+    kind: type[A]
+    origin: str
+
     def __init__(self, *answers: Written | Exception, seconds_left: float = 30.0) -> None:
         self._answers = list(answers)
         self._seconds_left = seconds_left
@@ -33,8 +40,8 @@ class Script:
         self.waited: list[float] = []
 
     @property
-    def api(self) -> PosthogApi:
-        return PosthogApi(self, "https://us.posthog.com", self._pause)
+    def api(self) -> A:
+        return self.kind(self, self.origin, self._pause)
 
     @asynccontextmanager
     async def request(
@@ -46,7 +53,7 @@ class Script:
         *,
         lasting: bool = False,  # noqa: ARG002
     ) -> AsyncIterator[Written]:
-        self.asked.append(f"{method} {url.removeprefix('https://us.posthog.com')}")
+        self.asked.append(f"{method} {url.removeprefix(self.origin)}")
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer

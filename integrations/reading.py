@@ -1,0 +1,18 @@
+"""What can be shown of a vendor's answer: a text on one line, or cut, and the objects of what may be no list?"""
+
+from __future__ import annotations
+
+from integrations.tool import Json
+
+
+def one_line(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def objects(found: object) -> list[Json]:
+    """Those of a list that are any."""
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
