@@ -13,7 +13,7 @@ from api.connections.clients import Given
 from api.connections.repository import ClientRef
 from api.connections.works import ConnectionWorks
 from api.errors import NotConnectable, Unavailable
-from api.servers.service import EXTERNAL, AuthType, OAuthGrant, Server
+from api.servers.service import EXTERNAL, OAuthGrant, Server
 from integrations import (
     Authorization,
     Client,
@@ -49,8 +49,6 @@ class Aims:
         self._works = works
 
     async def of(self, server: Server) -> Aim:
-        if server.auth_type != AuthType.OAUTH:
-            raise NotConnectable("This server does not use OAuth. Set its `authType` to `oauth` first, if it should.")
         if server.service_type != EXTERNAL:
             return self._of_service(server.service_type)
         given = await self._works.clients.given(self._ctx, server)
@@ -93,7 +91,7 @@ class Aims:
         redirect_uri = public.callback(EXTERNAL, suffix)
         scopes = _with_wanted(server, given.scopes if given.scopes is not None else found.scopes)
         if given.id:
-            if not await self._works.clients.may_be_shown(self._ctx, server, given, issuer_of(provider)):
+            if not await self._works.clients.may_be_shown(self._ctx, server, given, provider.identity):
                 raise NotConnectable(OTHER_ISSUER)
             client = given.client(found.auth_methods)
             way_back = redirect_uri if client.auth == "none" else public.callback(EXTERNAL)
@@ -105,7 +103,7 @@ class Aims:
         return Aim(provider, client, ClientRef("registered", client.id, client.auth), scopes, redirect_uri)
 
     async def _registered(self, server: Server, found: Authorization, redirect_uri: str) -> Client:
-        issuer = issuer_of(found.provider)
+        issuer = found.provider.identity
         clients = self._works.clients
         known = await clients.registered(self._ctx, issuer, redirect_uri, found.scopes)
         if known:
@@ -125,12 +123,7 @@ class Aims:
 
 def suffix_of(provider: Provider) -> str:
     """A way back of its own for each issuer that does not name itself there: no answer of one passes for another's."""
-    return hashlib.sha256(issuer_of(provider).encode()).hexdigest()[:BY_ISSUER]
-
-
-def issuer_of(provider: Provider) -> str:
-    """What an authorization server is known by."""
-    return provider.issuer or provider.token_url
+    return hashlib.sha256(provider.identity.encode()).hexdigest()[:BY_ISSUER]
 
 
 def document_url(public_url: str, suffix: str | None) -> str:

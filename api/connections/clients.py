@@ -73,10 +73,10 @@ class Clients:
             case "service":
                 found = self.app(server.service_type)
             case "given":
-                found = (await self.given(ctx, server)).client([_auth(ref.auth)])
+                found = (await self.given(ctx, server)).client([ref.auth])
             case "registered":
                 found = await self._registered(ctx, issuer, ref.id)
-            case _:
+            case "document":
                 found = Client(ref.id, "none")
         if found is None or found.id != ref.id:
             raise NoClient
@@ -137,7 +137,7 @@ class Clients:
 
     async def _client(self, ctx: WorkspaceContext, known: Registration) -> Client:
         secret = await self._sealer.opened(ctx, known.record, SECRET, known.sealed)
-        return Client(known.id, _auth(known.auth), secret)
+        return Client(known.id, known.auth, secret)
 
     async def keep(
         self,
@@ -152,8 +152,3 @@ class Clients:
         sealed, guards = await self._sealer.sealed(ctx, registration_of(issuer, client.id), secret)
         made = Registration(issuer, client.id, client.auth, redirect_uri, scopes, expires_at, sealed)
         await Registrations(self._store, ctx).keep(made, *guards)
-
-
-def _auth(kept: str) -> ClientAuth:
-    auth: ClientAuth = kept  # type: ignore[assignment]  # it was one when it was kept
-    return auth

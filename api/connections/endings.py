@@ -6,6 +6,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+import msgspec
+
 from api.access.context import WorkspaceContext, by_itself
 from api.audit.service import Event, Journal
 from api.connections.clients import Clients, NoClient
@@ -17,7 +19,7 @@ from api.kit.envelope import CannotOpen
 from api.kit.store import Change, Conflict, Store, StoreBusy
 from api.kit.tries import until_it_holds
 from api.servers.service import Server, server_now, with_connection
-from integrations import Client, Tokens
+from integrations import Client, Provider, Tokens
 
 GRANTS_AT_ONCE = 20
 MOST_WANTED = 2000
@@ -143,7 +145,7 @@ class Endings:
 
     async def _client(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> Client | None:
         try:
-            issuer = grant.provider.get("issuer") or grant.provider["token_url"]
+            issuer = msgspec.convert(grant.provider, Provider).identity
             return await self._clients.load(ctx, server, grant.client, issuer)
         except (NoClient, CannotOpen):
             return None

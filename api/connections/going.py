@@ -9,7 +9,6 @@ import msgspec
 
 from api.access.context import WorkspaceContext
 from api.access.repository import name_of
-from api.connections.aims import issuer_of
 from api.connections.pages import connect_page
 from api.connections.pending import LIFE_SECONDS, NotPending, Pending, digest, new_secret
 from api.connections.returning import Failed, still_allowed
@@ -67,7 +66,7 @@ class Going:
         except NotPending as error:
             raise Failed("expired") from error
         if pending.client.kind == "registered":
-            await self._works.clients.doubt(ctx, issuer_of(provider), pending.client.id, is_doubted=True)
+            await self._works.clients.doubt(ctx, provider.identity, pending.client.id, is_doubted=True)
         url = authorize_url(
             provider,
             Client(pending.client.id, "none"),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 
 from api.access.context import WorkspaceContext
 from api.audit.service import Event
 from api.connections.endings import Endings
 from api.connections.pending import Pending
-from api.connections.repository import ACCESS, REFRESH, Grant, Grants
+from api.connections.repository import Grant, Grants
 from api.connections.sealing import Sealer
+from api.connections.storing import Came
 from api.connections.works import ConnectionWorks
 from api.errors import NotFound, Unauthorized
 from api.kit.clock import rfc3339
@@ -45,16 +45,15 @@ class Granting:
         code: str,
         verifier: str | None,
     ) -> None:
-        """`GrantRefused`, `GrantUnavailable`, `NoClient`, `ServerChanged`, `NotAllowed`: none in the end."""
+        """Or there is none: `GrantRefused`, `GrantUnavailable`, `NoClient`, `ServerChanged`, `NotAllowed`."""
         works = self._works
-        issuer = provider.issuer or provider.token_url
-        client = await works.clients.load(ctx, server, pending.client, issuer)
+        client = await works.clients.load(ctx, server, pending.client, provider.identity)
         line, way_back = works.lines.of(ctx, server), pending.redirect_uri
         try:
             tokens = await exchange(line, provider, client, code=code, redirect_uri=way_back, verifier=verifier)
         except GrantRefused as error:
             if error.error == "invalid_client" and pending.client.kind == "registered":
-                await works.clients.forget(ctx, issuer, client.id)
+                await works.clients.forget(ctx, provider.identity, client.id)
             raise
         account = await self._account(ctx, server, tokens)
         new = Grant(secrets.token_hex(12), server.id, pending.provider, pending.client, pending.scopes)
@@ -72,12 +71,10 @@ class Granting:
         return await account_of(vendor.service, self._works.lines.of(ctx, server), vendor.api_base_url, tokens)
 
     async def _store(self, ctx: WorkspaceContext, begun: Server, new: Grant, tokens: Tokens, account: Account) -> None:
-        store, now = self._works.store, self._works.clock.now()
+        store, came = self._works.store, Came(tokens, self._works.clock.now())
         server = await self._still(ctx, begun, new)
-        given = {ACCESS: tokens.access} | ({REFRESH: tokens.refresh} if tokens.refresh else {})
-        sealed, check = await self._sealed(ctx, server, given)
-        ends = None if tokens.expires_in is None else now + tokens.expires_in
-        grant = replace(new, sealed=sealed, renewed_at=now, expires_at=ends)
+        sealed, check = await self._sealed(ctx, server, came)
+        grant = replace(new, sealed=sealed, renewed_at=came.at, expires_at=came.expires_at)
         changes = with_connection(store, ctx, server, _connection(grant, tokens, account, server.connection))
         changes += await self._endings.replaced(ctx, server, account.id)
         event = Event("server.connected", server.id, server.name)
@@ -99,11 +96,9 @@ class Granting:
             raise ServerChanged
         return server
 
-    async def _sealed(
-        self, ctx: WorkspaceContext, server: Server, given: Mapping[str, str]
-    ) -> tuple[dict[str, str], Change]:
+    async def _sealed(self, ctx: WorkspaceContext, server: Server, came: Came) -> tuple[dict[str, str], Change]:
         try:
-            return await self._sealer.tokens_sealed(ctx, server, given)
+            return await self._sealer.tokens_sealed(ctx, server, came.by_name)
         except NoDataKey as error:  # the workspace has just gone, and its keys went first
             raise NotAllowed from error
 

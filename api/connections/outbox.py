@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Revoked:
-    """What is to be of no use any more."""
+    """What is to be of no use any more, and with what to say so."""
 
     access: str | None = field(default=None, repr=False)
     refresh: str | None = field(default=None, repr=False)

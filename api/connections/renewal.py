@@ -25,13 +25,13 @@ from integrations import (
     refreshed,
 )
 
+NO_REFRESH_TOKEN = "no_refresh_token"  # noqa: S105  a reason, no token
 # What is said of the grant. Anything else may be put right here, and then the grant is as good as before.
-ENDED = frozenset({"invalid_grant", "no_refresh_token"})
+ENDED = frozenset({"invalid_grant", NO_REFRESH_TOKEN})
 WORDS = ENDED | {
     *("access_denied", "invalid_client", "invalid_request", "invalid_scope", "invalid_target"),
     *("unauthorized_client", "unsupported_grant_type"),
 }
-NO_REFRESH_TOKEN = "no_refresh_token"  # noqa: S105  a reason, no token
 
 
 class RenewalFailed(Exception):
@@ -90,7 +90,7 @@ class Renewal:
 
     async def _client(self, ctx: WorkspaceContext, server: Server, grant: Grant, provider: Provider) -> Client:
         try:
-            return await self._works.clients.load(ctx, server, grant.client, provider.issuer or provider.token_url)
+            return await self._works.clients.load(ctx, server, grant.client, provider.identity)
         except NoClient as error:
             raise RenewalFailed("The OAuth client that this was connected with is not set up any more.") from error
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from api.access.context import WorkspaceContext
 from api.kit.store import Absent, Always, Change, Check, Delete, Item, Key, Put, Store, Unchanged
 from api.servers.service import Server, first_use_of
 from api.servers.service import record_of as server_record_of
+from integrations import ClientAuth
 
 PREFIX = "GRANT#"
 ACCESS, REFRESH = "access", "refresh"
@@ -20,11 +21,11 @@ ACCESS, REFRESH = "access", "refresh"
 class ClientRef:
     """Who we are to the authorization server: which kind of client, without its secret."""
 
-    kind: str
+    kind: Literal["service", "given", "registered", "document"]
     """`service`, set by the operator · `given`, with the server · `registered`, by us · `document`, published by us."""
 
     id: str
-    auth: str
+    auth: ClientAuth
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ class Registration:
 
     issuer: str
     id: str
-    auth: str
+    auth: ClientAuth
     redirect_uri: str
     scopes: tuple[str, ...]
     expires_at: float | None = None

@@ -15,7 +15,6 @@ import msgspec
 
 from api.access.context import Scope, WorkspaceContext
 from api.access.service import Access
-from api.connections.aims import issuer_of
 from api.connections.clients import NoClient
 from api.connections.granting import Granting, NotAllowed, ServerChanged
 from api.connections.pending import NotPending, Pending, digest
@@ -94,7 +93,7 @@ class Returning:
         _check_way_back(came, pending, provider)
         ctx = await still_allowed(self._works.access, pending, came.request_id)
         if pending.client.kind == "registered":  # whatever it says: it knows us
-            await self._works.clients.doubt(ctx, issuer_of(provider), pending.client.id, is_doubted=False)
+            await self._works.clients.doubt(ctx, provider.identity, pending.client.id, is_doubted=False)
         code = _code(came)
         server = await self._unchanged(ctx, pending)
         verifier = await self._verifier(ctx, state, pending)

@@ -10,11 +10,11 @@ from api.access.context import WorkspaceContext
 from api.audit.service import Event
 from api.connections.aims import Aim, Aims
 from api.connections.endings import Endings
-from api.connections.line import Line, as_theirs
 from api.connections.pending import Pending
 from api.connections.repository import ACCESS, Grant, Grants
 from api.connections.return_to import check_return_to
-from api.connections.tokens import Fresh, NotConnected, NotNow, ReconnectRequired, TokenKeeper
+from api.connections.standing import NotConnected, NotNow, ReconnectRequired
+from api.connections.tokens import Fresh, TokenKeeper
 from api.connections.works import ConnectionWorks
 from api.errors import NotConnectable, NotFound
 from api.kit.clock import rfc3339
@@ -23,14 +23,11 @@ from api.servers.service import AuthType, Connection, OAuthGrant, Server, place_
 
 __all__ = [
     "ConnectionService",
-    "Endings",
     "Fresh",
-    "Line",
     "NotConnected",
     "NotNow",
     "ReconnectRequired",
     "TokenKeeper",
-    "as_theirs",
 ]
 
 BY_ITSELF = "This server needs nobody's consent: its client in `config` gets tokens by itself."

@@ -34,7 +34,7 @@ class Came:
 
     @property
     def by_name(self) -> dict[str, str]:
-        """An answer without a refresh token leaves the old one in use."""
+        """As they are kept. An answer without a refresh token leaves the one from before in use."""
         tokens = self.tokens
         return {ACCESS: tokens.access} | ({REFRESH: tokens.refresh} if tokens.refresh else {})
 

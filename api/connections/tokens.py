@@ -26,8 +26,6 @@ from api.kit.store import Conflict, StoreBusy
 from api.servers.service import Server
 from integrations import GrantRefused, GrantUnavailable
 
-__all__ = ["Fresh", "NotConnected", "NotNow", "ReconnectRequired", "TokenKeeper"]
-
 NOT_AVAILABLE = "The authorization server is not available right now."
 USUAL = Timing()
 

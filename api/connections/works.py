@@ -66,17 +66,19 @@ class Lines:
     """The same, and what the operator has set in place of the vendors' addresses."""
 
     def of(self, ctx: WorkspaceContext, server: Server) -> Line:
-        reach = self.anywhere if server.service_type == EXTERNAL else self.vendors
-        return Line(reach.outbound, reach.egress, f"{ctx.workspace_id} oauth {server.id}")
+        return self._line(server.service_type, f"{ctx.workspace_id} oauth {server.id}")
+
+    def for_revocation(self, service_type: str, owner: str) -> Line:
+        return self._line(service_type, f"revocation {owner}")
 
     async def close(self) -> None:
         """What reaches anywhere is shared with others, who close it."""
         if self.vendors.outbound is not self.anywhere.outbound:
             await self.vendors.outbound.close()
 
-    def for_revocation(self, service_type: str, owner: str) -> Line:
+    def _line(self, service_type: str, pool: str) -> Line:
         reach = self.anywhere if service_type == EXTERNAL else self.vendors
-        return Line(reach.outbound, reach.egress, f"revocation {owner}")
+        return Line(reach.outbound, reach.egress, pool)
 
 
 @dataclass(frozen=True, slots=True)

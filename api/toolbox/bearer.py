@@ -13,7 +13,7 @@ from api.toolbox.scrubbing import NO_SECRETS, Scrubber
 from integrations import Refused, challenge_of
 
 MOST_SCOPES = 50
-"""Each call's own. What is refused is the token that went along, and not one that others have got meanwhile."""
+"""Of those that a server says it needs: it can name more without end."""
 
 
 class Bearer:

@@ -16,7 +16,6 @@ from api.access.context import WorkspaceContext
 from api.connections.service import TokenKeeper
 from api.kit.clock import Clock
 from api.kit.outbound import Egress
-from api.kit.secret import Secret
 from api.kit.vault import Place, Sealed, Vault
 from api.servers.service import AuthType, Server, opened, place_of, record_of
 from api.toolbox.bearer import Bearer
@@ -92,7 +91,7 @@ class Credentials:
         entered_for, value = opened(await self._vault.unseal(ctx.partition, where, sealed))
         if entered_for != place:
             raise no_credentials()
-        return _text(value)
+        return value.reveal_text()
 
 
 def _headers(auth_type: AuthType, found: Mapping[str, str]) -> dict[str, str]:
@@ -122,7 +121,3 @@ def _to_look_for(found: Mapping[str, str], headers: Mapping[str, str]) -> set[st
     """A scheme is no part of the secret: an upstream may send back what follows `Bearer` alone."""
     values = {*headers.values(), *(value for name, value in found.items() if name not in ("headers", "username"))}
     return values | {value.partition(" ")[2].strip() for value in values}
-
-
-def _text(secret: Secret) -> str:
-    return secret.reveal_text()

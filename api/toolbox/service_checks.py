@@ -11,7 +11,7 @@ from api.toolbox.checks import Check, failed
 from api.toolbox.credentials import Opened
 from api.toolbox.failures import NotConnected
 from api.toolbox.scrubbing import NO_SECRETS, Scrubber
-from api.toolbox.sources import NO_TOOLS, Missing, reason_of, told
+from api.toolbox.sources import TOOLLESS_SERVICE, Missing, reason_of, told
 from api.toolbox.texts import safe_line
 from api.toolbox.vendors import Vendors
 from api.toolbox.works import Works
@@ -22,7 +22,7 @@ async def check_service(ctx: WorkspaceContext, works: Works, server: Server) -> 
     health = works.health(ctx.workspace_id, server)
     service = works.vendors.services.get(server.service_type)
     if service is None:
-        return failed(NO_TOOLS, health)
+        return failed(TOOLLESS_SERVICE, health)
     opened: Opened | None = None
     try:
         with works.bulkheads.enter(ctx.workspace_id, server.id):

@@ -25,9 +25,9 @@ LONGEST_TEXT = 2000
 ENOUGH_TO_TELL = 0.1
 TOO_MUCH = "{}'s answer is larger than is taken in, or cannot be read. Ask for less: fewer at once, fewer fields."
 NOT_UNDERSTOOD = "{} answered in a way that is not understood here."
+NOT_ACCEPTED = "{} does not accept this server's credential any more. Somebody has to enter or connect it again."
 # What a tool meets with where a vendor answers otherwise than it promises.
 ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, RecursionError)
-NOT_ACCEPTED = "{} does not accept this server's credential any more. Somebody has to enter or connect it again."
 
 log = logging.getLogger(__name__)
 

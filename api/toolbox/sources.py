@@ -11,7 +11,7 @@ from api.servers.service import EXTERNAL, Server
 from api.toolbox.failures import ENDED, FailureKind, NotConnected, failure_of, is_down
 from api.toolbox.scrubbing import NO_SECRETS, Scrubber
 from api.toolbox.texts import not_answered
-from api.toolbox.toolsets import Toolset
+from api.toolbox.toolsets import NO_TOOLS, Toolset
 from api.toolbox.upstream_tools import UpstreamTools
 from api.toolbox.works import Works
 from integrations import Refused, TimedOut, Unreachable, UpstreamError
@@ -26,9 +26,9 @@ class Missing:
 
 
 Problem = UpstreamError | TimeoutError | NotConnected | None
-SERVICE = Missing("not_connected", "Connect this service first.")
+UNCONNECTED_SERVICE = Missing("not_connected", "Connect this service first.")
 ENDED_SERVICE = Missing("reconnect_required", ENDED)
-NO_TOOLS = Missing("invalid", "This version of Plugboard has no tools for this service.")
+TOOLLESS_SERVICE = Missing("invalid", NO_TOOLS)
 NOT_CONNECTED_REASONS = {
     FailureKind.NOT_CONNECTED: "not_connected",
     FailureKind.RECONNECT_REQUIRED: "reconnect_required",
@@ -72,8 +72,8 @@ class Sources:
         if server.connection and server.connection.ended:
             return ENDED_SERVICE
         if not (server.is_connected or server.sealed):
-            return SERVICE
-        return self._works.vendors.tools(server.service_type) or NO_TOOLS
+            return UNCONNECTED_SERVICE
+        return self._works.vendors.tools(server.service_type) or TOOLLESS_SERVICE
 
     async def _asked(self, server: Server, seconds: float, *, anew: bool) -> tuple[UpstreamTools | Missing, Problem]:
         toolset: Toolset | None = None

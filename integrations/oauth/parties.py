@@ -56,6 +56,11 @@ class Provider:
     errors: Mapping[str, str] = field(default_factory=dict)
     """Its own words for the errors of RFC 6749."""
 
+    @property
+    def identity(self) -> str:
+        """What it is known by: its name, or where it gives tokens, if it has none."""
+        return self.issuer or self.token_url
+
 
 @dataclass(frozen=True, slots=True)
 class Account:

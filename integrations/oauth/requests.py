@@ -102,7 +102,7 @@ def _reason(error: UpstreamError) -> str:
 
 
 def _proof(provider: Provider, client: Client) -> Proof:
-    return proof(client, provider.issuer or provider.token_url)
+    return proof(client, provider.identity)
 
 
 def _bearer(kind: TokenKind, token: str) -> Proof:
