@@ -29,10 +29,9 @@ from api.errors import AppError, Clash, Internal, NoSuchMethod, NotFound, TooLar
 from api.http.answers import problem
 from api.http.direct import Direct
 from api.http.edge import Edge, Note
-from api.http.openapi import as_yaml, contract
-from api.http.page import docs_page
 from api.http.paging import Paging
 from api.http.provided import AnyRequest, Providers
+from api.http.published import Published
 from api.http.routing import allowed, options
 from api.kit.clock import Clock
 from api.kit.datakeys import NoDataKey
@@ -122,10 +121,8 @@ def inner_app(
         logging_config=None,
         request_max_body_size=None,  # our decoder has its own limit, which reads on to answer well
     )
-    app.state.providers = PROVIDED
+    app.state.providers, app.state.published = PROVIDED, Published(app)
     check_every_route_is_guarded(app)
-    document = contract(app)
-    app.state.contract, app.state.docs_page = as_yaml(document).encode(), docs_page(document)
     return app
 
 

@@ -9,7 +9,7 @@ from api.settings import Settings
 
 
 def main() -> None:
-    sys.stdout.buffer.write(inner_app(Settings()).state.contract)
+    sys.stdout.buffer.write(inner_app(Settings()).state.published.yaml)
 
 
 if __name__ == "__main__":

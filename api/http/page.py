@@ -1,4 +1,4 @@
-"""The contract as a page for people: made once at start, without a script and without anything from elsewhere."""
+"""The contract as a page for people: made without a script and without anything from elsewhere."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from api.kit.outbound import Egress, Target
@@ -37,6 +38,12 @@ def public_trust() -> ssl.SSLContext:
     return context
 
 
+@cache
+def _usual_trust() -> ssl.SSLContext:
+    """Read once: there are some hundred certificates."""
+    return public_trust()
+
+
 class Outbound:
     """One for each process, made in its event loop."""
 
@@ -49,7 +56,7 @@ class Outbound:
         max_pools: int = MAX_POOLS,
     ) -> None:
         self._names = names or Names()
-        self.trust = trust or public_trust()
+        self.trust = trust or _usual_trust()
         self._pools = Pools(Dialling(egress, self._names, self.trust), max_pools)
 
     def request(

@@ -14,6 +14,7 @@ from api.errors import Unavailable
 from api.http.answers import OK, Answer, Ready
 from api.http.models import View
 from api.http.provided import AnyRequest, provided
+from api.http.published import Published
 from api.http.routing import Doc, Reply, documented, get
 from api.kit.datakeys import HEAD
 from api.kit.metrics import CONTENT_TYPE, Metrics
@@ -105,8 +106,8 @@ async def metrics(request: AnyRequest) -> Response[bytes]:
     ),
 )
 async def openapi_yaml(request: AnyRequest) -> Response[bytes]:
-    state = request.app.state
-    return Response(state.contract, media_type="application/yaml")
+    published: Published = request.app.state.published
+    return Response(await asyncio.to_thread(lambda: published.yaml), media_type="application/yaml")
 
 
 @get(
@@ -119,8 +120,8 @@ async def openapi_yaml(request: AnyRequest) -> Response[bytes]:
     ),
 )
 async def docs(request: AnyRequest) -> Response[bytes]:
-    state = request.app.state
-    return Response(state.docs_page, media_type="text/html")
+    published: Published = request.app.state.published
+    return Response(await asyncio.to_thread(lambda: published.page), media_type="text/html")
 
 
 ROUTES = [healthz, readyz, metrics, openapi_yaml, docs]

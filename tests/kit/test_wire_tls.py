@@ -56,7 +56,7 @@ def trusting(certificate: Path) -> ssl.SSLContext:
     return context
 
 
-async def ask(there: Upstream, name: str, trust: ssl.SSLContext | None) -> str:
+async def ask(there: Upstream, name: str, trust: ssl.SSLContext) -> str:
     out = Outbound(HERE, names=Names(lambda _: ["127.0.0.1"]), trust=trust)
     target = check_text(there.url(host=name, scheme="https"), OPEN)
     try:
@@ -95,7 +95,7 @@ async def test_the_environment_makes_no_certificate_trusted(certificate: Path, m
     monkeypatch.setenv("SSLKEYLOGFILE", str(logged))
     async with upstream(echoing(), tls=served_with(certificate, [])) as there:
         with pytest.raises(Unreachable):
-            await ask(there, NAME, None)
+            await ask(there, NAME, public_trust())
 
     assert there.visits == []
     assert not logged.exists()
