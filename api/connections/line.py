@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from api.kit import wire_errors
-from api.kit.outbound import Egress, Target, UrlRefused, check_text
+from api.kit.outbound import Egress
 from api.kit.wire import Exchange, Outbound
 from api.kit.wire_replies import Limits
-from integrations import TimedOut, Unreachable, Unreadable, UpstreamError
+from api.reaching import as_theirs, target_of
 
 SECONDS = 10.0
 LIMITS = Limits(wire=256 * 1024, decoded=256 * 1024)
@@ -26,24 +25,7 @@ class Line:
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, lasting: bool = False
     ) -> Exchange:
         del lasting  # no authorization server answers in a stream that stays
-        target = self._target(url)
+        target = target_of(url, self._egress)
         return self._outbound.request(
             method, target, headers, body, pool=self._pool, seconds=SECONDS, limits=LIMITS, raised=as_theirs
         )
-
-    def _target(self, url: str) -> Target:
-        try:
-            return check_text(url, self._egress)
-        except UrlRefused as refused:
-            raise Unreachable(wire_errors.Unreachable.text, sent=False) from refused
-
-
-def as_theirs(error: wire_errors.WireError) -> UpstreamError:
-    """Integrations know nothing of how the wire works, so they have errors of their own."""
-    match error:
-        case wire_errors.Unreachable():
-            return Unreachable(str(error), sent=error.sent)
-        case wire_errors.TimedOut():
-            return TimedOut(str(error), sent=error.sent)
-        case _:
-            return Unreadable(str(error), sent=error.sent)

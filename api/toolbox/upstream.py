@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from api.kit import wire_errors
-from api.kit.outbound import Egress, Origin, Target, UrlRefused, check_text
+from api.kit.outbound import Egress, Origin, Target
 from api.kit.wire import Exchange, Outbound
 from api.kit.wire_replies import Limits
-from integrations import TimedOut, Unreachable, Unreadable, UpstreamError
+from api.reaching import as_theirs, target_of
+from integrations import Unreadable
 
 LASTING_SECONDS = 3600.0
 LIMITS = Limits(wire=4 * 1024 * 1024, decoded=4 * 1024 * 1024)
@@ -56,21 +56,7 @@ class Upstream:
         return self._checked[1]
 
     def _check(self, url: str) -> Target:
-        try:
-            target = check_text(url, self._egress)
-        except UrlRefused as refused:
-            raise Unreachable(wire_errors.Unreachable.text, sent=False) from refused
+        target = target_of(url, self._egress)
         if target.origin != self._origin:
             raise Unreadable("The server points to another origin.", sent=False)
         return target
-
-
-def as_theirs(error: wire_errors.WireError) -> UpstreamError:
-    """Integrations know nothing of how the wire works, so they have errors of their own."""
-    match error:
-        case wire_errors.Unreachable():
-            return Unreachable(str(error), sent=error.sent)
-        case wire_errors.TimedOut():
-            return TimedOut(str(error), sent=error.sent)
-        case _:
-            return Unreadable(str(error), sent=error.sent)

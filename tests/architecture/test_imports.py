@@ -11,6 +11,7 @@ LEVELS = {
     "api.kit": 0,
     "api.errors": 1,
     "api.http": 1,
+    "api.reaching": 1,
     "api.access": 2,
     "api.audit": 3,
     **{f"api.{feature}": 4 for feature in FEATURES},

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from api.settings import Settings
+from tests.connections.renewal_pool import Pool, Stage, on_dynamodb, open_pool, open_stage
 from tests.fakes.authorization_server import Server, authorization_server
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, served
@@ -51,3 +52,22 @@ def one_timed(one_provider: Server, tmp_path_factory: pytest.TempPathFactory, cl
 def timed(one_timed: Plugboard, provider: Server) -> Plugboard:  # noqa: ARG001
     """The same, but its time passes only when a test says so."""
     return one_timed
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    """Processes that renew tokens, each by itself, in the stages below."""
+    with open_pool() as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def sqlite(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with open_stage(one_provider, PLUGBOARD_DATA_DIR=str(tmp_path_factory.mktemp("processes"))) as stage:
+        yield stage
+
+
+@pytest.fixture(scope="module")
+def dynamodb(one_provider: Server, dynoxide: str) -> Iterator[Stage]:
+    with on_dynamodb(one_provider, dynoxide) as stage:
+        yield stage

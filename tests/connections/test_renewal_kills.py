@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from api.connections.timing import Timing
-from tests.connections.renewal_pool import Pool, Scene, Stage, on_dynamodb, open_pool, open_stage, outcome_of
+from tests.connections.renewal_pool import Pool, Scene, Stage, outcome_of
 from tests.connections.renewal_worker import Got
 from tests.fakes.authorization_server import Fault, Server
 
@@ -17,24 +16,6 @@ ALL = SURVIVORS * CALLERS
 A_LIFE = 3600.0
 QUICK = Timing(lease=2.0, answer=1.0)
 """So that nobody has to wait a quarter of a minute for the end of a lease that somebody has left."""
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    with open_pool() as pool:
-        yield pool
-
-
-@pytest.fixture(scope="module")
-def sqlite(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with open_stage(one_provider, PLUGBOARD_DATA_DIR=str(tmp_path_factory.mktemp("kills"))) as stage:
-        yield stage
-
-
-@pytest.fixture(scope="module")
-def dynamodb(one_provider: Server, dynoxide: str) -> Iterator[Stage]:
-    with on_dynamodb(one_provider, dynoxide) as stage:
-        yield stage
 
 
 @pytest.fixture(params=["sqlite", "dynamodb"])

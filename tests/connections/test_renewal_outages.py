@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.access.context import WorkspaceContext
-from api.connections.line import LIMITS, Line, as_theirs
+from api.connections.line import LIMITS, Line
 from api.connections.service import NotNow
 from api.connections.timing import Timing
 from api.connections.works import ConnectionWorks, Lines
 from api.kit.outbound import check_text
 from api.kit.store import Change, StoreBusy
 from api.kit.wire import Exchange
+from api.reaching import as_theirs
 from api.servers.service import Server as McpServer
 from tests.connections.desk import Desk, kind_of
 from tests.connections.renewal_process import Beside, held, process, step_of

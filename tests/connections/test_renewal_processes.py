@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from tests.connections.renewal_pool import Pool, Stage, on_dynamodb, open_pool, open_stage
+from tests.connections.renewal_pool import Pool, Stage
 from tests.fakes.authorization_server import Server
 
 PROCESSES, CALLERS = 16, 50
 A_LIFE = 3600.0
 ROUNDS = 4
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    with open_pool() as pool:
-        yield pool
-
-
-@pytest.fixture(scope="module")
-def sqlite(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with open_stage(one_provider, PLUGBOARD_DATA_DIR=str(tmp_path_factory.mktemp("processes"))) as stage:
-        yield stage
-
-
-@pytest.fixture(scope="module")
-def dynamodb(one_provider: Server, dynoxide: str) -> Iterator[Stage]:
-    with on_dynamodb(one_provider, dynoxide) as stage:
-        yield stage
 
 
 @pytest.fixture(params=["sqlite", "dynamodb"])

@@ -8,11 +8,8 @@ from api.kit.dynamo import DynamoClient, DynamoStore, dynamo_client
 from api.kit.sqlite import SqliteStore
 from api.kit.store import Store
 from tests.fakes.dynamodb import (
-    NO_DYNOXIDE,
     PATIENT,
     aws_access,
-    dynoxide_endpoint,
-    dynoxide_is_installed,
     moto_endpoint,
     new_table,
     table_by_stack,
@@ -25,14 +22,6 @@ THREADS = 8
 @pytest.fixture(scope="session")
 def moto() -> Iterator[str]:
     with aws_access(), moto_endpoint() as endpoint:
-        yield endpoint
-
-
-@pytest.fixture(scope="session")
-def dynoxide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    if not dynoxide_is_installed():
-        pytest.skip(NO_DYNOXIDE)
-    with aws_access(), dynoxide_endpoint(tmp_path_factory.mktemp("dynoxide") / "tables.db") as endpoint:
         yield endpoint
 
 

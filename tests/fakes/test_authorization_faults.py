@@ -1,20 +1,13 @@
 import asyncio
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import httpx2
 import pytest
 
 from tests.fakes.authorization_client import App, mcp_app
-from tests.fakes.authorization_server import Fault, Server, authorization_server
+from tests.fakes.authorization_server import Fault, Server
 from tests.harness import many_callers
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Server]:
-    with authorization_server() as server:
-        yield server
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 import json
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -9,16 +8,10 @@ from joserfc import jwt
 from joserfc.jwk import ECKey
 
 from tests.fakes.authorization_client import CHALLENGE, App, mcp_app
-from tests.fakes.authorization_server import Server, authorization_server
+from tests.fakes.authorization_server import Server
 from tests.harness import caller, listening
 
 MODERN = {"MCP-Protocol-Version": "2026-07-28"}
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Server]:
-    with authorization_server() as server:
-        yield server
 
 
 @pytest.fixture

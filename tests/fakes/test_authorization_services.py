@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -8,16 +7,10 @@ import pytest
 
 from tests.e2e.process import PROJECT, free_port, until
 from tests.fakes.authorization_client import SERVICES, App, app_of
-from tests.fakes.authorization_server import Client, Server, authorization_server
+from tests.fakes.authorization_server import Client, Server
 from tests.harness import caller
 
 DEMO = "An MCP server to connect (authType oauth, serviceType external)"
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Server]:
-    with authorization_server() as server:
-        yield server
 
 
 @pytest.fixture

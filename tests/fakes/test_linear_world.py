@@ -1,7 +1,6 @@
 """The world behind the fake Linear: strict where Linear is."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,7 @@ import httpx2
 import pytest
 
 from tests.fakes.authorization_client import App, app_of
-from tests.fakes.authorization_server import Server, authorization_server
+from tests.fakes.authorization_server import Server
 from tests.fakes.linear_world import World
 
 PATH = "/linear/graphql"
@@ -39,12 +38,6 @@ class Asking:
         answer = self.ask(query, **variables)
         assert answer.status_code == status, answer.text
         return f"{answer.json()['errors'][0]['extensions']['code']}: {answer.json()['errors'][0]['message']}"
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Server]:
-    with authorization_server() as server:
-        yield server
 
 
 @pytest.fixture

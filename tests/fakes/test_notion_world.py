@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -6,7 +5,7 @@ import httpx2
 import pytest
 
 from tests.fakes.authorization_client import app_of
-from tests.fakes.authorization_server import Server, authorization_server
+from tests.fakes.authorization_server import Server
 from tests.fakes.notion_world import World
 from tests.fakes.notion_world_data import GUIDE, PLAN, SALARIES, TASKS, TASKS_SOURCE, WIKI, task_id
 from tests.fakes.notion_world_rules import error
@@ -26,12 +25,6 @@ def nested(depth: int) -> dict[str, Any]:
     for _ in range(depth):
         block = {"bulleted_list_item": {"rich_text": [], "children": [block]}}
     return block
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Server]:
-    with authorization_server() as server:
-        yield server
 
 
 @dataclass

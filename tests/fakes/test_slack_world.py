@@ -1,11 +1,10 @@
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from tests.fakes.authorization_client import app_of
-from tests.fakes.authorization_server import Server, authorization_server
+from tests.fakes.authorization_server import Server
 from tests.fakes.slack_world import World
 from tests.fakes.slack_world_data import GENERAL, INCIDENTS, OUTAGE
 from tests.harness import caller
@@ -13,12 +12,6 @@ from tests.toolkits.slack_contract import NOT_THERE, folder, validator_of
 
 ALL = ("channels:read", "channels:history", "groups:read", "groups:history", "chat:write", "users:read")
 BOTH = "public_channel,private_channel"
-
-
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Server]:
-    with authorization_server() as server:
-        yield server
 
 
 @dataclass

@@ -16,25 +16,15 @@ from api.kit.resolving import Names
 from api.kit.wire import Exchange, Outbound
 from api.kit.wire_errors import Denied, TimedOut, Unreachable
 from api.kit.wire_replies import Limits
-from tests.fakes.upstreams import Answer, Upstream, cutting_off, dripping, pouring, raw, saying, silent, upstream
+from tests.fakes.upstreams import cutting_off, dripping, pouring, raw, saying, silent, upstream
+from tests.kit.asked import HERE, asked_of
 
-HERE = Egress.parse("127.0.0.0/8")
 ENDLESS = b"HTTP/1.1 200 OK\r\n\r\n"
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
     return "asyncio", {"use_uvloop": request.param == "uvloop"}
-
-
-@asynccontextmanager
-async def asked_of(answer: Answer) -> AsyncIterator[tuple[Outbound, Target, Upstream]]:
-    async with upstream(answer) as there:
-        out = Outbound(HERE)
-        try:
-            yield out, check_text(there.url(), HERE), there
-        finally:
-            await out.close()
 
 
 @asynccontextmanager

@@ -5,18 +5,16 @@ import gzip
 import time
 import tracemalloc
 import zlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 
-from api.kit.outbound import Egress, Target, check_text
+from api.kit.outbound import Target, check_text
 from api.kit.wire import Outbound
 from api.kit.wire_errors import Garbled, TimedOut, TooMuch, Unreachable, WireError
 from api.kit.wire_replies import Limits
-from tests.fakes.upstreams import Answer, Upstream, dripping, pouring, raw, saying, silent, upstream
+from tests.fakes.upstreams import Answer, dripping, pouring, raw, saying, silent
+from tests.kit.asked import HERE, asked_of
 
-HERE = Egress.parse("127.0.0.0/8")
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 USUAL = Limits()
@@ -26,16 +24,6 @@ ENDLESS = HEAD + b"\r\n"
 @pytest.fixture(params=["asyncio", "uvloop"])
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
     return "asyncio", {"use_uvloop": request.param == "uvloop"}
-
-
-@asynccontextmanager
-async def asked_of(answer: Answer) -> AsyncIterator[tuple[Outbound, Target, Upstream]]:
-    async with upstream(answer) as there:
-        out = Outbound(HERE)
-        try:
-            yield out, check_text(there.url(), HERE), there
-        finally:
-            await out.close()
 
 
 async def body(out: Outbound, target: Target, seconds: float = 5, limits: Limits = USUAL, sent: bytes = b"") -> bytes:

@@ -1,34 +1,22 @@
 """Which connection a request goes over, and what becomes of those that are kept."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 
-from api.kit.outbound import Egress, Target, check_text
+from api.kit.outbound import Target, check_text
 from api.kit.wire import Outbound
 from api.kit.wire_errors import TimedOut, Unreachable
 from api.kit.wire_pools import MAX_CONNECTIONS
-from tests.fakes.upstreams import Answer, Upstream, Visit, cutting_off, raw, saying, silent, upstream
+from tests.fakes.upstreams import Visit, cutting_off, raw, saying, silent, upstream
+from tests.kit.asked import HERE, asked_of
 
-HERE = Egress.parse("127.0.0.0/8")
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
     return "asyncio", {"use_uvloop": request.param == "uvloop"}
-
-
-@asynccontextmanager
-async def asked_of(answer: Answer) -> AsyncIterator[tuple[Outbound, Target, Upstream]]:
-    async with upstream(answer) as there:
-        out = Outbound(HERE)
-        try:
-            yield out, check_text(there.url(), HERE), there
-        finally:
-            await out.close()
 
 
 async def text(out: Outbound, target: Target, method: str = "GET", seconds: float = 5, name: str = "") -> str:

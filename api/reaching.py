@@ -1,0 +1,25 @@
+"""How do integrations get to elsewhere? To where the guard admits, and with errors of their own for the wire's."""
+
+from __future__ import annotations
+
+from api.kit import wire_errors
+from api.kit.outbound import Egress, Target, UrlRefused, check_text
+from integrations import TimedOut, Unreachable, Unreadable, UpstreamError
+
+
+def target_of(url: str, egress: Egress) -> Target:
+    try:
+        return check_text(url, egress)
+    except UrlRefused as refused:
+        raise Unreachable(wire_errors.Unreachable.text, sent=False) from refused
+
+
+def as_theirs(error: wire_errors.WireError) -> UpstreamError:
+    """Integrations know nothing of how the wire works."""
+    match error:
+        case wire_errors.Unreachable():
+            return Unreachable(str(error), sent=error.sent)
+        case wire_errors.TimedOut():
+            return TimedOut(str(error), sent=error.sent)
+        case _:
+            return Unreadable(str(error), sent=error.sent)
