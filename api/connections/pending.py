@@ -6,6 +6,7 @@ Each can be used once, and for ten minutes. What is stored is found by a hash: w
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import secrets
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from api.connections.repository import ClientRef
 from api.connections.sealing import Sealer
 from api.kit.clock import Clock
 from api.kit.store import Absent, Change, Conflict, Delete, Item, Key, Present, Put, Store
+from api.servers.service import Server
 
 LIFE_SECONDS = 600
 VERIFIER = "verifier"
@@ -37,7 +39,8 @@ class Pending:
     service_type: str
     url: str | None
     place: str
-    """What the server was when it began; one that has become another is not connected."""
+    given: str
+    """What the server was when it began, and which secrets it had; one that has become another is not connected."""
 
     key_id: str
     provider: Mapping[str, Any]
@@ -106,6 +109,12 @@ class Pendings:
 
     def _put(self, key: Key, pending: Pending) -> Put:
         return Put(key, asdict(pending), Absent(), expires_at=int(self._clock.now()) + LIFE_SECONDS)
+
+
+def given_of(server: Server, client: ClientRef) -> str:
+    """A secret that came with the server is shown to nobody but whom somebody was sent to with it."""
+    told = json.dumps(sorted(server.sealed.items())) if client.kind == "given" else ""
+    return hashlib.sha256(told.encode()).hexdigest()
 
 
 def new_secret() -> str:

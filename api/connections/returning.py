@@ -17,7 +17,7 @@ from api.access.context import Scope, WorkspaceContext
 from api.access.service import Access
 from api.connections.clients import NoClient
 from api.connections.granting import Granting, NotAllowed, ServerChanged
-from api.connections.pending import NotPending, Pending, digest
+from api.connections.pending import NotPending, Pending, digest, given_of
 from api.connections.return_to import landing
 from api.connections.works import ConnectionWorks
 from api.kit.envelope import CannotOpen
@@ -117,11 +117,17 @@ class Returning:
 
     async def _unchanged(self, ctx: WorkspaceContext, pending: Pending) -> Server:
         server = await server_now(self._works.store, ctx, pending.server_id)
-        if server is None or place_of(server, self._works.lines.anywhere.egress) != pending.place:
-            raise Failed("server_changed")
-        if server.oauth_grant != OAuthGrant.AUTHORIZATION_CODE:
+        if server is None or not self._is_still(server, pending):
             raise Failed("server_changed")
         return server
+
+    def _is_still(self, server: Server, pending: Pending) -> bool:
+        place = place_of(server, self._works.lines.anywhere.egress)
+        return (
+            (place, server.url) == (pending.place, pending.url)
+            and given_of(server, pending.client) == pending.given
+            and server.oauth_grant == OAuthGrant.AUTHORIZATION_CODE
+        )
 
 
 async def still_allowed(access: Access, pending: Pending, request_id: str) -> WorkspaceContext:

@@ -10,7 +10,7 @@ from api.access.context import WorkspaceContext
 from api.audit.service import Event
 from api.connections.aims import Aim, Aims
 from api.connections.endings import Endings
-from api.connections.pending import Pending
+from api.connections.pending import Pending, given_of
 from api.connections.repository import ACCESS, Grant, Grants
 from api.connections.return_to import check_return_to
 from api.connections.standing import NotConnected, NotNow, ReconnectRequired
@@ -64,6 +64,7 @@ class ConnectionService:
             server.service_type,
             server.url,
             place_of(server, self._works.lines.anywhere.egress),
+            given_of(server, aim.ref),
             self._ctx.caller.key_id,
             msgspec.to_builtins(aim.provider),
             aim.ref,

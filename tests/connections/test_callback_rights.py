@@ -35,6 +35,11 @@ def move_server(server: Connectable, _key_id: str) -> httpx2.Response:
     return server.workspace.admin.put(server.path, json={"url": ELSEWHERE})
 
 
+def move_along(server: Connectable, _key_id: str) -> httpx2.Response:
+    """To another path, behind which somebody else may be."""
+    return server.workspace.admin.put(server.path, json={"url": f"{server.shown()['url']}/other"})
+
+
 def use_no_oauth(server: Connectable, _key_id: str) -> httpx2.Response:
     return server.workspace.admin.put(server.path, json={"authType": "none"})
 
@@ -50,6 +55,7 @@ MISHAPS: dict[str, tuple[Mishap, str]] = {
     "the workspace is deleted": (delete_workspace, "not_allowed"),
     "the server is deleted": (delete_server, "server_changed"),
     "the server has moved": (move_server, "server_changed"),
+    "the server has moved to another path": (move_along, "server_changed"),
     "the server needs no authorization": (use_no_oauth, "server_changed"),
     "the server needs nobody's consent": (need_nobody, "server_changed"),
 }

@@ -8,7 +8,7 @@ from api.access.context import partition_of
 from api.kit.rewrap import rewrap
 from api.parts import Parts
 from tests.connections.desk import in_another_process
-from tests.connections.world import Connectable, Visitor, mcp_server
+from tests.connections.world import Connectable, Visitor, mcp_server, told
 from tests.fakes.authorization_server import Server, Tenant
 from tests.harness import Plugboard
 
@@ -57,6 +57,25 @@ def test_who_enters_another_secret_says_anew_whose_it_is(plugboard: Plugboard, p
     connected(server)
     assert beta.counts["exchanges"] == 1
     assert SECRET not in str([(each.headers, each.body) for each in beta.seen])
+
+
+@pytest.mark.requirement("OAU-09")
+def test_a_secret_that_is_entered_while_somebody_consents_is_not_shown_where_they_are(
+    plugboard: Plugboard, provider: Server, acme: Tenant
+) -> None:
+    evil = provider.tenant("evil")
+    evil.add_client("ours", secret="another")
+    acme.behave(authorization_servers=(evil.issuer,))
+    server = mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": "another"})
+    visitor = Visitor(plugboard)
+    came = visitor.consent(server.page())
+    acme.behave(authorization_servers=())
+    server.change(config={"clientId": "ours", "clientSecret": SECRET})
+
+    assert told(visitor.land(came)) == {"error": "server_changed"}
+    assert evil.asked("token") == []
+    acme.add_client("ours", secret=SECRET)
+    connected(server)
 
 
 @pytest.mark.requirement("OAU-09")
