@@ -6,25 +6,27 @@ import asyncio
 import socket
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
+from threading import Thread
+from weakref import WeakValueDictionary
 
 from api.kit.addresses import Address
 from api.kit.outbound import Egress
 from api.kit.wire_errors import Denied, TimedOut, Unreachable
 
 SECONDS = 2.0
-THREADS = 64
-MAX_WAITING = 256
+THREADS, THREADS_OF_ONE = 64, 8
+"""Lookups at once; of these for one owner, who may have a name server that answers nothing. The others wait."""
+MAX_WAITING, MAX_WAITING_OF_ONE = 1024, 256
 MAX_HANGING = 4
 """Lookups of one name that were given up and have not returned: each holds up a thread until it does."""
-MAX_HANGING_OF_ONE = 8
-"""The same for all names of one owner, who may have a name server that answers nothing."""
 MAX_ANSWERS = 32
 
 Lookup = Callable[[str], Sequence[str]]
 """The addresses of a name as text, asked for in a thread; `OSError` where there are none."""
+Asked = asyncio.Future[Sequence[str]]
 
 
 def system_lookup(name: str) -> Sequence[str]:
@@ -32,59 +34,84 @@ def system_lookup(name: str) -> Sequence[str]:
 
 
 class Names:
-    """Asks in threads of its own: a name server that does not answer holds up other names and nothing else."""
+    """Asks in threads that nobody waits for at the end: the system's lookup can neither be broken off nor hurried."""
 
     def __init__(self, lookup: Lookup = system_lookup, *, threads: int = THREADS, seconds: float = SECONDS) -> None:
         self._lookup = lookup
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="names")
         self._seconds = seconds
-        self._waiting = 0
+        self._turns = asyncio.Semaphore(threads)
+        self._turns_of: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._waiting: Counter[str] = Counter()
         self._hanging: Counter[str] = Counter()
-        self._hanging_of: Counter[str] = Counter()
-        self._asking: Counter[str] = Counter()
 
     async def addresses(self, name: str, egress: Egress, owner: str = "") -> list[Address]:
         """What `name` resolves to now, each address once. `owner`: for whom; none holds up the others."""
-        if self._waiting >= MAX_WAITING or self._is_hanging(name, owner):
+        is_full = self._waiting[owner] >= MAX_WAITING_OF_ONE or self._waiting.total() >= MAX_WAITING
+        if is_full or self._hanging[name] >= MAX_HANGING:
             raise Unreachable("too many names are being resolved", sent=False)
-        self._waiting += 1
-        self._asking[owner] += 1
+        self._waiting[owner] += 1
         try:
             answers = await self._ask(name, owner)
         finally:
-            self._waiting -= 1
-            _less(self._asking, owner)
+            _less(self._waiting, owner)
         return admitted(name, answers, egress)
 
-    def _is_hanging(self, name: str, owner: str) -> bool:
-        """An owner with names that hang gets no more threads than a few, those included that he waits for."""
-        if self._hanging[name] >= MAX_HANGING:
-            return True
-        hanging = self._hanging_of[owner]
-        return bool(owner and hanging) and hanging + self._asking[owner] >= MAX_HANGING_OF_ONE
-
-    def _returned(self, name: str, owner: str, asked: asyncio.Future[Sequence[str]]) -> None:
-        """Only now the thread is free, whoever has given up before."""
-        _less(self._hanging, name)
-        _less(self._hanging_of, owner)
-        if not asked.cancelled():
-            asked.exception()
-
-    def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
     async def _ask(self, name: str, owner: str) -> Sequence[str]:
-        asked = asyncio.get_running_loop().run_in_executor(self._threads, self._lookup, name)
+        asked: Asked | None = None
         try:
             async with asyncio.timeout(self._seconds):
+                asked = self._begun(name, await self._turn(owner))
                 return await asyncio.shield(asked)
         except TimeoutError:
-            self._hanging[name] += 1
-            self._hanging_of[owner] += 1
-            asked.add_done_callback(partial(self._returned, name, owner))
+            if asked:
+                self._hanging[name] += 1
+                asked.add_done_callback(lambda _: _less(self._hanging, name))
             raise TimedOut(f"{name} was not resolved in {self._seconds} s", sent=False) from None
         except (OSError, UnicodeError) as error:
             raise Unreachable(f"{name} was not resolved: {error}", sent=False) from None
+
+    async def _turn(self, owner: str) -> Callable[[], None]:
+        """What gives it back: to be called when the thread has returned, whoever has given up before."""
+        mine = self._turns_of.setdefault(owner, asyncio.Semaphore(THREADS_OF_ONE))
+        await mine.acquire()
+        is_mine = False
+        try:
+            await self._turns.acquire()
+            is_mine = True
+        finally:
+            if not is_mine:
+                mine.release()
+        return partial(_give_back, mine, self._turns)
+
+    def _begun(self, name: str, give_back: Callable[[], None]) -> Asked:
+        loop = asyncio.get_running_loop()
+        asked: Asked = loop.create_future()
+        asked.add_done_callback(partial(_returned, give_back))
+        try:
+            Thread(target=_answer, args=(self._lookup, name, loop, asked), name="names", daemon=True).start()
+        except RuntimeError as error:  # there are no more threads to be had
+            asked.set_exception(OSError(str(error)))
+        return asked
+
+
+def _answer(lookup: Lookup, name: str, loop: asyncio.AbstractEventLoop, asked: Asked) -> None:
+    """In the thread."""
+    try:
+        tell = partial(asked.set_result, lookup(name))
+    except Exception as error:  # noqa: BLE001  whoever asked is told
+        tell = partial(asked.set_exception, error)
+    with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+        loop.call_soon_threadsafe(tell)
+
+
+def _returned(give_back: Callable[[], None], asked: Asked) -> None:
+    asked.exception()  # nobody may be there any more to be told
+    give_back()
+
+
+def _give_back(*turns: asyncio.Semaphore) -> None:
+    for each in turns:
+        each.release()
 
 
 def _less(counter: Counter[str], key: str) -> None:

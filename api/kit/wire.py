@@ -79,7 +79,6 @@ class Outbound:
 
     async def close(self) -> None:
         await self._pools.close()
-        self._names.close()
 
 
 class Exchange:

@@ -1,10 +1,15 @@
+import asyncio
+import subprocess
+import sys
 import threading
+import time
+from collections import Counter
 from ipaddress import ip_address
 
 import pytest
 
 from api.kit.outbound import Egress
-from api.kit.resolving import MAX_WAITING, Names, system_lookup
+from api.kit.resolving import MAX_HANGING, MAX_WAITING_OF_ONE, THREADS_OF_ONE, Names, system_lookup
 from api.kit.wire_errors import Denied, TimedOut, Unreachable
 
 NAME = "api.example.com"
@@ -14,7 +19,6 @@ async def test_a_name_leads_to_each_of_its_addresses_once() -> None:
     names = Names(lambda _: ["93.184.215.14", "93.184.215.14", "2606:4700::1111"])
 
     assert await names.addresses(NAME, Egress()) == [ip_address("93.184.215.14"), ip_address("2606:4700::1111")]
-    names.close()
 
 
 @pytest.mark.requirement("EGR-21")
@@ -26,7 +30,6 @@ async def test_a_name_has_at_most_32_addresses(count: int, passes: bool) -> None
     else:
         with pytest.raises(Denied):
             await names.addresses(NAME, Egress())
-    names.close()
 
 
 @pytest.mark.parametrize("answer", ["", "localhost", "127.1", "0x7f.1", "93.184.215.14/32"])
@@ -35,7 +38,6 @@ async def test_an_answer_that_is_no_address_is_denied(answer: str) -> None:
 
     with pytest.raises(Denied):
         await names.addresses(NAME, Egress())
-    names.close()
 
 
 @pytest.mark.parametrize("error", [OSError("unknown"), UnicodeError("label")])
@@ -46,7 +48,6 @@ async def test_a_name_that_is_not_known_is_unreachable(error: Exception) -> None
     names = Names(unknown)
     with pytest.raises(Unreachable) as caught:
         await names.addresses(NAME, Egress())
-    names.close()
 
     assert NAME in caught.value.cause
     assert NAME not in str(caught.value)
@@ -66,17 +67,104 @@ async def test_a_name_server_that_does_not_answer_is_waited_for_no_longer_than_a
             await names.addresses(NAME, Egress())
         assert not caught.value.sent
     answers.set()
-    names.close()
 
 
 @pytest.mark.requirement("EGR-21")
-async def test_only_so_many_wait_for_a_name() -> None:
-    names = Names(lambda _: ["93.184.215.14"])
-    names._waiting = MAX_WAITING
+async def test_a_name_that_hangs_is_soon_asked_for_no_more() -> None:
+    answers, asked = threading.Event(), Counter[str]()
 
-    with pytest.raises(Unreachable):
-        await names.addresses(NAME, Egress())
-    names.close()
+    def stuck(name: str) -> list[str]:
+        asked[name] += 1
+        answers.wait(10)
+        return []
+
+    names = Names(stuck, seconds=0.05)
+    for _ in range(2 * MAX_HANGING):
+        with pytest.raises((Unreachable, TimedOut)):
+            await names.addresses(NAME, Egress())
+    answers.set()
+
+    assert asked[NAME] == MAX_HANGING
+
+
+@pytest.mark.requirement("EGR-21")
+async def test_who_has_names_that_hang_holds_up_nobody_else() -> None:
+    answers, begun = threading.Event(), Counter[str]()
+
+    def lookup(name: str) -> list[str]:
+        begun[name.partition(".")[2]] += 1
+        if name.endswith("evil.example"):
+            answers.wait(10)
+        return ["93.184.215.14"]
+
+    names = Names(lookup, seconds=0.3)
+    evil = [
+        asyncio.create_task(names.addresses(f"n{n}.evil.example", Egress(), "evil"))
+        for n in range(2 * MAX_WAITING_OF_ONE)
+    ]
+    await asyncio.sleep(0)
+    for _ in range(20):
+        assert await names.addresses(NAME, Egress(), "good") == [ip_address("93.184.215.14")]
+    outcomes = Counter(map(type, await asyncio.gather(*evil, return_exceptions=True)))
+    answers.set()
+
+    assert outcomes == {Unreachable: MAX_WAITING_OF_ONE, TimedOut: MAX_WAITING_OF_ONE}
+    assert begun["evil.example"] == THREADS_OF_ONE
+
+
+async def test_many_names_of_one_owner_are_resolved_one_after_the_other() -> None:
+    at_once, most = Counter[str](), 0
+    lock = threading.Lock()
+
+    def lookup(_: str) -> list[str]:
+        nonlocal most
+        with lock:
+            at_once["now"] += 1
+            most = max(most, at_once["now"])
+        time.sleep(0.001)  # so that the others begin meanwhile
+        with lock:
+            at_once["now"] -= 1
+        return ["93.184.215.14"]
+
+    names = Names(lookup)
+    found = await asyncio.gather(
+        *(names.addresses(f"n{n}.example.com", Egress(), "one") for n in range(MAX_WAITING_OF_ONE))
+    )
+
+    assert found == [[ip_address("93.184.215.14")]] * MAX_WAITING_OF_ONE
+    assert most <= THREADS_OF_ONE
+
+
+async def test_a_lookup_that_nobody_waits_for_any_more_gives_its_turn_back() -> None:
+    answers = threading.Event()
+
+    def stuck(_: str) -> list[str]:
+        answers.wait(10)
+        return ["93.184.215.14"]
+
+    names = Names(stuck)
+    left = [asyncio.create_task(names.addresses(NAME, Egress(), "one")) for _ in range(3 * THREADS_OF_ONE)]
+    await asyncio.sleep(0)
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    answers.set()
+
+    assert await names.addresses(NAME, Egress(), "one") == [ip_address("93.184.215.14")]
+
+
+def test_a_process_ends_while_names_hang() -> None:
+    program = (
+        "import asyncio, time\n"
+        "from api.kit.resolving import Names\n"
+        "from api.kit.outbound import Egress\n"
+        "async def ask(): await Names(lambda _: time.sleep(60), seconds=0.1).addresses('a.example', Egress())\n"
+        "try: asyncio.run(ask())\n"
+        "except Exception as error: print(type(error).__name__)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=True)
+
+    assert ended.stdout.strip() == "TimedOut"
 
 
 def test_the_system_knows_localhost() -> None:

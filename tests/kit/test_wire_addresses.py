@@ -117,7 +117,6 @@ async def test_what_is_dialled_is_judged_even_where_nobody_else_did() -> None:
     async with upstream(saying()) as canary:
         with pytest.raises(Denied):
             await dialling.dial(named(canary.url(host="api.example.com")), ip_address("127.0.0.1"))
-    names.close()
 
     assert canary.connections == 0
 
@@ -161,4 +160,3 @@ async def test_an_address_that_stays_silent_does_not_keep_the_next_from_being_tr
         assert connection.is_usable
         connection.abort()
         await connection.gone
-    names.close()
