@@ -114,7 +114,7 @@ class Endings:
         """
         client = client or await self._client(ctx, server, grant)
         try:
-            await self._outbox.put(server, grant, Revoked(tokens.access, tokens.refresh), client)
+            await self._outbox.put(ctx, server, grant, Revoked(tokens.access, tokens.refresh), client)
         except (Conflict, StoreBusy):
             log.warning("tokens that nobody will use could not be revoked")
 
@@ -128,10 +128,10 @@ class Endings:
 
     async def _farewell(self, ctx: WorkspaceContext, grant: Grant) -> list[Change]:
         server = await server_now(self._store, ctx, grant.server_id)
-        return await self._revocation(ctx, server, grant, unless_there=ctx.workspace_id) if server else []
+        return await self._revocation(ctx, server, grant, unless_there=True) if server else []
 
     async def _revocation(
-        self, ctx: WorkspaceContext, server: Server, grant: Grant, unless_there: str | None = None
+        self, ctx: WorkspaceContext, server: Server, grant: Grant, *, unless_there: bool = False
     ) -> list[Change]:
         if not grant.provider.get("revocation"):
             return []
@@ -141,7 +141,8 @@ class Endings:
         except CannotOpen:  # the root key is gone: so is every use of what it sealed
             return []
         client = await self._client(ctx, server, grant)
-        return await self._outbox.entry(server, grant, Revoked(access, refresh), client, unless_there)
+        revoked = Revoked(access, refresh)
+        return await self._outbox.entry(ctx, server, grant, revoked, client, unless_there=unless_there)
 
     async def _client(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> Client | None:
         try:

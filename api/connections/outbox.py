@@ -8,18 +8,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
+from api.access.context import WorkspaceContext
 from api.access.peppers import SYSTEM
 from api.connections.repository import ClientRef, Grant
+from api.connections.turns import Turn, Turns, host_of
 from api.connections.works import Lines
 from api.kit.clock import Clock
 from api.kit.envelope import CannotOpen
@@ -35,8 +35,8 @@ PREFIX, TOKENS = "OUTBOX#", "tokens"
 PAGE = 25
 EVERY_SECONDS = 60.0
 CLAIM_SECONDS = 60.0
-AT_ONCE, AT_ONCE_AT_ONE = 64, 4
-"""Revocations under way, and of these at one host: who is slow holds up none but its own."""
+PAUSE_BY_READING = 10
+"""So many times as long as it took to read all entries, they are not read again: there may be very many."""
 FIRST_WAIT, LONGEST_WAIT = 30.0, 6 * 3600.0
 KEPT_SECONDS = 7 * 24 * 3600.0
 LEAVING_SECONDS = 900.0
@@ -60,6 +60,9 @@ class Revoked:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
+    workspace_id: str
+    """Whose it was: for whom names are looked up and connections made."""
+
     service_type: str
     provider: Mapping[str, Any]
     client: ClientRef
@@ -73,8 +76,15 @@ class Entry:
 
     @classmethod
     def of(cls, item: Item) -> Entry:
-        data = dict(item.data)
-        return cls(**{**data, "client": ClientRef(**data["client"])})
+        """`ValueError` where it is none, as after a return to an older version."""
+        if unknown := item.data.keys() - {each.name for each in fields(cls)}:
+            raise ValueError(f"an entry with {', '.join(sorted(unknown))}")
+        return msgspec.convert(item.data, cls)
+
+    @property
+    def turn(self) -> Turn:
+        revocation = self.provider.get("revocation") or {}
+        return self.workspace_id, host_of(str(revocation.get("url", "")))
 
 
 class Outbox:
@@ -92,12 +102,19 @@ class Outbox:
         self._awake = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
         self._busy: dict[str, asyncio.Task[None]] = {}
-        self._at: Counter[str] = Counter()
-        self._is_full = False
+        self._turns = Turns()
+        self._some_wait = False
         self._unreadable: set[str] = set()
 
     async def entry(
-        self, server: Server, grant: Grant, revoked: Revoked, client: Client | None, unless_there: str | None = None
+        self,
+        ctx: WorkspaceContext,
+        server: Server,
+        grant: Grant,
+        revoked: Revoked,
+        client: Client | None,
+        *,
+        unless_there: bool = False,
     ) -> list[Change]:
         """What to write. Where the vendor's app is the client, its secret is looked up when it is needed."""
         key = Key(SYSTEM, f"{PREFIX}{grant.id}-{'leaving' if unless_there else secrets.token_hex(4)}")
@@ -107,12 +124,13 @@ class Outbox:
         sealed = sealing.seal(Place(key.sk, TOKENS), Secret(msgspec.json.encode(asdict(revoked))))
         now = self._clock.now()
         entry = Entry(
+            ctx.workspace_id,
             server.service_type,
             grant.provider,
             grant.client,
             since=now,
             due=now,
-            unless_there=unless_there,
+            unless_there=ctx.workspace_id if unless_there else None,
             sealed={TOKENS: sealed.text},
         )
         return [Put(key, asdict(entry), Always()), sealing.check]
@@ -121,9 +139,11 @@ class Outbox:
         if changes:
             await self._store.write(*changes)
 
-    async def put(self, server: Server, grant: Grant, revoked: Revoked, client: Client | None) -> None:
+    async def put(
+        self, ctx: WorkspaceContext, server: Server, grant: Grant, revoked: Revoked, client: Client | None
+    ) -> None:
         if grant.provider.get("revocation"):
-            await self._store.write(*await self.entry(server, grant, revoked, client))
+            await self._store.write(*await self.entry(ctx, server, grant, revoked, client))
             self.wake()
 
     def begin(self) -> None:
@@ -152,45 +172,52 @@ class Outbox:
                 async with asyncio.timeout(EVERY_SECONDS * between(0.8, 1.2)):
                     await self._awake.wait()
             self._awake.clear()
+            begun = self._clock.monotonic()
             try:
                 await self._begin_due()
             except StoreBusy as error:
                 _tell(error)
+            await asyncio.sleep(PAUSE_BY_READING * (self._clock.monotonic() - begun))
 
     async def _begin_due(self) -> bool:
         """Whether anything was begun. What finds no place is begun when one is free."""
         after, begun = None, 0
-        while items := await self._store.query(SYSTEM, PREFIX, limit=PAGE, after=after):
+        while not self._is_full() and (items := await self._store.query(SYSTEM, PREFIX, limit=PAGE, after=after)):
             begun += sum(map(self._begin, items))
             after = items[-1].key.sk
         return begun > 0
 
     def _begin(self, item: Item) -> bool:
+        sk = item.key.sk
         try:
             entry = Entry.of(item)
-        except (TypeError, KeyError) as error:
-            if item.key.sk not in self._unreadable:
+            turn = entry.turn
+        except ValueError as error:
+            if sk not in self._unreadable:
                 _tell(error)
-            self._unreadable.add(item.key.sk)
+            self._unreadable.add(sk)
             return False
-        sk, whose = item.key.sk, _host(entry)
         if entry.due > self._clock.now() or sk in self._busy:
             return False
-        if len(self._busy) >= AT_ONCE or self._at[whose] >= AT_ONCE_AT_ONE:
-            self._is_full = True
+        if not self._turns.take(turn):
+            self._some_wait = True
             return False
-        self._at[whose] += 1
         self._busy[sk] = task = asyncio.create_task(self._work_on(item, entry))
-        task.add_done_callback(partial(self._ended, sk, whose))
+        task.add_done_callback(partial(self._ended, sk, turn))
         return True
 
-    def _ended(self, sk: str, whose: str, task: asyncio.Task[None]) -> None:
+    def _is_full(self) -> bool:
+        """What comes after it waits."""
+        self._some_wait = self._some_wait or self._turns.are_all_taken
+        return self._turns.are_all_taken
+
+    def _ended(self, sk: str, turn: Turn, task: asyncio.Task[None]) -> None:
         del self._busy[sk]
-        self._at[whose] -= 1
+        self._turns.give_back(turn)
         if not task.cancelled() and (error := task.exception()):
             _tell(error)
-        if self._is_full:
-            self._is_full = False
+        if self._some_wait:
+            self._some_wait = False
             self._awake.set()
 
     async def _work_on(self, item: Item, entry: Entry) -> None:
@@ -207,7 +234,7 @@ class Outbox:
             await self._ask(item, entry)
         except GrantUnavailable as error:
             await self._later(item, entry, error)
-        except (GrantRefused, CannotOpen, msgspec.ValidationError):
+        except (GrantRefused, CannotOpen, ValueError, KeyError):
             log.warning("a token could not be revoked, and never will be")
             await self._done(item)
         else:
@@ -217,7 +244,7 @@ class Outbox:
         sealed = Sealed.parse(entry.sealed[TOKENS])
         opened = await self._vault.unseal(SYSTEM, Place(item.key.sk, TOKENS), sealed)
         revoked = msgspec.json.decode(opened.reveal(), type=Revoked)
-        line = self._lines.for_revocation(entry.service_type, item.key.sk)
+        line = self._lines.for_revocation(entry.workspace_id, entry.service_type, item.key.sk)
         provider = msgspec.convert(entry.provider, Provider)
         client = self._client(entry, provider, revoked)
         await revoke(line, provider, client, access=revoked.access, refresh=revoked.refresh)
@@ -252,11 +279,6 @@ class Outbox:
 
     async def _done(self, item: Item) -> None:
         await self._store.write(Delete(item.key, Unchanged(item.version)))
-
-
-def _host(entry: Entry) -> str:
-    revocation = entry.provider.get("revocation") or {}
-    return urlsplit(str(revocation.get("url", ""))).netloc
 
 
 def _tell(error: BaseException) -> None:

@@ -68,8 +68,8 @@ class Lines:
     def of(self, ctx: WorkspaceContext, server: Server) -> Line:
         return self._line(server.service_type, f"{ctx.workspace_id} oauth {server.id}")
 
-    def for_revocation(self, service_type: str, owner: str) -> Line:
-        return self._line(service_type, f"revocation {owner}")
+    def for_revocation(self, workspace_id: str, service_type: str, entry: str) -> Line:
+        return self._line(service_type, f"{workspace_id} revocation {entry}")
 
     async def close(self) -> None:
         """What reaches anywhere is shared with others, who close it."""

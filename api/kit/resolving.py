@@ -95,13 +95,15 @@ class Names:
 
 
 def _answer(lookup: Lookup, name: str, loop: asyncio.AbstractEventLoop, asked: Asked) -> None:
-    """In the thread."""
+    """In the thread. Whatever becomes of it, whoever asked is told."""
+    tell = partial(asked.set_exception, OSError("the lookup itself failed"))
     try:
         tell = partial(asked.set_result, lookup(name))
-    except Exception as error:  # noqa: BLE001  whoever asked is told
+    except (OSError, UnicodeError) as error:
         tell = partial(asked.set_exception, error)
-    with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
-        loop.call_soon_threadsafe(tell)
+    finally:
+        with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+            loop.call_soon_threadsafe(tell)
 
 
 def _returned(give_back: Callable[[], None], asked: Asked) -> None:

@@ -207,16 +207,24 @@ async def test_one_that_hangs_holds_up_no_other(
 
 
 @pytest.mark.requirement("OAU-15")
+@pytest.mark.parametrize(
+    "strange",
+    [
+        pytest.param({"colour": "red"}, id="of a later version"),
+        pytest.param({"provider": None}, id="without a provider"),
+        pytest.param({"provider": {"revocation": {"url": "https://[x/"}}}, id="with what is no URL"),
+        pytest.param({"due": "soon"}, id="with what is no time"),
+    ],
+)
 async def test_one_that_nobody_can_read_holds_up_no_other(
-    left: Left, settings: Settings, clock: StillClock, caplog: pytest.LogCaptureFixture
+    left: Left, settings: Settings, clock: StillClock, caplog: pytest.LogCaptureFixture, strange: dict[str, object]
 ) -> None:
-    """As after a return to an older version."""
     notion = await left()
     notion.heal()
     clock.advance(CLAIM_SECONDS)
     async with process(settings, clock) as parts:
         entry = (await waiting(parts))[0]
-        unknown = Put(Key(SYSTEM, f"{PREFIX}0"), {**entry.data, "colour": "red"}, Always())
+        unknown = Put(Key(SYSTEM, f"{PREFIX}0"), {**entry.data, **strange}, Always())
         await parts.store.write(unknown)
 
         await parts.connecting.outbox.work_off()
