@@ -77,11 +77,9 @@ class Parts:
     async def close(self) -> None:
         """What is under way is finished, what is remembered is written."""
         try:
-            await self.connecting.close()
-            await self.removal.finish()
-            await self.usage.finish()
+            written = (self.connecting.close(), self.removal.finish(), self.usage.finish(), self.call_log.finish())
+            await asyncio.gather(*written)
             await self.works.toolsets.close()
-            await self.call_log.finish()
         finally:
             await self.works.outbound.close()
             await self.store.close()

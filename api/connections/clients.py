@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from api.access.context import WorkspaceContext
 from api.connections.repository import (
@@ -118,9 +118,7 @@ class Clients:
 
     async def doubt(self, ctx: WorkspaceContext, issuer: str, client_id: str, *, is_doubted: bool) -> None:
         """From when somebody is sent there until they are back. Who tries again meanwhile goes as another client."""
-        known = await Registrations(self._store, ctx).now(issuer, client_id)
-        if known and known.is_doubted != is_doubted:
-            await Registrations(self._store, ctx).keep(replace(known, is_doubted=is_doubted))
+        await Registrations(self._store, ctx).doubt(issuer, client_id, is_doubted=is_doubted)
 
     async def forget(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> None:
         """The authorization server does not know it any more: the next to connect is registered anew."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
 from api.access.context import WorkspaceContext
-from api.kit.store import Absent, Always, Change, Check, Delete, Item, Key, Put, Store, Unchanged
+from api.kit.store import Absent, Always, Change, Check, Conflict, Delete, Item, Key, Put, Store, Unchanged
 from api.servers.service import Server, first_use_of
 from api.servers.service import record_of as server_record_of
 from integrations import ClientAuth
@@ -220,6 +221,14 @@ class Registrations:
     async def keep(self, registration: Registration, *guards: Change) -> None:
         put = Put(Key(self._partition, registration.record), asdict(registration), Always())
         await self._store.write(put, *guards)
+
+    async def doubt(self, issuer: str, client_id: str, *, is_doubted: bool) -> None:
+        """Where it changes at that moment, whoever changes it knows better."""
+        item = await self._store.get(Key(self._partition, registration_of(issuer, client_id)))
+        if item and item.data.get("is_doubted") != is_doubted:
+            with suppress(Conflict):
+                changed = {**item.data, "is_doubted": is_doubted}
+                await self._store.write(Put(item.key, changed, Unchanged(item.version)))
 
     async def forget(self, issuer: str, client_id: str) -> None:
         await self._store.write(Delete(Key(self._partition, registration_of(issuer, client_id)), Always()))

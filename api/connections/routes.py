@@ -249,7 +249,7 @@ async def _landed(request: AnyRequest, service_type: str, issuer: str | None) ->
     ),
 )
 async def connected(request: AnyRequest) -> Response[bytes]:
-    is_connected = "connected" in request.query_params
+    is_connected = "connected" in request.query_params and "error" not in request.query_params
     page = result_page(connected=is_connected, error=request.query_params.get("error"))
     return Ready(OK if is_connected else BAD_REQUEST, page, {}, HTML)
 

@@ -52,7 +52,8 @@ class ConnectionService:
         server = await self._server(server_id)
         if server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
             raise NotConnectable(BY_ITSELF)
-        aim = await Aims(self._ctx, self._works).of(server)
+        with self._works.starts.enter(self._ctx.workspace_id):
+            aim = await Aims(self._ctx, self._works).of(server)
         ticket = await self._works.pendings.open(self._pending(server, aim, place))
         return f"{self._works.public.url}/connect/{ticket}"
 

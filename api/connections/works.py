@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from api.access.context import WorkspaceContext
@@ -12,6 +12,7 @@ from api.audit.service import Journal
 from api.connections.clients import Clients
 from api.connections.line import Line
 from api.connections.pending import Pendings
+from api.connections.starts import Starts
 from api.kit.clock import Clock
 from api.kit.outbound import Egress
 from api.kit.store import Store
@@ -93,3 +94,4 @@ class ConnectionWorks:
     pendings: Pendings
     lines: Lines
     public: Public
+    starts: Starts = field(default_factory=Starts)

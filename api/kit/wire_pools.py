@@ -9,6 +9,7 @@ from contextlib import suppress
 from api.kit.outbound import Target
 from api.kit.wire_connection import Connection
 from api.kit.wire_dial import Dialling
+from api.kit.wire_errors import Unreachable
 from api.kit.wire_requests import fixed_lines
 
 MAX_CONNECTIONS = 64
@@ -64,6 +65,9 @@ class Pool:
         finally:
             if connection is None:
                 self.give_back(None)
+        if self._is_closed:
+            connection.abort()
+            raise _closed()
         if not connection.gone.done():
             self._open.add(connection)
         return connection
@@ -89,14 +93,20 @@ class Pool:
                 connection.abort()
 
     def close(self) -> list[asyncio.Future[None]]:
-        """What to wait for until all is gone."""
+        """What to wait for until all is gone. Who still waits for a place gets none."""
         self._is_closed = True
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_exception(_closed())
         connections = list(self._open)
         for connection in connections:
             connection.abort()
         return [connection.gone for connection in connections]
 
     async def _place(self) -> Connection | None:
+        if self._is_closed:
+            raise _closed()
         if self._leased < MAX_CONNECTIONS:
             self._leased += 1
             return None
@@ -118,6 +128,10 @@ class Pool:
             self._free.remove(connection)
 
 
+def _closed() -> Unreachable:
+    return Unreachable("the process is about to end", sent=False)
+
+
 class Pools(OrderedDict[tuple[str, str, int, str], Pool]):
     """By origin and credential, the one used last at the end. At most `most` of them are idle."""
 
@@ -127,13 +141,16 @@ class Pools(OrderedDict[tuple[str, str, int, str], Pool]):
         self._most = most
         self._loop = asyncio.get_running_loop()
         self._sweeping: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
     def of(self, target: Target, credential: str) -> Pool:
         key = (target.scheme, target.host, target.port, credential)
         pool = self.get(key)
         if pool is None:
             pool = self[key] = Pool(self._loop, self._dialling, target, credential)
-            if self._sweeping is None:
+            if self._is_closed:
+                pool.close()
+            elif self._sweeping is None:
                 self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
         self.move_to_end(key)
         return pool
@@ -145,6 +162,7 @@ class Pools(OrderedDict[tuple[str, str, int, str], Pool]):
                 self.pop(key).close()
 
     async def close(self) -> None:
+        self._is_closed = True
         if self._sweeping is not None:
             self._sweeping.cancel()
         gone = [each for pool in self.values() for each in pool.close()]

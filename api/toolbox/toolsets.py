@@ -26,6 +26,8 @@ from integrations import McpClient, Unreachable, Unreadable, UpstreamError
 IDLE_SECONDS = 300.0
 SWEEP_SECONDS = 30.0
 MOST_OPEN = 2000
+LAST_SECONDS = 3.0
+"""At the end of the process no call is under way any more: no more is left than to say goodbye."""
 CLOSE_SECONDS = 40.0
 """More than a call may take, which is let finish."""
 
@@ -81,7 +83,11 @@ class Toolsets:
             self._sweeper.cancel()
         for owned in list(self._open):
             self._let_go(owned)
-        await asyncio.gather(*self._closing)
+        if self._closing:
+            _, late = await asyncio.wait(self._closing, timeout=LAST_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
 
     def __len__(self) -> int:
         return len(self._open)

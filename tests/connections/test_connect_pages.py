@@ -266,6 +266,14 @@ def test_the_last_page_says_that_it_is_done(plugboard: Plugboard) -> None:
     assert "whatever" not in page.text
 
 
+def test_an_error_is_not_taken_for_success(plugboard: Plugboard) -> None:
+    """Where to return to can be this page, with a query of somebody's own."""
+    page = plugboard.caller().get("/connected?connected=1&error=denied")
+
+    assert page.status_code == 400
+    assert "The server is connected." not in page.text
+
+
 @pytest.mark.requirement("OAU-20")
 def test_every_page_and_every_step_is_safe_to_be_on(server: Connectable) -> None:
     visitor, path = Visitor(server.plugboard), server.page()

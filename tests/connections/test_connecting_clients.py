@@ -311,7 +311,7 @@ def test_a_client_that_is_another_when_the_browser_returns_connects_nothing(plug
 
     server.change(config={"clientId": "another", "clientSecret": SECRET})
 
-    assert told(visitor.land(came)) == {"error": "refused"}
+    assert told(visitor.land(came)) == {"error": "server_changed"}
     server.assert_untouched()
 
 

@@ -40,8 +40,6 @@ TROUBLE = {
     "it is slow, and fails": Fault("down", status=504, after=True),
     "its answer is lost": Fault("close", after=True),
 }
-
-
 Left = Callable[..., Awaitable[Tenant]]
 
 

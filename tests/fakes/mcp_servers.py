@@ -36,6 +36,10 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+NEVER = Reply()
+"""Nothing comes, for as long as somebody waits for it."""
+
+
 def result(seen: Seen, value: object, **headers: str) -> Reply:
     body = {"jsonrpc": "2.0", "id": seen.message["id"], "result": value}
     return Reply(body=json.dumps(body).encode(), headers=headers)
@@ -247,6 +251,8 @@ async def _until_left(receive: Any, answering: Coroutine[Any, Any, None]) -> Non
 
 
 async def _answer(send: Any, reply: Reply) -> None:
+    if reply is NEVER:
+        await asyncio.Event().wait()
     headers = {"Content-Type": reply.kind, **reply.headers}
     listed = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": reply.status, "headers": listed})

@@ -203,6 +203,20 @@ async def test_a_place_is_free_again_where_no_connection_came_about() -> None:
     await out.close()
 
 
+async def test_who_waits_for_a_place_when_all_is_closed_sends_nothing() -> None:
+    crowd = Crowd()
+    async with asked_of(crowd) as (out, target, there):
+        asking = [asyncio.ensure_future(text(out, target)) for _ in range(MAX_CONNECTIONS + 20)]
+        await asyncio.wait_for(crowd.full.wait(), 5)
+        await out.close()
+        ended = await asyncio.gather(*asking, return_exceptions=True)
+        late = await asyncio.gather(text(out, target), return_exceptions=True)
+
+        assert {type(each) for each in (*ended, *late)} == {Unreachable}
+        assert [each.sent for each in ended if isinstance(each, Unreachable)].count(False) == 20
+        assert len(there.visits) == MAX_CONNECTIONS
+
+
 async def test_closing_ends_what_is_under_way() -> None:
     async with asked_of(silent()) as (out, target, there):
         asking = asyncio.ensure_future(text(out, target))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from api.parts import Parts, assemble
 from api.servers.service import Server, ServerService
 from api.settings import Settings
 from api.toolbox.mcp_toolset import McpToolset
-from api.toolbox.toolsets import IDLE_SECONDS
-from tests.fakes.mcp_servers import Fake, LegacyServer, ModernServer, PlainServer, SessionServer
+from api.toolbox.toolsets import IDLE_SECONDS, LAST_SECONDS
+from tests.fakes.mcp_servers import NEVER, Fake, LegacyServer, ModernServer, PlainServer, SessionServer
 from tests.fakes.still_clock import StillClock
 from tests.fakes.street import Street
 from tests.harness import Workspace, many_callers, served
@@ -96,6 +97,20 @@ def test_sessions_end_with_the_process(tmp_path: Path, street: Street) -> None:
 
     assert fake.sessions == set()
     until(lambda: stream.streams_open == 0)
+
+
+@pytest.mark.requirement("REL-19")
+def test_a_server_that_takes_no_leave_does_not_hold_up_the_end(tmp_path: Path, street: Street) -> None:
+    fakes = [SessionServer(DELETE=lambda _: NEVER) for _ in range(3)]
+    with served(Settings(data_dir=tmp_path, egress=AT_HOME)) as plugboard:
+        office = Office(plugboard.make_workspace(), street)
+        agent = office.agent(*(office.server(fake, f"stuck{n}") for n, fake in enumerate(fakes)))
+        for n in range(len(fakes)):
+            office.call(agent, f"mcp_stuck{n}_echo")
+        begun = time.monotonic()
+
+    assert time.monotonic() - begun < LAST_SECONDS + 5
+    assert [len(fake.asked("DELETE")) for fake in fakes] == [1, 1, 1]
 
 
 async def opened(parts: Parts, workspace: Workspace, server_id: str) -> tuple[McpToolset, Server, Any]:

@@ -1,0 +1,24 @@
+"""One workspace cannot hold all of a process by beginning connections to servers that do not answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from api.connections.starts import OF_ONE_WORKSPACE, Starts
+from api.errors import Unavailable
+
+
+@pytest.mark.requirement("REL-16")
+def test_a_workspace_begins_so_many_at_once_and_others_begin_theirs() -> None:
+    starts = Starts()
+    entered = [starts.enter("greedy") for _ in range(OF_ONE_WORKSPACE)]
+    for each in entered:
+        each.__enter__()
+
+    with pytest.raises(Unavailable), starts.enter("greedy"):
+        pass
+    with starts.enter("modest"):
+        pass
+    entered[0].__exit__(None, None, None)
+    with starts.enter("greedy"):
+        pass
