@@ -1,19 +1,30 @@
-"""A workspace with a server of a service in it, and an agent that calls the service's tools over HTTP."""
+"""What does a model read of a service's tools, called over HTTP by an agent of a workspace that has it connected?"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import jsonschema_rs
 
 from tests.conformance.browser import Browser
+from tests.fakes.authorization_server import Server, Tenant
 from tests.harness import Plugboard, Workspace
+from tests.toolkits.contract import Contract, Json
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-Json = dict[str, Any]
+LONGEST = 50_000
+"""Characters of an answer, whatever is behind it."""
+CUT = "left out. Ask for less"
+PROMISED: dict[str, jsonschema_rs.Validator] = {}
+"""By tool, what it says that it gives: to ask for it and to read it takes longer than a call."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +38,26 @@ class ToolDesk:
     def of(cls, plugboard: Plugboard, service: str, *, connect: bool = True, **fields: Any) -> ToolDesk:
         """`fields` for what an OAuth server does without: `authType`, `url`, `config`, `timeoutSeconds`."""
         workspace = plugboard.make_workspace()
-        usual = {"name": "Acme", "serviceType": service, "authType": "oauth", "url": None, "config": {}}
-        made = workspace.make_server(**{**usual, **fields})
+        made = _server(workspace, service, fields)
         agent = workspace.make_agent(enabledMcpServerIds=[made["id"]])["id"]
         desk = cls(workspace, made["id"], made["slug"], agent)
         if connect and made["authType"] == "oauth":
             desk.connect()
         return desk
+
+    def another(self, service: str, **fields: Any) -> ToolDesk:
+        """Of a second server with the same name; the agent has to get it yet."""
+        made = _server(self.workspace, service, fields)
+        desk = ToolDesk(self.workspace, made["id"], made["slug"], self.agent)
+        if made["authType"] == "oauth":
+            desk.connect()
+        return desk
+
+    def enable(self, *desks: ToolDesk) -> None:
+        """The agent has these servers from now on, and no other."""
+        servers = {"enabledMcpServerIds": [each.server for each in desks]}
+        answer = self.workspace.admin.put(f"{self.workspace.agents}/{self.agent}", json=servers)
+        assert answer.status_code == 200, answer.text
 
     def connect(self) -> None:
         """As a person would, with a browser."""
@@ -50,15 +74,23 @@ class ToolDesk:
         return f"{tool}_{self.slug}"
 
     def call(self, tool: str, **args: Any) -> Json:
-        """The whole answer, whatever came of it."""
+        """The whole answer, whatever came of it; one that is no failure keeps what the tool promises."""
         body = {"toolName": self.name(tool), "args": args}
-        return _read(self.workspace.admin.post(f"{self.workspace.agents}/{self.agent}/tool-calls", json=body))
+        called: Json = _read(self.workspace.admin.post(f"{self.workspace.agents}/{self.agent}/tool-calls", json=body))
+        if not called["isError"]:
+            self._promised(tool).validate(called["structuredContent"])
+        return called
+
+    def together(self, calls: Mapping[str, Json]) -> dict[str, Json]:
+        """What comes of calls, by tool, that are under way at the same time: so they wait only once."""
+        with ThreadPoolExecutor(len(calls)) as threads:
+            called = threads.map(lambda tool: self.call(tool, **calls[tool]), calls)
+            return dict(zip(calls, called, strict=True))
 
     def found(self, tool: str, **args: Any) -> Json:
-        """What is structured of an answer that is no failure, and that keeps what the tool promises."""
+        """What is structured of an answer that is no failure."""
         called = self.call(tool, **args)
         assert called["isError"] is False, called["text"]
-        jsonschema_rs.validate(self.listed()[self.name(tool)]["outputSchema"], called["structuredContent"])
         structured: Json = called["structuredContent"]
         return structured
 
@@ -73,15 +105,159 @@ class ToolDesk:
         tools = _read(self.workspace.admin.get(f"{self.workspace.agents}/{self.agent}/tools"))["tools"]
         return {tool["name"]: tool for tool in tools}
 
+    def _promised(self, tool: str) -> jsonschema_rs.Validator:
+        if tool not in PROMISED:
+            PROMISED[tool] = jsonschema_rs.validator_for(self.listed()[self.name(tool)]["outputSchema"])
+        return PROMISED[tool]
 
-def approve(service: str, name: str, text: str) -> None:
-    """It is what a person has read and approved. `PLUGBOARD_APPROVE=1` writes it anew, for a person to read."""
-    path = SNAPSHOTS / service / f"{name}.txt"
+
+@dataclass(frozen=True)
+class Connected:
+    """A service with what is behind it. Each service says the rest."""
+
+    desk: ToolDesk
+    tenant: Tenant
+    world: Any
+    rights: tuple[str, ...] = ()
+    """Of its token, if it has one."""
+
+    service: ClassVar[str]
+    contract: ClassVar[Contract]
+    fields: ClassVar[Json] = {}
+    """Of the server, where they are not those of an OAuth server."""
+    going_on: ClassVar[str]
+    """The parameter for the `nextCursor` of the page before."""
+    at_first: ClassVar[str | None] = None
+    """What that is without a page before."""
+    root: ClassVar[str] = ""
+    """Of the paths at the vendor; nobody needs to read it."""
+    besides: ClassVar[str] = ""
+    """What is asked to learn who we are, and tells nothing of a tool."""
+
+    def told(self, tool: str, **args: Any) -> str:
+        """What was asked, and what a model reads."""
+        return self.scene(args, self.desk.call(tool, **args))
+
+    def scene(self, args: Json, called: Json) -> str:
+        error = called.get("error")
+        kind = f"\n[{' '.join(map(str, error.values()))}]" if error else ""
+        return self.readable(f"> {json.dumps(args, ensure_ascii=False)}{kind}\n\n{called['text']}\n")
+
+    def readable(self, scene: str) -> str:
+        """The same in each run."""
+        return scene
+
+    def text(self, tool: str, **args: Any) -> str:
+        called = self.desk.call(tool, **args)
+        assert called["isError"] is False, called["text"]
+        told: str = called["text"]
+        return told
+
+    def refused(self, tool: str, kind: str, **args: Any) -> str:
+        told: str = self.desk.failed(tool, kind, **args)["text"]
+        return told
+
+    def pages(self, tool: str, going_on: str = "", **args: Any) -> list[Json]:
+        """The structured answers, to the last."""
+        going_on = going_on or self.going_on
+        found, cursor = list[Json](), self.at_first
+        while True:
+            called = self.desk.call(tool, **args, **{going_on: cursor})
+            assert called["isError"] is False, called["text"]
+            assert len(called["text"]) < LONGEST
+            assert CUT not in called["text"], "nothing is to be cut by others"
+            page = called["structuredContent"]
+            assert page.get("hasMore", "nextCursor" in page) is ("nextCursor" in page)
+            found.append(page)
+            if "nextCursor" not in page:
+                return found
+            cursor = page["nextCursor"]
+
+    def paged(self, tool: str, what: str, **args: Any) -> list[Json]:
+        """All there is, of all pages."""
+        return [each for page in self.pages(tool, **args) for each in page[what]]
+
+    def asked(self) -> list[str]:
+        """Without what it takes to learn who we are."""
+        seen = [f"{each.method} {each.path.removeprefix(self.root)}" for each in self.tenant.asked("api")]
+        return [each for each in seen if not self.besides or self.besides not in each]
+
+    def grant(self, *rights: str) -> None:
+        """From now on the token has these."""
+        self.tenant.families[-1].scopes = rights
+
+    def mend(self) -> None:
+        """All is well again, after something was not."""
+        self.tenant.heal()
+        if self.rights:
+            self.grant(*self.rights)
+
+    def end(self) -> None:
+        """Somebody takes the credential away, at the vendor's."""
+        self.tenant.forget_grants()
+
+    def begin_anew(self) -> None:
+        self.desk.connect()
+
+    def disconnect(self) -> None:
+        """For a service that needs no person to connect it, so that it is connected as soon as it is there."""
+
+    def done(self) -> int:
+        """How many writes were carried out."""
+        return 0
+
+    def check(self, *, strict: bool) -> None:
+        """`strict`: the contract knows all that is sent."""
+        assert not strict or [why for each in self.tenant.asked("api") for why in self.contract.objections(each)] == []
+
+
+C = TypeVar("C", bound=Connected)
+
+
+@contextmanager
+def connected(
+    kind: type[C],
+    plugboard: Plugboard,
+    provider: Server,
+    *,
+    connect: bool = True,
+    strict: bool = True,
+    **fields: Any,
+) -> Iterator[C]:
+    """What is sent meanwhile is held to the vendor's contract."""
+    tenant, world = provider.tenant(kind.service), provider.world(kind.service)
+    desk = ToolDesk.of(plugboard, kind.service, connect=connect, **{**kind.fields, **fields})
+    found = kind(desk, tenant, world, tenant.families[-1].scopes if tenant.families else ())
+    if not connect:
+        found.disconnect()
+    yield found
+    found.check(strict=strict)
+
+
+def approved(service: str, tool: str, scenes: Mapping[str, str]) -> None:
+    """They are what a person has read. `PLUGBOARD_APPROVE=1` writes them anew, for a person to read.
+
+    `tool` may have a second word, after a dot, for what is told of it elsewhere.
+    """
+    path = SNAPSHOTS / service / f"{tool}.txt"
+    text = f"{tool}\n\n" + "\n".join(f"{'=' * 8} {title}\n{scene}" for title, scene in scenes.items())
     if os.environ.get("PLUGBOARD_APPROVE") == "1":
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert path.exists(), f"{path} is not there: write it with PLUGBOARD_APPROVE=1, and read it"
     assert text == path.read_text(encoding="utf-8")
+
+
+def read_before(service: str, tool: str) -> list[tuple[str, str]]:
+    """The scenes that a person has read: their titles, and the kind of failure, if it is one."""
+    path = SNAPSHOTS / service / f"{tool}.txt"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return re.findall(r"^={8} (.+)\n> .*\n(?:\[(\w+).*\]\n)?\n", text, re.MULTILINE)
+
+
+def _server(workspace: Workspace, service: str, fields: Json) -> Json:
+    usual: Json = {"name": "Acme", "serviceType": service, "authType": "oauth", "url": None, "config": {}}
+    return workspace.make_server(**{**usual, **fields})
 
 
 def _read(answer: Any) -> Any:

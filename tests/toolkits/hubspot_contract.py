@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from tests.fakes.authorization_tenant import Seen
+from tests.toolkits.contract import Contract, Json
 
-Json = dict[str, Any]
-BESIDE = Path(__file__).parents[3] / "shared" / "contracts"
-NOT_THERE = "HubSpot's contract is not there: set PLUGBOARD_CONTRACTS to the folder that has hubspot/ in it"
+CONTRACT = Contract("HubSpot")
 BESIDES = re.compile(r"/account-info/{version}/details|/crm/(properties/{version}/\w+|pipelines/{version}/deals)")
 """Read without parameters; the facts are silent about them."""
 LONGEST_QUERY, MOST_GROUPS, MOST_FILTERS = 3000, 5, 6
 
 
-def folder() -> Path | None:
-    found = Path(os.environ.get("PLUGBOARD_CONTRACTS") or BESIDE) / "hubspot"
-    return found if found.is_dir() else None
-
-
-def objections(seen: Seen) -> Iterator[str]:
-    """Nothing, where the contract is not there."""
-    if folder() is not None:
-        path = seen.path.removeprefix("/hubspot")
-        yield from (f"{seen.method} {path}: {why}" for why in _objections(path, seen))
-
-
-def _objections(path: str, seen: Seen) -> Iterator[str]:
+@CONTRACT.judge
+def objections(path: str, seen: Seen) -> Iterator[str]:
     template = _template(path)
-    operation = _operations().get((seen.method, template))
+    operation = _operations().get((seen.method, template or ""))
     if template is None or (operation is None and not (seen.method == "GET" and BESIDES.fullmatch(template))):
         yield "there is no such operation"
     elif "body" in (operation or {}):
@@ -109,9 +95,5 @@ def _versions() -> list[str]:
     return [found[0] for each in _facts()["versions"] if (found := re.match(r"\d{4}-\d{2}", each))]
 
 
-@cache
 def _facts() -> Json:
-    where = folder()
-    assert where is not None, NOT_THERE
-    found: Json = json.loads((where / "contract-facts.json").read_text(encoding="utf-8"))
-    return found
+    return CONTRACT.read("contract-facts.json")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 from graphql import (
     GraphQLError,
@@ -21,27 +19,20 @@ from graphql import (
 from graphql.execution.values import get_variable_values
 
 from tests.fakes.authorization_tenant import Seen
+from tests.toolkits.contract import Contract
 
-BESIDE = Path(__file__).parents[3] / "shared" / "contracts"
-NOT_THERE = "Linear's schema is not there: set PLUGBOARD_CONTRACTS to the folder that has linear/schema.graphql in it"
-
-
-def file() -> Path | None:
-    found = Path(os.environ.get("PLUGBOARD_CONTRACTS") or BESIDE) / "linear" / "schema.graphql"
-    return found if found.is_file() else None
+CONTRACT = Contract("Linear")
 
 
 @cache
 def schema() -> GraphQLSchema:
-    found = file()
-    assert found is not None, NOT_THERE
-    return build_schema(found.read_text(encoding="utf-8"), assume_valid=True)
+    return build_schema(CONTRACT.text("schema.graphql"), assume_valid=True)
 
 
-def objections(seen: Seen) -> Iterator[str]:
-    """Nothing, where the schema is not there."""
-    if file() is None:
-        return
+@CONTRACT.judge
+def objections(path: str, seen: Seen) -> Iterator[str]:
+    if path != "/graphql":
+        yield "there is nothing but GraphQL"
     if seen.method != "POST" or not seen.headers.get("content-type", "").startswith("application/json"):
         yield f"it is asked with POST and JSON, not {seen.method} {seen.headers.get('content-type')}"
         return

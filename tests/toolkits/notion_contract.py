@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 
 from tests.fakes.authorization_tenant import Seen
+from tests.toolkits.contract import Contract, Json
 
-Json = dict[str, Any]
-BESIDE = Path(__file__).parents[3] / "shared" / "contracts"
+CONTRACT = Contract("Notion")
 SPECIFICATION, TYPES = "notion-openapi.json", "notion-sdk-5.26.0.schemas.json"
-NOT_THERE = "Notion's contract is not there: set PLUGBOARD_CONTRACTS to the folder that has notion/ in it"
 VERSION = "2025-09-03"
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TYPE_OF: Mapping[tuple[str, str], str] = {
@@ -30,19 +27,8 @@ TYPE_OF: Mapping[tuple[str, str], str] = {
 MAX_ARRAY, MAX_TEXT, MAX_BYTES, MAX_PAGE = 100, 2000, 500_000, 100
 
 
-def folder() -> Path | None:
-    found = Path(os.environ.get("PLUGBOARD_CONTRACTS") or BESIDE) / "notion"
-    return found if found.is_dir() else None
-
-
-def objections(seen: Seen) -> Iterator[str]:
-    """Nothing, where the contract is not there."""
-    if folder() is not None:
-        path = seen.path.removeprefix("/notion")
-        yield from (f"{seen.method} {path}: {why}" for why in _objections(path, seen))
-
-
-def _objections(path: str, seen: Seen) -> Iterator[str]:
+@CONTRACT.judge
+def objections(path: str, seen: Seen) -> Iterator[str]:
     template, ids = _template(path, seen.method)
     if template is None:
         yield "there is no such request"
@@ -66,17 +52,17 @@ def _is_id(name: str, value: str) -> bool:
 
 def _template(path: str, method: str) -> tuple[str | None, dict[str, str]]:
     """The more exact first: `/v1/users/me` is not the user `me`."""
-    for template in sorted(_read(SPECIFICATION)["paths"], key=lambda each: each.count("{")):
+    for template in sorted(CONTRACT.read(SPECIFICATION)["paths"], key=lambda each: each.count("{")):
         pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template)
         found = re.fullmatch(pattern, path)
-        if found and method.lower() in _read(SPECIFICATION)["paths"][template]:
+        if found and method.lower() in CONTRACT.read(SPECIFICATION)["paths"][template]:
             return template, found.groupdict()
     return None, {}
 
 
 def _parameters(template: str, method: str) -> Iterator[Json]:
-    shared = _read(SPECIFICATION)["components"]["parameters"]
-    for each in _read(SPECIFICATION)["paths"][template][method.lower()].get("parameters", []):
+    shared = CONTRACT.read(SPECIFICATION)["components"]["parameters"]
+    for each in CONTRACT.read(SPECIFICATION)["paths"][template][method.lower()].get("parameters", []):
         yield shared[each["$ref"].rpartition("/")[2]] if "$ref" in each else each
 
 
@@ -86,7 +72,7 @@ def _of_body(kind: str, ids: Json, seen: Seen) -> Iterator[str]:
     if len(seen.body.encode()) > MAX_BYTES:
         yield "it is larger than 500 kB"
     body = json.loads(seen.body)
-    for error in _type(kind).iter_errors({**body, **ids}):  # the SDK takes what is in the path with the rest
+    for error in validator_of(kind).iter_errors({**body, **ids}):  # the SDK takes what is in the path with the rest
         yield f"{'/'.join(map(str, error.instance_path))}: {error.message[:300]}"
     yield from _beyond(body, "body")
 
@@ -106,20 +92,7 @@ def _beyond(value: Any, where: str) -> Iterator[str]:
 
 
 @cache
-def _type(name: str) -> jsonschema_rs.Draft7Validator:
-    schema = {"$ref": f"#/definitions/{name}", "definitions": _read(TYPES)["definitions"]}
-    return jsonschema_rs.Draft7Validator(schema)
-
-
-@cache
 def validator_of(name: str) -> jsonschema_rs.Draft7Validator:
-    """For what Notion answers: the fake is held to it too."""
-    return _type(name)
-
-
-@cache
-def _read(name: str) -> Json:
-    where = folder()
-    assert where is not None, NOT_THERE
-    found: Json = json.loads((where / name).read_text(encoding="utf-8"))
-    return found
+    """Also for what Notion answers: the fake is held to it too."""
+    schema = {"$ref": f"#/definitions/{name}", "definitions": CONTRACT.read(TYPES)["definitions"]}
+    return jsonschema_rs.Draft7Validator(schema)

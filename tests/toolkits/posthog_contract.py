@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import jsonschema_rs
 
 from tests.fakes.authorization_tenant import Seen
+from tests.toolkits.contract import Contract, Json
 
-Json = dict[str, Any]
-BESIDE = Path(__file__).parents[3] / "shared" / "contracts"
+CONTRACT = Contract("PostHog")
 TOOLS = "posthog-cli-0.18.3.tools.json"
-NOT_THERE = "PostHog's contract is not there: set PLUGBOARD_CONTRACTS to the folder that has posthog/ in it"
 PAGE: Mapping[str, Json] = {"limit": {"type": "number"}, "offset": {"type": "number"}}
 WORDS: Json = {"type": "string"}
 TRUTH: Json = {"type": "boolean"}
@@ -42,19 +38,8 @@ OF_EVENTS = {"kind", "select", "orderBy", "after", "before", "event", "personId"
 INSIGHTS = {"TrendsQuery": "query-trends", "FunnelsQuery": "query-funnel", "RetentionQuery": "query-retention"}
 
 
-def folder() -> Path | None:
-    found = Path(os.environ.get("PLUGBOARD_CONTRACTS") or BESIDE) / "posthog"
-    return found if found.is_dir() else None
-
-
-def objections(seen: Seen) -> Iterator[str]:
-    """Nothing, where the contract is not there."""
-    if folder() is not None:
-        path = seen.path.removeprefix("/posthog")
-        yield from (f"{seen.method} {path}: {why}" for why in _objections(path, seen))
-
-
-def _objections(path: str, seen: Seen) -> Iterator[str]:
+@CONTRACT.judge
+def objections(path: str, seen: Seen) -> Iterator[str]:
     if seen.method == "POST" and re.fullmatch(r"/api/(projects|environments)/[0-9]+/query/", path):
         yield from _of_body(seen)
         return
@@ -127,9 +112,5 @@ def _pattern(path: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(unquote(path))))
 
 
-@cache
-def _tools() -> dict[str, Any]:
-    where = folder()
-    assert where is not None, NOT_THERE
-    found: dict[str, Any] = json.loads((where / TOOLS).read_text(encoding="utf-8"))
-    return found
+def _tools() -> Json:
+    return CONTRACT.read(TOOLS)

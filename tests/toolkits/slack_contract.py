@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 
 from tests.fakes.authorization_tenant import Seen
+from tests.toolkits.contract import Contract, Json
 
-Json = dict[str, Any]
-BESIDE = Path(__file__).parents[3] / "shared" / "contracts"
+CONTRACT = Contract("Slack")
+NOT_THERE, folder = CONTRACT.not_there, CONTRACT.folder
 SPECIFICATION, TYPES = "slack_web_openapi_v2.trimmed.json", "slack-web-api-8.2.0.schemas.json"
-NOT_THERE = "Slack's contract is not there: set PLUGBOARD_CONTRACTS to the folder that has slack/ in it"
 TYPES_OF = {"conversations.list": "ListArguments", "conversations.history": "HistoryArguments"}
 SINCE_2020 = {
     "chat.postMessage": {"markdown_text": "string"},
@@ -28,19 +26,9 @@ MOST_OF_A_PAGE = 999
 LONGEST_MARKDOWN = 12_000
 
 
-def folder() -> Path | None:
-    found = Path(os.environ.get("PLUGBOARD_CONTRACTS") or BESIDE) / "slack"
-    return found if found.is_dir() else None
-
-
-def objections(seen: Seen) -> Iterator[str]:
-    """Nothing, where the contract is not there."""
-    if folder() is not None:
-        method = seen.path.rpartition("/")[2]
-        yield from (f"{method}: {why}" for why in _objections(method, seen))
-
-
-def _objections(method: str, seen: Seen) -> Iterator[str]:
+@CONTRACT.judge
+def objections(path: str, seen: Seen) -> Iterator[str]:
+    method = path.rpartition("/")[2]
     described = _specification()["paths"].get(f"/{method}")
     if described is None:
         yield "there is no such method"
@@ -79,7 +67,7 @@ def _of_argument(kind: str | None, name: str, value: Any, *, is_json: bool) -> I
 def _of_types(method: str, known: Mapping[str, str], given: Json) -> Iterator[str]:
     if method not in TYPES_OF:
         return
-    read = {"integer": int, "boolean": lambda value: value == "true"}
+    read: dict[str, Callable[[Any], object]] = {"integer": int, "boolean": lambda value: value == "true"}
     typed = {name: read.get(known.get(name, ""), str)(value) for name, value in given.items()}
     for error in _arguments(TYPES_OF[method]).iter_errors(typed):
         yield error.message
@@ -93,7 +81,9 @@ def _arguments(name: str) -> jsonschema_rs.Draft7Validator:
 @cache
 def validator_of(name: str) -> jsonschema_rs.Draft7Validator:
     """For a definition of the SDK's types."""
-    return jsonschema_rs.Draft7Validator({"$ref": f"#/definitions/{name}", "definitions": _read(TYPES)["definitions"]})
+    return jsonschema_rs.Draft7Validator(
+        {"$ref": f"#/definitions/{name}", "definitions": CONTRACT.read(TYPES)["definitions"]}
+    )
 
 
 def _fits(name: str, value: object) -> bool:
@@ -101,12 +91,4 @@ def _fits(name: str, value: object) -> bool:
 
 
 def _specification() -> Json:
-    return _read(SPECIFICATION)
-
-
-@cache
-def _read(name: str) -> Json:
-    where = folder()
-    assert where is not None, NOT_THERE
-    found: Json = json.loads((where / name).read_text(encoding="utf-8"))
-    return found
+    return CONTRACT.read(SPECIFICATION)

@@ -7,14 +7,16 @@ import pytest
 
 from tests.fakes.authorization_server import Fault, Server
 from tests.harness import Plugboard
-from tests.toolkits.desk import ToolDesk
 from tests.toolkits.linear_desk import ISSUE, ISSUES, PROJECTS, SEARCH, TEAMS, Linear, connected_linear
 
-READS = pytest.mark.parametrize(
-    ("tool", "args"),
-    [(TEAMS, {}), (PROJECTS, {}), (ISSUES, {}), (ISSUE, {"issueId": "ENG-101"}), (SEARCH, {"query": "safari"})],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
+READS: dict[str, dict[str, object]] = {
+    TEAMS: {},
+    PROJECTS: {},
+    ISSUES: {},
+    ISSUE: {"issueId": "ENG-101"},
+    SEARCH: {"query": "safari"},
+}
+each_read = pytest.mark.parametrize(("tool", "args"), READS.items(), ids=READS)
 
 
 @pytest.fixture
@@ -46,13 +48,8 @@ def test_comments_are_paged_to_the_first_of_them(linear: Linear) -> None:
     issue = linear.world.data.issue("ENG-101")
     for number in range(47):
         linear.world.data.comment(issue, "ada", f"number {number}", 10 + number)
-    found, after = list[str](), ""
-    while True:
-        page = linear.desk.found(ISSUE, issueId="ENG-101", first=20, after=after)
-        found += [each["body"] for each in page["issue"]["comments"]]
-        after = page.get("nextCursor", "")
-        if not after:
-            break
+    pages = linear.pages(ISSUE, issueId="ENG-101", first=20)
+    found = [each["body"] for page in pages for each in page["issue"]["comments"]]
     assert len(found) == len(set(found)) == 50
     assert found[-1] == "number 46"
 
@@ -129,7 +126,7 @@ def test_the_order_is_that_of_the_latest_change_or_that_of_creation(linear: Line
     assert linear.identifiers(first=1, orderBy="createdAt") == ["ENG-110"]
 
 
-@READS
+@each_read
 def test_a_token_that_expires_is_renewed_unnoticed(linear: Linear, tool: str, args: dict[str, object]) -> None:
     linear.tenant.expire()
     linear.desk.found(tool, **args)
@@ -143,15 +140,14 @@ def test_a_token_that_expires_in_the_middle_of_a_call_is_renewed_unnoticed(linea
     assert linear.tenant.counts["refreshes"] == 1
 
 
-@READS
-def test_what_goes_wrong_once_goes_unnoticed(linear: Linear, tool: str, args: dict[str, object]) -> None:
-    linear.tenant.fault("api", Fault("close", after=True))
-    linear.desk.found(tool, **args)
-    assert len(linear.sent()) == 2
+def test_what_goes_wrong_once_goes_unnoticed(linear: Linear) -> None:
+    linear.tenant.fault("api", Fault("close", after=True), times=len(READS))
+    assert [called["isError"] for called in linear.desk.together(READS).values()] == [False] * len(READS)
+    assert len(linear.sent()) == 2 * len(READS)
 
 
 def test_a_limit_that_is_soon_over_is_waited_for(linear: Linear) -> None:
-    linear.world.limit("Endpoint-Requests", seconds=1)
+    linear.world.limit("Endpoint-Requests", seconds=0)
     assert linear.identifiers(SEARCH, query="loop") == ["ENG-108"]
     assert len(linear.sent()) == 2
 
@@ -187,7 +183,7 @@ def test_where_nothing_is_left_of_an_answer_it_is_told_as_a_failure(linear: Line
     assert "Labels are not available" in called["text"]
 
 
-@READS
+@each_read
 @pytest.mark.parametrize(
     "body",
     [
@@ -215,20 +211,14 @@ def test_an_answer_that_is_too_large_is_asked_for_in_smaller_pages(linear: Linea
 
 
 def test_two_linears_with_the_same_name_are_told_apart(linear: Linear) -> None:
-    workspace = linear.desk.workspace
-    fields = {"name": "Acme", "serviceType": "linear", "authType": "oauth", "url": None, "config": {}}
-    other = workspace.make_server(**fields)
-    agent = workspace.make_agent(enabledMcpServerIds=[linear.desk.server, other["id"]])["id"]
-    both = ToolDesk(workspace, linear.desk.server, linear.desk.slug, agent)
-    second = ToolDesk(workspace, other["id"], other["slug"], agent)
-    second.connect()
-    assert len(both.listed()) == 10
-    for desk in (both, second):
+    first, second = linear.desk, linear.desk.another("linear")
+    first.enable(first, second)
+    both = first.listed().keys()
+    assert len(both) == 10
+    for desk in (first, second):
         assert [each["key"] for each in desk.found(TEAMS)["teams"]] == ["ENG", "DES"]
-    alone = {name for name in both.listed() if name.endswith(f"_{both.slug}")}
-    changed = workspace.admin.put(f"{workspace.agents}/{agent}", json={"enabledMcpServerIds": [linear.desk.server]})
-    assert changed.status_code == 200, changed.text
-    assert both.listed().keys() == alone
+    first.enable(first)
+    assert first.listed().keys() == {name for name in both if name.endswith(f"_{first.slug}")}
 
 
 def test_no_secret_and_no_other_thing_than_the_query_is_sent(linear: Linear) -> None:

@@ -1,5 +1,5 @@
-import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from graphql import (
@@ -13,15 +13,14 @@ from integrations.linear import documents
 from integrations.linear.names import KINDS
 from tests.fakes.authorization_tenant import Seen
 from tests.fakes.linear_world import SCHEMA
-from tests.toolkits.linear_contract import NOT_THERE, file, objections, schema
+from tests.toolkits.linear_contract import CONTRACT, schema
 
-pytestmark = pytest.mark.skipif(file() is None, reason=NOT_THERE)
+pytestmark = CONTRACT.needed
 OURS = [name for name in SCHEMA.type_map if not name.startswith("__")]
 
 
 def sent(query: str, kind: str = "application/json", method: str = "POST", **variables: object) -> Seen:
-    body = json.dumps({"query": query, "variables": variables})
-    return Seen("linear", "api", method, "/linear/graphql", {}, {"content-type": kind}, {}, body)
+    return CONTRACT.sent(method, "/graphql", {"query": query, "variables": variables}, **{"content-type": kind})
 
 
 def differences(ours: GraphQLNamedType, theirs: GraphQLNamedType) -> Iterator[str]:
@@ -59,11 +58,11 @@ def test_the_world_has_nothing_that_linear_has_not(name: str) -> None:
 def test_every_query_there_is_is_taken() -> None:
     asked = [(word, *kind) for word, kind in KINDS.items()]
     makers = (documents.teams, documents.projects, documents.issues, documents.search, documents.issue)
-    needed = {"first": 1, "term": "x", "id": "x", "comments": 1}
+    needed: dict[str, Any] = {"first": 1, "term": "x", "id": "x", "comments": 1}
     queries = [make(full=full) for make in makers for full in (True, False)] + [documents.names(asked)]
     for query in queries:
         given = {name: value for name, value in needed.items() if f"${name}:" in query}
-        assert list(objections(sent(query, **given))) == []
+        CONTRACT.takes(sent(query, **given))
 
 
 @pytest.mark.parametrize(
@@ -86,4 +85,4 @@ def test_every_query_there_is_is_taken() -> None:
     ],
 )
 def test_what_linear_would_refuse_is_noticed(seen: Seen, complaint: str) -> None:
-    assert any(complaint in each for each in objections(seen)), list(objections(seen))
+    CONTRACT.refuses(seen, complaint)

@@ -1,4 +1,3 @@
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,11 +6,11 @@ import pytest
 from tests.fakes.authorization_tenant import Seen
 from tests.fakes.notion_world_data import GUIDE, furnished
 from tests.fakes.notion_world_store import Json
-from tests.toolkits.notion_contract import NOT_THERE, folder, objections, validator_of
+from tests.toolkits.notion_contract import CONTRACT, VERSION, validator_of
 
-pytestmark = pytest.mark.skipif(folder() is None, reason=NOT_THERE)
+pytestmark = CONTRACT.needed
 
-HEADERS = {"notion-version": "2025-09-03", "content-type": "application/json"}
+HEADERS = {"notion-version": VERSION}
 TEXT = {"type": "text", "text": {"content": "Hi"}}
 PARAGRAPH: Json = {"object": "block", "type": "paragraph", "paragraph": {"rich_text": [TEXT]}}
 PARENT = {"type": "page_id", "page_id": GUIDE}
@@ -19,15 +18,11 @@ ROWS = f"/v1/data_sources/{GUIDE}/query"
 
 
 def get(path: str, **query: str) -> Seen:
-    return Seen("notion", "api", "GET", f"/notion{path}", query, HEADERS, {}, "")
+    return CONTRACT.get(path, HEADERS, **query)
 
 
 def sent(method: str, path: str, **body: Any) -> Seen:
-    return Seen("notion", "api", method, f"/notion{path}", {}, HEADERS, {}, json.dumps(body))
-
-
-def without_version() -> Seen:
-    return Seen("notion", "api", "GET", "/notion/v1/users/me", {}, {}, {}, "")
+    return CONTRACT.sent(method, path, body, **HEADERS)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +41,7 @@ def without_version() -> Seen:
     ids=lambda seen: f"{seen.method} {seen.path}",
 )
 def test_what_notion_takes_is_let_pass(seen: Seen) -> None:
-    assert list(objections(seen)) == []
+    CONTRACT.takes(seen)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +49,7 @@ def test_what_notion_takes_is_let_pass(seen: Seen) -> None:
     [
         (get("/v1/pagez/x"), "no such request"),
         (sent("POST", f"/v1/databases/{GUIDE}/query"), "no such request"),
-        (without_version(), "is of version None"),
+        (CONTRACT.get("/v1/users/me"), "is of version None"),
         (get("/v1/pages/abc"), "no uuid"),
         (get(f"/v1/blocks/{GUIDE}/children", size="1"), "takes no size"),
         (get(f"/v1/blocks/{GUIDE}/children", page_size="101"), "out of bounds"),
@@ -71,7 +66,7 @@ def test_what_notion_takes_is_let_pass(seen: Seen) -> None:
     ids=lambda each: each if isinstance(each, str) else "",
 )
 def test_what_notion_would_refuse_is_noticed(seen: Seen, complaint: str) -> None:
-    assert any(complaint in each for each in objections(seen)), list(objections(seen))
+    CONTRACT.refuses(seen, complaint)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.fakes.authorization_server import Server
-from tests.fakes.notion_world_data import ACCOUNTS, CUSTOMERS, TASKS, TASKS_SOURCE, WORKSPACE, task_id
+from tests.fakes.notion_world_data import TASKS, TASKS_SOURCE, WORKSPACE, task_id
 from tests.fakes.notion_world_store import ADA, Json, id_of
 from tests.harness import Plugboard
-from tests.toolkits.notion_desk import QUERY, SEARCH, Notion, approved, connected_notion
+from tests.toolkits.notion_desk import QUERY, SEARCH, Notion, connected_notion
 
 
 @pytest.fixture
@@ -30,20 +30,6 @@ def filtered(notion: Notion) -> Json:
     return found
 
 
-def test_what_a_model_reads_of_a_search(notion: Notion) -> None:
-    first = notion.desk.found(SEARCH, pageSize=2)
-    approved(
-        "notion_search",
-        {
-            "by words of the title": notion.told(SEARCH, query="launch"),
-            "all that is shared, in parts": notion.told(SEARCH, pageSize=2),
-            "the next part": notion.told(SEARCH, pageSize=2, startCursor=first["nextCursor"]),
-            "only data sources": notion.told(SEARCH, filter="data_source"),
-            "nothing found": notion.told(SEARCH, query="zzz"),
-        },
-    )
-
-
 @pytest.mark.parametrize("kind", ["database", "databases", "data_source", {"property": "object", "value": "database"}])
 def test_databases_are_looked_for_as_data_sources(notion: Notion, kind: object) -> None:
     found = notion.desk.found(SEARCH, filter=kind)["results"]
@@ -63,7 +49,7 @@ def test_the_order_of_a_search_can_be_written_as_notion_has_it(notion: Notion) -
 def test_a_search_leads_to_the_end(notion: Notion) -> None:
     crowd(notion, 130)
 
-    parts = notion.paged(SEARCH, query="Note", pageSize=50)
+    parts = notion.pages(SEARCH, query="Note", pageSize=50)
 
     assert [len(part["results"]) for part in parts] == [50, 50, 30]
     assert len({each["id"] for part in parts for each in part["results"]}) == 130
@@ -82,34 +68,12 @@ def test_large_results_come_in_parts_of_their_own(notion: Notion) -> None:
     """Whole objects of a hundred pages are more than goes into one answer."""
     crowd(notion, 100, title="x" * 1500)
 
-    parts = notion.paged(SEARCH, query="xxx", pageSize=100, full=True)
+    parts = notion.pages(SEARCH, query="xxx", pageSize=100, full=True)
 
     assert sum(len(part["results"]) for part in parts) == 100
     assert len({each["id"] for part in parts for each in part["results"]}) == 100
     assert len(parts) > 3
     assert all("object" in each for part in parts for each in part["results"])
-
-
-def test_what_a_model_reads_of_a_database(notion: Notion) -> None:
-    first = notion.desk.found(QUERY, databaseId=TASKS, pageSize=3, sorts=["Due"])
-    approved(
-        "notion_query_database",
-        {
-            "in an order, in parts": notion.told(QUERY, databaseId=TASKS, pageSize=3, sorts=["Due"]),
-            "the next part": notion.told(
-                QUERY, databaseId=TASKS, pageSize=3, sorts=["Due"], startCursor=first["nextCursor"]
-            ),
-            "by a filter, some properties": notion.told(
-                QUERY, databaseId=TASKS_SOURCE, filter={"Status": "Done"}, properties=["due", "Points"]
-            ),
-            "nothing matches": notion.told(QUERY, databaseId=TASKS, filter={"Points": 99}),
-            "several data sources": notion.told(QUERY, databaseId=CUSTOMERS),
-            "one of them": notion.told(QUERY, databaseId=CUSTOMERS, dataSourceId=ACCOUNTS),
-            "no such property": notion.told(QUERY, databaseId=TASKS, filter={"State": "Done"}),
-            "no such option": notion.told(QUERY, databaseId=TASKS, filter={"Status": "Finished"}),
-            "as Notion has it": notion.told(QUERY, databaseId=TASKS, pageSize=1, full=True),
-        },
-    )
 
 
 @pytest.mark.parametrize(
@@ -188,7 +152,7 @@ def test_an_order_is_understood(notion: Notion, sorts: object, first: str) -> No
 
 
 def test_a_query_leads_to_the_end(notion: Notion) -> None:
-    parts = notion.paged(QUERY, databaseId=TASKS, pageSize=5, sorts=["No."])
+    parts = notion.pages(QUERY, databaseId=TASKS, pageSize=5, sorts=["No."])
 
     titles = [each["title"] for part in parts for each in part["results"]]
     assert [len(part["results"]) for part in parts] == [5, 5, 2]
@@ -202,7 +166,7 @@ def test_rows_with_long_values_come_in_parts_of_their_own(notion: Notion) -> Non
             found = notion.world.store.objects[task_id(number)]["properties"][name]
             found |= {"type": "multi_select", "multi_select": [{"name": f"{'x' * 400} {each}"} for each in range(20)]}
 
-    parts = notion.paged(QUERY, databaseId=TASKS, pageSize=12)
+    parts = notion.pages(QUERY, databaseId=TASKS, pageSize=12)
 
     assert [len(part["results"]) for part in parts] == [2] * 6
     assert len({each["id"] for part in parts for each in part["results"]}) == 12

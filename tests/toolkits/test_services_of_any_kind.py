@@ -160,12 +160,8 @@ def two(plugboard: Plugboard, provider: Server) -> tuple[ToolDesk, ToolDesk]:
     slack = provider.tenant("slack")
     first = ToolDesk.of(plugboard, "slack")
     slack.behave(workspace="Globex")
-    made = first.workspace.make_server(name="Acme", serviceType="slack", authType="oauth", url=None, config={})
-    second = ToolDesk(first.workspace, made["id"], made["slug"], first.agent)
-    second.connect()
-    agent = f"{first.workspace.agents}/{first.agent}"
-    enabled = {"enabledMcpServerIds": [first.server, second.server]}
-    assert first.workspace.admin.put(agent, json=enabled).status_code == 200
+    second = first.another("slack")
+    first.enable(first, second)
     return first, second
 
 

@@ -1,0 +1,123 @@
+"""Is there a tool, of any service, for which a person has not read what a model reads in each case?"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from integrations import ServiceTool, services, toolkit_of
+from tests.toolkits.desk import SNAPSHOTS, read_before
+from tests.toolkits.scenes import Scene
+from tests.toolkits.test_told_texts import ALL
+
+FILES = ("", ".failures")
+
+
+def always(_: ServiceTool) -> bool:
+    return True
+
+
+def writes(tool: ServiceTool) -> bool:
+    """What only reads is asked again when its answer is lost."""
+    return tool.writes
+
+
+def pages(tool: ServiceTool) -> bool:
+    """Who promises no cursor has all on one page."""
+    return "nextCursor" in tool.listed["outputSchema"]["properties"]
+
+
+@dataclass(frozen=True)
+class Demand:
+    kind: str | None = None
+    """Of failure, "" for none; None for whatever comes of it."""
+    of: Callable[[ServiceTool], bool] = always
+
+
+DEMANDS: Mapping[Scene, Demand] = {
+    Scene.MEANT: Demand(""),
+    Scene.PAGE: Demand("", pages),
+    Scene.NEXT: Demand("", pages),
+    Scene.EMPTY: Demand(),
+    Scene.WRONG: Demand("invalid_arguments"),
+    Scene.RIGHTS: Demand("upstream_refused"),
+    Scene.UNCONNECTED: Demand("not_connected"),
+    Scene.BUSY: Demand("rate_limited"),
+    Scene.DOWN: Demand("upstream_unavailable"),
+    Scene.SLOW: Demand("timeout"),
+    Scene.HUGE: Demand(""),
+    Scene.LOST: Demand("upstream_unavailable", writes),
+}
+EXEMPT: Mapping[tuple[str, Scene], str] = {}
+"""By tool and case, the reason why there can be none."""
+UNHARMED: Mapping[tuple[str, Scene], str] = {
+    ("posthog_list_projects", Scene.RIGHTS): "it tells the current project, which any key may see, and what it lacks",
+}
+"""By tool and case, the reason why that is no failure; it is to be read all the same."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    service: str
+    tool: ServiceTool
+
+    def kinds(self, case: Scene) -> list[str]:
+        """With something after a colon or a comma, it is that case in particular."""
+        found = [each for file in FILES for each in read_before(self.service, f"{self.tool.name}{file}")]
+        return [kind for title, kind in found if re.split("[:,]", title)[0] == case]
+
+    def lacking(self) -> list[Scene]:
+        name = self.tool.name
+        needed = [case for case, demand in DEMANDS.items() if demand.of(self.tool) and (name, case) not in EXEMPT]
+        return [case for case in needed if not self._has(case)]
+
+    def _has(self, case: Scene) -> bool:
+        kinds = self.kinds(case)
+        kind = "" if (self.tool.name, case) in UNHARMED else DEMANDS[case].kind
+        return bool(kinds) if kind is None else kind in kinds
+
+
+def tools() -> list[Shown]:
+    """Those of the manifests."""
+    found = []
+    for name, service in services().items():
+        kit = toolkit_of(service) if service.tools else None
+        found += [Shown(name, kit.tools[tool.name]) for tool in service.tools] if kit else []
+    return found
+
+
+EACH = [pytest.param(shown, id=shown.tool.name) for shown in tools()]
+
+
+@pytest.mark.parametrize("shown", EACH)
+def test_a_person_has_read_what_a_model_reads_in_each_case(shown: Shown) -> None:
+    assert shown.lacking() == [], f"{shown.tool.name} has no scene for these cases, in snapshots/{shown.service}"
+
+
+def test_each_scene_that_is_kept_is_played() -> None:
+    played = {f"{texts}/{case}{file}.txt" for texts in ALL for case in texts.cases for file in FILES}
+
+    assert {str(path.relative_to(SNAPSHOTS)) for path in SNAPSHOTS.rglob("*.txt")} == played
+
+
+def test_each_exemption_is_of_a_tool_that_there_is_and_needed() -> None:
+    known = {shown.tool.name: shown for shown in tools()}
+
+    for tool, case in {**EXEMPT, **UNHARMED}:
+        assert DEMANDS[case].of(known[tool].tool)
+        assert DEMANDS[case].kind not in known[tool].kinds(case)
+
+
+@pytest.mark.parametrize("shown", EACH[:1])
+def test_a_tool_that_nobody_has_read_lacks_all(shown: Shown) -> None:
+    unread = Shown("no-such-service", shown.tool)
+
+    assert unread.lacking() == [case for case, demand in DEMANDS.items() if demand.of(shown.tool)]
+
+
+def test_a_scene_that_tells_something_else_is_none() -> None:
+    shown = tools()[0]
+
+    assert "rate_limited" in shown.kinds(Scene.BUSY)
+    assert "rate_limited" not in shown.kinds(Scene.DOWN)

@@ -1,0 +1,35 @@
+"""What a model reads of each tool of each service, whatever comes of it: approved by a person, in snapshots/."""
+
+from functools import partial
+
+import pytest
+
+from tests.fakes.authorization_server import Server
+from tests.harness import Plugboard
+from tests.toolkits import hubspot_texts, linear_texts, notion_texts, posthog_texts, scenes, slack_texts
+from tests.toolkits.desk import approved, connected
+from tests.toolkits.scenes import Case, Texts
+
+ALL = (notion_texts.TEXTS, linear_texts.TEXTS, hubspot_texts.TEXTS, slack_texts.TEXTS, posthog_texts.TEXTS)
+EACH = [pytest.param(texts, case, id=case.tool) for texts in ALL for case in texts.cases]
+
+
+@pytest.mark.parametrize(("texts", "case"), EACH)
+def test_what_a_model_reads_when_it_asks_well_or_wrongly(
+    plugboard: Plugboard, provider: Server, texts: Texts, case: Case
+) -> None:
+    with connected(texts.kind, plugboard, provider, strict=case.strict) as found:
+        told = scenes.asked(found, case)
+
+    approved(texts.kind.service, case.tool, told)
+
+
+@pytest.mark.parametrize("texts", ALL, ids=str)
+def test_what_a_model_reads_when_it_is_not_given_what_it_asks_for(
+    plugboard: Plugboard, provider: Server, texts: Texts
+) -> None:
+    strict = all(case.strict for case in texts.cases)
+    connecting = partial(connected, texts.kind, plugboard, provider, strict=strict)
+
+    for case, told in scenes.failures(texts, connecting):
+        approved(texts.kind.service, f"{case.tool}.failures", told)
