@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 from urllib.parse import urlencode
@@ -16,9 +17,18 @@ MAX_TRIES = 3
 PAUSES = (0.5, 1.5)
 MARGIN_SECONDS = 2.0
 """What is left for the request itself, when its turn has come."""
-MAYBE_DONE = "It may have been carried out all the same: look before you repeat it."
+UNKNOWN_WAIT_SECONDS = 60.0
+"""Where a vendor wants a pause and does not say how long, and a short one was not enough."""
+MAYBE_DONE = "The change may have been made all the same: look before you repeat it."
 
-FailedKind = Literal["invalid_arguments", "rate_limited", "upstream_unavailable", "upstream_refused", "timeout"]
+FailedKind = Literal[
+    "invalid_arguments",
+    "rate_limited",
+    "reconnect_required",
+    "upstream_refused",
+    "upstream_unavailable",
+    "timeout",
+]
 Method = Literal["GET", "POST", "PATCH", "PUT", "DELETE"]
 Pause = Callable[[float], Awaitable[None]]
 
@@ -45,6 +55,9 @@ class Reply:
 @dataclass(frozen=True, slots=True)
 class Unauthorized:
     """The credential is no good any more, and nothing was done."""
+
+    text: str | None = None
+    """What is told of it, where there is more to say than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +121,14 @@ class Api:
     def verdict(self, reply: Reply) -> Verdict:
         raise NotImplementedError
 
+    def down(self, reply: Reply) -> str:
+        status = f"{reply.status} {reply.reason}".rstrip()
+        return f"{self.title} is not available ({status})."
+
+    def odd(self, reply: Reply) -> str:
+        status = f"{reply.status} {reply.reason}".rstrip()
+        return f"{self.title} did not answer as its API does ({status})."
+
     async def get(self, path: str, query: Mapping[str, object] | None = None) -> Any:
         return await self.sent("GET", path, query=query)
 
@@ -140,9 +161,9 @@ class Api:
             match self.verdict(reply):
                 case None:
                     return reply.body
-                case Unauthorized():
+                case Unauthorized(text=told):
                     if renewed or not await self._http.renewed(credential):
-                        raise Refused(401, "Unauthorized", dict(reply.headers))
+                        raise _not_accepted(told, reply)
                     renewed = True
                 case Busy(seconds):
                     await self._wait_for_turn(seconds, tried)
@@ -164,11 +185,12 @@ class Api:
             raise ToolFailed("timeout", f"{self.title} did not answer in time.{done}") from error
         except Unreadable as error:  # too much of it, as a rule: another time it would be the same
             if lost is None:
+                error.sent = False  # nobody has to fear that something was done
                 raise
             raise ToolFailed("upstream_unavailable", f"{self.title}'s answer could not be read. {lost}") from error
         except Unreachable as error:
             if lost and error.sent:
-                raise ToolFailed("upstream_unavailable", f"{self.title} was cut off. {lost}") from error
+                raise ToolFailed("upstream_unavailable", f"The connection to {self.title} broke off. {lost}") from error
             await self._pause_before(tried, f"{self.title} could not be reached.")
             return None
 
@@ -178,8 +200,9 @@ class Api:
         if tried + 1 < MAX_TRIES and wait + MARGIN_SECONDS < self._http.seconds_left():
             await self._pause(wait)
             return
-        told = f" Try again in {wait:.0f} s." if wait >= 1 else " Try again in a moment."
-        raise ToolFailed("rate_limited", f"{self.title} takes no more requests for now.{told}", max(wait, 1.0))
+        wait = max(UNKNOWN_WAIT_SECONDS if seconds is None else seconds, 1.0)
+        told = f"{self.title} takes no more requests for now. Try again in {wait:.0f} s."
+        raise ToolFailed("rate_limited", told, wait)
 
     async def _wait_out(self, trouble: Trouble, tried: int, *, lost: str | None) -> None:
         if lost and not trouble.undone:
@@ -193,6 +216,19 @@ class Api:
             await self._pause(wait)
             return
         raise ToolFailed("upstream_unavailable", f"{problem} Try again later.")
+
+
+@contextmanager
+def taken_in(advice: str) -> Iterator[None]:
+    """What to do where an answer is more than is taken in."""
+    try:
+        yield
+    except Unreadable as error:
+        raise ToolFailed("upstream_refused", f"The answer is larger than is taken in. {advice}") from error
+
+
+def _not_accepted(told: str | None, reply: Reply) -> Exception:
+    return ToolFailed("reconnect_required", told) if told else Refused(401, "Unauthorized", dict(reply.headers))
 
 
 def _query(query: Mapping[str, object] | None) -> str:

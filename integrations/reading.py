@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from integrations.tool import Json
 
 
@@ -16,3 +18,8 @@ def shortened(text: str, most: int) -> str:
 def objects(found: object) -> list[Json]:
     """Those of a list that are any."""
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def more_follow(parameter: str, value: object) -> str:
+    """How to go on, in the same words everywhere."""
+    return f"More follow: call again with the same arguments and `{parameter}` {json.dumps(value)}."

@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema
 
+from integrations.wrong import sentence
+
 MAX_PROBLEMS = 8
 _PLAIN = re.compile(r"[^a-z0-9]")
 
@@ -84,7 +86,8 @@ class ServiceTool:
         try:
             return self.params.model_validate(args)
         except ValidationError as error:
-            return [_sentence(each) for each in error.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]]
+            problems = error.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]
+            return [sentence(each, self.params) for each in problems]
 
     @cached_property
     def listed(self) -> Json:
@@ -160,15 +163,3 @@ def tool(
 
 def _plain(name: str) -> str:
     return _PLAIN.sub("", name.lower())
-
-
-def _sentence(problem: Mapping[str, Any]) -> str:
-    path = ".".join(str(step) for step in problem["loc"])
-    match problem["type"]:
-        case "missing":
-            return f"`{path}` is required."
-        case "extra_forbidden":
-            return f"There is no parameter `{path}`: leave it out."
-        case _:
-            said = str(problem["msg"]).removeprefix("Value error, ")
-            return f"`{path}`: {said}." if path else f"{said}."

@@ -147,7 +147,7 @@ class Calls:
             raise NotFound(begun.toolbox.absent(name))
         begun.tool = tool.name
         if problems:
-            return failed(invalid_arguments(name, problems))
+            return failed(invalid_arguments(name, [tool.said(each, share.server.slug) for each in problems]))
         return await toolset.call_tool(tool.name, args)
 
     async def _find(

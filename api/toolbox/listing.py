@@ -19,7 +19,7 @@ from api.toolbox.naming import generic_name
 from api.toolbox.sources import Missing, Sources
 from api.toolbox.texts import generic_description
 from api.toolbox.toolbox import Share, Toolbox
-from api.toolbox.upstream_tools import UpstreamTool, UpstreamTools
+from api.toolbox.upstream_tools import UpstreamTools
 from api.toolbox.works import Works
 
 LIST_SECONDS = 10.0
@@ -92,24 +92,12 @@ def _holds_until(found: Sequence[Found]) -> float:
 def tools_of(server: Server, found: UpstreamTools, allows: Callable[[str], bool]) -> list[Tool]:
     aliases = found.by_alias(server.slug)
     names = {tool.name: alias for alias, tool in aliases.items()}
-    return [_tool(server, names[tool.name], tool) for tool in found.tools if tool.name in names and allows(tool.name)]
+    shown = [tool for tool in found.tools if tool.name in names and allows(tool.name)]
+    return [tool.shown(names[tool.name], server.id, server.slug) for tool in shown]
 
 
 def generic_tool(server: Server) -> Tool:
     return Tool(generic_name(server.id), None, generic_description(server.name), GENERIC_SCHEMA, None, server.id, "")
-
-
-def _tool(server: Server, name: str, tool: UpstreamTool) -> Tool:
-    return Tool(
-        name,
-        tool.text("title"),
-        tool.text("description"),
-        tool.input_schema,
-        tool.annotations,
-        server.id,
-        tool.name,
-        tool.output_schema,
-    )
 
 
 def _encoded(toolbox: Toolbox, form: Format, found: Sequence[Found]) -> bytes:

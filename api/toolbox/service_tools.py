@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from math import inf
 
-from api.toolbox.descriptions import normalised
+import msgspec
+
+from api.toolbox.descriptions import Tool, normalised
+from api.toolbox.mentions import Mentions
 from api.toolbox.naming import service_tool_name
 from api.toolbox.upstream_tools import UpstreamTool, UpstreamTools
 from integrations import ServiceTool, Toolkit
@@ -23,9 +27,20 @@ class Fitting:
 
 
 class OfService(UpstreamTool):
-    def __init__(self, tool: ServiceTool) -> None:
+    def __init__(self, tool: ServiceTool, mentions: Mentions) -> None:
         super().__init__(tool.listed)
         self._tool = tool
+        self._mentions = mentions
+
+    def said(self, text: str, slug: str, *, quoted: bool = False) -> str:
+        return self._mentions.named(text, slug, quoted=quoted)
+
+    def shown(self, name: str, server_id: str, slug: str) -> Tool:
+        tool = super().shown(name, server_id, slug)
+        texts = (tool.description, tool.input_schema, tool.output_schema)
+        said = self.said(msgspec.json.encode(texts).decode(), slug)
+        description, takes, gives = msgspec.json.decode(said)
+        return replace(tool, description=description, input_schema=takes, output_schema=gives)
 
     @cached_property
     def validator(self) -> Fitting:  # type: ignore[override]  # it is only ever asked to check
@@ -37,7 +52,8 @@ class OfService(UpstreamTool):
 
 
 def service_tools(toolkit: Toolkit) -> UpstreamTools:
-    by_name: dict[str, UpstreamTool] = {name: OfService(tool) for name, tool in toolkit.tools.items()}
+    mentions = Mentions(toolkit.tools)
+    by_name: dict[str, UpstreamTool] = {name: OfService(tool, mentions) for name, tool in toolkit.tools.items()}
     return UpstreamTools(
         tuple(by_name.values()), 0, -inf, inf, by_name, naming=lambda slug, name: service_tool_name(name, slug)
     )

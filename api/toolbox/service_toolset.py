@@ -13,7 +13,7 @@ from api.kit.wire import Exchange
 from api.servers.service import Server
 from api.toolbox import results
 from api.toolbox.credentials import Opened
-from api.toolbox.failures import MAYBE_DONE, Failure, FailureKind
+from api.toolbox.failures import Failure, FailureKind
 from api.toolbox.results import ToolResult
 from api.toolbox.scrubbing import Scrubber
 from api.toolbox.texts import safe_line
@@ -23,7 +23,8 @@ from integrations import Params, Refused, Result, ServiceTool, ToolFailed, Toolk
 
 LONGEST_TEXT = 2000
 ENOUGH_TO_TELL = 0.1
-TOO_MUCH = "{}'s answer is larger than is taken in, or cannot be read. Ask for less: fewer at once, fewer fields."
+TOO_MUCH = "{0}'s answer is larger than is taken in, or cannot be read. Ask for less, or look at it in {0} itself."
+MAYBE_DONE = "It may have been done all the same: look before you repeat it."
 NOT_UNDERSTOOD = "{} answered in a way that is not understood here."
 NOT_ACCEPTED = "{} does not accept this server's credential any more. Somebody has to enter or connect it again."
 # What a tool meets with where a vendor answers otherwise than it promises.
@@ -97,7 +98,7 @@ class ServiceToolset:
         tool = self._toolkit.tools[name]
         parsed = tool.parsed(arguments)
         if isinstance(parsed, list):
-            return results.failed(Failure(FailureKind.INVALID_ARGUMENTS, safe_line(" ".join(parsed), self.scrubbed)))
+            return results.failed(Failure(FailureKind.INVALID_ARGUMENTS, self._line(name, " ".join(parsed))))
         self._busy += 1
         try:
             found = await self._run(tool, parsed)
@@ -106,8 +107,14 @@ class ServiceToolset:
         finally:
             self._busy -= 1
             self._left.set()
-        text = {"type": "text", "text": found.text()}
-        return results.of_tool({"content": [text], "structuredContent": found.structured()}, self.scrubbed)
+        return self._told(name, found)
+
+    def _told(self, name: str, found: Result) -> ToolResult:
+        listed, slug, structured = self._tools.by_name[name], self.server.slug, found.structured()
+        text = {"type": "text", "text": listed.said(found.text(), slug, quoted=True)}
+        if notes := structured.get("notes"):
+            structured["notes"] = [listed.said(each, slug, quoted=True) for each in notes]
+        return results.of_tool({"content": [text], "structuredContent": structured}, self.scrubbed)
 
     async def _run(self, tool: ServiceTool, parsed: Params) -> Result:
         """Just within the time that the call has, so that who knows the tool can say what that means."""
@@ -120,26 +127,29 @@ class ServiceToolset:
 
     def _failure(self, error: Exception, tool: ServiceTool) -> Failure:
         maybe_done = f" {MAYBE_DONE}" if tool.writes else ""
+        name = tool.name
         match error:
             case ToolFailed(kind=kind, text=text, retry_after=retry_after):
                 is_down = kind in ("upstream_unavailable", "timeout")
-                return Failure(FailureKind(kind), self._line(text), retry_after, is_down)
+                return Failure(FailureKind(kind), self._line(name, text), retry_after, is_down)
             case Refused(status=HTTPStatus.UNAUTHORIZED):
-                return Failure(FailureKind.RECONNECT_REQUIRED, self._line(NOT_ACCEPTED.format(self._title)))
+                return Failure(FailureKind.RECONNECT_REQUIRED, self._line(name, NOT_ACCEPTED.format(self._title)))
             case Refused(text=text):
-                return Failure(FailureKind.UPSTREAM_REFUSED, self._line(f"{self._title} refused: {text}."))
-            case Unreadable():
-                return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(TOO_MUCH.format(self._title) + maybe_done))
+                return Failure(FailureKind.UPSTREAM_REFUSED, self._line(name, f"{self._title} refused: {text}."))
+            case Unreadable(sent=sent):
+                told = TOO_MUCH.format(self._title) + (maybe_done if sent else "")
+                return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(name, told))
             case TimeoutError():
                 told = f"{self._title} did not answer within {self.server.timeout_seconds} s."
-                return Failure(FailureKind.TIMEOUT, self._line(told + maybe_done), is_down=True)
+                return Failure(FailureKind.TIMEOUT, self._line(name, told + maybe_done), is_down=True)
             case _:
                 log.error("the answer of a service was not understood", exc_info=error, extra={"detail": tool.name})
                 told = NOT_UNDERSTOOD.format(self._title) + maybe_done
-                return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(told))
+                return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(name, told))
 
-    def _line(self, text: str) -> str:
-        return safe_line(f"Error: {text}", self.scrubbed, LONGEST_TEXT)
+    def _line(self, name: str, text: str) -> str:
+        said = self._tools.by_name[name].said(text, self.server.slug)
+        return safe_line(f"Error: {said}", self.scrubbed, LONGEST_TEXT)
 
     async def close(self) -> None:
         """Calls that are under way are let finish first; they have a deadline."""

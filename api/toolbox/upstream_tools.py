@@ -13,7 +13,7 @@ import msgspec
 
 from api.toolbox.arguments import Validator
 from api.toolbox.cleaning import clean, shortened
-from api.toolbox.descriptions import normalised
+from api.toolbox.descriptions import Tool, normalised
 from api.toolbox.naming import tool_name
 from api.toolbox.results import cleaned
 from api.toolbox.scrubbing import NO_SECRETS, Scrubber
@@ -49,6 +49,22 @@ class UpstreamTool:
     @cached_property
     def input_schema(self) -> dict[str, Any]:
         return normalised(self.listed.get("inputSchema"))
+
+    def said(self, text: str, slug: str, *, quoted: bool = False) -> str:  # noqa: ARG002
+        """What is told of it, with the names that an agent knows. Of what upstreams say themselves nothing is known."""
+        return text
+
+    def shown(self, name: str, server_id: str, slug: str) -> Tool:  # noqa: ARG002
+        return Tool(
+            name,
+            self.text("title"),
+            self.text("description"),
+            self.input_schema,
+            self.annotations,
+            server_id,
+            self.name,
+            self.output_schema,
+        )
 
     def text(self, field_name: str) -> str | None:
         found = self.listed.get(field_name)

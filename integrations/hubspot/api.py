@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
-from integrations.api import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict
-from integrations.errors import Unreadable
+from integrations.api import Api, Busy, No, Reply, Trouble, Unauthorized, Verdict
 from integrations.reading import objects
 
 VERSION = "2026-09"
@@ -50,15 +48,6 @@ class HubSpotApi(Api):
                 return Trouble(f"HubSpot has trouble of its own ({status}).")
             case _:
                 return _refusal(reply, told)
-
-
-@contextmanager
-def taken_in(advice: str) -> Iterator[None]:
-    """What to do where an answer is more than is taken in."""
-    try:
-        yield
-    except Unreadable as error:
-        raise ToolFailed("upstream_refused", f"{error.text} {advice}") from error
 
 
 def _later(reply: Reply, told: Json) -> Verdict:

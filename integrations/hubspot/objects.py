@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from urllib.parse import quote
 
-from integrations.api import ToolFailed
-from integrations.hubspot.api import NOT_THERE, HubSpotApi, taken_in
+from integrations.api import ToolFailed, taken_in
+from integrations.hubspot.api import NOT_THERE, HubSpotApi
 from integrations.hubspot.asking import REACHABLE, One, Page, Search, equals
 from integrations.hubspot.filters import MAX_FILTERS, Filter, sorts
 from integrations.hubspot.kinds import OWNER, Kind

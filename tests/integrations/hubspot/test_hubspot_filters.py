@@ -57,12 +57,12 @@ def test_a_filter_is_sent_as_hubspot_wants_it_however_it_was_meant(given: dict[s
     ("given", "problem"),
     [
         ({"value": "1"}, "`filters.0.propertyName` is required."),
-        ({"propertyName": ["a"], "value": "1"}, "`filters.0.propertyName`: Input should be a valid string."),
+        ({"propertyName": ["a"], "value": "1"}, "`filters.0.propertyName`: must be a text."),
         ({"propertyName": "amount"}, "`filters.0`: EQ needs `value`."),
         ({"propertyName": "amount", "operator": "IN"}, "`filters.0`: IN needs `values`, a list."),
         ({"propertyName": "closedate", "operator": "GT", "value": "2026-02-30"}, "`filters.0`: day is out of range"),
         ({"propertyName": "the amount", "value": "1"}, "`filters.0.propertyName`: an internal name has letters"),
-        ({"propertyName": "amount", "value": ["1"]}, "`filters.0.value`: Input should be a valid string."),
+        ({"propertyName": "amount", "value": ["1"]}, "`filters.0.value`: must be a text."),
     ],
 )
 def test_of_a_filter_that_cannot_be_it_is_told_why(given: dict[str, Any], problem: str) -> None:

@@ -113,7 +113,7 @@ def test_a_priority_is_a_word_or_a_number(given: object, expected: int) -> None:
 @pytest.mark.parametrize("given", ["5", -1, "very", True, 1.5, [2]])
 def test_what_is_no_priority_is_told_so_once(given: object) -> None:
     found = ASK["linear_list_issues"].parsed({"priority": given})
-    assert found == ["`priority`: Input should be 'none', 'urgent', 'high', 'medium' or 'low'."]
+    assert found == ["`priority`: must be one of `none`, `urgent`, `high`, `medium` or `low`."]
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def test_the_manifest_lists_the_tools_that_there_are() -> None:
     ("args", "complaint"),
     [
         ({"databaseId": ONE, "filter": "{Status: Done"}, "`filter`: it is an object, such as {'Status': 'Done'}."),
-        ("Tasks", "Input should be a valid dictionary or instance of QueryDatabase."),
+        ("Tasks", "must be an object."),
     ],
 )
 def test_arguments_that_cannot_be_read_are_told_to_be(args: object, complaint: str) -> None:

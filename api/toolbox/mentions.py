@@ -1,0 +1,20 @@
+"""By which names does a text call a service's tools? By those that they have in this agent's toolbox."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from api.toolbox.naming import service_tool_name
+
+
+class Mentions:
+    def __init__(self, names: Iterable[str]) -> None:
+        one_of = "|".join(map(re.escape, names))
+        self._bare = re.compile(rf"\b(?:{one_of})\b")
+        self._quoted = re.compile(rf"(?<=`)(?:{one_of})(?=`)")
+
+    def named(self, text: str, slug: str, *, quoted: bool = False) -> str:
+        """`quoted`: only between backticks, in a text that shows a vendor's data too, which are to stay as they are."""
+        mention = self._quoted if quoted else self._bare
+        return mention.sub(lambda found: service_tool_name(found.group(), slug), text)
