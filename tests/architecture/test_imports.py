@@ -33,6 +33,7 @@ SHARED_BY_SERVICES = {
     "integrations.tool",
     "integrations.api",
     "integrations.reading",
+    "integrations.wrong",
     "integrations.folders",
 }
 
