@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, ClassVar, Literal, Protocol
-from urllib.parse import urlencode
 
+from integrations import bodies
 from integrations.client import Http
 from integrations.errors import Refused, TimedOut, Unreachable, Unreadable
 
 MAX_TRIES = 3
 PAUSES = (0.5, 1.5)
+DOWN = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
 MARGIN_SECONDS = 2.0
 """What is left for the request itself, when its turn has come."""
+LONGEST_WAIT = 3600.0
+"""Whatever a vendor says."""
 UNKNOWN_WAIT_SECONDS = 60.0
 """Where a vendor wants a pause and does not say how long, and a short one was not enough."""
 MAYBE_DONE = "The change may have been made all the same: look before you repeat it."
@@ -36,8 +39,12 @@ Pause = Callable[[float], Awaitable[None]]
 class ToolFailed(Exception):
     """A call has come to nothing. The text is for a model: what happened, and what to do now."""
 
-    def __init__(self, kind: FailedKind, text: str, retry_after: float | None = None) -> None:
+    def __init__(
+        self, kind: FailedKind, text: str, retry_after: float | None = None, *, is_down: bool | None = None
+    ) -> None:
+        """`is_down`: whether others need not try for a while. Trouble with one thing is none with all the others."""
         super().__init__(text)
+        self.is_down = kind in ("upstream_unavailable", "timeout") if is_down is None else is_down
         self.kind: FailedKind = kind
         self.text = text
         self.retry_after = retry_after
@@ -149,8 +156,7 @@ class Api:
         `lost`: what to say of a write whose answer was lost, above all how to find out what became of it.
         """
         may_repeat = method == "GET" if reads is None else reads
-        url = f"{self.base_url}{path}{_query(query)}"
-        content, kind = _content(body, form)
+        url, content, kind = self._written(path, query, body, form)
         sent = {"Accept": "application/json", **self.headers, **kind, **(headers or {})}
         renewed = False
         for tried in range(MAX_TRIES):
@@ -168,10 +174,19 @@ class Api:
                 case Busy(seconds):
                     await self._wait_for_turn(seconds, tried)
                 case Trouble() as trouble:
-                    await self._wait_out(trouble, tried, lost=None if may_repeat else lost)
+                    await self._wait_out(reply, trouble, tried, lost=None if may_repeat else lost)
                 case No(text, failed):
                     raise ToolFailed(failed, text)
         raise ToolFailed("upstream_unavailable", f"{self.title} did not answer as it should. Try again later.")
+
+    def _written(
+        self, path: str, query: Mapping[str, object] | None, body: object, form: Mapping[str, object] | None
+    ) -> tuple[str, bytes, Mapping[str, str]]:
+        try:
+            content, kind = bodies.content(body, form)
+            return bodies.address(self.base_url, path, query), content, kind
+        except bodies.Unwritable as error:
+            raise ToolFailed("invalid_arguments", str(error)) from error
 
     async def _answered(
         self, method: Method, url: str, headers: Mapping[str, str], content: bytes, *, lost: str | None, tried: int
@@ -179,7 +194,7 @@ class Api:
         """None where it should be sent once more. `lost` is None where that does no harm."""
         try:
             async with self._http.request(method, url, headers, content) as reply:
-                return Reply(reply.status, reply.reason, reply.headers, _json(await reply.read()))
+                return Reply(reply.status, reply.reason, reply.headers, bodies.read(await reply.read()))
         except TimedOut as error:
             done = f" {lost}" if lost and error.sent else ""
             raise ToolFailed("timeout", f"{self.title} did not answer in time.{done}") from error
@@ -200,22 +215,24 @@ class Api:
         if tried + 1 < MAX_TRIES and wait + MARGIN_SECONDS < self._http.seconds_left():
             await self._pause(wait)
             return
-        wait = max(UNKNOWN_WAIT_SECONDS if seconds is None else seconds, 1.0)
+        wait = min(max(UNKNOWN_WAIT_SECONDS if seconds is None else seconds, 1.0), LONGEST_WAIT)
         told = f"{self.title} takes no more requests for now. Try again in {wait:.0f} s."
         raise ToolFailed("rate_limited", told, wait)
 
-    async def _wait_out(self, trouble: Trouble, tried: int, *, lost: str | None) -> None:
+    async def _wait_out(self, reply: Reply, trouble: Trouble, tried: int, *, lost: str | None) -> None:
+        is_down = reply.status in DOWN
         if lost and not trouble.undone:
-            raise ToolFailed("upstream_unavailable", f"{trouble.text} {trouble.told or lost}")
-        await self._pause_before(tried, trouble.text)
+            told = f"{trouble.text} {trouble.told or lost}"
+            raise ToolFailed("upstream_unavailable", told, is_down=is_down)
+        await self._pause_before(tried, trouble.text, is_down=is_down)
 
-    async def _pause_before(self, tried: int, problem: str) -> None:
+    async def _pause_before(self, tried: int, problem: str, *, is_down: bool = True) -> None:
         """The next try, if there is one to come."""
         wait = PAUSES[min(tried, len(PAUSES) - 1)]
         if tried + 1 < MAX_TRIES and wait + MARGIN_SECONDS < self._http.seconds_left():
             await self._pause(wait)
             return
-        raise ToolFailed("upstream_unavailable", f"{problem} Try again later.")
+        raise ToolFailed("upstream_unavailable", f"{problem} Try again later.", is_down=is_down)
 
 
 @contextmanager
@@ -229,30 +246,3 @@ def taken_in(advice: str) -> Iterator[None]:
 
 def _not_accepted(told: str | None, reply: Reply) -> Exception:
     return ToolFailed("reconnect_required", told) if told else Refused(401, "Unauthorized", dict(reply.headers))
-
-
-def _query(query: Mapping[str, object] | None) -> str:
-    given = {name: value for name, value in (query or {}).items() if value is not None}
-    return f"?{urlencode({name: _written(value) for name, value in given.items()}, doseq=True)}" if given else ""
-
-
-def _written(value: object) -> object:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _content(body: object, form: Mapping[str, object] | None) -> tuple[bytes, dict[str, str]]:
-    if form is not None:
-        given = {name: _written(value) for name, value in form.items() if value is not None}
-        return urlencode(given, doseq=True).encode(), {"Content-Type": "application/x-www-form-urlencoded"}
-    if body is not None:
-        return json.dumps(body, ensure_ascii=False).encode(), {"Content-Type": "application/json"}
-    return b"", {}
-
-
-def _json(body: bytes) -> Any:
-    try:
-        return json.loads(body) if body else None
-    except (ValueError, RecursionError):
-        return None

@@ -16,6 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from integrations.wrong import sentence
 
 MAX_PROBLEMS = 8
+BEYOND = "A number is too large, or lists are nested too deep."
 _PLAIN = re.compile(r"[^a-z0-9]")
 
 Json = dict[str, Any]
@@ -85,6 +86,8 @@ class ServiceTool:
         """Or what to change about the arguments, a sentence each."""
         try:
             return self.params.model_validate(args)
+        except (ArithmeticError, RecursionError):
+            return [BEYOND]
         except ValidationError as error:
             problems = error.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]
             return [sentence(each, self.params) for each in problems]

@@ -133,7 +133,11 @@ def _fit_structured(found: object, scrubbed: Scrubber) -> tuple[bytes | None, st
     """With a note where it is left out: half of an object is none."""
     if not isinstance(found, dict):
         return None, None
-    encoded = _encode(found)
+    try:
+        encoded = _encode(found)
+    except UnicodeEncodeError:  # half a character, which cleaning takes out
+        found = cleaned(found, scrubbed)
+        encoded = _encode(found)
     if len(encoded) > MAX_STRUCTURED:
         return None, f"[structuredContent of {len(encoded)} bytes left out. Ask for less, or for the next page.]"
     if _needs_no_cleaning(encoded, scrubbed):

@@ -28,7 +28,7 @@ MAYBE_DONE = "It may have been done all the same: look before you repeat it."
 NOT_UNDERSTOOD = "{} answered in a way that is not understood here."
 NOT_ACCEPTED = "{} does not accept this server's credential any more. Somebody has to enter or connect it again."
 # What a tool meets with where a vendor answers otherwise than it promises.
-ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, RecursionError)
+ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError)
 
 log = logging.getLogger(__name__)
 
@@ -101,13 +101,12 @@ class ServiceToolset:
             return results.failed(Failure(FailureKind.INVALID_ARGUMENTS, self._line(name, " ".join(parsed))))
         self._busy += 1
         try:
-            found = await self._run(tool, parsed)
+            return self._told(name, await self._run(tool, parsed))
         except (ToolFailed, Refused, Unreadable, TimeoutError, *ODD) as error:
             return results.failed(self._failure(error, tool))
         finally:
             self._busy -= 1
             self._left.set()
-        return self._told(name, found)
 
     def _told(self, name: str, found: Result) -> ToolResult:
         listed, slug, structured = self._tools.by_name[name], self.server.slug, found.structured()
@@ -129,8 +128,7 @@ class ServiceToolset:
         maybe_done = f" {MAYBE_DONE}" if tool.writes else ""
         name = tool.name
         match error:
-            case ToolFailed(kind=kind, text=text, retry_after=retry_after):
-                is_down = kind in ("upstream_unavailable", "timeout")
+            case ToolFailed(kind=kind, text=text, retry_after=retry_after, is_down=is_down):
                 return Failure(FailureKind(kind), self._line(name, text), retry_after, is_down)
             case Refused(status=HTTPStatus.UNAUTHORIZED):
                 return Failure(FailureKind.RECONNECT_REQUIRED, self._line(name, NOT_ACCEPTED.format(self._title)))

@@ -1,0 +1,83 @@
+"""How is a request to an API written, and what does its answer say?"""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlencode
+
+LARGE = 100_000
+"""From so many bytes on, the collector of garbage would take most of the time that reading takes."""
+_ADDRESS = re.compile(r"[!-~]{1,2048}")
+"""What can be sent: no connection is made for anything else."""
+
+NO_ADDRESS = "The arguments are too long, or have characters that no address can have. Give shorter ones."
+NOT_JSON = "There is something among the arguments that cannot be written as JSON."
+
+Content = tuple[bytes, dict[str, str]]
+
+
+class Unwritable(Exception):
+    """The request cannot be put in words; the text says why."""
+
+
+def address(base_url: str, path: str, query: Mapping[str, object] | None) -> str:
+    given = _given(query or {})
+    try:
+        url = f"{base_url}{path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
+    except UnicodeEncodeError as error:  # half a character
+        raise Unwritable(NO_ADDRESS) from error
+    if not _ADDRESS.fullmatch(url):
+        raise Unwritable(NO_ADDRESS)
+    return url
+
+
+def content(body: object, form: Mapping[str, object] | None) -> Content:
+    try:
+        return _content(body, form)
+    except (ValueError, RecursionError) as error:  # half a character, a number beyond all numbers, a list of lists of …
+        raise Unwritable(NOT_JSON) from error
+
+
+def read(body: bytes) -> Any:
+    """What its JSON says; None where there is none."""
+    try:
+        with _uncollected(len(body) > LARGE):
+            return json.loads(body) if body else None
+    except (ValueError, RecursionError):
+        return None
+
+
+@contextmanager
+def _uncollected(is_large: bool) -> Iterator[None]:
+    if not (is_large and gc.isenabled()):
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _content(body: object, form: Mapping[str, object] | None) -> Content:
+    if form is not None:
+        return urlencode(_given(form), doseq=True).encode(), {"Content-Type": "application/x-www-form-urlencoded"}
+    if body is not None:
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False)
+        return text.encode(), {"Content-Type": "application/json"}
+    return b"", {}
+
+
+def _given(fields: Mapping[str, object]) -> dict[str, object]:
+    return {name: _written(value) for name, value in fields.items() if value is not None}
+
+
+def _written(value: object) -> object:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,71 @@
+"""What cannot be sent is refused before anything is sent, and what cannot be read is read as nothing."""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+from typing import Any
+
+import pytest
+
+from integrations import bodies
+
+AT = "https://api.example.com"
+HALF_A_CHARACTER = "\ud83d"
+
+
+def nested(depth: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+def test_what_is_not_given_is_not_sent() -> None:
+    query = {"after": None, "limit": 5, "archived": False, "ids": ("a b", "c&d"), "q": "é"}
+
+    assert bodies.address(AT, "/things", query) == f"{AT}/things?limit=5&archived=false&ids=a+b&ids=c%26d&q=%C3%A9"
+    assert bodies.address(AT, "/things", {"after": None}) == f"{AT}/things"
+
+
+@pytest.mark.requirement("EGR-02")
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        pytest.param("/things/é", None, id="not ASCII"),
+        pytest.param("/things/a b", None, id="a space"),
+        pytest.param("/things/a\r\nX: y", None, id="a line's end"),
+        pytest.param("/things", {"q": "x" * 2048}, id="too long"),
+        pytest.param("/things", {"q": HALF_A_CHARACTER}, id="half a character"),
+    ],
+)
+def test_what_is_no_address_is_not_sent(path: str, query: dict[str, object] | None) -> None:
+    with pytest.raises(bodies.Unwritable, match="Give shorter ones"):
+        bodies.address(AT, path, query)
+
+
+@pytest.mark.parametrize("body", [HALF_A_CHARACTER, math.nan, math.inf, nested(100_000)], ids=range(4))
+def test_what_is_no_json_is_not_sent(body: object) -> None:
+    with pytest.raises(bodies.Unwritable, match="cannot be written as JSON"):
+        bodies.content({"text": body}, None)
+
+
+def test_a_body_says_what_it_is() -> None:
+    assert bodies.content({"text": "é"}, None) == ('{"text": "é"}'.encode(), {"Content-Type": "application/json"})
+    form, kind = bodies.content(None, {"text": "a b", "silent": True, "blocks": None})
+    assert (form, kind["Content-Type"]) == (b"text=a+b&silent=true", "application/x-www-form-urlencoded")
+    assert bodies.content(None, None) == (b"", {})
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b"[" * 100_000, b'{"a": '], ids=range(5))
+def test_what_cannot_be_read_is_nothing(body: bytes) -> None:
+    assert bodies.read(body) is None
+
+
+def test_a_large_answer_is_read_and_the_collector_goes_on() -> None:
+    many = [[] for _ in range(bodies.LARGE)]
+
+    assert bodies.read(json.dumps(many).encode()) == many
+    assert bodies.read(b"[" * bodies.LARGE) is None
+    assert gc.isenabled()
