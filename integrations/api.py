@@ -196,8 +196,8 @@ class Api:
             async with self._http.request(method, url, headers, content) as reply:
                 return Reply(reply.status, reply.reason, reply.headers, bodies.read(await reply.read()))
         except TimedOut as error:
-            done = f" {lost}" if lost and error.sent else ""
-            raise ToolFailed("timeout", f"{self.title} did not answer in time.{done}") from error
+            then = lost if lost and error.sent else "Try again later, or ask for less."
+            raise ToolFailed("timeout", f"{self.title} did not answer in time. {then}") from error
         except Unreadable as error:  # too much of it, as a rule: another time it would be the same
             if lost is None:
                 error.sent = False  # nobody has to fear that something was done

@@ -45,7 +45,9 @@ class ServiceUpstream:
     def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, lasting: bool = False
     ) -> Exchange:
-        return self._upstream.request(method, url, headers, body, lasting=lasting)
+        """Over just before the call is: whoever sent it knows what it means that no answer came."""
+        within = max(self.seconds_left() - ENOUGH_TO_TELL, 0.0)
+        return self._upstream.request(method, url, headers, body, lasting=lasting, within=within)
 
     def sent(self) -> object:
         return self._opened.sent

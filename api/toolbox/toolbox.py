@@ -92,15 +92,22 @@ class Toolbox:
         """What is said of a name that is not in the toolbox."""
         server_id = name.removeprefix(PREFIX)
         if not name.startswith(GENERIC_PREFIX):
-            return safe_line(
-                f"Error: tool {name} is not in this agent's toolbox. Its tools are listed at `tools`.", limit=300
-            )
+            told = f"Error: tool {name} is not in this agent's toolbox. Its tools are listed at `tools`."
+            return safe_line(told + self._meant(name), limit=600)
         if not belongs(server_id, self.workspace_id):
             return server_of_another_workspace(server_id)
         share = self.by_id.get(server_id)
         if share is None:
             return server_not_found(server_id)
         return f"Error: MCP server {server_id} {'; '.join(_why_not(share))}"
+
+    def _meant(self, name: str) -> str:
+        """A service's tools have the server's slug at their end, and who knows the service may have left it out."""
+        of_it = [each for each in self.shares if name.startswith(f"{each.server.service_type}_")]
+        if any(name.endswith(f"_{each.server.slug}") for each in of_it):
+            return ""
+        names = [f"`{alias}`" for each in of_it if each.may_have(alias := _alias(each.server, name))]
+        return f" Did you mean {' or '.join(names)}?" if names else ""
 
 
 def _alias(server: Server, name: str) -> str:

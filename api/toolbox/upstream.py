@@ -36,15 +36,23 @@ class Upstream:
         self._checked: tuple[str, Target] | None = None  # nearly always it is the same URL again
 
     def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, lasting: bool = False
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        *,
+        lasting: bool = False,
+        within: float | None = None,
     ) -> Exchange:
+        seconds = LASTING_SECONDS if lasting else self._seconds
         return self._outbound.request(
             method,
             self._target(url),
             {**headers, **self._credentials},
             body,
             pool=self._pool,
-            seconds=LASTING_SECONDS if lasting else self._seconds,
+            seconds=seconds if within is None else min(seconds, within),
             limits=LIMITS,
             raised=as_theirs,
         )

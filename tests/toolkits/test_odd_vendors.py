@@ -1,0 +1,221 @@
+"""Whatever a vendor says, and whatever it is asked, an agent gets an answer that it can act on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from api.kit.outbound import Egress
+from api.settings import Settings
+from integrations import load_services, services
+from tests.fakes.upstreams import Visit, upstream
+from tests.harness import served
+from tests.toolkits.desk import Json, ToolDesk
+
+MANIFEST = """
+name = "odd"
+title = "Odd"
+description = "Says strange things."
+console_url = "https://odd.example/keys"
+docs_url = "https://odd.example/docs"
+auth_types = ["header"]
+api_base_url = "https://api.odd.example"
+
+[[config_fields]]
+name = "apiKey"
+title = "API key"
+description = "Made at Odd."
+secret = true
+
+[[tools]]
+name = "odd_read"
+description = "Read."
+writes = false
+
+[[tools]]
+name = "odd_write"
+description = "Write."
+writes = true
+"""
+TOOLS = '''
+from __future__ import annotations
+
+from integrations.api import Api, No, Reply, Trouble, Verdict
+from integrations.tool import Params, Result, tool
+
+
+class OddApi(Api):
+    def verdict(self, reply: Reply) -> Verdict:
+        if reply.status >= 500:
+            return Trouble(self.down(reply))
+        return None if reply.status == 200 else No("Not there: odd_write makes one.")
+
+
+class Which(Params):
+    name: str = ""
+
+
+class Said(Result):
+    said: str
+    number: int = 0
+    notes: list[str] = []
+
+    def text(self) -> str:
+        return f"odd_read and `odd_read`: {self.said} {' '.join(self.notes)}"
+
+
+@tool("Read")
+async def odd_read(api: OddApi, ask: Which) -> Said:
+    """Read what odd_write wrote."""
+    found = await api.get(f"/said/{ask.name}")
+    return Said(said=found["said"], number=int(found.get("number", 0)), notes=["Next: `odd_write`."])
+
+
+@tool("Write", writes=True)
+async def odd_write(api: OddApi, ask: Which) -> Said:
+    """Write."""
+    found = await api.sent("POST", "/said", body={"name": ask.name})
+    return Said(said=found["said"], number=int(found.get("number", 0)))
+
+
+TOOLS = [odd_read, odd_write]
+API = OddApi
+'''
+SAID = b'{"said": "hello"}'
+DOWN = b"HTTP/1.1 503 Service Unavailable"
+T = TypeVar("T")
+
+
+class Odd:
+    def __init__(self, **said: bytes) -> None:
+        """What is said to each method; where it begins so, with a status of its own."""
+        self.said = {"GET": SAID, "POST": SAID, **said}
+        self.seen: list[str] = []
+
+    async def __call__(self, visit: Visit, writer: Any) -> None:
+        method = visit.line.split(" ", 1)[0]
+        self.seen.append(visit.line.rpartition(" ")[0])
+        said = self.said[method]
+        status, body = (said, b"{}") if said.startswith(b"HTTP/") else (b"HTTP/1.1 200 OK", said)
+        writer.write(status + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        await writer.drain()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "services" / "odd"
+    made.mkdir(parents=True)
+    (made / "manifest.toml").write_text(MANIFEST, encoding="utf-8")
+    (made / "tools.py").write_text(TOOLS, encoding="utf-8")
+    return made.parent
+
+
+async def used(odd: Odd, folder: Path, use: Callable[[ToolDesk], T]) -> T:
+    async with upstream(odd) as there:
+        addresses = {"ODD_API_BASE_URL": there.url("").rstrip("/")}
+        egress = Egress.parse("127.0.0.1")
+        settings = Settings(data_dir=folder.parent / "var", egress=egress, addresses=addresses)
+        return await asyncio.to_thread(_used, settings, folder, use)
+
+
+def _used(settings: Settings, folder: Path, use: Callable[[ToolDesk], T]) -> T:
+    with served(settings, catalog={**services(), **load_services(folder)}) as plugboard:
+        return use(ToolDesk.of(plugboard, "odd", authType="header", config={"apiKey": "canary-odd"}))
+
+
+def written(desk: ToolDesk) -> Json:
+    return desk.call("odd_write", name="a")
+
+
+@pytest.mark.requirement("TRS-01")
+async def test_half_a_character_in_an_answer_is_left_out(folder: Path) -> None:
+    odd = Odd(POST=b'{"said": "hello \\ud83d!"}')
+
+    called = await used(odd, folder, written)
+
+    assert called["isError"] is False
+    assert called["structuredContent"]["said"] == "hello !"
+    assert called["text"].endswith("hello ! ")
+    assert odd.seen == ["POST /said"]
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999"])
+async def test_an_answer_with_a_number_beyond_all_numbers_may_still_mean_that_it_was_done(
+    folder: Path, number: str
+) -> None:
+    odd = Odd(POST=b'{"said": "hello", "number": %s}' % number.encode())
+
+    called = await used(odd, folder, written)
+
+    assert called["error"]["kind"] == "upstream_unavailable"
+    assert called["text"] == (
+        "Error: Odd answered in a way that is not understood here. "
+        "It may have been done all the same: look before you repeat it."
+    )
+    assert odd.seen == ["POST /said"]
+
+
+@pytest.mark.requirement("REL-15")
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [("x" * 3000, "odd_read"), ("é", "odd_read"), ("\ud83d", "odd_read"), ("\ud83d", "odd_write")],
+    ids=["too long", "not ASCII", "half a character", "half a character to write"],
+)
+async def test_what_cannot_be_sent_is_the_callers_mistake_and_shuts_nothing(folder: Path, name: str, tool: str) -> None:
+    odd = Odd()
+
+    def use(desk: ToolDesk) -> list[Json]:
+        body = json.dumps({"toolName": desk.name(tool), "args": {"name": name}})
+        path = f"{desk.workspace.agents}/{desk.agent}/tool-calls"
+        kind = {"Content-Type": "application/json"}
+        asked = [desk.workspace.admin.post(path, content=body, headers=kind).json() for _ in range(6)]
+        return [*asked, desk.call("odd_read", name="a")]
+
+    *asked, after = await used(odd, folder, use)
+
+    assert {each.get("error", each).get("kind", each.get("code")) for each in asked} <= {
+        "invalid_arguments",
+        "unreadable",
+    }
+    assert (after["isError"], odd.seen) == (False, ["GET /said/a"])
+
+
+@pytest.mark.requirement("REL-15")
+@pytest.mark.parametrize(("status", "is_shut"), [(b"HTTP/1.1 500 Internal Server Error", False), (DOWN, True)])
+async def test_trouble_with_one_thing_shuts_a_service_only_where_it_says_that_it_is_down(
+    folder: Path, status: bytes, is_shut: bool
+) -> None:
+    odd = Odd(POST=status)
+
+    def use(desk: ToolDesk) -> Json:
+        for _ in range(5):
+            desk.failed("odd_write", "upstream_unavailable", name="a")
+        return desk.call("odd_read", name="a")
+
+    assert (await used(odd, folder, use))["isError"] is is_shut
+
+
+async def test_texts_call_tools_as_the_agent_knows_them(folder: Path) -> None:
+    """But for a vendor's data, which are as they are."""
+    odd = Odd(GET=b'{"said": "odd_write"}')
+
+    def use(desk: ToolDesk) -> tuple[Json, Json, Json, str]:
+        read, listed = desk.call("odd_read", name="a"), desk.listed()["odd_read_acme"]
+        odd.said["GET"] = b"HTTP/1.1 404 Not Found"
+        body = {"toolName": "odd_read", "args": {}}
+        left_out = desk.workspace.admin.post(f"{desk.workspace.agents}/{desk.agent}/tool-calls", json=body)
+        assert left_out.status_code == 404
+        return read, listed, desk.call("odd_read", name="b"), left_out.json()["detail"]
+
+    read, listed, failed, left_out = await used(odd, folder, use)
+
+    assert listed["description"] == "Read what odd_write_acme wrote."
+    assert read["text"] == "odd_read and `odd_read_acme`: odd_write Next: `odd_write_acme`."
+    assert read["structuredContent"] == {"said": "odd_write", "number": 0, "notes": ["Next: `odd_write_acme`."]}
+    assert failed["text"] == "Error: Not there: odd_write_acme makes one."
+    assert left_out.endswith("Did you mean `odd_read_acme`?")
