@@ -133,14 +133,14 @@ def written(desk: ToolDesk) -> Json:
 
 
 @pytest.mark.requirement("TRS-01")
-async def test_half_a_character_in_an_answer_is_left_out(folder: Path) -> None:
+async def test_half_a_character_in_an_answer_is_marked_as_such(folder: Path) -> None:
     odd = Odd(POST=b'{"said": "hello \\ud83d!"}')
 
     called = await used(odd, folder, written)
 
     assert called["isError"] is False
-    assert called["structuredContent"]["said"] == "hello !"
-    assert called["text"].endswith("hello ! ")
+    assert called["structuredContent"]["said"] == "hello \N{REPLACEMENT CHARACTER}!"
+    assert called["text"].endswith("hello \N{REPLACEMENT CHARACTER}! ")
     assert odd.seen == ["POST /said"]
 
 
