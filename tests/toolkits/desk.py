@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -245,7 +246,8 @@ def approved(service: str, tool: str, scenes: Mapping[str, str]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert path.exists(), f"{path} is not there: write it with PLUGBOARD_APPROVE=1, and read it"
-    assert text == path.read_text(encoding="utf-8")
+    before = path.read_text(encoding="utf-8")
+    assert text == before, "\n".join(unified_diff(before.splitlines(), text.splitlines(), "approved", "told", n=1))
 
 
 def read_before(service: str, tool: str) -> list[tuple[str, str]]:
