@@ -34,7 +34,7 @@ run: .venv/.runs  ## set up if needed, then serve on http://127.0.0.1:8400
 demo: .venv/.runs  ## a small MCP server to try Plugboard with, on http://127.0.0.1:8401/mcp
 	@$(BIN)/python examples/weather.py $(ARGS)
 
-demo-oauth: .venv/.develops  ## a provider to try Connect with: four vendors and an MCP server, on http://127.0.0.1:8402
+demo-oauth: .venv/.develops  ## the five services and an MCP server to try Connect with, and data for their tools, on http://127.0.0.1:8402
 	@$(BIN)/python -m tests.fakes.authorization_server --consent page $(ARGS)
 
 test: .venv/.develops  ## set up if needed, then every test that needs nothing but Python

@@ -46,7 +46,7 @@ AT_HOME = Egress.parse("127.0.0.1/32")
 RUN_BY = {
     "make run ": "tests/e2e/test_first_start.py",
     "make demo": "tests/e2e/test_first_start.py",
-    "/tool-calls": "here",
+    "mcp_weather_get_weather": "here",
     "billing.example.com": "here",
     "/oauth/authorize": "here",
     "posthog": "here",
@@ -174,7 +174,7 @@ def test_every_block_of_the_shell_is_run_by_a_test() -> None:
 
 
 def test_the_tour_ends_with_the_answer_that_is_shown(reader: Reader) -> None:
-    check, listed, answer = map(json.loads, reader.calls("/tool-calls"))
+    check, listed, answer = map(json.loads, reader.calls("mcp_weather_get_weather"))
 
     assert (check["status"], check["protocol"], check["toolCount"]) == ("ok", "modern 2026-07-28", 2)
     names = [tool["name"] for tool in listed["tools"]]
@@ -184,7 +184,7 @@ def test_the_tour_ends_with_the_answer_that_is_shown(reader: Reader) -> None:
 
 
 def test_the_calls_after_it_do_what_the_readme_says(reader: Reader) -> None:
-    _, _, _, *said = reader.calls("/tool-calls", "billing.example.com")
+    _, _, _, *said = reader.calls("mcp_weather_get_weather", "billing.example.com")
     servers, agent, listed, refused, audit = map(json.loads, said)
 
     assert {server["name"]: server["configured"] for server in servers} == {"Weather": [], "Billing": ["headerValue"]}
@@ -198,7 +198,7 @@ def test_the_calls_after_it_do_what_the_readme_says(reader: Reader) -> None:
 
 def test_the_lines_for_connect_connect_a_server_and_disconnect_it(tmp_path: Path) -> None:
     begin, look = block("/oauth/authorize").split("# Who is connected")
-    functions = "".join(re.findall(r"^\w+\(\) .*\n", block("/tool-calls"), re.MULTILINE))
+    functions = "".join(re.findall(r"^\w+\(\) .*\n", block("mcp_weather_get_weather"), re.MULTILINE))
     with authorization_server() as provider:
         acme = provider.tenant("acme")
         settings = Settings.from_environment(provider.environment() | {"PLUGBOARD_DATA_DIR": str(tmp_path / "var")})
@@ -217,19 +217,30 @@ def test_the_lines_for_connect_connect_a_server_and_disconnect_it(tmp_path: Path
     assert {each["name"]: each["serviceType"] for each in servers} == {"Issues": "external", "Tasks": "linear"}
 
 
-def test_the_lines_for_a_service_with_a_key_store_it(reader: Reader) -> None:
-    said = reader.calls("/tool-calls", "posthog")
+def test_the_lines_for_services_call_their_tools(tmp_path: Path) -> None:
+    functions = "".join(re.findall(r"^\w+\(\) .*\n", block("mcp_weather_get_weather"), re.MULTILINE))
+    with authorization_server() as provider:
+        settings = Settings.from_environment(provider.environment() | {"PLUGBOARD_DATA_DIR": str(tmp_path / "var")})
+        with served(settings) as plugboard:
+            reader = Reader(plugboard.make_workspace(), "", tmp_path)
+            tasks = {"name": "Tasks", "authType": "oauth", "serviceType": "linear", "url": None, "config": {}}
+            server = reader.workspace.make_server(**tasks)["id"]
+            begun = reader.workspace.admin.get(f"{reader.workspace.servers}/{server}/oauth/authorize").json()
+            Browser(settings.public_url, plugboard.url).connect(begun["authUrl"])
 
-    stored = json.loads(said[-1])
-    assert (stored["serviceType"], stored["configured"]) == ("posthog", ["apiKey"])
-    assert "phx_" not in said[-1]
+            said = in_a_shell(functions + block("posthog"), tmp_path, TASKS=server, **reader.filled_in)
+
+    issues, events = map(json.loads, said)
+    assert [each["identifier"][:4] for each in issues["structuredContent"]["issues"]] == ["ENG-"] * 3
+    assert len(events["structuredContent"]["rows"]) > 1
+    assert [each["isError"] for each in (issues, events)] == [False, False]
 
 
 @pytest.mark.parametrize("vendor", CLIENTS)
 def test_the_lines_for_a_vendors_client_give_it_the_tools_and_what_came_of_its_calls(
     reader: Reader, vendor: str
 ) -> None:
-    *_, agent = reader.calls("/tool-calls", then='echo "$AGENT"')
+    *_, agent = reader.calls("mcp_weather_get_weather", then='echo "$AGENT"')
     (reader.folder / f"{vendor}.py").write_text(CLIENTS[vendor], encoding="utf-8")
     shared, *clients = blocks("python")
     (lines,) = [each for each in clients if f"from {vendor} import" in each]

@@ -294,6 +294,7 @@ def _say(server: Server) -> None:
         "",
         f"{DEMO}: {server.tenant('demo').mcp_url}",
         "with oauthGrant client_credentials: clientId demo-machine, clientSecret demo-secret",
+        "PostHog's key (authType header, serviceType posthog, config apiKey): phx_demo",
         "",
         "To end the tokens it has given, or all that was granted, as a provider would (demo, notion, linear, ...):",
         f"curl -X POST {server.origin}/admin/tenants/demo/expire",
