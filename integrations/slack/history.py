@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import Field
 
-from integrations.reading import objects
+from integrations.api import taken_in
+from integrations.reading import more_follow, objects
 from integrations.slack.addresses import Address
 from integrations.slack.api import Place, SlackApi, next_cursor
-from integrations.slack.messages import LONGEST, ROOM, Message, counted, has_ts, is_notice, message_of, people_in
+from integrations.slack.marks import Mark, beside
+from integrations.slack.messages import Message, counted, has_ts, is_notice, longest_of, message_of, people_in, room_for
 from integrations.slack.people import People
 from integrations.tool import Json, Result
 
 MOST_ASKED = 999
-SINCE = "ts:"
-"""Begins our own cursors, which tell the last message that was shown."""
+END_OF_TIME = "9999999999.999999"
+FEWER = "Ask for fewer messages: a smaller `limit`."
+_OF_ONE = re.compile(r"/p\d{16}\b")
 
 
 class History(Result):
     channel_id: str
     thread_ts: str | None = None
     messages: list[Message]
+    people: dict[str, str] | None = Field(
+        default=None, description="Who writes and is mentioned: names by ID, where the connection may know names."
+    )
     notices: int | None = Field(default=None, description="Left out: that somebody joined or left.")
     next_cursor: str | None = Field(default=None, description="Pass it as `cursor`, all else the same, to go on.")
 
@@ -34,16 +41,19 @@ class History(Result):
         there = counted(len(self.messages), "message", "messages") if self.messages else "No messages"
         where = f"in the thread {self.thread_ts} of {self.channel_id}" if self.thread_ts else f"in {self.channel_id}"
         order = ", oldest first" if self.thread_ts else ", newest first"
-        return f"{there} {where}{order if len(self.messages) > 1 else ''}.{self._left_out()}"
+        more = ", and more follow" if self.next_cursor else ""
+        return f"{there} {where}{order if len(self.messages) > 1 else ''}{more}.{self._left_out()}"
 
     def _left_out(self) -> str:
-        return f" {counted(self.notices, 'notice', 'notices')} of who came or went left out." if self.notices else ""
+        notices = "join or leave notice", "join or leave notices"
+        return f" {counted(self.notices, *notices)} left out." if self.notices else ""
 
     def _foot(self) -> list[str]:
-        links = ["Link to a message: " + self.messages[-1].url] if self.messages else []
-        more = "newer" if self.thread_ts else "older"
-        following = [f"There are {more} ones: ask again with cursor {self.next_cursor}"] if self.next_cursor else []
-        return links + following
+        links = [_OF_ONE.sub("/p<ts without the dot>", each.url) for each in self.messages[-1:]]
+        people = ", ".join(f"{name} <@{person}>" for person, name in (self.people or {}).items())
+        lines = [*(f"People: {each}" for each in (people,) if each), *(f"Link of a message: {each}" for each in links)]
+        more = [more_follow("cursor", self.next_cursor)] if self.next_cursor else []
+        return ["\n".join(lines), *more] if lines else more
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,35 +62,35 @@ class Section:
 
     where: Address
     limit: int
-    cursor: str | None = None
+    mark: Mark = Mark()
     oldest: str | None = None
     latest: str | None = None
     full: bool = False
 
     @property
     def of_slack(self) -> Json:
-        """Both ends of a time belong to it; a message that has been shown does not."""
-        shown = self._shown
-        ends = {"oldest": self.oldest, "latest": self.latest}
-        if shown:
-            ends["oldest" if self.where.thread_ts else "latest"] = shown
+        """Both ends of a time belong to it. Without `latest`, `oldest` would get the messages closest to itself."""
+        oldest, latest = self.oldest, self.latest
+        if self.where.thread_ts:
+            oldest = self.mark.end or oldest
+        else:
+            latest = self.mark.end or latest or (END_OF_TIME if oldest else None)
         return {
             "channel": self.where.channel,
             "ts": self.where.thread_ts,
             "limit": min(self.limit, MOST_ASKED),
-            "cursor": None if shown else self.cursor,
-            **ends,
-            "inclusive": None if shown or not (self.oldest or self.latest) else True,
+            "cursor": self.mark.slack,
+            "oldest": oldest,
+            "latest": latest,
+            "inclusive": True if oldest or latest else None,
         }
 
-    @property
-    def _shown(self) -> str | None:
-        return self.cursor.removeprefix(SINCE) if self.cursor and self.cursor.startswith(SINCE) else None
+    def behind(self, ts: str) -> Mark:
+        return replace(self.mark, slack=None, end=beside(ts, 1 if self.where.thread_ts else -1))
 
 
 async def read(api: SlackApi, place: Place, section: Section) -> History:
-    method = "conversations.replies" if section.where.thread_ts else "conversations.history"
-    page = await api.asked(method, **section.of_slack)
+    section, page = await _asked(api, section)
     there = [each for each in objects(page.get("messages")) if has_ts(each)]
     found = [each for each in there if not _is_shown_already(each, section)]
     spoken = [each for each in found if not is_notice(each)]
@@ -88,40 +98,54 @@ async def read(api: SlackApi, place: Place, section: Section) -> History:
     for message in spoken:
         people.take(message)
     await people.learn(api, people_in(spoken))
-    longest = max(LONGEST, ROOM // max(len(spoken), 1))
-    channel, full = section.where.channel, section.full
-    told = [message_of(each, channel, place, people, longest, full=full) for each in spoken]
-    fitting = _fitting(told)
+    longest, channel = longest_of(spoken), section.where.channel
+    told = [message_of(each, channel, place, people, longest, full=section.full) for each in spoken]
+    fitting = room_for(told)
     return History(
         channel_id=channel,
         thread_ts=section.where.thread_ts,
         messages=told[:fitting],
+        people=people.named(people_in(spoken[:fitting])),
         notices=len(found) - len(spoken) or None,
-        next_cursor=_following(page, there, told, fitting),
+        next_cursor=_following(page, section, there, told[:fitting] if fitting < len(told) else None),
     )
+
+
+async def _asked(api: SlackApi, section: Section) -> tuple[Section, Json]:
+    """Of a reply Slack gives nothing but the reply, so its thread is asked for then."""
+    method = "conversations.replies" if section.where.thread_ts else "conversations.history"
+    if section.mark.thread:
+        section = replace(section, where=replace(section.where, thread_ts=section.mark.thread))
+    with taken_in(FEWER):
+        page = await api.asked(method, **section.of_slack)
+        where = _hanging_on(section.where, page)
+        if where != section.where:
+            section = replace(section, where=where, mark=replace(section.mark, thread=where.thread_ts))
+            page = await api.asked(method, **section.of_slack)
+    return section, page
+
+
+def _hanging_on(where: Address, page: Json) -> Address:
+    """With the first message of the thread in place of one of its replies."""
+    if where.thread_ts is None:
+        return where
+    first = next(iter(objects(page.get("messages"))), {})
+    return replace(where, thread_ts=str(first.get("thread_ts") or where.thread_ts))
 
 
 def _is_shown_already(message: Json, section: Section) -> bool:
     """Slack begins every page of a thread with the message that the thread hangs on."""
-    return bool(section.cursor) and message.get("ts") == section.where.thread_ts
+    goes_on = bool(section.mark.slack or section.mark.end)
+    return goes_on and message.get("ts") == section.where.thread_ts
 
 
-def _fitting(told: Sequence[Message]) -> int:
-    """How many have room, one at least."""
-    room = ROOM
-    for count, message in enumerate(told):
-        room -= len(message.text())
-        if room < 0 and count:
-            return count
-    return len(told)
-
-
-def _following(page: Json, there: Sequence[Json], told: Sequence[Message], fitting: int) -> str | None:
-    if fitting < len(told):
-        return SINCE + told[fitting - 1].ts
+def _following(page: Json, section: Section, there: Sequence[Json], cut: Sequence[Message] | None) -> str | None:
+    """`cut`: those that had room, where not all had."""
+    if cut:
+        return section.behind(cut[-1].ts).written()
     if cursor := next_cursor(page):
-        return cursor
-    return f"{SINCE}{there[-1]['ts']}" if page.get("has_more") and there else None
+        return replace(section.mark, slack=cursor).written()
+    return section.behind(str(there[-1]["ts"])).written() if page.get("has_more") and there else None
 
 
 async def thread_of(api: SlackApi, where: Address) -> Address:
@@ -129,5 +153,4 @@ async def thread_of(api: SlackApi, where: Address) -> Address:
     ever sees them.
     """
     page = await api.asked("conversations.replies", channel=where.channel, ts=where.thread_ts, limit=1)
-    first = next(iter(objects(page.get("messages"))), {})
-    return replace(where, thread_ts=str(first.get("thread_ts") or where.thread_ts))
+    return _hanging_on(where, page)

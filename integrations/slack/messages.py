@@ -82,7 +82,7 @@ def message_of(found: Json, channel: str, place: Place, people: People, longest:
         time=time_of(ts),
         sender=_sender(found, people),
         sender_id=str(sender_id) if sender_id else None,
-        content=_cut(plain(content(found), people.name), longest, f"{'oldest' if is_reply else 'latest'} {ts}"),
+        content=_cut(plain(content(found), people.name), longest, f'`{"oldest" if is_reply else "latest"}` "{ts}"'),
         thread_ts=thread_ts if is_reply else None,
         replies=found.get("reply_count") or None,
         reactions=[f"{each.get('name')} {each.get('count')}" for each in objects(found.get("reactions"))] or None,
@@ -95,6 +95,27 @@ def message_of(found: Json, channel: str, place: Place, people: People, longest:
 
 def as_json(full: Json | None) -> list[str]:
     return [json.dumps(full, ensure_ascii=False, separators=(",", ":"))] if full else []
+
+
+def longest_of(messages: Sequence[Json]) -> int:
+    """Characters of one: what the short ones leave of the room is for the long ones."""
+    room, lengths = ROOM, sorted(len(content(each)) for each in messages)
+    for number, length in enumerate(lengths):
+        share = room // (len(lengths) - number)
+        if length > share:
+            return max(share, LONGEST)
+        room -= length
+    return ROOM
+
+
+def room_for(told: Sequence[Message]) -> int:
+    """How many, one at least."""
+    room = ROOM
+    for count, message in enumerate(told):
+        room -= len(message.text())
+        if room < 0 and count:
+            return count
+    return len(told)
 
 
 def counted(number: int, one: str, many: str) -> str:
@@ -122,4 +143,4 @@ def _cut(text: str, longest: int, alone: str) -> str:
     if len(text) <= longest:
         return text
     missing = len(text) - longest
-    return f"{text[:longest].rstrip()} [{missing:,} more characters: ask for it alone, with limit 1 and {alone}]"
+    return f"{text[:longest].rstrip()} [{missing:,} more characters: ask for it alone, with `limit` 1 and {alone}]"

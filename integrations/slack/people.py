@@ -26,6 +26,10 @@ class People:
     def name(self, person: str) -> str | None:
         return self._names.get(person)
 
+    def named(self, people: Iterable[str]) -> dict[str, str] | None:
+        """Those that are known, by their IDs."""
+        return {each: self._names[each] for each in people if each in self._names} or None
+
     def take(self, message: Json) -> None:
         """Some messages tell who wrote them."""
         profile, person = message.get("user_profile"), message.get("user")

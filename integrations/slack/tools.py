@@ -12,6 +12,7 @@ from integrations.api import ToolFailed
 from integrations.slack import channels, history
 from integrations.slack.addresses import Address, ChannelText, Time, Ts, read_address
 from integrations.slack.api import Place, SlackApi
+from integrations.slack.marks import Mark
 from integrations.slack.markup import escaped
 from integrations.tool import Json, Params, Result, tool
 
@@ -154,7 +155,7 @@ async def slack_get_channel_history(api: SlackApi, ask: ReadHistory) -> history.
     """
     place = await api.place()
     where = await _where(api, place, ask.channel_id, ask.thread_ts)
-    section = history.Section(where, ask.limit, ask.cursor, ask.oldest, ask.latest, ask.full)
+    section = history.Section(where, ask.limit, Mark.read(ask.cursor), ask.oldest, ask.latest, ask.full)
     return await history.read(api, place, section)
 
 

@@ -130,17 +130,22 @@ class World:
         return {"channels": seen, "response_metadata": {"next_cursor": following}}
 
     def _history(self, asked: Json) -> Json:
+        """Newest first. With `oldest` alone, it is the messages closest to that which come, and not the newest."""
         found = [each for each in self._readable(asked) if each.get("thread_ts", each["ts"]) == each["ts"]]
-        page = self._page(sorted(found, key=lambda each: each["ts"], reverse=True), asked, 100)
-        return {**page, "pin_count": 0, "channel_actions_ts": None, "channel_actions_count": 0}
+        forward = "oldest" in asked and "latest" not in asked
+        page = self._page(sorted(found, key=lambda each: each["ts"], reverse=not forward), asked, 100)
+        messages = sorted(page["messages"], key=lambda each: each["ts"], reverse=True)
+        return {**page, "messages": messages, "pin_count": 0, "channel_actions_ts": None, "channel_actions_count": 0}
 
     def _replies(self, asked: Json) -> Json:
-        """The message that the thread hangs on begins every page."""
+        """The message that the thread hangs on begins every page; of a reply there is only the reply."""
         among = self._readable({"channel": asked["channel"]})
         one = next((each for each in among if each["ts"] == asked["ts"]), None)
         if one is None or one.get("subtype") in ("channel_join", "channel_leave"):
             raise Refused("thread_not_found")
         root = one.get("thread_ts", one["ts"])
+        if root != one["ts"]:
+            return {"messages": [one], "has_more": False}
         thread = [each for each in self._readable(asked) if each.get("thread_ts") == root and each["ts"] != root]
         first = [each for each in among if each["ts"] == root]
         found = self._page(

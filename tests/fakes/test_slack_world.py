@@ -6,7 +6,7 @@ import pytest
 from tests.fakes.authorization_client import app_of
 from tests.fakes.authorization_server import Server
 from tests.fakes.slack_world import World
-from tests.fakes.slack_world_data import GENERAL, INCIDENTS, OUTAGE
+from tests.fakes.slack_world_data import ADA, GENERAL, INCIDENTS, OUTAGE, at, message
 from tests.harness import caller
 from tests.toolkits.slack_contract import NOT_THERE, folder, validator_of
 
@@ -138,3 +138,20 @@ def test_what_is_posted_can_be_read(bot: Bot) -> None:
     ts = bot.post(channel=INCIDENTS, text="Thanks", thread_ts=OUTAGE)["ts"]
     thread = bot.get("conversations.replies", channel=INCIDENTS, ts=OUTAGE)["messages"]
     assert (thread[0]["reply_count"], thread[-1]["ts"]) == (4, ts)
+
+
+def test_with_the_oldest_alone_those_closest_to_it_come(bot: Bot) -> None:
+    bot.world.messages[GENERAL] = [message(at(each), ADA, str(each)) for each in range(1, 7)]
+    bounds = {"channel": GENERAL, "limit": "2", "oldest": at(2), "inclusive": "true"}
+    assert texts(bot.get("conversations.history", **bounds)) == ["3", "2"]
+    assert texts(bot.get("conversations.history", **bounds, latest=at(9))) == ["6", "5"]
+
+
+def test_of_a_reply_there_is_no_thread_but_the_reply(bot: Bot) -> None:
+    found = bot.get("conversations.replies", channel=INCIDENTS, ts=at(1.1))
+    assert [each["ts"] for each in found["messages"]] == [at(1.1)]
+    assert found["messages"][0]["thread_ts"] == OUTAGE
+
+
+def texts(found: dict[str, Any]) -> list[str]:
+    return [each["text"] for each in found["messages"]]

@@ -1,0 +1,51 @@
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from integrations.slack.api import SlackApi
+from integrations.slack.tools import TOOLS
+from integrations.tool import Result
+from tests.fakes.authorization_client import app_of
+from tests.fakes.authorization_server import Server, authorization_server
+from tests.fakes.slack_world import World
+from tests.integrations.wired import Wired
+
+BY_NAME = {tool.name.removeprefix("slack_"): tool for tool in TOOLS}
+RIGHTS = ("channels:read", "channels:history", "groups:read", "groups:history", "chat:write", "users:read")
+
+
+@dataclass
+class Slack:
+    server: Server
+    world: World
+    wired: Wired[SlackApi]
+
+    async def call(self, tool: str, **args: Any) -> Result:
+        return await self.wired.call(BY_NAME[tool], **args)
+
+    async def read(self, **args: Any) -> Any:
+        return await self.call("get_channel_history", **args)
+
+    async def post(self, **args: Any) -> Any:
+        return await self.call("post_message", **args)
+
+    def asked(self, method: str) -> list[dict[str, str]]:
+        return [each.query for each in self.server.tenant("slack").asked("api") if each.path.endswith(method)]
+
+
+@pytest.fixture(scope="session")
+def slacks_server() -> Iterator[Server]:
+    with authorization_server() as server:
+        yield server
+
+
+@pytest.fixture
+def slack(slacks_server: Server) -> Slack:
+    slacks_server.reset()
+    token = app_of(slacks_server, "slack").connect()["access_token"]
+    slacks_server.tenant("slack").families[0].scopes = RIGHTS
+    world = slacks_server.world("slack")
+    assert isinstance(world, World)
+    return Slack(slacks_server, world, Wired(SlackApi, slacks_server.url("/slack"), token))

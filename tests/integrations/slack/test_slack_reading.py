@@ -1,0 +1,112 @@
+"""Is nothing that was said lost or told twice, whatever is asked for and however long it is?"""
+
+from typing import Any
+
+import pytest
+
+from integrations.api import ToolFailed
+from tests.fakes.slack_world_data import ADA, GENERAL, GRACE, INCIDENTS, OUTAGE, at, message, reply
+from tests.integrations.slack.conftest import Slack
+
+
+def said(number: int, length: int = 20) -> list[dict[str, Any]]:
+    return [message(at(1 + each), ADA, f"{each} {'x' * length}") for each in range(number)]
+
+
+def thread(number: int, length: int = 20) -> list[dict[str, Any]]:
+    root = message(at(1), ADA, "root", thread_ts=at(1), reply_count=number)
+    return [root, *(reply(at(2 + each), GRACE, f"{each} {'x' * length}", at(1)) for each in range(number))]
+
+
+async def walk(slack: Slack, **args: object) -> list[list[str]]:
+    """The first word of every message, page by page."""
+    pages, cursor = list[list[str]](), None
+    for _ in range(40):
+        found = await slack.read(channelId=GENERAL, **args, cursor=cursor)
+        pages.append([each.content.split()[0] for each in found.messages])
+        cursor = found.next_cursor
+        assert (cursor is None) is ("More follow" not in found.text())
+        if cursor is None:
+            return pages
+    raise AssertionError("there is no end to it")
+
+
+async def test_since_a_time_the_newest_come_first_and_older_ones_follow(slack: Slack) -> None:
+    slack.world.messages[GENERAL] = said(9)
+    assert await walk(slack, oldest=at(3), limit=3) == [["8", "7", "6"], ["5", "4", "3"], ["2"]]
+
+
+async def test_in_a_thread_what_was_said_since_a_time_comes_in_its_order(slack: Slack) -> None:
+    slack.world.messages[GENERAL] = thread(5)
+    assert await walk(slack, threadTs=at(1), oldest=at(4), limit=2) == [["root", "2", "3"], ["4"]]
+    assert "latest" not in slack.asked("conversations.replies")[0]
+
+
+@pytest.mark.parametrize("bounds", [{}, {"oldest": at(2)}, {"latest": at(11)}, {"oldest": at(1), "latest": at(12)}])
+async def test_pages_that_are_cut_for_their_length_lead_to_the_end(slack: Slack, bounds: dict[str, str]) -> None:
+    slack.world.messages[GENERAL] = said(12, length=11_000)
+    begin, end = int("oldest" in bounds and bounds["oldest"] == at(2)), 10 if bounds.get("latest") == at(11) else 11
+    pages = await walk(slack, **bounds, limit=4)
+    assert [int(each) for page in pages for each in page] == list(range(end, begin - 1, -1))
+
+
+@pytest.mark.parametrize("asked", [at(1), at(5)], ids=["by its first message", "by a reply"])
+async def test_a_long_thread_leads_to_its_end(slack: Slack, asked: str) -> None:
+    slack.world.messages[GENERAL] = thread(12, length=11_000)
+    pages = await walk(slack, threadTs=asked, limit=4)
+    assert [each for page in pages for each in page] == ["root", *map(str, range(12))]
+
+
+async def test_a_thread_is_read_by_any_of_its_replies(slack: Slack) -> None:
+    found = await slack.read(channelId=INCIDENTS, threadTs=at(1.2))
+    assert (found.thread_ts, found.messages[0].ts, len(found.messages)) == (OUTAGE, OUTAGE, 4)
+
+
+async def test_the_thread_of_a_reply_is_looked_for_once(slack: Slack) -> None:
+    slack.world.messages[GENERAL] = thread(5)
+    assert [len(each) for each in await walk(slack, threadTs=at(4), limit=2)] == [3, 2, 1]
+    assert [each["ts"] for each in slack.asked("conversations.replies")] == [at(4), at(1), at(1), at(1)]
+
+
+async def test_short_messages_leave_their_room_to_a_long_one(slack: Slack) -> None:
+    slack.world.messages[GENERAL] = [*said(9), message(at(20), ADA, "long " * 7_000)]
+    found = await slack.read(channelId=GENERAL)
+    assert len(found.messages[0].content) == 34_999
+
+
+@pytest.mark.parametrize("args", [{}, {"threadTs": at(1)}], ids=["of a channel", "of a thread"])
+async def test_what_is_cut_can_be_read_whole_as_it_is_told(slack: Slack, args: dict[str, str]) -> None:
+    root = message(at(1), ADA, "root", thread_ts=at(1))
+    more = [reply(at(2 + each), ADA, "y" * 35_000, at(1)) for each in range(3)]
+    among = [root, *more] if args else [{**each, "thread_ts": each["ts"]} for each in more]
+    slack.world.messages[GENERAL] = among
+    cut = (await slack.read(channelId=GENERAL, **args)).messages[-1]
+    bound = "oldest" if args else "latest"
+    assert cut.content.endswith(f'more characters: ask for it alone, with `limit` 1 and `{bound}` "{cut.ts}"]')
+    alone = await slack.read(channelId=GENERAL, **args, limit=1, **{bound: cut.ts})
+    assert alone.messages[-1].content == "y" * 35_000
+
+
+async def test_a_page_of_which_more_follow_is_no_total(slack: Slack) -> None:
+    slack.world.messages[GENERAL] = said(5)
+    found = await slack.read(channelId=GENERAL, limit=2)
+    assert found.text().startswith(f"2 messages in {GENERAL}, newest first, and more follow.\n")
+    assert found.text().endswith(f'call again with the same arguments and `cursor` "{found.next_cursor}".')
+
+
+async def test_names_come_with_the_ids_that_a_mention_takes(slack: Slack) -> None:
+    found = await slack.read(channelId="#support")
+    assert found.people == {ADA: "Ada Lovelace", GRACE: "Grace Hopper"}
+    assert f"\n\nPeople: Ada Lovelace <@{ADA}>, Grace Hopper <@{GRACE}>\nLink of a message: " in found.text()
+
+
+async def test_the_link_of_any_message_can_be_made(slack: Slack) -> None:
+    found = await slack.read(channelId=INCIDENTS, threadTs=OUTAGE)
+    link = f"https://acme.slack.com/archives/{INCIDENTS}/p<ts without the dot>?thread_ts={OUTAGE}&cid={INCIDENTS}"
+    assert found.text().endswith(f"Link of a message: {link}")
+
+
+@pytest.mark.parametrize("cursor", ["ts:", "ts:1763371860.000200", "ts::soon:", "ts:x::bmV4dDox", "ts::1.2:"])
+async def test_a_cursor_that_was_not_given_here_is_told(slack: Slack, cursor: str) -> None:
+    with pytest.raises(ToolFailed, match="not one that was given here. Start again without it"):
+        await slack.read(channelId=GENERAL, cursor=cursor)
