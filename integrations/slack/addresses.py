@@ -1,9 +1,9 @@
-"""Which channel, which message and which time is meant, however somebody has written it down?"""
+"""Which channel and which message is meant, however somebody has written it down?"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated
 from urllib.parse import parse_qs, urlsplit
@@ -15,10 +15,9 @@ _MENTION = re.compile(r"<[#@]([A-Z0-9]+)(?:\|[^>]*)?>")
 _NAME = re.compile(r"#?([\w.-]{1,80})")
 TS = re.compile(r"(\d{10})\.(\d{1,6})")
 _IN_LINK = re.compile(r"p(\d{10})(\d{6})")
-_SECONDS = re.compile(r"\d{9,10}")
-NO_CHANNEL = "Give a channel's ID such as C012AB3CD, its #name, or a link to it"
-NO_MESSAGE = "Give a message's `ts` such as 1763371860.000200, as text, or a link to the message"
-NO_TIME = "Give a time such as 2026-01-31T09:00:00Z, or the `ts` of a message"
+NO_CHANNEL = "must be a channel's ID such as C012AB3CD, its #name, or a link to it"
+NO_DIRECT = "must be a channel: people and direct messages are neither read nor written to here"
+NO_MESSAGE = "must be a message's `ts` such as 1763371860.000200, as text, or a link to the message"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ def read_address(text: str) -> Address:
     if "://" in text:
         return _linked(text)
     if _ID.fullmatch(text):
-        return Address(text)
+        return _of_id(text)
     if name := _NAME.fullmatch(text):
         return Address(f"#{name[1].lower()}")
     raise ValueError(NO_CHANNEL)
@@ -53,21 +52,10 @@ def read_ts(given: object) -> object:
     if not isinstance(given, str):
         return given
     text = given.strip()
-    found = read_address(text).thread_ts if "://" in text else _plain_ts(text)
+    found = _message_linked(text) if "://" in text else plain_ts(text)
     if found is None:
         raise ValueError(NO_MESSAGE)
     return found
-
-
-def read_time(given: object) -> object:
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        given = f"{given:.6f}"
-    if not isinstance(given, str):
-        return given
-    text = given.strip()
-    if _SECONDS.fullmatch(text):
-        return f"{text}.000000"
-    return _plain_ts(text) or _of_date(text)
 
 
 def time_of(ts: str) -> str:
@@ -83,7 +71,6 @@ def _checked(text: str) -> str:
 
 ChannelText = Annotated[str, AfterValidator(_checked)]
 Ts = Annotated[str, BeforeValidator(read_ts)]
-Time = Annotated[str, BeforeValidator(read_time)]
 
 
 def _linked(url: str) -> Address:
@@ -95,21 +82,24 @@ def _linked(url: str) -> Address:
         raise ValueError(NO_CHANNEL)
     message = next((f"{found[1]}.{found[2]}" for step in steps if (found := _IN_LINK.fullmatch(step))), None)
     thread = parse_qs(parts.query).get("thread_ts", [message])[0]
-    return Address(channel, thread)
+    return replace(_of_id(channel), thread_ts=thread)
 
 
-def _plain_ts(text: str) -> str | None:
+def _message_linked(url: str) -> str | None:
+    try:
+        return _linked(url).thread_ts
+    except ValueError:
+        return None
+
+
+def _of_id(text: str) -> Address:
+    if text[0] in "DUW":
+        raise ValueError(NO_DIRECT)
+    return Address(text)
+
+
+def plain_ts(text: str) -> str | None:
     if found := TS.fullmatch(text):
         return f"{found[1]}.{found[2].ljust(6, '0')}"
     found = _IN_LINK.fullmatch(text)
     return f"{found[1]}.{found[2]}" if found else None
-
-
-def _of_date(text: str) -> str:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise ValueError(NO_TIME) from error
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return f"{moment.timestamp():.6f}"

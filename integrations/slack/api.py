@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from integrations.api import Api, Busy, Reply, Trouble, Verdict
@@ -39,13 +41,17 @@ class SlackApi(Api):
     """What the token may do, once Slack has told."""
     error = ""
     """The word that Slack has refused the last request with."""
+    now: datetime | None = None
+    """What time it is at Slack, once it has told."""
 
     def verdict(self, reply: Reply) -> Verdict:
         if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
             return Busy(_seconds(reply.headers.get("retry-after")))
+        self.now = _said_at(reply.headers.get("date", "")) or self.now
         said = reply.body
         if not isinstance(said, dict) or "ok" not in said:
-            return Trouble(_odd(reply), told=LOOK_FIRST)
+            is_down = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+            return Trouble(self.down(reply) if is_down else self.odd(reply), told=LOOK_FIRST)
         if (told := reply.headers.get("x-oauth-scopes")) is not None:
             self.rights = frozenset(each.strip() for each in told.split(","))
         if said["ok"] is True:
@@ -63,7 +69,9 @@ class SlackApi(Api):
         return found
 
     async def posted(self, message: Json) -> Json:
-        found: Json = await self.sent("POST", "/api/chat.postMessage", body=message, headers=WITH_CHARSET)
+        found: Json = await self.sent(
+            "POST", "/api/chat.postMessage", body=message, headers=WITH_CHARSET, lost=LOOK_FIRST
+        )
         return found
 
     async def place(self) -> Place:
@@ -84,13 +92,12 @@ def next_cursor(page: Json) -> str:
     return str((page.get("response_metadata") or {}).get("next_cursor") or "")
 
 
-def _odd(reply: Reply) -> str:
-    """What is told of an answer that is none of Slack's API."""
-    status = f"{reply.status} {reply.reason}".rstrip()
-    if reply.status >= HTTPStatus.BAD_REQUEST:
-        return f"Slack answered {status}."
-    return f"Slack answered {status}, but not as its API does."
-
-
 def _seconds(text: str | None) -> float | None:
     return float(text) if text and text.isascii() and text.isdigit() else None
+
+
+def _said_at(date: str) -> datetime | None:
+    try:
+        return parsedate_to_datetime(date).astimezone(UTC)
+    except ValueError:
+        return None

@@ -62,7 +62,7 @@ class Section:
 
     where: Address
     limit: int
-    mark: Mark = Mark()
+    mark: Mark
     oldest: str | None = None
     latest: str | None = None
     full: bool = False

@@ -10,16 +10,18 @@ from pydantic import Field, model_validator
 
 from integrations.api import ToolFailed
 from integrations.slack import channels, history
-from integrations.slack.addresses import Address, ChannelText, Time, Ts, read_address
+from integrations.slack.addresses import Address, ChannelText, Ts, read_address
 from integrations.slack.api import Place, SlackApi
 from integrations.slack.marks import Mark
 from integrations.slack.markup import escaped
+from integrations.slack.times import Beginning, End, is_counted, settled
 from integrations.tool import Json, Params, Result, tool
 
 LONGEST_MARKDOWN = 12_000
 LONGEST_TEXT = 40_000
 """Slack cuts what is longer, without a word."""
 
+DATE = "give a date such as 2026-01-31"
 CURSOR = Field(default=None, description="`nextCursor` of the last answer, with all else the same, to go on.")
 FULL = Field(default=False, description="Also give each object as Slack has it. Long.")
 CHANNELS = ["C012AB3CD", "#support", "https://acme.slack.com/archives/C012AB3CD/p1763371860000200"]
@@ -69,8 +71,16 @@ class ReadHistory(Params):
         description="Read the thread of this message: its `ts`, as text, or a link to it.",
         examples=["1763371860.000200"],
     )
-    oldest: Time | None = Field(default=None, description="Only from then on.", examples=["2026-01-31T09:00:00Z"])
-    latest: Time | None = Field(default=None, description="Only until then.", examples=["1763371860.000200"])
+    oldest: Beginning | None = Field(
+        default=None,
+        description="Only from then on: a date, a time, how long ago, or a message's `ts`. Days are UTC.",
+        examples=["7d", "2026-01-31T09:00:00Z"],
+    )
+    latest: End | None = Field(
+        default=None,
+        description="Only until then; of a date the whole day.",
+        examples=["2026-01-31", "1763371860.000200"],
+    )
     limit: int = Field(default=50, ge=1, le=1000, description="Slack may give fewer, some apps 15 at most.")
     cursor: str | None = CURSOR
     full: bool = FULL
@@ -155,7 +165,8 @@ async def slack_get_channel_history(api: SlackApi, ask: ReadHistory) -> history.
     """
     place = await api.place()
     where = await _where(api, place, ask.channel_id, ask.thread_ts)
-    section = history.Section(where, ask.limit, Mark.read(ask.cursor), ask.oldest, ask.latest, ask.full)
+    oldest, latest = _settled(api, ask.oldest, ends=False), _settled(api, ask.latest, ends=True)
+    section = history.Section(where, ask.limit, Mark.read(ask.cursor), oldest, latest, ask.full)
     return await history.read(api, place, section)
 
 
@@ -174,6 +185,16 @@ async def slack_post_message(api: SlackApi, ask: PostMessage) -> Posted:
         where = await _thread(api, where)
     said = await api.posted(_message(ask, where))
     return _posted(said, place, where)
+
+
+def _settled(api: SlackApi, time: str | None, *, ends: bool) -> str | None:
+    if time is None or not is_counted(time):
+        return time
+    if api.now is None:
+        raise ToolFailed(
+            "invalid_arguments", f"Slack does not tell what time it is, so `{time}` can't be counted: {DATE}."
+        )
+    return settled(time, api.now, ends=ends)
 
 
 def _posted(said: Json, place: Place, where: Address) -> Posted:

@@ -1,3 +1,4 @@
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,10 @@ class Slack:
 
     async def post(self, **args: Any) -> Any:
         return await self.call("post_message", **args)
+
+    def now(self) -> float:
+        """What time it is where the fake is."""
+        return time.time()
 
     def asked(self, method: str) -> list[dict[str, str]]:
         return [each.query for each in self.server.tenant("slack").asked("api") if each.path.endswith(method)]

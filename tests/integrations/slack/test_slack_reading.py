@@ -87,6 +87,20 @@ async def test_what_is_cut_can_be_read_whole_as_it_is_told(slack: Slack, args: d
     assert alone.messages[-1].content == "y" * 35_000
 
 
+async def test_days_are_counted_from_slacks_now(slack: Slack) -> None:
+    now = slack.now()
+    slack.world.messages[GENERAL] = [
+        message(f"{now - hours * 3600:.0f}.000100", ADA, f"{hours}") for hours in (1, 47, 49, 9 * 24)
+    ]
+    assert await walk(slack, oldest="2d") == [["1", "47"]]
+    assert await walk(slack, latest="2 days ago") == [["49", "216"]]
+
+
+async def test_a_day_as_the_end_is_read_to_its_end(slack: Slack) -> None:
+    assert len((await slack.read(channelId=INCIDENTS, latest="2026-11-16")).messages) == 2
+    assert (await slack.read(channelId=INCIDENTS, latest="2026-11-15")).messages == []
+
+
 async def test_a_page_of_which_more_follow_is_no_total(slack: Slack) -> None:
     slack.world.messages[GENERAL] = said(5)
     found = await slack.read(channelId=GENERAL, limit=2)
@@ -108,5 +122,5 @@ async def test_the_link_of_any_message_can_be_made(slack: Slack) -> None:
 
 @pytest.mark.parametrize("cursor", ["ts:", "ts:1763371860.000200", "ts::soon:", "ts:x::bmV4dDox", "ts::1.2:"])
 async def test_a_cursor_that_was_not_given_here_is_told(slack: Slack, cursor: str) -> None:
-    with pytest.raises(ToolFailed, match="not one that was given here. Start again without it"):
+    with pytest.raises(ToolFailed, match="is not one that was given here"):
         await slack.read(channelId=GENERAL, cursor=cursor)

@@ -1,0 +1,98 @@
+"""Which time is meant, however somebody has written it down, as the `ts` that a message would have then?"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from integrations.slack.addresses import plain_ts
+
+NO_TIME = (
+    "must be a date such as 2026-01-31, a time such as 2026-01-31T09:00:00Z, how long ago such as 7d, "
+    "or the `ts` of a message"
+)
+MILLISECONDS_FROM = 10**11
+DAY = timedelta(days=1)
+LAST_OF_IT = timedelta(microseconds=1)
+_NUMBER = re.compile(r"\d{9,13}")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_AGO = re.compile(r"-?(\d{1,4}) ?(min|minute|h|hour|d|day|w|week)s?( ago)?", re.IGNORECASE)
+UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+DAYS_AGO = {"today": 0, "yesterday": 1}
+
+
+def read_beginning(given: object) -> object:
+    """Of a day, its first moment. Days are those of UTC."""
+    return _read(given, ends=False)
+
+
+def read_end(given: object) -> object:
+    """Of a day, its last moment."""
+    return _read(given, ends=True)
+
+
+Beginning = Annotated[str, BeforeValidator(read_beginning)]
+End = Annotated[str, BeforeValidator(read_end)]
+
+
+def is_counted(time: str) -> bool:
+    """From now, whenever that is."""
+    return plain_ts(time) is None
+
+
+def settled(time: str, now: datetime, *, ends: bool) -> str:
+    """A time that may be counted from now."""
+    if not is_counted(time):
+        return time
+    if ago := _AGO.fullmatch(time):
+        return _written(now - timedelta(**{UNITS[ago[2][0]]: int(ago[1])}))
+    if time not in DAYS_AGO:
+        return _written(now)
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    return _of_day(today - DAYS_AGO[time] * DAY, ends=ends)
+
+
+def _read(given: object, *, ends: bool) -> object:
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return _of_number(given)
+    if not isinstance(given, str):
+        return given
+    text = given.strip()
+    if _NUMBER.fullmatch(text):
+        return _of_number(int(text))
+    if (counted := text.lower()) in (*DAYS_AGO, "now") or _AGO.fullmatch(counted):
+        return counted
+    return plain_ts(text) or _of_iso(text, ends=ends)
+
+
+def _of_number(number: float) -> str:
+    """Seconds, or milliseconds, as many programs count."""
+    return _as_ts(f"{number / 1000 if number >= MILLISECONDS_FROM else number:.6f}")
+
+
+def _of_iso(text: str, *, ends: bool) -> str:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(NO_TIME) from error
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    return _of_day(moment, ends=ends) if _DATE.fullmatch(text) else _written(moment)
+
+
+def _of_day(first: datetime, *, ends: bool) -> str:
+    return _written(first + DAY - LAST_OF_IT if ends else first)
+
+
+def _written(moment: datetime) -> str:
+    seconds, rest = divmod((moment - datetime.fromtimestamp(0, UTC)) // LAST_OF_IT, 1_000_000)
+    return _as_ts(f"{seconds}.{rest:06d}")
+
+
+def _as_ts(text: str) -> str:
+    found = plain_ts(text)
+    if found is None:
+        raise ValueError(NO_TIME)
+    return found

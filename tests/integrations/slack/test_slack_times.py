@@ -1,0 +1,66 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from integrations.slack.times import read_beginning, read_end, settled
+
+NOW = datetime(2025, 11, 17, 9, 31, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("2025-11-17T09:31:00Z", "1763371860.000000"),
+        ("2025-11-17T10:31:00+01:00", "1763371860.000000"),
+        ("2025-11-17T09:31:00.123459Z", "1763371860.123459"),
+        ("2025-11-17T09:31:00", "1763371860.000000"),
+        ("1763371860", "1763371860.000000"),
+        (1763371860, "1763371860.000000"),
+        ("1763371860000", "1763371860.000000"),
+        (1763371860000, "1763371860.000000"),
+        ("1763371860.000200", "1763371860.000200"),
+    ],
+)
+def test_a_time_is_understood_however_it_is_written(given: object, expected: str) -> None:
+    assert read_beginning(given) == read_end(given) == expected
+
+
+def test_of_a_day_the_whole_of_it_is_meant() -> None:
+    assert read_beginning("2025-11-17") == "1763337600.000000"
+    assert read_end("2025-11-17") == "1763423999.999999"
+
+
+@pytest.mark.parametrize(
+    ("given", "begins", "ends"),
+    [
+        ("7d", "2025-11-10T09:31:00", None),
+        ("-7d", "2025-11-10T09:31:00", None),
+        ("2 Weeks ago", "2025-11-03T09:31:00", None),
+        ("36h", "2025-11-15T21:31:00", None),
+        ("90min", "2025-11-17T08:01:00", None),
+        ("now", "2025-11-17T09:31:00", None),
+        ("today", "2025-11-17", "2025-11-17"),
+        ("Yesterday", "2025-11-16", "2025-11-16"),
+    ],
+)
+def test_a_time_may_be_counted_from_now(given: str, begins: str, ends: str | None) -> None:
+    assert settled(str(read_beginning(given)), NOW, ends=False) == read_beginning(begins)
+    assert settled(str(read_end(given)), NOW, ends=True) == read_end(ends or begins)
+
+
+def test_a_time_that_is_not_counted_stays_as_it_is() -> None:
+    assert settled("1763371860.000200", NOW, ends=True) == "1763371860.000200"
+
+
+@pytest.mark.parametrize(
+    "given", ["last one", "", "17.11.2025", "1e99", "7m", float("nan"), float("inf"), 12, -5, "0001-01-01"]
+)
+def test_what_is_no_time_is_refused(given: object) -> None:
+    for read in (read_beginning, read_end):
+        with pytest.raises(ValueError, match="must be a date such as 2026-01-31"):
+            read(given)
+
+
+@pytest.mark.parametrize("given", [True, ["1763371860.000200"], {}])
+def test_what_is_neither_text_nor_number_is_left_to_the_schema(given: object) -> None:
+    assert read_beginning(given) is given
