@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from pydantic import Field
 
 from integrations.api import ToolFailed
-from integrations.reading import objects, one_line
+from integrations.reading import more_follow, objects, one_line
 from integrations.slack.addresses import Address
 from integrations.slack.api import BOTH_KINDS, MOST_AT_ONCE, Place, SlackApi, next_cursor
 from integrations.slack.markup import plain
@@ -21,8 +22,12 @@ LONGEST = 250
 ROOM = 35_000
 """Characters of one answer."""
 UNSEEN = "Private channels are seen only after somebody in them has written `/invite @{bot}`."
-NOT_IN_ONE = "The bot is in no channel called #{name}. Somebody in it has to write `/invite @{bot}` there."
-TOO_MANY = "The bot is in too many channels to look for #{name}: give the ID, which slack_list_channels tells."
+NOT_IN_ONE = (
+    "The bot is in no channel called #{name}.{similar} Check the name with `slack_list_channels`; if it is there, "
+    "somebody in it has to write `/invite @{bot}`."
+)
+TOO_MANY = "The bot is in too many channels to look for #{name}: give the ID, which `slack_list_channels` tells."
+MOST_SIMILAR = 5
 BETWEEN = "~"
 """In our cursors, behind Slack's own: how many of that page have been shown."""
 
@@ -59,9 +64,10 @@ class Channels(Result):
     hint: str | None = None
 
     def text(self) -> str:
-        head = f"{counted(len(self.channels), 'channel', 'channels')}." if self.channels else ""
-        link = [f"Link to a channel: {self.channels[-1].url}"] if self.channels else []
-        more = [f"There are more: ask again with cursor {self.next_cursor}"] if self.next_cursor else []
+        following = ", and more follow" if self.next_cursor else ""
+        head = f"{counted(len(self.channels), 'channel', 'channels')}{following}." if self.channels else ""
+        link = [f"Link of a channel: {each.url.removesuffix(each.id)}<ID>" for each in self.channels[-1:]]
+        more = [more_follow("cursor", self.next_cursor)] if self.next_cursor else []
         lines = [each.text() for each in self.channels]
         return "\n".join(each for each in (head, self.hint, *lines, *link, *more) if each)
 
@@ -128,19 +134,44 @@ async def listed(api: SlackApi, place: Place, search: Search) -> Channels:
 
 
 async def found_by(api: SlackApi, place: Place, where: Address) -> Address:
-    """With the ID of the channel that is called so: one that the bot is in, since it can do nothing in any other."""
+    """With the ID of the channel that is called so: one that the bot is in, since it can do nothing in any other.
+
+    Of two the one that is no archive; what it may have been called before only helps to find it.
+    """
     if where.name is None:
         return where
-    search, cursor = Search(limit=1, joined=True), ""
+    archived, known = None, dict[str, str]()
+    async for channel in _joined(api, where.name):
+        name = str(channel.get("name"))
+        known |= dict.fromkeys([name, *map(str, channel.get("previous_names") or [])], f"#{name}")
+        if where.name not in (name, channel.get("name_normalized")):
+            continue
+        found = Address(str(channel.get("id")), where.thread_ts)
+        if not channel.get("is_archived"):
+            return found
+        archived = found
+    if archived is None:
+        similar = _similar(where.name, known)
+        raise ToolFailed("invalid_arguments", NOT_IN_ONE.format(name=where.name, bot=place.bot, similar=similar))
+    return archived
+
+
+async def _joined(api: SlackApi, name: str) -> AsyncIterator[Json]:
+    search, cursor = Search(limit=1, joined=True, archived=True), ""
     for _ in range(MOST_PAGES):
         page = await api.asked("users.conversations", **_arguments(search), cursor=cursor or None)
         for channel in objects(page.get("channels")):
-            if where.name in (channel.get("name"), channel.get("name_normalized")):
-                return Address(str(channel.get("id")), where.thread_ts)
+            yield channel
         cursor = next_cursor(page)
         if not cursor:
-            raise ToolFailed("upstream_refused", NOT_IN_ONE.format(name=where.name, bot=place.bot))
-    raise ToolFailed("invalid_arguments", TOO_MANY.format(name=where.name))
+            return
+    raise ToolFailed("invalid_arguments", TOO_MANY.format(name=name))
+
+
+def _similar(name: str, known: Mapping[str, str]) -> str:
+    near = [*get_close_matches(name, known, MOST_SIMILAR), *(each for each in known if name in each)]
+    found = list(dict.fromkeys(known[each] for each in near))[:MOST_SIMILAR]
+    return f" Similar: {', '.join(found)}." if found else ""
 
 
 async def _page(api: SlackApi, search: Search, cursor: str, *, is_first: bool) -> Json | None:

@@ -8,27 +8,33 @@ from integrations.api import Busy, FailedKind, No, Trouble, Unauthorized, Verdic
 from integrations.tool import Json
 
 LOOK_FIRST = (
-    "The message may have been posted all the same: look with slack_get_channel_history before you post it again."
+    "The message may have been posted all the same: look with `slack_get_channel_history` before you post it again."
 )
-TRY_LATER = "Slack is moving this workspace into an organization. Try again in an hour."
+MOVING_ON = (
+    "Slack is moving this workspace into an organization; until that is done, it answers only now and then. "
+    "Try again later."
+)
 
 ENDED = frozenset({"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"})
 BUSY = frozenset({"ratelimited", "rate_limited"})
+MOVING = frozenset({"org_login_required", "team_added_to_org"})
 TROUBLE = frozenset({"fatal_error", "internal_error", "service_unavailable"})
 """On Slack's side, after some of the work may have been done."""
 
 NOT_SEEN = (
-    "Slack knows no such channel that the bot can see. Take the ID from slack_list_channels; a private channel is "
+    "Slack knows no such channel that the bot can see. Take the ID from `slack_list_channels`; a private channel is "
     "listed only after somebody in it has written `/invite @{bot}`."
 )
 ONLY_SOME = "Only some people may post in this channel. Somebody who runs the channel has to let the app post there."
 TOO_LONG = "The message is too long for Slack. Post it in parts: the first one, then the others with its `threadTs`."
-NOT_A_THREAD = "There is no message with this `threadTs` in the channel. Take `ts` from slack_get_channel_history."
+NOT_A_THREAD = "There is no message with this `threadTs` in the channel. Take `ts` from `slack_get_channel_history`."
+NO_TIME = (
+    "`{}` is no time that Slack takes. Give a date, a time such as 2026-01-31T09:00:00Z, or the `ts` of a message."
+)
 BY_ADMIN = "An administrator of this Slack workspace has to allow it ({error})."
 
 TEXTS: Mapping[str, str] = {
     "access_denied": BY_ADMIN,
-    "as_user_not_supported": BY_ADMIN,
     "channel_not_found": NOT_SEEN,
     "channel_type_not_supported": "This can't be done in a conversation of this kind; it works in channels.",
     "ekm_access_denied": BY_ADMIN,
@@ -44,24 +50,22 @@ TEXTS: Mapping[str, str] = {
     "no_permission": "The bot may not do this here. It may help to write `/invite @{bot}` in the channel.",
     "not_allowed_token_type": "Slack lets no bot do this.",
     "not_in_channel": "The bot is not in this channel. Somebody in it has to write `/invite @{bot}` there.",
-    "org_login_required": TRY_LATER,
-    "restricted_action": ONLY_SOME,
+    "restricted_action": BY_ADMIN,
     "restricted_action_non_threadable_channel": "This channel has no threads: post without `threadTs`.",
     "restricted_action_read_only_channel": ONLY_SOME,
     "restricted_action_thread_locked": "This thread is locked: nobody can reply to it any more.",
     "restricted_action_thread_only_channel": "Here one can only reply in threads: post with the `threadTs` of one.",
     "team_access_not_granted": "The app is not installed in the workspace that this channel belongs to.",
-    "team_added_to_org": TRY_LATER,
     "team_not_found": "The app is not installed in the workspace that this channel belongs to.",
     "two_factor_setup_required": BY_ADMIN,
 }
 WRONG: Mapping[str, str] = {
     "cannot_reply_to_message": "Nobody can reply to this message: post without `threadTs`.",
-    "invalid_cursor": "The `cursor` is not good any more. Start again without it.",
+    "invalid_cursor": "The `cursor` is not valid any more. Start again without it.",
     "invalid_limit": "Slack does not take this `limit`. Leave it out, or ask for 15.",
     "invalid_thread_ts": NOT_A_THREAD,
-    "invalid_ts_latest": "`latest` is no time that Slack takes. Give the `ts` of a message, or 2026-01-31T09:00:00Z.",
-    "invalid_ts_oldest": "`oldest` is no time that Slack takes. Give the `ts` of a message, or 2026-01-31T09:00:00Z.",
+    "invalid_ts_latest": NO_TIME.format("latest"),
+    "invalid_ts_oldest": NO_TIME.format("oldest"),
     "msg_blocks_too_long": TOO_LONG,
     "msg_too_long": TOO_LONG,
     "no_text": "The message has no text.",
@@ -79,6 +83,8 @@ def meaning(said: Json, bot: str) -> Verdict:
         return Busy()
     if error in TROUBLE:
         return Trouble(f"Slack had trouble of its own ({error}).", told=LOOK_FIRST)
+    if error in MOVING:
+        return No(MOVING_ON, "upstream_unavailable")
     if error == "request_timeout":
         return Trouble("Slack received only a part of the request.", undone=True)
     return _no(error, said, bot)

@@ -24,6 +24,12 @@ def test_every_rule_of_quality_has_its_answer() -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_parameter_is_described(tool: object) -> None:
+    properties = tool.listed["inputSchema"]["properties"]  # type: ignore[attr-defined]
+    assert [name for name, each in properties.items() if not each.get("description")] == []
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_a_description_is_short_enough_for_every_client(tool: object) -> None:
     assert 200 < len(tool.description) <= 900  # type: ignore[attr-defined]
 
@@ -51,6 +57,14 @@ def test_every_text_can_be_told(error: str) -> None:
     assert isinstance(verdict, No)
     assert "{bot}" not in verdict.text
     assert verdict.kind == ("invalid_arguments" if error in WRONG else "upstream_refused")
+
+
+@pytest.mark.parametrize("error", ["org_login_required", "team_added_to_org"])
+def test_a_workspace_that_moves_is_away_for_a_while(error: str) -> None:
+    verdict = meaning({"ok": False, "error": error}, "bot")
+    assert isinstance(verdict, No)
+    assert verdict.kind == "upstream_unavailable"
+    assert verdict.text.endswith("Try again later.")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,144 @@
+"""Does what is told of a failure say what happened, who can mend it, and what to do now?"""
+
+from typing import Any
+
+import pytest
+
+from integrations.api import ToolFailed
+from integrations.errors import TimedOut, Unreachable, Unreadable
+from integrations.slack.api import SlackApi
+from integrations.slack.refusals import LOOK_FIRST
+from integrations.slack.tools import slack_get_channel_history, slack_post_message
+from integrations.tool import ServiceTool
+from tests.fakes.slack_world_data import GENERAL, channel
+from tests.integrations.scripted import Scripted, Written
+from tests.integrations.slack.conftest import Slack
+
+WHO = Written(200, {"ok": True, "url": "https://acme.slack.com/", "user": "plugboard"})
+DOWN = Written(503, b"", reason="Service Unavailable")
+PART = Written(200, {"ok": False, "error": "request_timeout"})
+POST: dict[str, Any] = {"channel": GENERAL, "text": "Once"}
+
+
+class Script(Scripted[SlackApi]):
+    kind = SlackApi
+    origin = "https://slack.com"
+
+
+def refusal(error: str, **more: object) -> Written:
+    return Written(200, {"ok": False, "error": error, **more})
+
+
+async def failure(*answers: Written | Exception, tool: ServiceTool = slack_post_message, **args: Any) -> ToolFailed:
+    script = Script(*answers)
+    with pytest.raises(ToolFailed) as raised:
+        await tool.run(script.api, tool.params.model_validate(args or POST))
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("answers", "kind"),
+    [
+        ([DOWN] * 3, "upstream_unavailable"),
+        ([Written(200, b"<html>")] * 3, "upstream_unavailable"),
+        ([Unreadable("Too much.")], "upstream_unavailable"),
+        ([Unreachable("Nobody.", sent=False)] * 3, "upstream_unavailable"),
+        ([TimedOut("Late.")], "timeout"),
+        ([refusal("team_added_to_org")], "upstream_unavailable"),
+        ([Written(429, {}, {"retry-after": "90"})], "rate_limited"),
+        ([WHO, *[Unreachable("Nobody.", sent=False)] * 3], "upstream_unavailable"),
+        ([WHO, Written(429, {}, {"retry-after": "90"})], "rate_limited"),
+        ([WHO, *[PART] * 3], "upstream_unavailable"),
+    ],
+    ids=str,
+)
+async def test_what_was_surely_not_posted_is_told_so(answers: list[Written | Exception], kind: str) -> None:
+    failed = await failure(*answers)
+    assert failed.kind == kind
+    assert failed.text.endswith(". Nothing was posted.")
+    assert LOOK_FIRST not in failed.text
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        DOWN,
+        Written(200, b"<html>"),
+        Unreadable("Too much."),
+        Unreachable("Cut off.", sent=True),
+        TimedOut("Late."),
+        refusal("internal_error"),
+    ],
+    ids=str,
+)
+async def test_what_may_have_been_posted_is_told_with_how_to_find_out(answer: Written | Exception) -> None:
+    failed = await failure(WHO, answer)
+    assert failed.text.endswith(LOOK_FIRST)
+    assert "Nothing was posted" not in failed.text
+
+
+async def test_of_reading_nothing_is_said_of_posting() -> None:
+    failed = await failure(*[DOWN] * 3, tool=slack_get_channel_history, channelId=GENERAL)
+    assert failed.text == "The service is not available (503 Service Unavailable). Try again later."
+
+
+async def test_a_page_that_is_too_large_can_be_asked_for_in_parts() -> None:
+    failed = await failure(WHO, Unreadable("Too much."), tool=slack_get_channel_history, channelId=GENERAL)
+    assert failed.text.endswith("Ask for fewer messages: a smaller `limit`.")
+
+
+async def test_where_slack_tells_no_time_a_date_is_asked_for() -> None:
+    failed = await failure(WHO, tool=slack_get_channel_history, channelId=GENERAL, oldest="7d")
+    assert (failed.kind, "give a date such as 2026-01-31" in failed.text) == ("invalid_arguments", True)
+
+
+async def test_what_an_administrator_has_set_is_not_laid_on_the_channel() -> None:
+    failed = await failure(WHO, refusal("restricted_action"))
+    assert failed.text == "An administrator of this Slack workspace has to allow it (restricted_action)."
+
+
+@pytest.mark.parametrize(
+    ("name", "similar"),
+    [
+        ("#suport", " Similar: #support."),
+        ("helpdesk", " Similar: #support."),  # as it was called before
+        ("launch", " Similar: #launch-2027."),
+        ("#random", ""),
+    ],
+)
+async def test_a_name_that_is_not_there_is_told_with_those_like_it(slack: Slack, name: str, similar: str) -> None:
+    with pytest.raises(ToolFailed) as raised:
+        await slack.read(channelId=name)
+    assert raised.value.kind == "invalid_arguments"
+    assert raised.value.text == (
+        f"The bot is in no channel called #{name.removeprefix('#')}.{similar} Check the name with "
+        "`slack_list_channels`; if it is there, somebody in it has to write `/invite @plugboard`."
+    )
+
+
+async def test_an_archived_channel_is_found_by_its_name_and_told_to_be_archived(slack: Slack) -> None:
+    assert len((await slack.read(channelId="#old-shop")).messages) == 1
+    with pytest.raises(ToolFailed, match="The channel is archived"):
+        await slack.post(channel="#old-shop", text="Hi")
+
+
+async def test_of_two_channels_of_one_name_the_living_one_is_meant(slack: Slack) -> None:
+    slack.world.channels.insert(0, channel("C0FORMER001", "general", is_archived=True))
+    assert (await slack.read(channelId="#general")).channel_id == GENERAL
+
+
+async def test_a_list_of_which_more_follow_is_no_total(slack: Slack) -> None:
+    found = await slack.call("list_channels", limit=2)
+    assert found.text().startswith("2 channels, and more follow.\n")
+    assert "\nLink of a channel: https://acme.slack.com/archives/<ID>\nMore follow: call again" in found.text()
+
+
+async def test_a_post_tells_how_to_reply_to_it(slack: Slack) -> None:
+    posted = await slack.post(**POST)
+    assert posted.text().endswith(f'To reply in its thread: `threadTs` "{posted.ts}".')
+    assert "threadTs" not in (await posted_without_a_word()).text()
+
+
+async def posted_without_a_word() -> Any:
+    script = Script(WHO, Written(200, {"ok": True}))
+    return await slack_post_message.run(script.api, slack_post_message.params.model_validate(POST))
