@@ -10,11 +10,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator
 
-_ID = re.compile(r"[CGDUW][A-Z0-9]{7,}")
+_ID = re.compile(r"[CGDUW][A-Z0-9]{7,30}")
 _MENTION = re.compile(r"<[#@]([A-Z0-9]+)(?:\|[^>]*)?>")
 _NAME = re.compile(r"#?([\w.-]{1,80})")
-TS = re.compile(r"(\d{10})\.(\d{1,6})")
-_IN_LINK = re.compile(r"p(\d{10})(\d{6})")
+TS = re.compile(r"([0-9]{10})\.([0-9]{1,6})")
+_IN_LINK = re.compile(r"p([0-9]{10})([0-9]{6})")
+MOST_SECONDS = 10**10
 NO_CHANNEL = "must be a channel's ID such as C012AB3CD, its #name, or a link to it"
 NO_DIRECT = "must be a channel: people and direct messages are neither read nor written to here"
 NO_MESSAGE = "must be a message's `ts` such as 1763371860.000200, as text, or a link to the message"
@@ -48,7 +49,7 @@ def read_address(text: str) -> Address:
 def read_ts(given: object) -> object:
     """A `ts` is a name and no number: one that somebody has taken for a number has lost its last zeros."""
     if isinstance(given, int | float) and not isinstance(given, bool):
-        given = f"{given:.6f}"
+        given = digits(given)
     if not isinstance(given, str):
         return given
     text = given.strip()
@@ -56,6 +57,11 @@ def read_ts(given: object) -> object:
     if found is None:
         raise ValueError(NO_MESSAGE)
     return found
+
+
+def digits(number: float) -> str:
+    """Of a time as a number; nothing for one that is no time on any calendar."""
+    return f"{number:.6f}" if 0 < number < MOST_SECONDS else ""
 
 
 def time_of(ts: str) -> str:
@@ -81,8 +87,8 @@ def _linked(url: str) -> Address:
     if channel is None or not (parts.hostname or "").endswith("slack.com"):
         raise ValueError(NO_CHANNEL)
     message = next((f"{found[1]}.{found[2]}" for step in steps if (found := _IN_LINK.fullmatch(step))), None)
-    thread = parse_qs(parts.query).get("thread_ts", [message])[0]
-    return replace(_of_id(channel), thread_ts=thread)
+    thread = plain_ts(parse_qs(parts.query).get("thread_ts", [""])[0])
+    return replace(_of_id(channel), thread_ts=thread or message)
 
 
 def _message_linked(url: str) -> str | None:

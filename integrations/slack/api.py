@@ -49,12 +49,12 @@ class SlackApi(Api):
             return Busy(_seconds(reply.headers.get("retry-after")))
         self.now = _said_at(reply.headers.get("date", "")) or self.now
         said = reply.body
-        if not isinstance(said, dict) or "ok" not in said:
+        if not isinstance(said, dict) or not isinstance(said.get("ok"), bool):
             is_down = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
             return Trouble(self.down(reply) if is_down else self.odd(reply), told=LOOK_FIRST)
         if (told := reply.headers.get("x-oauth-scopes")) is not None:
             self.rights = frozenset(each.strip() for each in told.split(","))
-        if said["ok"] is True:
+        if said["ok"]:
             return None
         self.error = str(said.get("error") or "")
         return meaning(said, self.bot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,8 +13,9 @@ from integrations.api import ToolFailed
 from integrations.reading import more_follow, objects, one_line
 from integrations.slack.addresses import Address
 from integrations.slack.api import BOTH_KINDS, MOST_AT_ONCE, Place, SlackApi, next_cursor
+from integrations.slack.marks import NOT_OURS
 from integrations.slack.markup import plain
-from integrations.slack.messages import as_json, counted
+from integrations.slack.messages import as_json, counted, in_full
 from integrations.tool import Json, Result
 
 MOST_PAGES = 8
@@ -30,6 +32,7 @@ TOO_MANY = "The bot is in too many channels to look for #{name}: give the ID, wh
 MOST_SIMILAR = 5
 BETWEEN = "~"
 """In our cursors, behind Slack's own: how many of that page have been shown."""
+_NUMBER = re.compile("[0-9]{1,6}")
 
 
 class Channel(Result):
@@ -194,15 +197,15 @@ def _opened(cursor: str | None) -> tuple[str, int]:
     slacks, between, shown = (cursor or "").rpartition(BETWEEN)
     if not between:
         return cursor or "", 0
-    if not shown.isdecimal():
-        raise ToolFailed("invalid_arguments", "The `cursor` is not one that was given here. Start again without it.")
+    if not _NUMBER.fullmatch(shown):
+        raise ToolFailed("invalid_arguments", NOT_OURS)
     return slacks, int(shown)
 
 
 def _channel(found: Json, place: Place, search: Search) -> Channel:
     return Channel(
         id=str(found.get("id")),
-        name=str(found.get("name")),
+        name=one_line(str(found.get("name"))),
         is_private=bool(found.get("is_private")),
         is_member=bool(found.get("is_member", search.joined)),
         is_archived=True if found.get("is_archived") else None,
@@ -210,7 +213,7 @@ def _channel(found: Json, place: Place, search: Search) -> Channel:
         topic=_value(found, "topic"),
         purpose=_value(found, "purpose"),
         url=place.link(str(found.get("id"))),
-        full=found if search.full else None,
+        full=in_full(found) if search.full else None,
     )
 
 

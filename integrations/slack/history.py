@@ -91,7 +91,8 @@ class Section:
 
 async def read(api: SlackApi, place: Place, section: Section) -> History:
     section, page = await _asked(api, section)
-    there = [each for each in objects(page.get("messages")) if has_ts(each)]
+    given = [each for each in objects(page.get("messages")) if has_ts(each)]
+    there = given[: section.limit + 1]  # in a thread the first one comes with those that were asked for
     found = [each for each in there if not _is_shown_already(each, section)]
     spoken = [each for each in found if not is_notice(each)]
     people = People()
@@ -101,13 +102,14 @@ async def read(api: SlackApi, place: Place, section: Section) -> History:
     longest, channel = longest_of(spoken), section.where.channel
     told = [message_of(each, channel, place, people, longest, full=section.full) for each in spoken]
     fitting = room_for(told)
+    is_cut = fitting < len(told) or len(there) < len(given)
     return History(
         channel_id=channel,
         thread_ts=section.where.thread_ts,
         messages=told[:fitting],
         people=people.named(people_in(spoken[:fitting])),
         notices=len(found) - len(spoken) or None,
-        next_cursor=_following(page, section, there, told[:fitting] if fitting < len(told) else None),
+        next_cursor=_following(page, section, there, told[:fitting] if is_cut else None),
     )
 
 

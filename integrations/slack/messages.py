@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 
-from integrations.reading import objects
+from integrations.reading import objects, one_line, shortened
 from integrations.slack.addresses import TS, time_of
 from integrations.slack.api import Place
 from integrations.slack.markup import content, mentioned, plain
@@ -18,6 +18,9 @@ ROOM = 40_000
 """Characters of one answer."""
 LONGEST = 2000
 """Of a message, where many share the room."""
+LONGEST_NAME = 200
+MARKUP = 6
+"""How much longer a text may be with its markup in it."""
 NOTICES = frozenset(
     {"bot_add", "bot_remove", "channel_join", "channel_leave", "group_join", "group_leave", "joined", "left"}
 )
@@ -70,27 +73,36 @@ def people_in(messages: Sequence[Json]) -> Iterator[str]:
     for message in messages:
         if isinstance(user := message.get("user"), str):
             yield user
-        yield from mentioned(content(message))
+        yield from mentioned(content(message)[:ROOM])
 
 
 def message_of(found: Json, channel: str, place: Place, people: People, longest: int, *, full: bool) -> Message:
-    ts, thread_ts = str(found.get("ts")), found.get("thread_ts")
-    is_reply = isinstance(thread_ts, str) and thread_ts != ts
+    ts, thread_ts = str(found.get("ts")), str(found.get("thread_ts"))
+    is_reply = bool(TS.fullmatch(thread_ts)) and thread_ts != ts
     sender_id = found.get("user") or found.get("bot_id")
     return Message(
         ts=ts,
         time=time_of(ts),
         sender=_sender(found, people),
-        sender_id=str(sender_id) if sender_id else None,
-        content=_cut(plain(content(found), people.name), longest, f'`{"oldest" if is_reply else "latest"}` "{ts}"'),
+        sender_id=one_line(str(sender_id)) if sender_id else None,
+        content=_cut(content(found), people, longest, f'`{"oldest" if is_reply else "latest"}` "{ts}"'),
         thread_ts=thread_ts if is_reply else None,
         replies=found.get("reply_count") or None,
-        reactions=[f"{each.get('name')} {each.get('count')}" for each in objects(found.get("reactions"))] or None,
+        reactions=[_line(f"{each.get('name')} {each.get('count')}") for each in objects(found.get("reactions"))]
+        or None,
         files=[_file(each) for each in objects(found.get("files"))] or None,
         edited=True if found.get("edited") else None,
-        url=place.link_to_reply(channel, ts, str(thread_ts)) if is_reply else place.link(channel, ts),
-        full=found if full else None,
+        url=place.link_to_reply(channel, ts, thread_ts) if is_reply else place.link(channel, ts),
+        full=in_full(found) if full else None,
     )
+
+
+def in_full(found: Json) -> Json:
+    """As Slack has it; of what is longer than an answer holds, only what is short."""
+    if len(json.dumps(found, ensure_ascii=False)) <= ROOM:
+        return found
+    short = {name: each for name, each in found.items() if len(json.dumps(each, ensure_ascii=False)) <= LONGEST}
+    return {**short, "leftOut": [name for name in found if name not in short]}
 
 
 def as_json(full: Json | None) -> list[str]:
@@ -130,17 +142,24 @@ def _sender(found: Json, people: People) -> str:
     person = str(found.get("user") or "")
     profile = next(iter(objects([found.get("bot_profile")])), {})
     named = found.get("username") or people.name(person) or profile.get("name") or person or found.get("bot_id")
-    return str(named or "unknown")
+    return _line(str(named or "")) or "unknown"
 
 
 def _file(found: Json) -> str:
-    name = found.get("title") or found.get("name") or found.get("id") or "a file"
+    name = _line(str(found.get("title") or found.get("name") or found.get("id") or "")) or "a file"
     link = found.get("permalink")
-    return f"{name} ({link})" if link else str(name)
+    return f"{name} ({one_line(str(link))})" if link else name
 
 
-def _cut(text: str, longest: int, alone: str) -> str:
-    if len(text) <= longest:
+def _line(text: str) -> str:
+    """What others have named: it is to look like nothing but a part of a line."""
+    return shortened(one_line(text), LONGEST_NAME)
+
+
+def _cut(raw: str, people: People, longest: int, alone: str) -> str:
+    """Before it is made plain, too: that takes its time."""
+    text = plain(raw[: longest * MARKUP], people.name)
+    if len(text) <= longest and len(raw) <= longest * MARKUP:
         return text
-    missing = len(text) - longest
+    missing = len(text[longest:]) + len(raw[longest * MARKUP :])
     return f"{text[:longest].rstrip()} [{missing:,} more characters: ask for it alone, with `limit` 1 and {alone}]"

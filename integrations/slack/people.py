@@ -8,10 +8,12 @@ from contextlib import suppress
 
 from integrations.api import ToolFailed
 from integrations.errors import UpstreamError
+from integrations.reading import one_line, shortened
 from integrations.slack.api import SlackApi
 from integrations.tool import Json
 
 RIGHT = "users:read"
+LONGEST_NAME = 80
 MOST = 25
 AT_ONCE = 5
 SECONDS = 3.0
@@ -66,4 +68,4 @@ def _name_of(user: Json) -> str:
 
 def _name_in(profile: Json) -> str:
     named = (profile.get(each) for each in ("display_name", "real_name", "name"))
-    return next((str(each) for each in named if each), "")
+    return shortened(one_line(next((str(each) for each in named if each), "")), LONGEST_NAME)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from integrations.slack.addresses import plain_ts
+from integrations.slack.addresses import digits, plain_ts
 
 NO_TIME = (
     "must be a date such as 2026-01-31, a time such as 2026-01-31T09:00:00Z, how long ago such as 7d, "
@@ -17,9 +17,9 @@ NO_TIME = (
 MILLISECONDS_FROM = 10**11
 DAY = timedelta(days=1)
 LAST_OF_IT = timedelta(microseconds=1)
-_NUMBER = re.compile(r"\d{9,13}")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_AGO = re.compile(r"-?(\d{1,4}) ?(min|minute|h|hour|d|day|w|week)s?( ago)?", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]{9,13}")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_AGO = re.compile(r"-?([0-9]{1,4}) ?(min|minute|h|hour|d|day|w|week)s?( ago)?", re.IGNORECASE)
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 DAYS_AGO = {"today": 0, "yesterday": 1}
 
@@ -70,7 +70,8 @@ def _read(given: object, *, ends: bool) -> object:
 
 def _of_number(number: float) -> str:
     """Seconds, or milliseconds, as many programs count."""
-    return _as_ts(f"{number / 1000 if number >= MILLISECONDS_FROM else number:.6f}")
+    is_milliseconds = MILLISECONDS_FROM <= number < MILLISECONDS_FROM * 100
+    return _as_ts(digits(number / 1000 if is_milliseconds else number))
 
 
 def _of_iso(text: str, *, ends: bool) -> str:

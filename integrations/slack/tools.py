@@ -26,7 +26,9 @@ LONGEST_TEXT = 40_000
 
 NOTHING_POSTED = "Nothing was posted."
 DATE = "give a date such as 2026-01-31"
-CURSOR = Field(default=None, description="`nextCursor` of the last answer, with all else the same, to go on.")
+CURSOR = Field(
+    default=None, max_length=500, description="`nextCursor` of the last answer, with all else the same, to go on."
+)
 FULL = Field(default=False, description="Also give each object as Slack has it. Long.")
 CHANNELS = ["C012AB3CD", "#support", "https://acme.slack.com/archives/C012AB3CD/p1763371860000200"]
 ALSO_CHANNEL = {

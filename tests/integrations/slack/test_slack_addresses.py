@@ -19,6 +19,10 @@ from integrations.slack.addresses import Address, read_address, read_ts, time_of
             Address("C012AB3CD", "1763371860.000200"),
         ),
         ("https://app.slack.com/client/T012AB3CD/C012AB3CD", Address("C012AB3CD")),
+        (
+            "https://acme.slack.com/archives/C012AB3CD/p1763371860000200?thread_ts=x&cid=C012AB3CD",
+            Address("C012AB3CD", "1763371860.000200"),
+        ),
     ],
 )
 def test_a_channel_is_understood_however_it_is_written(text: str, expected: Address) -> None:
@@ -50,7 +54,18 @@ def test_a_message_is_understood_however_it_is_written(given: object, expected: 
 
 
 @pytest.mark.parametrize(
-    "given", ["", "1763371860", "now", float("nan"), "https://acme.slack.com/archives/C012AB3CD", "https://a.com"]
+    "given",
+    [
+        "",
+        "1763371860",
+        "now",
+        float("nan"),
+        "https://acme.slack.com/archives/C012AB3CD",
+        "https://a.com",
+        10**400,
+        -(10**400),
+        "١٧٦٣٣٧١٨٦٠.000200",
+    ],
 )
 def test_what_is_no_message_is_refused(given: object) -> None:
     with pytest.raises(ValueError, match="must be a message's `ts`"):

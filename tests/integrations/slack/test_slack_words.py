@@ -64,6 +64,7 @@ async def test_what_was_surely_not_posted_is_told_so(answers: list[Written | Exc
     [
         DOWN,
         Written(200, b"<html>"),
+        Written(200, {"ok": None}),
         Unreadable("Too much."),
         Unreachable("Cut off.", sent=True),
         TimedOut("Late."),
