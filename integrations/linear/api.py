@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from integrations.api import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict
+from integrations.api import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict, taken_in
 from integrations.errors import Unreadable
 from integrations.linear.problems import BUSY, UNKNOWN_TOKEN, left_out, problems_in, refusal
 
@@ -21,7 +22,10 @@ M = TypeVar("M", bound=BaseModel)
 LONGEST_WAIT = 3600.0
 SHARE = 10
 LIMITS = ("x-ratelimit-endpoint-requests", "x-ratelimit-requests", "x-ratelimit-complexity")
+FEWER = "Ask for less, with a smaller `first`, or look at it in Linear itself."
+BAD_AFTER = "This `after` is not valid any more. Start again without it."
 NOT_READ = "Linear answered otherwise than its schema promises."
+_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
 _SECONDS = re.compile(r"[0-9]{1,9}")
 
 
@@ -42,7 +46,14 @@ class LinearApi(Api):
             return Busy(_seconds(reply.headers))
         if isinstance(_data(reply.body), dict) and reply.status == HTTPStatus.OK:
             return None
-        return refusal(problems[0]) if problems else _no_graphql(reply)
+        return refusal(problems[0]) if problems else self._no_graphql(reply)
+
+    def _no_graphql(self, reply: Reply) -> Verdict:
+        if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return Trouble(self.down(reply))
+        if reply.status >= HTTPStatus.BAD_REQUEST:
+            return No(f"Linear refused the request: {reply.status} {reply.reason}".rstrip() + ".")
+        return Trouble(self.odd(reply))
 
     async def ask(self, document: str, variables: Mapping[str, object]) -> Answer:
         """A query, and never anything else: it may be sent again."""
@@ -52,14 +63,26 @@ class LinearApi(Api):
 
     async def ask_some(self, document: str, variables: Mapping[str, object], size: str = "first") -> Answer:
         """Fewer, where the answer would be more than is taken in: a cursor leads to the others."""
-        try:
-            return await self.ask(document, variables)
-        except Unreadable:
-            most = variables.get(size)
-            fewer = most // SHARE if isinstance(most, int) else 0
-            if not fewer:
-                raise
-            return await self.ask(document, {**variables, size: fewer})
+        with taken_in(FEWER), _going_on(variables.get("after")):
+            try:
+                return await self.ask(document, variables)
+            except Unreadable:
+                most = variables.get(size)
+                fewer = most // SHARE if isinstance(most, int) else 0
+                if not fewer:
+                    raise
+                return await self.ask(document, {**variables, size: fewer})
+
+
+@contextmanager
+def _going_on(after: object) -> Iterator[None]:
+    """All else has been taken with the page before."""
+    try:
+        yield
+    except ToolFailed as failed:
+        if after is None or failed.kind != "invalid_arguments":
+            raise
+        raise ToolFailed("invalid_arguments", BAD_AFTER) from failed
 
 
 def read(kind: type[M], value: object) -> M:
@@ -74,25 +97,27 @@ def _data(body: object) -> object:
     return body.get("data") if isinstance(body, dict) else None
 
 
-def _no_graphql(reply: Reply) -> Verdict:
-    told = f"{reply.status} {reply.reason}".strip()
-    if HTTPStatus.BAD_REQUEST <= reply.status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        return No(f"Linear refused the request: {told}.")
-    if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Trouble(f"Linear is not available ({told}).")
-    return Trouble(f"Linear did not answer as its API does ({told}).")
-
-
 def _seconds(headers: Mapping[str, str]) -> float | None:
     """Until there is room again. Linear tells the time of that, so it is asked what time it is there."""
     if _SECONDS.fullmatch(given := headers.get("retry-after", "")):
         return min(float(given), LONGEST_WAIT)
-    used_up = [limit for limit in LIMITS if headers.get(f"{limit}-remaining", "").split(".")[0] in ("0", "-0")]
-    resets = [text for limit in used_up if _SECONDS.match(text := headers.get(f"{limit}-reset", ""))]
-    now = _said_at(headers.get("date", ""))
-    if not resets or now is None:
-        return None
-    return min(max(*(float(reset) / 1000 - now for reset in resets), 0.0), LONGEST_WAIT)
+    now, reset = _said_at(headers.get("date", "")), _reset_of_the_scarcest(headers)
+    return None if now is None or reset is None else min(max(reset - now, 0.0), LONGEST_WAIT)
+
+
+def _reset_of_the_scarcest(headers: Mapping[str, str]) -> float | None:
+    """Of the limit of which the least is left: of points there may be some, only too few for a query."""
+    known = []
+    for limit in LIMITS:
+        left, most, reset = (_number(headers, f"{limit}-{each}") for each in ("remaining", "limit", "reset"))
+        if left is not None and reset is not None and (most or not left):
+            known.append((left / most if most else 0.0, reset / 1000))
+    return min(known, key=lambda each: each[0])[1] if known else None
+
+
+def _number(headers: Mapping[str, str], name: str) -> float | None:
+    found = headers.get(name, "")
+    return max(float(found), 0.0) if _NUMBER.fullmatch(found) else None
 
 
 def _said_at(date: str) -> float | None:

@@ -15,8 +15,9 @@ Json = dict[str, Any]
 
 MAX_SHOWN = 300
 MAX_NOTES = 5
+MAX_READ = 200
 ADMIN = "A workspace admin lets the app into more teams on its details page in Linear's settings."
-LOOK = "Look for it with linear_search_issues or linear_list_issues."
+LOOK = "Look for it with `linear_search_issues` or `linear_list_issues`."
 _LETTERS = re.compile(r"[^a-z]")
 
 BUSY = frozenset({"ratelimited"})
@@ -63,7 +64,7 @@ class Problem:
 
 def problems_in(body: object) -> list[Problem]:
     errors = body.get("errors") if isinstance(body, dict) else None
-    return [Problem.of(each) for each in objects(errors)]
+    return [Problem.of(each) for each in objects(errors[:MAX_READ] if isinstance(errors, list) else None)]
 
 
 def left_out(problems: list[Problem]) -> list[str]:

@@ -27,7 +27,7 @@ from graphql import (
 from tests.fakes.authorization_tenant import Tenant
 from tests.fakes.authorization_wire import Answer, Request, said
 from tests.fakes.linear_world_cost import cost
-from tests.fakes.linear_world_data import Data
+from tests.fakes.linear_world_data import PROJECT_STATUSES, Data
 from tests.fakes.linear_world_filters import holds, ordered, page, refused
 
 Json = dict[str, Any]
@@ -140,21 +140,20 @@ class World:
                 return page(ordered(found, args), args)
 
     def _all(self, name: str) -> list[Json]:
-        match name:
-            case "teams":
-                return self._teams()
-            case "issues":
-                return self._issues()
-            case "projects":
-                return [
-                    each for each in self.data.projects if any(team["key"] in self.granted for team in each["teams"])
-                ]
-            case "users":
-                return [*self.data.users.values(), self.data.app]
-            case "workflowStates":
-                return [{**state, "team": team} for team in self._teams() for state in team["states"]]
-            case _:
-                return list(self.data.labels.values())
+        found: Mapping[str, Callable[[], list[Json]]] = {
+            "teams": self._teams,
+            "issues": self._issues,
+            "projects": self._projects,
+            "projectStatuses": lambda: [{"name": each, "type": kind} for each, kind in PROJECT_STATUSES.items()],
+            "users": lambda: [*self.data.users.values(), self.data.app],
+            "workflowStates": lambda: [{**each, "team": team} for team in self._teams() for each in team["states"]],
+            "cycles": lambda: [{**each, "team": team} for team in self._teams() if (each := team["activeCycle"])],
+            "issueLabels": lambda: list(self.data.labels.values()),
+        }
+        return found[name]()
+
+    def _projects(self) -> list[Json]:
+        return [each for each in self.data.projects if any(team["key"] in self.granted for team in each["teams"])]
 
     def _teams(self) -> list[Json]:
         return [team for key, team in self.data.teams.items() if key in self.granted]
@@ -208,18 +207,27 @@ def _errors(*errors: GraphQLError, status: int = 400) -> Answer:
 
 
 def _headers(points: float) -> Mapping[str, str]:
+    """Every answer tells of every limit, used up or not."""
+    in_an_hour = str(int((time.time() + 3600) * 1000))
     return {
         "X-Complexity": f"{points:.0f}",
         "X-RateLimit-Requests-Limit": str(REQUESTS),
         "X-RateLimit-Requests-Remaining": str(REQUESTS - 1),
+        "X-RateLimit-Requests-Reset": in_an_hour,
         "X-RateLimit-Complexity-Limit": str(POINTS),
         "X-RateLimit-Complexity-Remaining": f"{POINTS - points:.0f}",
+        "X-RateLimit-Complexity-Reset": in_an_hour,
     }
 
 
 def _limited(kind: str, until: float) -> Answer:
-    """Linear's own way: a 400, an error with a code, and when there is room again, in milliseconds."""
+    """Linear's own way: a 400, an error with a code, and when there is room again, in milliseconds.
+
+    Of points some may be left, only too few for this query.
+    """
     told = refused("Rate limit exceeded. Only 5000 requests are allowed per 1 hour.", "RATELIMITED", "ratelimited")
-    spent = {f"X-RateLimit-{kind}-Remaining": "0", f"X-RateLimit-{kind}-Reset": str(int(until * 1000))}
+    left = "312" if kind == "Complexity" else "0"
+    spent = {f"X-RateLimit-{kind}-Remaining": left, f"X-RateLimit-{kind}-Reset": str(int(until * 1000))}
+    of = {"X-RateLimit-Endpoint-Requests-Limit": str(SEARCHES)} if kind == "Endpoint-Requests" else {}
     answer = _errors(told)
-    return Answer(answer.status, answer.body, {**answer.headers, **_headers(1), **spent})
+    return Answer(answer.status, answer.body, {**answer.headers, **_headers(1), **of, **spent})

@@ -58,6 +58,14 @@ PROJECTS: Sequence[tuple[str, str, str, str, float, str, str, str]] = (
     ("SOC 2 readiness", "Completed", "completed", "onTrack", 1.0, "grace", "ENG", "What the auditors ask for."),
 )
 
+PROJECT_STATUSES = {
+    "Backlog": "backlog",
+    "Planned": "planned",
+    "In Progress": "started",
+    "Completed": "completed",
+    "Canceled": "canceled",
+}
+
 
 def id_of(*what: str) -> str:
     return uuid_of("linear", *what)

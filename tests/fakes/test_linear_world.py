@@ -120,6 +120,23 @@ def test_a_limit_is_told_with_a_400_and_when_it_is_over(linear: Asking) -> None:
     assert linear.ask(VIEWER).status_code == 200
 
 
+def test_of_points_some_are_left_where_a_query_would_take_more(linear: Asking) -> None:
+    linear.world.limit("Complexity", seconds=900)
+    told = linear.ask(VIEWER).headers
+    assert told["X-RateLimit-Complexity-Remaining"] == "312"
+    assert 890 < int(told["X-RateLimit-Complexity-Reset"]) / 1000 - time.time() < 910
+    assert int(told["X-RateLimit-Requests-Reset"]) / 1000 - time.time() > 3500
+
+
+def test_cycles_and_statuses_of_projects_can_be_looked_at(linear: Asking) -> None:
+    found = linear.found(
+        '{ cycles(filter: {number: {eq: 42}, team: {key: {eq: "ENG"}}}) { nodes { number name } } '
+        "projectStatuses { nodes { name type } } }"
+    )
+    assert found["cycles"]["nodes"] == [{"number": 42, "name": None}]
+    assert {"name": "Planned", "type": "planned"} in found["projectStatuses"]["nodes"]
+
+
 def test_no_more_than_thirty_searches_a_minute_are_taken(linear: Asking) -> None:
     query = '{ searchIssues(term: "safari") { totalCount } }'
     assert [linear.ask(query).status_code for _ in range(31)] == [200] * 30 + [400]

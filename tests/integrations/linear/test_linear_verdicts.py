@@ -4,8 +4,9 @@ import pytest
 
 from integrations.api import Busy, No, Reply, Trouble, Unauthorized, Verdict
 from integrations.linear.api import LinearApi
+from integrations.linear.problems import problems_in
 
-API = LinearApi(None, "https://api.linear.app")  # type: ignore[arg-type]  # nobody is asked here
+API = LinearApi(None, "https://api.linear.app", title="Linear")  # type: ignore[arg-type]  # nobody is asked here
 NOON = "Wed, 18 Nov 2026 12:00:00 GMT"
 AT_NOON = 1_795_003_200_000
 
@@ -71,6 +72,19 @@ def test_limits_that_are_not_used_up_do_not_count() -> None:
         "date": NOON,
     }
     assert verdict(400, error(code="RATELIMITED"), **headers) == Busy(5.0)
+
+
+def test_of_points_some_may_be_left_where_a_query_needs_more() -> None:
+    headers = {
+        "x-ratelimit-requests-limit": "5000",
+        "x-ratelimit-requests-remaining": "4999",
+        "x-ratelimit-requests-reset": str(AT_NOON + 3_600_000),
+        "x-ratelimit-complexity-limit": "2000000",
+        "x-ratelimit-complexity-remaining": "312",
+        "x-ratelimit-complexity-reset": str(AT_NOON + 900_000),
+        "date": NOON,
+    }
+    assert verdict(400, error(code="RATELIMITED"), **headers) == Busy(900.0)
 
 
 @pytest.mark.parametrize(
@@ -139,6 +153,10 @@ def test_a_long_reason_is_cut() -> None:
     found = verdict(400, error("x" * 10_000))
     assert isinstance(found, No)
     assert len(found.text) < 400
+
+
+def test_no_more_errors_are_read_than_matter() -> None:
+    assert len(problems_in(error("x") | {"errors": [{"message": str(each)} for each in range(80_000)]})) == 200
 
 
 def test_a_refusal_without_graphql_is_told_with_its_status() -> None:
