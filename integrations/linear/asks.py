@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from integrations.linear import filters
-from integrations.linear.words import Cursor, IssueWord, Priority, Since, Word, issue_word
+from integrations.linear.words import Cursor, IssueWord, Priority, Several, Since, Word, issue_word, order
 from integrations.tool import Params
 
 Json = dict[str, Any]
 
 MOST, USUAL, MOST_FULL = 100, 50, 10
+MOST_OF_LINEAR = 250
 MOST_COMMENTS, USUAL_COMMENTS = 50, 10
 PAGING: Mapping[str, str] = {
     **dict.fromkeys(("limit", "pagesize", "count", "perpage"), "first"),
@@ -21,11 +22,11 @@ PAGING: Mapping[str, str] = {
 }
 OF_ISSUES: Mapping[str, str] = {
     **PAGING,
-    **dict.fromkeys(("team", "teamkey", "teamname"), "team_id"),
+    **dict.fromkeys(("team", "teams", "teamids", "teamkey", "teamname"), "team_id"),
     **dict.fromkeys(("project", "projectname", "projectslug"), "project_id"),
     **dict.fromkeys(("assignee", "assigneename", "assigneeemail", "assignedto", "user", "userid"), "assignee_id"),
-    **dict.fromkeys(("status", "statename", "statetype", "stateid", "workflowstate"), "state"),
-    **dict.fromkeys(("labels", "labelid", "labelname"), "label"),
+    **dict.fromkeys(("status", "statuses", "states", "statename", "statetype", "stateid", "workflowstate"), "state"),
+    **dict.fromkeys(("labels", "labelid", "labelids", "labelname"), "label"),
     **dict.fromkeys(("cycleid", "sprint", "cyclenumber"), "cycle"),
     **dict.fromkeys(("parent", "parentissue", "parentissueid"), "parent_id"),
     **dict.fromkeys(("updatedat", "updatedafter"), "updated_since"),
@@ -33,6 +34,7 @@ OF_ISSUES: Mapping[str, str] = {
     **dict.fromkeys(("archived",), "include_archived"),
     **dict.fromkeys(("order", "sort", "sortby"), "order_by"),
 }
+OF_A_SEARCH = ("query", "q", "search", "term", "text", "keywords")
 FULL = "Linear's own objects too, under `full`, with many more fields; at most 10 a page then."
 AFTER = "`nextCursor` of the page before, to go on with the one behind it."
 TEAM = "A team's key, name, id or URL."
@@ -42,12 +44,12 @@ PROJECT = "A project's name, id or URL."
 # Of two classes, the fields of the second are shown first: to a model, what is asked for comes before how much of it.
 class Paged(Params):
     also: ClassVar[Mapping[str, str]] = PAGING
-    first: int = Field(default=USUAL, ge=1, le=MOST, description="How many at most.")
+    first: int = Field(default=USUAL, ge=1, le=MOST_OF_LINEAR, description="How many at most; 100 come at once.")
     after: Cursor = Field(description=AFTER)
     full: bool = Field(default=False, description=FULL)
 
     def page(self) -> Json:
-        return {"first": min(self.first, MOST_FULL) if self.full else self.first, "after": self.after}
+        return {"first": min(self.first, MOST_FULL if self.full else MOST), "after": self.after}
 
 
 class TeamFilters(Params):
@@ -55,7 +57,10 @@ class TeamFilters(Params):
 
 
 class ListTeams(Paged, TeamFilters):
-    also: ClassVar[Mapping[str, str]] = {**PAGING, **dict.fromkeys(("name", "key", "search"), "query")}
+    also: ClassVar[Mapping[str, str]] = {
+        **PAGING,
+        **dict.fromkeys(("name", "key", "search", "team", "teamid"), "query"),
+    }
 
     def variables(self) -> Json:
         near: list[Json] = [{name: {"containsIgnoreCase": self.query}} for name in ("name", "key")]
@@ -67,7 +72,7 @@ class ProjectFilters(Params):
         description="Only projects whose name contains this; or one project's id or URL.", examples=["checkout"]
     )
     team_id: Word = Field(description=TEAM, examples=["ENG"])
-    state: Word = Field(
+    state: Several = Field(
         description="`open`, `closed`, a type (backlog, planned, started, paused, completed, canceled) or the name of "
         "a status.",
         examples=["open", "started"],
@@ -88,7 +93,7 @@ class ListProjects(Paged, ProjectFilters):
         every = [
             _project(self.query) if self.query else None,
             {"accessibleTeams": {"some": filters.team(self.team_id)}} if self.team_id else None,
-            {"status": filters.project_state(self.state)} if self.state else None,
+            {"status": filters.any_of(self.state, filters.project_state)} if self.state else None,
         ]
         return {**self.page(), "filter": _all(every), "includeArchived": self.include_archived}
 
@@ -101,12 +106,12 @@ class IssueFilters(Params):
         "app, not a person.",
         examples=["ada@acme.example", "none"],
     )
-    state: Word = Field(
-        description="`open`, `closed`, a type (triage, backlog, unstarted, started, completed, canceled) or the name "
-        "of a state.",
+    state: Several = Field(
+        description="`open`, `closed`, a type (triage, backlog, unstarted, started, completed, canceled, duplicate) or "
+        "the name of a state.",
         examples=["open", "In Review"],
     )
-    label: Word = Field(description="A label's name or id.", examples=["Bug"])
+    label: Several = Field(description="A label's name or id.", examples=["Bug"])
     priority: Priority = Field(description="Issues of this priority alone.")
     cycle: Word = Field(
         description="`current`, `next`, `previous`, `none`, or a cycle's number or name.", examples=["current"]
@@ -117,12 +122,12 @@ class IssueFilters(Params):
     include_archived: bool = Field(default=False, description="Archived issues too.")
 
     def filter(self) -> Json | None:
-        given: Mapping[str, Json | None] = {
+        given: Mapping[str, object] = {
             "team": filters.team(self.team_id) if self.team_id else None,
             "project": filters.project(self.project_id) if self.project_id else None,
             "assignee": filters.assignee(self.assignee_id) if self.assignee_id else None,
-            "state": filters.state(self.state) if self.state else None,
-            "labels": {"some": filters.label(self.label)} if self.label else None,
+            "state": filters.any_of(self.state, filters.state) if self.state else None,
+            **_labelled(self.label or ()),
             "priority": filters.priority(self.priority) if self.priority else None,
             "cycle": filters.cycle(self.cycle) if self.cycle else None,
             "parent": filters.issue(self.parent_id) if self.parent_id else None,
@@ -134,7 +139,16 @@ class IssueFilters(Params):
 
 class ListIssues(Paged, IssueFilters):
     also: ClassVar[Mapping[str, str]] = OF_ISSUES
-    order_by: Literal["updatedAt", "createdAt"] = Field(default="updatedAt", description="The latest come first.")
+    order_by: Annotated[Literal["updatedAt", "createdAt"], BeforeValidator(order)] = Field(
+        default="updatedAt", description="The latest come first."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_no_search(cls, given: object) -> object:
+        if isinstance(given, dict) and any(given.get(each) for each in OF_A_SEARCH):
+            raise ValueError("To look for words use `linear_search_issues`, which takes the same filters")
+        return given
 
     def variables(self) -> Json:
         more = {"orderBy": self.order_by, "includeArchived": self.include_archived}
@@ -183,6 +197,12 @@ class GetIssue(Params):
 
     def variables(self) -> Json:
         return {"id": self.issue_id, "comments": max(self.first, 1), "after": self.after}
+
+
+def _labelled(words: Sequence[str]) -> Json:
+    """With all of them."""
+    found: list[Json] = [{"labels": {"some": filters.label(each)}} for each in words]
+    return found[0] if len(found) == 1 else {"and": found or None}
 
 
 def _project(word: str) -> Json:

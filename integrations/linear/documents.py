@@ -42,7 +42,8 @@ MORE_OF_AN_ISSUE = """
   integrationSourceType creator { id name } delegate { id name } botActor { name type } externalUserCreator { name }
   projectMilestone { id name targetDate } subscribers(first: 20) { nodes { id name } }
 """
-MORE_OF_NAMES = {"team": "key"}
+STATUSES = "query Statuses { projectStatuses(first: 50) { nodes { name } } }"
+OF_NAMES = {"team": "name key", "cycle": "name number", "issue": "name: title"}
 PERSONS = "user { id name } botActor { name } externalUser { name }"
 DETAILS = f"""
   description branchName startedAt completedAt canceledAt trashed
@@ -95,15 +96,20 @@ def issue(*, full: bool) -> str:
     return f"query Issue($id: String!, $comments: Int!, $after: String) {{ issue(id: $id) {{ {fields} }} }}"
 
 
-def names(asked: Sequence[tuple[str, str, str]]) -> str:
-    """Of each: what it is asked as, the connection, and the type of its filter. Is it there, and what is like it?"""
-    given = ", ".join(f"${word}: {kind}, ${word}Like: {kind}" for word, _, kind in asked)
-    parts = (
-        f"{word}: {connection}(first: 1, filter: ${word}) {{ nodes {{ name }} }} "
-        f"{word}Like: {connection}(first: 50, filter: ${word}Like) {{ nodes {{ name {MORE_OF_NAMES.get(word, '')} }} }}"
-        for word, connection, _ in asked
-    )
+def names(asked: Sequence[tuple[str, str, str, str]]) -> str:
+    """Of each: what it is asked as, what it is, the connection, and the type of its filter. Is it there, and what is
+    like it?
+    """
+    given = ", ".join(f"${alias}: {kind}, ${alias}Like: {kind}" for alias, _, _, kind in asked)
+    parts = (_names(alias, connection, OF_NAMES.get(what, "name")) for alias, what, connection, _ in asked)
     return f"query Names({given}) {{ {' '.join(parts)} }}"
+
+
+def _names(alias: str, connection: str, fields: str) -> str:
+    return (
+        f"{alias}: {connection}(first: 1, filter: ${alias}) {{ nodes {{ {fields} }} }} "
+        f"{alias}Like: {connection}(first: 50, filter: ${alias}Like) {{ nodes {{ {fields} }} }}"
+    )
 
 
 def _page(connection: str, asked: str, fields: str, more: str, beside: str = "") -> str:

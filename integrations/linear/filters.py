@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from integrations.linear.words import IDENTIFIER, PRIORITIES, SLUG_ID, UUID
@@ -14,6 +15,7 @@ PROJECT_STATE_TYPES = ("backlog", "planned", "started", "paused", "completed", "
 CLOSED = ("completed", "canceled", "duplicate")
 PROJECT_CLOSED = ("completed", "canceled")
 NOBODY = frozenset({"null", "none", "nobody", "unassigned", "no assignee"})
+NUMBER = re.compile("[0-9]{1,7}")
 CYCLES: Mapping[str, str] = {"current": "isActive", "active": "isActive", "next": "isNext", "previous": "isPrevious"}
 
 
@@ -67,8 +69,13 @@ def project_state(word: str) -> Json:
     return _state(word, PROJECT_STATE_TYPES, PROJECT_CLOSED)
 
 
-def is_kind_of_state(word: str) -> bool:
-    return word.casefold() in (*STATE_TYPES, "cancelled", "open", "closed")
+def any_of(words: Sequence[str], filtered: Callable[[str], Json]) -> Json:
+    found = [filtered(each) for each in words]
+    return found[0] if len(found) == 1 else {"or": found}
+
+
+def is_kind_of_state(word: str, types: tuple[str, ...] = STATE_TYPES) -> bool:
+    return word.casefold() in (*types, "cancelled", "open", "closed")
 
 
 def _state(word: str, types: tuple[str, ...], closed: tuple[str, ...]) -> Json:
@@ -83,12 +90,16 @@ def _state(word: str, types: tuple[str, ...], closed: tuple[str, ...]) -> Json:
     return {"or": [{"type": {"eq": kind}}, named]} if kind in types else named
 
 
+def is_kind_of_cycle(word: str) -> bool:
+    return word.casefold() in CYCLES or is_nobody(word)
+
+
 def cycle(word: str) -> Json:
     if known := CYCLES.get(word.casefold()):
         return {known: {"eq": True}}
     if word.casefold() in NOBODY:
         return {"null": True}
-    if word.isdecimal() and len(word) < 8:  # noqa: PLR2004
+    if NUMBER.fullmatch(word):
         return {"number": {"eq": int(word)}}
     return by_id(word) or called(word, "name")
 

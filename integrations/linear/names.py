@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 from pydantic import Field
@@ -13,49 +14,54 @@ from integrations.linear.api import LinearApi, read
 from integrations.linear.asks import IssueFilters, ListProjects, SearchIssues
 from integrations.linear.problems import ADMIN
 from integrations.linear.shapes import Shape
-from integrations.linear.words import UUID
+from integrations.linear.words import IDENTIFIER, UUID
+from integrations.reading import one_line, shortened
 
 Json = dict[str, Any]
 
-MOST_LIKE, LIKE = 12, 4
+MOST_LIKE, LIKE, ENOUGH, LONGEST = 12, 2, 0.6, 80
 ALL_THERE = "Each name that was given is there; together the filters leave nothing."
 NO_ISSUE = f"The connected app may see no issue yet. {ADMIN}"
 NO_TEAM = f"The connected app may see no team yet. {ADMIN}"
 NO_SUCH_PROJECT = "Without filters all projects are listed that the connected app may see."
 NO_SUCH_TEAM = "Without `query` all teams are listed that the connected app may see."
-ARCHIVED = "Archived issues were left out: `includeArchived` true takes them in."
+ARCHIVED = "Archived {} were left out: `includeArchived` true takes them in."
 ME = "`me` is the connected app, not a person: give a name or an e-mail address."
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    word: str
-    """What it is called, and what of it is asked for in the query."""
-
-    given: str
-    filter: Json
-    like: Json
-
-    @property
-    def kind(self) -> tuple[str, str, str]:
-        return (self.word, *KINDS[self.word])
-
-
+OTHER_WORDS = "Try other or fewer words."
+COMMENTS_TOO = "Try other or fewer words; `includeComments` true searches the comments too."
+HEALTH = "`{}` tells of health, by which projects can't be listed; it is told of each project that has any."
+HEALTHS = frozenset({"at risk", "atrisk", "on track", "ontrack", "off track", "offtrack"})
 KINDS: Mapping[str, tuple[str, str]] = {
     "team": ("teams", "TeamFilter"),
     "project": ("projects", "ProjectFilter"),
     "user": ("users", "UserFilter"),
     "state": ("workflowStates", "WorkflowStateFilter"),
     "label": ("issueLabels", "IssueLabelFilter"),
+    "cycle": ("cycles", "CycleFilter"),
+    "issue": ("issues", "IssueFilter"),
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    what: str
+    given: str
+    filter: Json
+    like: Json
+    team: str | None = None
+    """In which it is to be, where there is one for each team."""
+
+
 class Named(Shape):
-    name: str
+    name: str | None = None
     key: str | None = None
+    number: float | None = None
 
     def text(self) -> str:
-        return f"{self.name} ({self.key})" if self.key else self.name
+        name = shortened(one_line(self.name), LONGEST)
+        first = name if self.number is None else f"{self.number:g}"
+        more = self.key if self.number is None else name
+        return f"{first} ({more})" if more else first
 
 
 class Names(Shape):
@@ -67,38 +73,67 @@ async def why_nothing(api: LinearApi, ask: IssueFilters) -> list[str]:
     if ask.filter() is None and not isinstance(ask, SearchIssues):
         return [NO_ISSUE]
     asked = list(_asked(ask))
+    missing = await _missing(api, asked) if asked else []
     notes = [ME] if ask.assignee_id and filters.is_me(ask.assignee_id) else []
-    if asked:
-        notes += await _missing(api, asked) or ([ALL_THERE] if len(asked) > 1 else [])
-    return notes if ask.include_archived else [*notes, ARCHIVED]
+    notes += missing or ([ALL_THERE] if len(asked) > 1 else [])
+    if isinstance(ask, SearchIssues) and not missing:
+        notes.append(OTHER_WORDS if ask.include_comments else COMMENTS_TOO)
+    return notes if ask.include_archived else [*notes, ARCHIVED.format("issues")]
 
 
 async def why_no_project(api: LinearApi, ask: ListProjects) -> list[str]:
-    return (await _missing(api, [_team(ask.team_id)]) if ask.team_id else []) or [NO_SUCH_PROJECT]
+    asked = [_team(ask.team_id)] if ask.team_id else []
+    if ask.query:
+        asked.append(Asked("project", ask.query, filters.project(ask.query), _like(ask.query, "name")))
+    notes = [*(await _missing(api, asked) if asked else []), *(await _unknown_statuses(api, ask.state or ()))]
+    notes = notes or [NO_SUCH_PROJECT]
+    return notes if ask.include_archived else [*notes, ARCHIVED.format("projects")]
 
 
-async def _missing(api: LinearApi, asked: list[Asked]) -> list[str]:
-    variables = {each.word: each.filter for each in asked} | {f"{each.word}Like": each.like for each in asked}
-    answer = await api.ask(documents.names([each.kind for each in asked]), variables)
-    missing = [each for each in asked if not _names(answer.data, each.word)]
-    if any(each.word == "team" for each in missing):  # then no state is in it either
-        missing = [each for each in missing if each.word != "state"]
-    return [_told(each, _names(answer.data, f"{each.word}Like")) for each in missing]
+async def _unknown_statuses(api: LinearApi, words: Sequence[str]) -> list[str]:
+    named = [each for each in words if not filters.is_kind_of_state(each, filters.PROJECT_STATE_TYPES)]
+    notes = [HEALTH.format(each) for each in named if each.casefold() in HEALTHS]
+    if not named:
+        return notes
+    answer = await api.ask(documents.STATUSES, {})
+    there = _names(answer.data, "projectStatuses")
+    known = {each.casefold() for each in there}
+    missing = [each for each in named if each.casefold() not in known and not UUID.fullmatch(each)]
+    return [*notes, *(f"There is no project status `{each}`. There are: {_listed(there)}." for each in missing)]
 
 
-def _asked(ask: IssueFilters) -> Iterable[Asked]:
-    if ask.team_id:
-        yield _team(ask.team_id)
+async def _missing(api: LinearApi, asked: Sequence[Asked]) -> list[str]:
+    named = {f"{each.what}{number}": each for number, each in enumerate(asked)}
+    variables = {name: each.filter for name, each in named.items()}
+    variables |= {f"{name}Like": each.like for name, each in named.items()}
+    document = documents.names([(name, each.what, *KINDS[each.what]) for name, each in named.items()])
+    answer = await api.ask(document, variables)
+    missing = {name: each for name, each in named.items() if not _names(answer.data, name)}
+    if any(each.what == "team" for each in missing.values()):  # then nothing is in it either
+        missing = {name: each for name, each in missing.items() if not each.team}
+    return [_told(each, _names(answer.data, f"{name}Like")) for name, each in missing.items()]
+
+
+def _asked(ask: IssueFilters) -> Iterator[Asked]:
+    team = ask.team_id
+    in_team: Json = {"team": filters.team(team)} if team else {}
+    if team:
+        yield _team(team)
     if ask.project_id:
         yield Asked("project", ask.project_id, filters.project(ask.project_id), _like(ask.project_id, "name"))
     if ask.assignee_id and not (filters.is_me(ask.assignee_id) or filters.is_nobody(ask.assignee_id)):
         word = ask.assignee_id.removeprefix("@")
         yield Asked("user", word, filters.user(word), _like(word.partition("@")[0], "name", "displayName"))
-    if ask.state and not filters.is_kind_of_state(ask.state):
-        in_team: Json = {"team": filters.team(ask.team_id)} if ask.team_id else {}
-        yield Asked("state", ask.state, {**filters.state(ask.state), **in_team}, in_team)
-    if ask.label:
-        yield Asked("label", ask.label, filters.label(ask.label), _like(ask.label, "name"))
+    for word in ask.state or ():
+        if not filters.is_kind_of_state(word):
+            yield Asked("state", word, {**filters.state(word), **in_team}, in_team, team)
+    for word in ask.label or ():
+        yield Asked("label", word, filters.label(word), _like(word, "name"))
+    if ask.cycle and not filters.is_kind_of_cycle(ask.cycle):
+        yield Asked("cycle", ask.cycle, {**filters.cycle(ask.cycle), **in_team}, in_team, team)
+    if ask.parent_id and (IDENTIFIER.fullmatch(ask.parent_id) or UUID.fullmatch(ask.parent_id)):
+        wanted = filters.issue(ask.parent_id)
+        yield Asked("issue", ask.parent_id, wanted, wanted)
 
 
 def _team(word: str) -> Asked:
@@ -115,7 +150,27 @@ def _names(data: Json, word: str) -> list[str]:
     return list(dict.fromkeys(each.text() for each in read(Names, data.get(word) or {}).nodes))
 
 
-def _told(asked: Asked, like: list[str]) -> str:
-    shown = ", ".join(like[:MOST_LIKE]) + (", …" if len(like) > MOST_LIKE else "")
-    there = f"There are: {shown}." if asked.word in ("team", "state") else f"Similar: {shown}."
-    return f"There is no {asked.word} `{asked.given}` that the app may see.{' ' + there if like else ''}"
+def _told(asked: Asked, there: list[str]) -> str:
+    what, given = asked.what, f"`{asked.given}`"
+    if what in ("state", "cycle"):
+        who = f"Team {asked.team} has" if asked.team else "No team that the app may see has"
+        has = f" {'It has' if asked.team else 'There are'}: {_listed(there)}." if there else ""
+        return f"{who} {'no' if asked.team else 'a'} {what} {given}.{has}"
+    shown = there if what == "team" else _similar(asked.given, there)
+    are = f" {'There are' if what == 'team' else 'Similar'}: {_listed(shown)}." if shown else ""
+    return f"There is no {what} {given} that the app may see.{are}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST_LIKE]) + (", …" if len(names) > MOST_LIKE else "")
+
+
+def _similar(given: str, names: Sequence[str]) -> list[str]:
+    """The most similar first: as a whole, or by one word of them."""
+    plain = given.partition("@")[0].casefold()
+    alike = {name: max(_ratio(plain, each) for each in (name.casefold(), *name.casefold().split())) for name in names}
+    return sorted((name for name in names if alike[name] >= ENOUGH), key=lambda name: -alike[name])
+
+
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()

@@ -19,28 +19,57 @@ SLUG_ID = re.compile(r"(?:.*-)?([0-9a-f]{12})")
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{5,15}(Z|[+-][0-9]{2}:?[0-9]{2})?)?")
 DURATION = re.compile(r"-?P[0-9YMWDTHS.]{2,20}")
 AGO = re.compile(r"-?([0-9]{1,4}) ?(h|d|w|m|y|hours?|days?|weeks?|months?|years?)( ago)?", re.IGNORECASE)
+LAST = re.compile(r"(?:the )?(?:last|past) (day|week|month|year)", re.IGNORECASE)
+A_PRIORITY = re.compile(r"([0-4])(?:\.0+)?")
 PLACES = frozenset({"team", "project", "issue", "profiles"})
+MOST_WORDS = 10
 PRIORITIES = ("none", "urgent", "high", "medium", "low")
 OTHER_PRIORITIES: Mapping[str, str] = {"no priority": "none", "normal": "medium", "critical": "urgent"}
 
 
+def one(value: object) -> object:
+    """Of a list of one, the one."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
 def from_url(value: object) -> object:
     """Of a link into Linear what it leads to; anything else as it is, and nothing for an empty text."""
+    value = one(value)
     if not isinstance(value, str):
         return value
-    parts = urlsplit(value.strip())
-    if parts.scheme not in ("http", "https") or not parts.netloc.endswith("linear.app"):
-        return value.strip() or None
-    steps = [unquote(step) for step in parts.path.split("/") if step]
-    found = [after for step, after in pairwise(steps) if step in PLACES]
-    return found[0] if found else value.strip()
+    place = _place(value)
+    return place[1] if place else value.strip() or None
+
+
+def several(value: object) -> object:
+    """One word or a list of them; nothing for none."""
+    given = value if isinstance(value, list) else [value]
+    found = tuple(each for each in map(from_url, given) if each is not None)
+    if len(found) > MOST_WORDS:
+        raise ValueError(f"must have {MOST_WORDS} entries at most")
+    return found or None
 
 
 def identifier(value: object) -> object:
     """`ENG-123` from `eng 123` or a link."""
+    place = _place(value) if isinstance(value, str) else None
+    if place and place[0] != "issue":
+        raise ValueError(f"must be an issue such as ENG-123; this is the link of a {place[0].removesuffix('s')}")
     found = from_url(value)
     asked = IDENTIFIER.fullmatch(found) if isinstance(found, str) else None
     return f"{asked[1].upper()}-{asked[2]}" if asked else found
+
+
+def _place(text: str) -> tuple[str, str] | None:
+    """Where a link into Linear leads: to what, and to which one."""
+    try:
+        parts = urlsplit(text.strip())
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not parts.netloc.endswith("linear.app"):
+        return None
+    steps = [unquote(step) for step in parts.path.split("/") if step]
+    return next(((step, after) for step, after in pairwise(steps) if step in PLACES), None)
 
 
 def issue_word(value: object) -> object:
@@ -56,22 +85,33 @@ def since(value: object) -> object:
     if ago := AGO.fullmatch(text):
         unit = ago[2][0].upper()
         return f"-PT{ago[1]}H" if unit == "H" else f"-P{ago[1]}{unit}"
+    if last := LAST.fullmatch(text):
+        return f"-P1{last[1][0].upper()}"
     if DURATION.fullmatch(text):
         return f"-{text.removeprefix('-')}"
     if DATE.fullmatch(text):
         return text
     raise ValueError(
-        "it is a date such as 2026-11-01, a time such as 2026-11-01T09:00:00Z, or how long ago, such as 7d"
+        "must be a date such as 2026-11-01, a time such as 2026-11-01T09:00:00Z, or how long ago, such as 24h or 7d"
     )
 
 
 def priority(value: object) -> object:
+    value = one(value)
+    if isinstance(value, int) and value not in range(len(PRIORITIES)):
+        return "no such priority"
     text = str(value).strip().lower() if isinstance(value, str | int | float) else value
     if not isinstance(text, str):
         return value
-    if text.removesuffix(".0").isdecimal() and int(float(text)) < len(PRIORITIES):
-        return PRIORITIES[int(float(text))]
+    if number := A_PRIORITY.fullmatch(text):
+        return PRIORITIES[int(number[1])]
     return OTHER_PRIORITIES.get(text, text) or None
+
+
+def order(value: object) -> object:
+    """`created`, `created_at` and the like."""
+    text = value.strip().lower() if isinstance(value, str) else ""
+    return next((known for known in ("createdAt", "updatedAt") if text.startswith(known[:5].lower())), value)
 
 
 def plain(schema: Json) -> None:
@@ -81,9 +121,17 @@ def plain(schema: Json) -> None:
         schema.update(kind if kind != {"type": "null"} else {})
 
 
+def text_of(schema: Json) -> None:
+    """Lists are understood; one word is what is asked for."""
+    plain(schema)
+    schema.pop("items", None)
+    schema |= {"type": "string", "maxLength": MAX_WORD}
+
+
 _PLAIN = Field(default=None, json_schema_extra=plain)
 _Text = Annotated[str, StringConstraints(max_length=MAX_WORD)]
 Word = Annotated[_Text | None, BeforeValidator(from_url), _PLAIN]
+Several = Annotated[tuple[_Text, ...] | None, BeforeValidator(several), Field(default=None, json_schema_extra=text_of)]
 IssueWord = Annotated[_Text | None, BeforeValidator(identifier), _PLAIN]
 Since = Annotated[_Text | None, BeforeValidator(since), _PLAIN]
 Cursor = Annotated[_Text | None, BeforeValidator(lambda value: value or None), _PLAIN]

@@ -77,10 +77,70 @@ def test_an_assignee_is_a_person_nobody_or_the_app(given: str, expected: object)
         ("started", {"or": [{"type": {"eq": "started"}}, {"name": {"eqIgnoreCase": "started"}}]}),
         ("Cancelled", {"or": [{"type": {"eq": "canceled"}}, {"name": {"eqIgnoreCase": "Cancelled"}}]}),
         ("In Review", {"name": {"eqIgnoreCase": "In Review"}}),
+        (["In Review"], {"name": {"eqIgnoreCase": "In Review"}}),
+        (["open", "In Review"], {"or": [{"type": {"nin": CLOSED}}, {"name": {"eqIgnoreCase": "In Review"}}]}),
     ],
 )
-def test_a_state_is_a_kind_or_a_name(given: str, expected: object) -> None:
+def test_a_state_is_a_kind_or_a_name(given: object, expected: object) -> None:
     assert filtered(status=given) == {"state": expected}
+
+
+@pytest.mark.parametrize("given", ["Bug", ["Bug"]])
+def test_a_label_may_be_a_list_of_one(given: object) -> None:
+    assert filtered(labels=given) == {"labels": {"some": {"name": {"eqIgnoreCase": "Bug"}}}}
+
+
+def test_of_several_labels_all_have_to_be_there() -> None:
+    each = [{"labels": {"some": {"name": {"eqIgnoreCase": name}}}} for name in ("Bug", "Web")]
+    assert filtered(labelIds=["Bug", "Web"]) == {"and": each}
+
+
+def test_more_words_than_anybody_means_are_too_many() -> None:
+    found = ASK["linear_list_issues"].parsed({"state": [f"state {each}" for each in range(11)]})
+    assert found == ["`state`: must have 10 entries at most."]
+
+
+def test_a_list_of_one_is_understood_wherever_one_is_asked_for() -> None:
+    assert filtered(teamIds=["ENG"], cycle=["current"]) == {
+        "team": named("ENG", "key", "name"),
+        "cycle": {"isActive": {"eq": True}},
+    }
+
+
+def test_who_looks_for_words_is_told_where() -> None:
+    found = ASK["linear_list_issues"].parsed({"query": "safari", "teamId": "ENG"})
+    assert found == ["To look for words use `linear_search_issues`, which takes the same filters."]
+    assert not isinstance(ASK["linear_list_issues"].parsed({"query": None}), list)
+
+
+def test_a_team_is_looked_for_among_teams_by_any_name_for_it() -> None:
+    asked = ASK["linear_list_teams"].parsed({"team": "ENG"})
+    assert asked == ASK["linear_list_teams"].parsed({"query": "ENG"})
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("created", "createdAt"), ("updated_at", "updatedAt"), ("createdAt", "createdAt")]
+)
+def test_an_order_is_understood_by_its_beginning(given: str, expected: str) -> None:
+    assert ListIssues.model_validate({"orderBy": given}).order_by == expected
+
+
+def test_a_page_is_as_long_as_it_can_be() -> None:
+    assert ListIssues.model_validate({"first": 250}).variables()["first"] == 100
+    assert ASK["linear_list_issues"].parsed({"first": 251}) == ["`first`: must be 250 at most."]
+
+
+@pytest.mark.parametrize(("tool", "name"), [("linear_get_issue", "issueId"), ("linear_list_issues", "parentId")])
+def test_the_link_of_something_else_is_no_issue(tool: str, name: str) -> None:
+    found = ASK[tool].parsed({name: "https://linear.app/acme/project/checkout-2-0-6374f9d856f7"})
+    assert found == [f"`{name}`: must be an issue such as ENG-123; this is the link of a project."]
+
+
+def test_a_time_that_is_none_is_told_with_those_that_are_taken() -> None:
+    found = ASK["linear_list_issues"].parsed({"updatedSince": "yesterday"})
+    assert isinstance(found, list)
+    assert found[0].startswith("`updatedSince`: must be a date such as 2026-11-01")
+    assert "such as 24h or 7d" in found[0]
 
 
 def test_a_project_is_found_by_its_url() -> None:
@@ -105,12 +165,14 @@ def test_a_cycle_is_a_number_a_name_or_a_place_in_time(given: object, expected: 
     assert filtered(sprint=given) == {"cycle": expected}
 
 
-@pytest.mark.parametrize(("given", "expected"), [("high", 2), ("Normal", 3), (1, 1), ("4", 4), (0, 0), ("urgent", 1)])
+@pytest.mark.parametrize(
+    ("given", "expected"), [("high", 2), ("Normal", 3), (1, 1), ("4", 4), (0, 0), ("urgent", 1), ([2], 2)]
+)
 def test_a_priority_is_a_word_or_a_number(given: object, expected: int) -> None:
     assert filtered(priority=given) == {"priority": {"eq": expected}}
 
 
-@pytest.mark.parametrize("given", ["5", -1, "very", True, 1.5, [2]])
+@pytest.mark.parametrize("given", ["5", -1, "very", True, 1.5, [2, 3], "9" * 400, 10**400, "٣"])
 def test_what_is_no_priority_is_told_so_once(given: object) -> None:
     found = ASK["linear_list_issues"].parsed({"priority": given})
     assert found == ["`priority`: must be one of `none`, `urgent`, `high`, `medium` or `low`."]
@@ -125,6 +187,8 @@ def test_what_is_no_priority_is_told_so_once(given: object) -> None:
         ("2 weeks ago", "-P2W"),
         ("36h", "-PT36H"),
         ("P2W", "-P2W"),
+        ("last week", "-P1W"),
+        ("the past month", "-P1M"),
         ("-P2W", "-P2W"),
     ],
 )
