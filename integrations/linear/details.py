@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from integrations.linear.lines import bulleted, day, joined, lined, written
-from integrations.linear.shapes import LONGEST_TITLE, Issue, Item, Name, Shape, ShortIssue, nodes
-from integrations.reading import objects, one_line, shortened
+from integrations.linear.lines import bulleted, day, indented, joined, lined, written
+from integrations.linear.shapes import Issue, Item, Line, Name, Shape, ShortIssue, Url, nodes
+from integrations.reading import more_follow, objects, one_line
 from integrations.tool import Result
 
 Json = dict[str, Any]
 
 PART, LONGEST_COMMENT = 12_000, 3_000
+FEW, LONGEST_OF_FEW = 3, 15_000
 RELATIONS: Mapping[str, tuple[str, str]] = {
     "blocks": ("blocks", "blocked by"),
     "duplicate": ("duplicate of", "duplicated by"),
@@ -25,19 +27,20 @@ RELATIONS: Mapping[str, tuple[str, str]] = {
 
 class Comment(Item):
     id: str
-    author: str = "somebody"
+    author: Line = "somebody"
     body: str
-    url: str | None = None
+    url: Url | None = None
     created_at: str | None = None
     resolved_at: str | None = None
     reply_to: str | None = Field(default=None, description="The id of the comment that it answers.")
-    is_cut: bool = Field(default=False, description="`body` is only its beginning: follow `url` for the rest.")
+    is_cut: bool = Field(default=False, description="`body` is only its beginning; `rest` says how to get all of it.")
+    rest: str | None = None
 
     def text(self) -> str:
         when = (self.created_at or "")[:16].replace("T", " ")
         marks = joined("a reply" if self.reply_to else None, "resolved" if self.resolved_at else None)
-        cut = f"\n(Cut. The rest: {self.url})" if self.is_cut else ""
-        return f"[{when}] {self.author}{f' ({marks})' if marks else ''}: {self.body}{cut}"
+        cut = f"\n  ({self.rest})" if self.rest else ""
+        return f"[{when} UTC] {self.author}{f' ({marks})' if marks else ''}: {indented(self.body)}{cut}"
 
 
 class Relation(ShortIssue):
@@ -48,23 +51,22 @@ class Relation(ShortIssue):
 
 
 class Attachment(Shape):
-    title: str
-    url: str
-    subtitle: str | None = None
-    source: str | None = Field(default=None, validation_alias="sourceType", description="Such as github or slack.")
+    title: Line
+    url: Url
+    subtitle: Name = None
+    source: Name = Field(default=None, validation_alias="sourceType", description="Such as github or slack.")
 
     def text(self) -> str:
-        what = joined(one_line(self.title), one_line(self.subtitle), self.source)
-        return f"{shortened(what, LONGEST_TITLE)}: {self.url}"
+        return f"{joined(self.title, self.subtitle, self.source)}: {self.url}"
 
 
 class WholeIssue(Issue):
     description: str | None = Field(default=None, description="Markdown; of a long one the part that was asked for.")
     next_description_from: int | None = Field(default=None, description="Where the rest of the description begins.")
-    creator: str | None = None
+    creator: Name = None
     delegate: Name = None
     milestone: Annotated[Name, Field(validation_alias="projectMilestone")] = None
-    branch_name: str | None = None
+    branch_name: Name = None
     started_at: str | None = None
     completed_at: str | None = None
     canceled_at: str | None = None
@@ -80,7 +82,7 @@ class WholeIssue(Issue):
         return self.created_at is None
 
     def text(self) -> str:
-        title = f"{self.identifier}: {shortened(one_line(self.title), LONGEST_TITLE)}"
+        title = f"{self.identifier}: {self.title}"
         comments = "\n\n".join(comment.text() for comment in self.comments)
         parts = (
             lined(title, *([self.url] if self.is_part else self._lines())),
@@ -97,7 +99,7 @@ class WholeIssue(Issue):
         if not self.description:
             return None if self.is_part else "No description."
         more = f"\n(It goes on: `descriptionFrom` {self.next_description_from}.)" if self.next_description_from else ""
-        return f"Description:\n{self.description}{more}"
+        return f"Description:\n  {indented(self.description)}{more}"
 
     def _lines(self) -> list[str | None]:
         team = f"team {self.team.name} ({self.team.key})" if self.team else None
@@ -115,7 +117,7 @@ class WholeIssue(Issue):
             f"branch {self.branch_name}" if self.branch_name else None,
         )
         state = self.state.text() if self.state else None
-        return [joined(state, team), self.facts, more, dates, self.url]
+        return [joined(state, team), self.facts(with_creation=False), more, dates, self.url]
 
 
 class IssueAnswer(Result):
@@ -125,21 +127,44 @@ class IssueAnswer(Result):
     notes: list[str] = Field(default=[], description="What is particular about this answer.")
 
     def text(self) -> str:
-        more = f'More comments: the same arguments and `after` "{self.next_cursor}".' if self.next_cursor else None
-        return "\n\n".join(part for part in (*self.notes, self.issue.text(), more) if part)
+        more = more_follow("after", self.next_cursor) if self.next_cursor else None
+        return "\n\n".join(part for part in (self.issue.text(), *self.notes, more) if part)
 
 
-def comment(node: Json) -> Json:
+def with_way_back(found: object, after: str | None) -> object:
+    """Each comment with the cursor behind which it is the first."""
+    edges = objects(found.get("edges")) if isinstance(found, dict) else []
+    cursors = [after, *(each.get("cursor") for each in edges)]
+    told = [_with(edge, behind) for edge, behind in zip(edges, cursors, strict=False)]
+    return {**found, "edges": told} if isinstance(found, dict) else found
+
+
+def _with(edge: Json, behind: object) -> Json:
+    node = edge.get("node")
+    return {**edge, "node": {**node, "behind": behind}} if isinstance(node, dict) else edge
+
+
+def comment(node: Json, first: int) -> Json:
     """A comment is of a person, of a bot, or of somebody who is in no workspace of Linear's."""
-    body = str(node.get("body") or "")
-    parent = node.get("parent")
+    body, parent = str(node.get("body") or ""), node.get("parent")
+    longest = LONGEST_COMMENT if first > FEW else LONGEST_OF_FEW
     return {
         **node,
         "author": author(node, "user", "botActor", "externalUser") or "somebody",
         "replyTo": parent.get("id") if isinstance(parent, dict) else None,
-        "body": body[:LONGEST_COMMENT],
-        "isCut": len(body) > LONGEST_COMMENT,
+        "body": body[:longest],
+        "isCut": len(body) > longest,
+        "rest": _rest(node, len(body), longest) if len(body) > longest else None,
     }
+
+
+def _rest(node: Json, length: int, longest: int) -> str:
+    shown = f"{longest:,} of {length:,} characters."
+    if longest == LONGEST_OF_FEW:
+        return f"{shown} The rest: {one_line(node.get('url'))}"
+    behind = node.get("behind")
+    after = f" and `after` {json.dumps(behind)}" if behind else " and no `after`"
+    return f"{shown} More of it: `first` 1{after}."
 
 
 def author(node: Json, *fields: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +11,9 @@ from integrations.reading import one_line, shortened
 
 Json = dict[str, Any]
 
-LONGEST_STRING, LONGEST_JSON, EXCERPT = 4_000, 6_000, 240
+EXCERPT = 240
+LONGEST_STRINGS = (4_000, 1_000, 250)
+_CUT = re.compile(r"… \[[0-9,]+ more characters\]")
 
 
 def excerpt(text: str | None, query: str) -> str | None:
@@ -22,17 +25,35 @@ def excerpt(text: str | None, query: str) -> str | None:
     return ("…" if start else "") + shortened(line[start:].strip(), EXCERPT)
 
 
-def bounded(value: Any) -> Any:
-    """Linear's own object, without what is empty in it, and with the longest of its texts cut."""
-    if isinstance(value, str) and len(value) > LONGEST_STRING:
-        return f"{value[:LONGEST_STRING]}… [{len(value) - LONGEST_STRING} more characters]"
+def bounded(node: Json, room: int) -> Json:
+    """Linear's own object, without what is empty in it, and with its long texts cut until it has room."""
+    found: Json = {}
+    for longest in (room, *LONGEST_STRINGS):
+        found = _cut(node, longest)
+        if len(json.dumps(found, ensure_ascii=False)) <= room:
+            break
+    return found
+
+
+def _cut(value: Any, longest: int) -> Any:
+    if isinstance(value, str) and len(value) > longest:
+        return f"{value[:longest]}… [{len(value) - longest:,} more characters]"
     if isinstance(value, dict):
-        return {name: bounded(each) for name, each in value.items() if each is not None}
-    return [bounded(each) for each in value] if isinstance(value, list) else value
+        return {name: _cut(each, longest) for name, each in value.items() if each is not None}
+    return [_cut(each, longest) for each in value] if isinstance(value, list) else value
+
+
+def is_cut(full: Json | None) -> bool:
+    return bool(full and _CUT.search(json.dumps(full, ensure_ascii=False)))
 
 
 def written(full: Json | None) -> str | None:
-    return shortened(json.dumps(full, ensure_ascii=False), LONGEST_JSON) if full else None
+    return json.dumps(full, ensure_ascii=False) if full else None
+
+
+def indented(text: str) -> str:
+    """What others have written over several lines: none of them is to look like one of ours."""
+    return "\n  ".join(text.splitlines())
 
 
 def day(time: str | None) -> str:

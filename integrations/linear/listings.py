@@ -9,6 +9,7 @@ from pydantic import Field
 
 from integrations.linear.pages import Page, S
 from integrations.linear.shapes import Hit, Issue, Item, Project, Team
+from integrations.reading import more_follow
 from integrations.tool import Result
 
 
@@ -33,8 +34,15 @@ class Listing(Result):
     def head(self) -> str:
         raise NotImplementedError
 
+    def counted(self, number: int, what: str, order: str = "") -> str:
+        if not number:
+            return f"No {what} found."
+        several = f"{number} {what}{'s' if number > 1 else ''}"
+        facts = ("and more follow" if self.next_cursor else "", order if number > 1 else "")
+        return ", ".join([several, *filter(None, facts)]) + ":"
+
     def text(self) -> str:
-        more = f'More: the same arguments and `after` "{self.next_cursor}".' if self.next_cursor else None
+        more = more_follow("after", self.next_cursor) if self.next_cursor else None
         parts = (self.head(), *self.notes, *(item.text() for item in self.items()), more)
         return "\n\n".join(part for part in parts if part)
 
@@ -46,7 +54,7 @@ class TeamPage(Listing):
         return self.teams
 
     def head(self) -> str:
-        return counted(len(self.teams), "team")
+        return self.counted(len(self.teams), "team")
 
 
 class ProjectPage(Listing):
@@ -56,7 +64,7 @@ class ProjectPage(Listing):
         return self.projects
 
     def head(self) -> str:
-        return counted(len(self.projects), "project", "the latest change first")
+        return self.counted(len(self.projects), "project", "the latest change first")
 
 
 class IssuePage(Listing):
@@ -67,9 +75,8 @@ class IssuePage(Listing):
         return self.issues
 
     def head(self) -> str:
-        return counted(
-            len(self.issues), "issue", f"the latest {'change' if self.order == 'updatedAt' else 'one'} first"
-        )
+        latest = "change" if self.order == "updatedAt" else "one"
+        return self.counted(len(self.issues), "issue", f"the latest {latest} first")
 
 
 class HitPage(Listing):
@@ -80,12 +87,6 @@ class HitPage(Listing):
         return self.issues
 
     def head(self) -> str:
-        of = f"of {self.total} that match" if self.total and self.total > len(self.issues) else ""
-        return counted(len(self.issues), "issue", ", ".join(filter(None, (of, "the best match first"))))
-
-
-def counted(number: int, what: str, more: str = "") -> str:
-    if not number:
-        return f"No {what} found."
-    many = f"s {more}" if more.startswith("of ") else f"s, {more}" if more else "s"
-    return f"{number} {what}{many if number > 1 else ''}:"
+        if self.total and self.total > len(self.issues) > 0:
+            return f"{len(self.issues)} of {self.total} issues that match, the best first:"
+        return self.counted(len(self.issues), "issue", "the best match first")

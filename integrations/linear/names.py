@@ -151,7 +151,7 @@ def _names(data: Json, word: str) -> list[str]:
 
 
 def _told(asked: Asked, there: list[str]) -> str:
-    what, given = asked.what, f"`{asked.given}`"
+    what, given = asked.what, f"`{one_line(asked.given)}`"
     if what in ("state", "cycle"):
         who = f"Team {asked.team} has" if asked.team else "No team that the app may see has"
         has = f" {'It has' if asked.team else 'There are'}: {_listed(there)}." if there else ""

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from integrations.linear.api import read
-from integrations.linear.shapes import Item, Shape
+from integrations.linear.lines import bounded
+from integrations.linear.shapes import Item, Number, Shape
+from integrations.reading import objects
 
 Json = dict[str, Any]
 
 MOST_BYTES, MOST_CHARACTERS = 150_000, 40_000
-ENDED_EARLY = "Fewer than were asked for, to stay readable: `nextCursor` leads to the others."
+ROOM_OF_FULL, LEAST_OF_FULL = 30_000, 3_000
+ENDED_EARLY = "Fewer {} than asked for, to stay readable; `after` below gives the rest."
 
 
 class PageInfo(Shape):
@@ -28,7 +31,7 @@ class Edge(Shape):
 class Connection(Shape):
     edges: list[Edge]
     page_info: PageInfo
-    total_count: float | None = None
+    total_count: Number = None
 
 
 S = TypeVar("S", bound=Item)
@@ -43,7 +46,7 @@ class Page(Generic[S]):
 
 
 def page(
-    found: object, made: Callable[[Json], S], notes: tuple[str, ...] = (), characters: int = MOST_CHARACTERS
+    found: object, what: str, made: Callable[[Json], S], notes: tuple[str, ...] = (), characters: int = MOST_CHARACTERS
 ) -> Page[S]:
     """`found` is a connection of Linear's; it is cut where it would be more than one answer holds."""
     connection = read(Connection, found)
@@ -52,8 +55,15 @@ def page(
     info = connection.page_info
     total = None if connection.total_count is None else int(connection.total_count)
     if kept < len(items):
-        return Page(items[:kept], connection.edges[kept - 1].cursor, (*notes, ENDED_EARLY), total)
+        return Page(items[:kept], connection.edges[kept - 1].cursor, (*notes, ENDED_EARLY.format(what)), total)
     return Page(items, info.end_cursor if info.has_next_page else None, notes, total)
+
+
+def whole(found: object, is_wanted: bool) -> Callable[[Json], Mapping[str, object]]:
+    """What makes `full` of a node: the fewer there are on a page, the more of each."""
+    edges = objects(found.get("edges")) if isinstance(found, dict) and is_wanted else []
+    room = max(ROOM_OF_FULL // max(len(edges), 1), LEAST_OF_FULL)
+    return lambda node: {"full": bounded(node, room)} if is_wanted else {}
 
 
 def of(kind: type[S], changes: Callable[[Json], Mapping[str, object]]) -> Callable[[Json], S]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from integrations.linear.lines import day, joined, lined, written
@@ -12,6 +13,7 @@ from integrations.reading import one_line, shortened
 
 Json = dict[str, Any]
 
+NO_PRIORITY = (None, "No priority")
 LONGEST_TITLE, LONGEST_DESCRIPTION = 255, 500
 FULL = Field(default=None, description="Linear's own object, without empty fields and with long texts cut.")
 
@@ -36,16 +38,32 @@ def nodes(value: object) -> object:
 
 def names(value: object) -> object:
     found = nodes(value)
-    return [each.get("name") if isinstance(each, dict) else each for each in found] if isinstance(found, list) else []
+    return [line_of(name_of(each)) for each in found] if isinstance(found, list) else []
 
 
 def name_of(value: object) -> object:
-    return value.get("name") if isinstance(value, dict) else value
+    return line_of(value.get("name") if isinstance(value, dict) else value)
 
 
 def described(value: object) -> object:
     """One line, as long as in a list."""
-    return shortened(one_line(value), LONGEST_DESCRIPTION) or None if isinstance(value, str) else value
+    line = one_line(value) if isinstance(value, str) else ""
+    if len(line) <= LONGEST_DESCRIPTION:
+        return line or (None if isinstance(value, str) else value)
+    return f"{line[:LONGEST_DESCRIPTION].rstrip()}… ({len(line) - LONGEST_DESCRIPTION:,} more characters: `full` true)"
+
+
+def line_of(value: object) -> object:
+    """What others have named: it is to look like nothing but a part of a line."""
+    return shortened(one_line(value), LONGEST_TITLE) if isinstance(value, str) else value
+
+
+def finite(value: object) -> object:
+    """JSON of Linear's may hold what no JSON of ours can."""
+    try:
+        return value if value is None or isfinite(float(str(value))) else None
+    except ValueError:
+        return value
 
 
 def identifier_of(value: object) -> object:
@@ -55,22 +73,26 @@ def identifier_of(value: object) -> object:
 Described = Annotated[str | None, BeforeValidator(described)]
 Names = Annotated[list[str], BeforeValidator(names)]
 Name = Annotated[str | None, BeforeValidator(name_of)]
+Line = Annotated[str, BeforeValidator(line_of)]
+Url = Annotated[str, AfterValidator(one_line)]
+Number = Annotated[float | None, BeforeValidator(finite)]
+HEALTHS = {"onTrack": "on track", "atRisk": "at risk", "offTrack": "off track"}
 
 
 class Ref(Shape):
     id: str
-    name: str
+    name: Line
 
 
 class TeamRef(Shape):
     id: str
-    key: str
-    name: str
+    key: Line
+    name: Line
 
 
 class State(Shape):
-    name: str
-    type: str = Field(description="triage, backlog, unstarted, started, completed, canceled or duplicate.")
+    name: Line
+    type: Line = Field(description="triage, backlog, unstarted, started, completed, canceled or duplicate.")
 
     def text(self) -> str:
         return self.name if self.name.casefold() == self.type else f"{self.name} ({self.type})"
@@ -78,7 +100,7 @@ class State(Shape):
 
 class Cycle(Shape):
     number: int
-    name: str | None = None
+    name: Name = None
     starts_at: str | None = None
     ends_at: str | None = None
 
@@ -88,7 +110,7 @@ class Cycle(Shape):
 
 class Team(Item):
     id: str
-    key: str = Field(description="What the identifiers of its issues begin with; filters take it.")
+    key: Line = Field(description="What the identifiers of its issues begin with; filters take it.")
     name: str
     url: str | None = None
     description: Described = None
@@ -113,13 +135,13 @@ class Team(Item):
 
 class Project(Item):
     id: str
-    name: str
-    url: str
+    name: Line
+    url: Url
     status: State | None = None
     description: Described = None
     health: str | None = Field(default=None, description="onTrack, atRisk or offTrack, by its last update.")
-    progress: float | None = Field(default=None, description="Between 0 and 1.")
-    priority: str | None = Field(default=None, validation_alias="priorityLabel")
+    progress: Number = Field(default=None, description="Between 0 and 1.")
+    priority: Name = Field(default=None, validation_alias="priorityLabel")
     lead: Ref | None = None
     teams: Annotated[list[TeamRef], BeforeValidator(nodes)] = []
     start_date: str | None = None
@@ -130,31 +152,31 @@ class Project(Item):
     def text(self) -> str:
         facts = joined(
             self.status.text() if self.status else None,
-            self.health,
+            HEALTHS.get(self.health, one_line(self.health)) if self.health else None,
+            f"priority {self.priority}" if self.priority not in NO_PRIORITY else None,
             f"{self.progress:.0%} done" if self.progress is not None else None,
             f"lead {self.lead.name}" if self.lead else "no lead",
             f"teams {', '.join(team.key for team in self.teams)}" if self.teams else None,
             f"from {self.start_date}" if self.start_date else None,
             f"target {self.target_date}" if self.target_date else None,
         )
-        title = shortened(one_line(self.name), LONGEST_TITLE)
-        return lined(title, facts, self.description, f"id {self.id}", self.url, written(self.full))
+        return lined(self.name, facts, self.description, f"id {self.id}", self.url, written(self.full))
 
 
 class ShortIssue(Item):
     id: str
-    identifier: str = Field(description="Such as ENG-123: what people call it, and linear_get_issue takes.")
-    title: str
-    url: str
+    identifier: Line = Field(description="Such as ENG-123: what people call it, and linear_get_issue takes.")
+    title: Line
+    url: Url
     state: State | None = None
 
     def text(self) -> str:
         state = f" [{self.state.text()}]" if self.state else ""
-        return f"{self.identifier} {shortened(one_line(self.title), LONGEST_TITLE)}{state}"
+        return f"{self.identifier} {self.title}{state}"
 
 
 class Issue(ShortIssue):
-    priority: str | None = Field(default=None, validation_alias="priorityLabel")
+    priority: Name = Field(default=None, validation_alias="priorityLabel")
     team: TeamRef | None = None
     assignee: Ref | None = None
     project: Ref | None = None
@@ -163,29 +185,29 @@ class Issue(ShortIssue):
     )
     cycle: Cycle | None = None
     labels: Names = []
-    estimate: float | None = None
+    estimate: Number = None
     due_date: str | None = None
     created_at: str | None = None
     updated_at: str | None = None
     archived_at: str | None = None
     full: Json | None = FULL
 
-    @property
-    def facts(self) -> str:
+    def facts(self, *, with_creation: bool) -> str:
         return joined(
-            self.assignee.name if self.assignee else "nobody",
-            self.priority if self.priority != "No priority" else None,
-            self.project.name if self.project else None,
+            f"assignee {self.assignee.name}" if self.assignee else "no assignee",
+            f"priority {self.priority}" if self.priority not in NO_PRIORITY else None,
+            f"project {self.project.name}" if self.project else None,
             self.cycle.text() if self.cycle else None,
             f"part of {self.parent}" if self.parent else None,
             f"labels {', '.join(self.labels)}" if self.labels else None,
             f"due {self.due_date}" if self.due_date else None,
+            f"created {day(self.created_at)}" if self.created_at and with_creation else None,
             f"updated {day(self.updated_at)}" if self.updated_at else None,
             "archived" if self.archived_at else None,
         )
 
     def text(self) -> str:
-        return lined(super().text(), self.facts, self.url, written(self.full))
+        return lined(super().text(), self.facts(with_creation=True), self.url, written(self.full))
 
 
 class Hit(Issue):
@@ -193,4 +215,5 @@ class Hit(Issue):
 
     def text(self) -> str:
         title = ShortIssue.text(self)
-        return lined(title, self.facts, f"“{self.excerpt}”" if self.excerpt else None, self.url, written(self.full))
+        facts = self.facts(with_creation=True)
+        return lined(title, facts, f"“{self.excerpt}”" if self.excerpt else None, self.url, written(self.full))

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from integrations.linear import documents, names
 from integrations.linear.api import LinearApi, read
 from integrations.linear.asks import GetIssue, ListIssues, ListProjects, ListTeams, SearchIssues
-from integrations.linear.details import Comment, IssueAnswer, WholeIssue, author, comment, part_of, relations
-from integrations.linear.lines import bounded, excerpt
+from integrations.linear.details import (
+    Comment,
+    IssueAnswer,
+    WholeIssue,
+    author,
+    comment,
+    part_of,
+    relations,
+    with_way_back,
+)
+from integrations.linear.lines import bounded, excerpt, is_cut
 from integrations.linear.listings import HitPage, IssuePage, ProjectPage, TeamPage, paging
-from integrations.linear.pages import of, page
+from integrations.linear.pages import of, page, whole
 from integrations.linear.shapes import Hit, Issue, Project, Team
 from integrations.tool import tool
 
 Json = dict[str, Any]
 
-MOST_OF_COMMENTS = 16_000
+MOST_OF_COMMENTS, ROOM_OF_ONE = 16_000, 8_000
 SHORT = ("id", "identifier", "title", "url", "state")
 OTHERS: Mapping[str, str] = {
     "children": "sub-issues",
@@ -25,7 +34,10 @@ OTHERS: Mapping[str, str] = {
     "inverseRelations": "relations from others",
     "attachments": "attachments",
 }
-HOW_TO_SEE: Mapping[str, str] = {"children": "linear_list_issues with `parentId` has them all"}
+HOW_TO_SEE: Mapping[str, str] = {"children": "`linear_list_issues` with `parentId` has them all"}
+FEWER = "with `first` 1 there is more of them, and all in Linear itself"
+WHOLE_ISSUE = "`linear_get_issue` gives the whole description, part by part"
+IN_LINEAR = "Linear itself has them whole"
 
 
 @tool("List teams")
@@ -40,10 +52,12 @@ async def linear_list_teams(api: LinearApi, ask: ListTeams) -> TeamPage:
     """
     answer = await api.ask_some(documents.teams(full=ask.full), ask.variables())
     place = (answer.data.get("organization") or {}).get("urlKey")
-    link = of(Team, lambda node: {"url": f"https://linear.app/{place}/team/{node.get('key')}", **_full(node, ask.full)})
-    found = page(answer.data.get("teams"), link, answer.notes)
+    teams = answer.data.get("teams")
+    full = whole(teams, ask.full)
+    link = of(Team, lambda node: {"url": f"https://linear.app/{place}/team/{node.get('key')}/all", **full(node)})
+    found = page(teams, "teams", link, answer.notes)
     why = [] if found.items or ask.after else [names.NO_TEAM if ask.query is None else names.NO_SUCH_TEAM]
-    return TeamPage(teams=list(found.items), **paging(found, *why))
+    return TeamPage(teams=list(found.items), **paging(found, *why, *_cut((each.full for each in found.items), FEWER)))
 
 
 @tool("List projects")
@@ -57,9 +71,12 @@ async def linear_list_projects(api: LinearApi, ask: ListProjects) -> ProjectPage
     `nextCursor` goes into `after`.
     """
     answer = await api.ask_some(documents.projects(full=ask.full), ask.variables())
-    found = page(answer.data.get("projects"), of(Project, lambda node: _full(node, ask.full)), answer.notes)
+    projects = answer.data.get("projects")
+    found = page(projects, "projects", of(Project, whole(projects, ask.full)), answer.notes)
     why = [] if found.items or ask.after else await names.why_no_project(api, ask)
-    return ProjectPage(projects=list(found.items), **paging(found, *why))
+    return ProjectPage(
+        projects=list(found.items), **paging(found, *why, *_cut((each.full for each in found.items), FEWER))
+    )
 
 
 @tool("List issues")
@@ -74,9 +91,14 @@ async def linear_list_issues(api: LinearApi, ask: ListIssues) -> IssuePage:
     same filters. Archived issues only with `includeArchived`.
     """
     answer = await api.ask_some(documents.issues(full=ask.full), ask.variables())
-    found = page(answer.data.get("issues"), of(Issue, lambda node: _full(node, ask.full)), answer.notes)
+    issues = answer.data.get("issues")
+    found = page(issues, "issues", of(Issue, whole(issues, ask.full)), answer.notes)
     why = [] if found.items or ask.after else await names.why_nothing(api, ask)
-    return IssuePage(issues=list(found.items), order=ask.order_by, **paging(found, *why))
+    return IssuePage(
+        issues=list(found.items),
+        order=ask.order_by,
+        **paging(found, *why, *_cut((each.full for each in found.items), WHOLE_ISSUE)),
+    )
 
 
 @tool("Read an issue")
@@ -91,13 +113,15 @@ async def linear_get_issue(api: LinearApi, ask: GetIssue) -> IssueAnswer:
     """
     answer = await api.ask_some(documents.issue(full=ask.full), ask.variables(), "comments")
     node: Json = answer.data.get("issue") or {}
-    comments = page(node.get("comments"), of(Comment, comment), answer.notes, MOST_OF_COMMENTS)
+    edges = with_way_back(node.get("comments"), ask.after)
+    made = of(Comment, lambda each: comment(each, ask.first))
+    comments = page(edges, "comments", made, answer.notes, MOST_OF_COMMENTS)
     described, rest = part_of(node.get("description"), ask.description_from)
     known = {
         "creator": author(node, "creator", "botActor", "externalUserCreator"),
         "relations": relations(node),
         "comments": [each.model_dump() for each in comments.items] if ask.first else [],
-        **_full({name: each for name, each in node.items() if name != "comments"}, ask.full),
+        **_full_of_one(node, ask.full),
     }
     parts: Json = {"description": described, "nextDescriptionFrom": rest}
     short = {name: node.get(name) for name in SHORT}
@@ -105,7 +129,8 @@ async def linear_get_issue(api: LinearApi, ask: GetIssue) -> IssueAnswer:
         return IssueAnswer(issue=read(WholeIssue, {**short, **parts}))
     if ask.after:
         return IssueAnswer(issue=read(WholeIssue, {**short, "comments": known["comments"]}), **paging(comments))
-    return IssueAnswer(issue=read(WholeIssue, {**node, **known, **parts}), **paging(comments, *_left_out(node)))
+    issue = read(WholeIssue, {**node, **known, **parts})
+    return IssueAnswer(issue=issue, **paging(comments, *_left_out(node), *_cut([issue.full], IN_LINEAR)))
 
 
 @tool("Search issues")
@@ -119,10 +144,16 @@ async def linear_search_issues(api: LinearApi, ask: SearchIssues) -> HitPage:
     `nextCursor` goes into `after`, with the same arguments. Linear takes 30 searches a minute.
     """
     answer = await api.ask_some(documents.search(full=ask.full), ask.variables())
-    made = of(Hit, lambda node: {"excerpt": excerpt(node.get("description"), ask.query), **_full(node, ask.full)})
-    found = page(answer.data.get("searchIssues"), made, answer.notes)
+    hits = answer.data.get("searchIssues")
+    full = whole(hits, ask.full)
+    made = of(Hit, lambda node: {"excerpt": excerpt(node.get("description"), ask.query), **full(node)})
+    found = page(hits, "issues", made, answer.notes)
     why = [] if found.items or ask.after else await names.why_nothing(api, ask)
-    return HitPage(issues=list(found.items), total=found.total, **paging(found, *why))
+    return HitPage(
+        issues=list(found.items),
+        total=found.total,
+        **paging(found, *why, *_cut((each.full for each in found.items), WHOLE_ISSUE)),
+    )
 
 
 def _left_out(node: Json) -> Iterator[str]:
@@ -132,8 +163,14 @@ def _left_out(node: Json) -> Iterator[str]:
             yield f"There are more {what} than are shown: {HOW_TO_SEE.get(field, 'follow `url` for the others')}."
 
 
-def _full(node: Json, is_wanted: bool) -> Mapping[str, object]:
-    return {"full": bounded(node)} if is_wanted else {}
+def _full_of_one(node: Json, is_wanted: bool) -> Json:
+    """Without what is told beside it, part by part."""
+    rest = {name: each for name, each in node.items() if name not in ("comments", "description")}
+    return {"full": bounded(rest, ROOM_OF_ONE)} if is_wanted else {}
+
+
+def _cut(full: Iterable[Json | None], how: str) -> list[str]:
+    return [f"Long texts in `full` are cut: {how}."] if any(map(is_cut, full)) else []
 
 
 TOOLS = [linear_list_teams, linear_list_projects, linear_list_issues, linear_get_issue, linear_search_issues]
