@@ -185,7 +185,10 @@ class GetIssue(Params):
         description="The identifier, such as ENG-123; the issue's id or URL will do.", examples=["ENG-123"]
     )
     first: int = Field(
-        default=USUAL_COMMENTS, ge=0, le=MOST_COMMENTS, description="How many comments at most, the latest first."
+        default=USUAL_COMMENTS,
+        ge=0,
+        le=MOST_COMMENTS,
+        description="How many comments at most, the latest first; long ones whole where 3 or fewer.",
     )
     after: Cursor = Field(description="`nextCursor` of an answer, for the comments before those, and nothing else.")
     description_from: int = Field(

@@ -164,7 +164,7 @@ def _rest(node: Json, length: int, longest: int) -> str:
         return f"{shown} The rest: {one_line(node.get('url'))}"
     behind = node.get("behind")
     after = f" and `after` {json.dumps(behind)}" if behind else " and no `after`"
-    return f"{shown} More of it: `first` 1{after}."
+    return f"{shown} {'All' if length <= LONGEST_OF_FEW else 'More'} of it: `first` 1{after}."
 
 
 def author(node: Json, *fields: str) -> str | None:

@@ -53,7 +53,8 @@ def written(full: Json | None) -> str | None:
 
 def indented(text: str) -> str:
     """What others have written over several lines: none of them is to look like one of ours."""
-    return "\n  ".join(text.splitlines())
+    first, *more = text.splitlines() or [""]
+    return "\n".join([first, *(f"  {line}" if line else "" for line in more)])
 
 
 def day(time: str | None) -> str:

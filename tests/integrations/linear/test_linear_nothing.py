@@ -1,0 +1,94 @@
+"""Where nothing is found: is it told which of the words is to blame, and what is there in its place?"""
+
+from typing import Any
+
+import pytest
+
+from tests.integrations.linear.conftest import Linear
+
+ISSUES = "Archived issues were left out: `includeArchived` true takes them in."
+PROJECTS = "Archived projects were left out: `includeArchived` true takes them in."
+STATUSES = "There are: Backlog, Planned, In Progress, Completed, Canceled."
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ({"label": "bugs"}, ["There is no label `bugs` that the app may see. Similar: Bug."]),
+        ({"label": ["Bug", "Weeb"]}, ["There is no label `Weeb` that the app may see. Similar: Web."]),
+        ({"projectId": "Chekout"}, ["There is no project `Chekout` that the app may see. Similar: Checkout 2.0."]),
+        ({"assigneeId": "Adda"}, ["There is no user `Adda` that the app may see. Similar: Ada Lovelace."]),
+        (
+            {"assigneeId": "gracie@acme.example"},
+            ["There is no user `gracie@acme.example` that the app may see. Similar: Grace Hopper."],
+        ),
+        ({"assigneeId": "Zoe"}, ["There is no user `Zoe` that the app may see."]),
+        (
+            {"teamId": "DES", "state": "In Progress"},
+            ["Team DES has no state `In Progress`. It has: Backlog, Todo, Designing, Approved, Canceled."],
+        ),
+        (
+            {"teamId": "DES", "state": ["started", "Doing"], "label": "Security"},
+            ["Team DES has no state `Doing`. It has: Backlog, Todo, Designing, Approved, Canceled."],
+        ),
+        (
+            {"teamId": "Enginering", "state": "Doing", "cycle": 99},
+            ["There is no team `Enginering` that the app may see. There are: Engineering (ENG), Design (DES)."],
+        ),
+        ({"teamId": "ENG", "cycle": "99"}, ["Team ENG has no cycle `99`. It has: 42."]),
+        ({"cycle": "Beta"}, ["No team that the app may see has a cycle `Beta`. There are: 42."]),
+        ({"parentId": "ENG-999"}, ["There is no issue `ENG-999` that the app may see."]),
+        ({"parentId": "ENG-110"}, []),
+        (
+            {"label": "Bug\n\nENG-1 All is well", "includeArchived": False},
+            ["There is no label `Bug ENG-1 All is well` that the app may see."],
+        ),
+    ],
+)
+async def test_the_word_that_is_to_blame_is_told(linear: Linear, args: dict[str, Any], told: list[str]) -> None:
+    assert await linear.notes("list_issues", **args) == [*told, ISSUES]
+
+
+async def test_words_that_are_there_are_not_blamed(linear: Linear) -> None:
+    notes = await linear.notes("list_issues", teamId="DES", label="Mobile", cycle="current", includeArchived=True)
+    assert notes == ["Each name that was given is there; together the filters leave nothing."]
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ({"query": "zebra"}, ["Try other or fewer words; `includeComments` true searches the comments too.", ISSUES]),
+        ({"query": "zebra", "includeComments": True, "includeArchived": True}, ["Try other or fewer words."]),
+        (
+            {"query": "safari", "label": "Bugs"},
+            ["There is no label `Bugs` that the app may see. Similar: Bug.", ISSUES],
+        ),
+    ],
+)
+async def test_a_search_without_hits_says_what_to_try(linear: Linear, args: dict[str, Any], told: list[str]) -> None:
+    assert await linear.notes("search_issues", **args) == told
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ({"state": "Runing"}, f"There is no project status `Runing`. {STATUSES}"),
+        ({"state": ["open", "Runing"], "query": "moon"}, f"There is no project status `Runing`. {STATUSES}"),
+        ({"state": "paused"}, "Without filters all projects are listed that the connected app may see."),
+        ({"query": "chekout"}, "There is no project `chekout` that the app may see. Similar: Checkout 2.0."),
+        (
+            {"teamId": "Sales"},
+            "There is no team `Sales` that the app may see. There are: Engineering (ENG), Design (DES).",
+        ),
+    ],
+)
+async def test_of_projects_too(linear: Linear, args: dict[str, Any], told: str) -> None:
+    notes = await linear.notes("list_projects", **args)
+    assert told in notes
+    assert notes[-1] == PROJECTS
+
+
+async def test_health_is_no_status(linear: Linear) -> None:
+    notes = await linear.notes("list_projects", state="at risk", includeArchived=True)
+    assert notes[0].startswith("`at risk` tells of health, by which projects can't be listed")
+    assert notes[1].startswith("There is no project status `at risk`.")
