@@ -81,7 +81,10 @@ Ts = Annotated[str, BeforeValidator(read_ts)]
 
 def _linked(url: str) -> Address:
     """`/archives/C…/p…` of a workspace, or `/client/T…/C…` of the app."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise ValueError(NO_CHANNEL) from error
     steps = [step for step in parts.path.split("/") if step]
     channel = next((step for step in steps if _ID.fullmatch(step)), None)
     if channel is None or not (parts.hostname or "").endswith("slack.com"):

@@ -41,6 +41,8 @@ class SlackApi(Api):
     """What the token may do, once Slack has told."""
     error = ""
     """The word that Slack has refused the last request with."""
+    has_posted = False
+    """Whether a message was on its way to Slack."""
     now: datetime | None = None
     """What time it is at Slack, once it has told."""
 
@@ -69,6 +71,7 @@ class SlackApi(Api):
         return found
 
     async def posted(self, message: Json) -> Json:
+        self.has_posted = True
         found: Json = await self.sent(
             "POST", "/api/chat.postMessage", body=message, headers=WITH_CHARSET, lost=LOOK_FIRST
         )

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from integrations.api import ToolFailed
-from integrations.errors import Unreadable
-from integrations.slack import channels, history
+from integrations.slack import channels, history, posting
 from integrations.slack.addresses import Address, ChannelText, Ts, read_address
 from integrations.slack.api import Place, SlackApi
 from integrations.slack.marks import Mark
 from integrations.slack.markup import escaped
-from integrations.slack.refusals import LOOK_FIRST
 from integrations.slack.times import Beginning, End, is_counted, settled
-from integrations.tool import Json, Params, Result, tool
+from integrations.tool import Json, Params, tool
 
 LONGEST_MARKDOWN = 12_000
 LONGEST_TEXT = 40_000
 """Slack cuts what is longer, without a word."""
 
-NOTHING_POSTED = "Nothing was posted."
 DATE = "give a date such as 2026-01-31"
 CURSOR = Field(
     default=None, max_length=500, description="`nextCursor` of the last answer, with all else the same, to go on."
@@ -129,19 +125,6 @@ class PostMessage(Params):
         return self
 
 
-class Posted(Result):
-    channel: str
-    ts: str = Field(description="Its ID; `threadTs` of whoever replies to it.")
-    thread_ts: str | None = None
-    message: str | None = Field(default=None, description="As Slack took it.")
-    url: str
-
-    def text(self) -> str:
-        where = f"in the thread {self.thread_ts} of {self.channel}" if self.thread_ts else f"in {self.channel}"
-        reply = f'To reply in its thread: `threadTs` "{self.thread_ts or self.ts}".'
-        return f"Posted {where}: {self.url}" + (f"\nts {self.ts}. {reply}" if self.ts else "")
-
-
 @tool("List Slack channels")
 async def slack_list_channels(api: SlackApi, ask: ListChannels) -> channels.Channels:
     """Find Slack channels and their IDs: all public ones, and the private ones that the bot is in.
@@ -178,7 +161,7 @@ async def slack_get_channel_history(api: SlackApi, ask: ReadHistory) -> history.
 
 
 @tool("Post a Slack message", writes=True)
-async def slack_post_message(api: SlackApi, ask: PostMessage) -> Posted:
+async def slack_post_message(api: SlackApi, ask: PostMessage) -> posting.Posted:
     """Post a message in a Slack channel as the bot, or a reply in a thread (`threadTs`). Everybody there sees it.
 
     The text is Markdown: bold, lists, links, tables, code. To mention people use `format` "mrkdwn" with <@U012AB3CD>.
@@ -186,28 +169,13 @@ async def slack_post_message(api: SlackApi, ask: PostMessage) -> Posted:
     Limits: the bot has to be in the channel; 12,000 characters; about one message a second. A post can't be taken back
     here. Where a failure says that it may have been posted, read the channel before you try again: every call posts.
     """
-    with _nothing_posted():
+    async with posting.told(api):
         place = await api.place()
         where = await _where(api, place, ask.channel, ask.thread_ts)
         if where.thread_ts:
             where = await _thread(api, where)
         said = await api.posted(_message(ask, where))
-    return _posted(said, place, where)
-
-
-@contextmanager
-def _nothing_posted() -> Iterator[None]:
-    """Of a failure of Slack's that says nothing else about the message: then it was surely not posted."""
-    try:
-        yield
-    except Unreadable as error:
-        raise ToolFailed(
-            "upstream_unavailable", f"Slack's answer could not be read. Try again later. {NOTHING_POSTED}"
-        ) from error
-    except ToolFailed as failed:
-        if failed.kind in ("upstream_refused", "invalid_arguments") or LOOK_FIRST in failed.text:
-            raise
-        raise ToolFailed(failed.kind, f"{failed.text} {NOTHING_POSTED}", failed.retry_after) from failed
+    return posting.posted(said, place, where)
 
 
 def _settled(api: SlackApi, time: str | None, *, ends: bool) -> str | None:
@@ -218,19 +186,6 @@ def _settled(api: SlackApi, time: str | None, *, ends: bool) -> str | None:
             "invalid_arguments", f"Slack does not tell what time it is, so `{time}` can't be counted: {DATE}."
         )
     return settled(time, api.now, ends=ends)
-
-
-def _posted(said: Json, place: Place, where: Address) -> Posted:
-    """Whatever is missing in the answer: it is posted."""
-    channel, ts = str(said.get("channel") or where.channel), str(said.get("ts") or "")
-    match said:
-        case {"message": {"text": str(taken)}}:
-            pass
-        case _:
-            taken = ""
-    thread = where.thread_ts
-    url = place.link_to_reply(channel, ts, thread) if ts and thread else place.link(channel, ts or None)
-    return Posted(channel=channel, ts=ts, thread_ts=thread, message=taken or None, url=url)
 
 
 async def _where(api: SlackApi, place: Place, given: str, thread_ts: str | None) -> Address:

@@ -31,7 +31,15 @@ def test_a_channel_is_understood_however_it_is_written(text: str, expected: Addr
 
 @pytest.mark.parametrize(
     "text",
-    ["", "two words", "#", "https://acme.slack.com/", "https://example.com/archives/C012AB3CD", "<https://a.com|b>"],
+    [
+        "",
+        "two words",
+        "#",
+        "https://acme.slack.com/",
+        "https://example.com/archives/C012AB3CD",
+        "<https://a.com|b>",
+        "https://[slack.com",
+    ],
 )
 def test_what_is_no_channel_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="must be a channel's ID"):

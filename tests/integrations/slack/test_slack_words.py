@@ -1,5 +1,8 @@
 """Does what is told of a failure say what happened, who can mend it, and what to do now?"""
 
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -23,6 +26,19 @@ POST: dict[str, Any] = {"channel": GENERAL, "text": "Once"}
 class Script(Scripted[SlackApi]):
     kind = SlackApi
     origin = "https://slack.com"
+
+
+class Slow(Script):
+    """After what is written it says nothing more."""
+
+    @asynccontextmanager
+    async def request(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, lasting: bool = False
+    ) -> AsyncIterator[Written]:
+        if not self._answers:
+            await asyncio.sleep(5)
+        async with super().request(method, url, headers, body, lasting=lasting) as answer:
+            yield answer
 
 
 def refusal(error: str, **more: object) -> Written:
@@ -76,6 +92,14 @@ async def test_what_may_have_been_posted_is_told_with_how_to_find_out(answer: Wr
     failed = await failure(WHO, answer)
     assert failed.text.endswith(LOOK_FIRST)
     assert "Nothing was posted" not in failed.text
+
+
+@pytest.mark.parametrize(("before", "what"), [(1, LOOK_FIRST), (0, "Nothing was posted.")])
+async def test_of_a_post_that_takes_too_long_it_is_told_whether_it_was_on_its_way(before: int, what: str) -> None:
+    script = Slow(*[WHO] * before, seconds_left=0.4)
+    with pytest.raises(ToolFailed) as raised:
+        await slack_post_message.run(script.api, slack_post_message.params.model_validate(POST))
+    assert (raised.value.kind, raised.value.text) == ("timeout", f"Slack did not answer in time. {what}")
 
 
 async def test_of_reading_nothing_is_said_of_posting() -> None:

@@ -1,0 +1,64 @@
+"""What is told of a post: where it is, or that it surely is not there, or how to find out?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from pydantic import Field
+
+from integrations.api import ToolFailed
+from integrations.errors import Unreadable
+from integrations.slack.addresses import Address
+from integrations.slack.api import Place, SlackApi
+from integrations.slack.refusals import LOOK_FIRST
+from integrations.tool import Json, Result
+
+NOTHING_POSTED = "Nothing was posted."
+UNREADABLE = "Slack's answer could not be read. Try again later."
+TO_TELL_IT = 0.2
+"""Seconds, before whoever called stops waiting."""
+
+
+class Posted(Result):
+    channel: str
+    ts: str = Field(description="Its ID; `threadTs` of whoever replies to it.")
+    thread_ts: str | None = None
+    message: str | None = Field(default=None, description="As Slack took it.")
+    url: str
+
+    def text(self) -> str:
+        where = f"in the thread {self.thread_ts} of {self.channel}" if self.thread_ts else f"in {self.channel}"
+        reply = f'To reply in its thread: `threadTs` "{self.thread_ts or self.ts}".'
+        return f"Posted {where}: {self.url}" + (f"\nts {self.ts}. {reply}" if self.ts else "")
+
+
+@asynccontextmanager
+async def told(api: SlackApi) -> AsyncIterator[None]:
+    """Of a failure of Slack's that says nothing else about the message, that it was surely not posted."""
+    try:
+        async with asyncio.timeout(max(api.seconds_left() - TO_TELL_IT, 0.0)):
+            yield
+    except TimeoutError as error:
+        what_of_it = LOOK_FIRST if api.has_posted else NOTHING_POSTED
+        raise ToolFailed("timeout", f"Slack did not answer in time. {what_of_it}") from error
+    except Unreadable as error:
+        raise ToolFailed("upstream_unavailable", f"{UNREADABLE} {NOTHING_POSTED}") from error
+    except ToolFailed as failed:
+        if failed.kind in ("upstream_refused", "invalid_arguments") or LOOK_FIRST in failed.text:
+            raise
+        raise ToolFailed(failed.kind, f"{failed.text} {NOTHING_POSTED}", failed.retry_after) from failed
+
+
+def posted(said: Json, place: Place, where: Address) -> Posted:
+    """Whatever is missing in the answer: it is posted."""
+    channel, ts = str(said.get("channel") or where.channel), str(said.get("ts") or "")
+    match said:
+        case {"message": {"text": str(taken)}}:
+            pass
+        case _:
+            taken = ""
+    thread = where.thread_ts
+    url = place.link_to_reply(channel, ts, thread) if ts and thread else place.link(channel, ts or None)
+    return Posted(channel=channel, ts=ts, thread_ts=thread, message=taken or None, url=url)
