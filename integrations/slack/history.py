@@ -121,6 +121,8 @@ async def _asked(api: SlackApi, section: Section) -> tuple[Section, Json]:
     with taken_in(FEWER):
         page = await api.asked(method, **section.of_slack)
         where = _hanging_on(section.where, page)
+        if where.thread_ts and not page.get("messages"):  # perhaps a reply that is not within the time
+            where = await thread_of(api, section.where)
         if where != section.where:
             section = replace(section, where=where, mark=replace(section.mark, thread=where.thread_ts))
             page = await api.asked(method, **section.of_slack)

@@ -145,7 +145,7 @@ class World:
             raise Refused("thread_not_found")
         root = one.get("thread_ts", one["ts"])
         if root != one["ts"]:
-            return {"messages": [one], "has_more": False}
+            return {"messages": [each for each in self._readable(asked) if each is one], "has_more": False}
         thread = [each for each in self._readable(asked) if each.get("thread_ts") == root and each["ts"] != root]
         first = [each for each in among if each["ts"] == root]
         found = self._page(

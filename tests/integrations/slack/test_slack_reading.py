@@ -64,6 +64,11 @@ async def test_a_thread_is_read_by_any_of_its_replies(slack: Slack) -> None:
     assert (found.thread_ts, found.messages[0].ts, len(found.messages)) == (OUTAGE, OUTAGE, 4)
 
 
+async def test_a_thread_is_read_by_a_reply_that_is_older_than_what_is_asked_for(slack: Slack) -> None:
+    slack.world.messages[GENERAL] = thread(5)
+    assert await walk(slack, threadTs=at(3), oldest=at(5), limit=2) == [["root", "3", "4"]]
+
+
 async def test_the_thread_of_a_reply_is_looked_for_once(slack: Slack) -> None:
     slack.world.messages[GENERAL] = thread(5)
     assert [len(each) for each in await walk(slack, threadTs=at(4), limit=2)] == [3, 2, 1]
