@@ -167,8 +167,10 @@ def _listed(names: Sequence[str]) -> str:
 
 def _similar(given: str, names: Sequence[str]) -> list[str]:
     """The most similar first: as a whole, or by one word of them."""
-    plain = given.partition("@")[0].casefold()
-    alike = {name: max(_ratio(plain, each) for each in (name.casefold(), *name.casefold().split())) for name in names}
+    plain = given.partition("@")[0].casefold()[:LONGEST]
+    alike = {
+        name: max(_ratio(plain, each) for each in (name.casefold(), *name.casefold().split()[:5])) for name in names
+    }
     return sorted((name for name in names if alike[name] >= ENOUGH), key=lambda name: -alike[name])
 
 

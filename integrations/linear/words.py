@@ -44,10 +44,9 @@ def from_url(value: object) -> object:
 def several(value: object) -> object:
     """One word or a list of them; nothing for none."""
     given = value if isinstance(value, list) else [value]
-    found = tuple(each for each in map(from_url, given) if each is not None)
-    if len(found) > MOST_WORDS:
+    if len(given) > MOST_WORDS:
         raise ValueError(f"must have {MOST_WORDS} entries at most")
-    return found or None
+    return tuple(each for each in map(from_url, given) if each is not None) or None
 
 
 def identifier(value: object) -> object:

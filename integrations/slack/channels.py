@@ -29,7 +29,7 @@ NOT_IN_ONE = (
     "somebody in it has to write `/invite @{bot}`."
 )
 TOO_MANY = "The bot is in too many channels to look for #{name}: give the ID, which `slack_list_channels` tells."
-MOST_SIMILAR = 5
+MOST_SIMILAR, MOST_COMPARED = 5, 200
 BETWEEN = "~"
 """In our cursors, behind Slack's own: how many of that page have been shown."""
 _NUMBER = re.compile("[0-9]{1,6}")
@@ -172,7 +172,8 @@ async def _joined(api: SlackApi, name: str) -> AsyncIterator[Json]:
 
 
 def _similar(name: str, known: Mapping[str, str]) -> str:
-    near = [*get_close_matches(name, known, MOST_SIMILAR), *(each for each in known if name in each)]
+    likely = sorted(known, key=lambda each: each[:2] != name[:2])[:MOST_COMPARED]
+    near = [*get_close_matches(name, likely, MOST_SIMILAR), *(each for each in known if name in each)]
     found = list(dict.fromkeys(known[each] for each in near))[:MOST_SIMILAR]
     return f" Similar: {', '.join(found)}." if found else ""
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from integrations.slack.addresses import digits, plain_ts
+from integrations.slack.addresses import MOST_SECONDS, plain_ts
 
 NO_TIME = (
     "must be a date such as 2026-01-31, a time such as 2026-01-31T09:00:00Z, how long ago such as 7d, "
@@ -16,8 +16,10 @@ NO_TIME = (
 )
 MILLISECONDS_FROM = 10**11
 DAY = timedelta(days=1)
-LAST_OF_IT = timedelta(microseconds=1)
-_NUMBER = re.compile(r"[0-9]{9,13}")
+A_MICROSECOND = timedelta(microseconds=1)
+BEGINNING_OF_ALL = datetime.fromtimestamp(0, UTC)
+LEAST_SECONDS = 10**8
+_NUMBER = re.compile(r"0|[0-9]{9,13}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _AGO = re.compile(r"-?([0-9]{1,4}) ?(min|minute|h|hour|d|day|w|week)s?( ago)?", re.IGNORECASE)
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -69,9 +71,11 @@ def _read(given: object, *, ends: bool) -> object:
 
 
 def _of_number(number: float) -> str:
-    """Seconds, or milliseconds, as many programs count."""
-    is_milliseconds = MILLISECONDS_FROM <= number < MILLISECONDS_FROM * 100
-    return _as_ts(digits(number / 1000 if is_milliseconds else number))
+    """Seconds, or milliseconds, as many programs count; 0 is the beginning of all."""
+    seconds = number / 1000 if MILLISECONDS_FROM <= number < MILLISECONDS_FROM * 100 else number
+    if not (seconds == 0 or LEAST_SECONDS <= seconds < MOST_SECONDS):
+        raise ValueError(NO_TIME)
+    return f"{seconds:017.6f}"
 
 
 def _of_iso(text: str, *, ends: bool) -> str:
@@ -84,16 +88,10 @@ def _of_iso(text: str, *, ends: bool) -> str:
 
 
 def _of_day(first: datetime, *, ends: bool) -> str:
-    return _written(first + DAY - LAST_OF_IT if ends else first)
+    return _written(first.replace(hour=23, minute=59, second=59, microsecond=999_999) if ends else first)
 
 
 def _written(moment: datetime) -> str:
-    seconds, rest = divmod((moment - datetime.fromtimestamp(0, UTC)) // LAST_OF_IT, 1_000_000)
-    return _as_ts(f"{seconds}.{rest:06d}")
-
-
-def _as_ts(text: str) -> str:
-    found = plain_ts(text)
-    if found is None:
-        raise ValueError(NO_TIME)
-    return found
+    """What was before there were such numbers begins where they do."""
+    seconds, rest = divmod(max((moment - BEGINNING_OF_ALL) // A_MICROSECOND, 0), 1_000_000)
+    return f"{min(seconds, MOST_SECONDS - 1):010d}.{rest:06d}"
