@@ -91,7 +91,7 @@ class ListProjects(Paged, ProjectFilters):
 
     def variables(self) -> Json:
         every = [
-            _project(self.query) if self.query else None,
+            project_like(self.query) if self.query else None,
             {"accessibleTeams": {"some": filters.team(self.team_id)}} if self.team_id else None,
             {"status": filters.any_of(self.state, filters.project_state)} if self.state else None,
         ]
@@ -208,7 +208,8 @@ def _labelled(words: Sequence[str]) -> Json:
     return found[0] if len(found) == 1 else {"and": found or None}
 
 
-def _project(word: str) -> Json:
+def project_like(word: str) -> Json:
+    """By a part of the name, too."""
     near: Json = {"name": {"containsIgnoreCase": word}}
     exact = filters.project(word)
     return exact if filters.by_id(word) else {"or": [near, exact]}

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from integrations.linear import documents, filters
 from integrations.linear.api import LinearApi, read
-from integrations.linear.asks import IssueFilters, ListProjects, SearchIssues
+from integrations.linear.asks import IssueFilters, ListProjects, SearchIssues, project_like
 from integrations.linear.problems import ADMIN
 from integrations.linear.shapes import Shape
 from integrations.linear.words import IDENTIFIER, UUID
@@ -84,7 +84,7 @@ async def why_nothing(api: LinearApi, ask: IssueFilters) -> list[str]:
 async def why_no_project(api: LinearApi, ask: ListProjects) -> list[str]:
     asked = [_team(ask.team_id)] if ask.team_id else []
     if ask.query:
-        asked.append(Asked("project", ask.query, filters.project(ask.query), _like(ask.query, "name")))
+        asked.append(Asked("project", ask.query, project_like(ask.query), _like(ask.query, "name")))
     notes = [*(await _missing(api, asked) if asked else []), *(await _unknown_statuses(api, ask.state or ()))]
     notes = notes or [NO_SUCH_PROJECT]
     return notes if ask.include_archived else [*notes, ARCHIVED.format("projects")]

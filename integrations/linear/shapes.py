@@ -50,7 +50,7 @@ def described(value: object) -> object:
     line = one_line(value) if isinstance(value, str) else ""
     if len(line) <= LONGEST_DESCRIPTION:
         return line or (None if isinstance(value, str) else value)
-    return f"{line[:LONGEST_DESCRIPTION].rstrip()}… ({len(line) - LONGEST_DESCRIPTION:,} more characters: `full` true)"
+    return f"{line[:LONGEST_DESCRIPTION].rstrip()}… ({len(line) - LONGEST_DESCRIPTION:,} more characters under `full`)"
 
 
 def line_of(value: object) -> object:

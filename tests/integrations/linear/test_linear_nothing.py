@@ -74,6 +74,10 @@ async def test_a_search_without_hits_says_what_to_try(linear: Linear, args: dict
     [
         ({"state": "Runing"}, f"There is no project status `Runing`. {STATUSES}"),
         ({"state": ["open", "Runing"], "query": "moon"}, f"There is no project status `Runing`. {STATUSES}"),
+        (
+            {"state": "paused", "query": "checkout"},
+            "Without filters all projects are listed that the connected app may see.",
+        ),
         ({"state": "paused"}, "Without filters all projects are listed that the connected app may see."),
         ({"query": "chekout"}, "There is no project `chekout` that the app may see. Similar: Checkout 2.0."),
         (

@@ -85,7 +85,7 @@ async def test_the_fewer_are_asked_for_the_more_is_shown_of_each(linear: Linear)
 async def test_a_description_in_a_list_says_how_much_is_missing(linear: Linear) -> None:
     linear.world.data.teams["ENG"]["description"] = "x" * 700
     found = await linear.call("list_teams", query="ENG")
-    assert found.teams[0].description.endswith("x… (200 more characters: `full` true)")
+    assert found.teams[0].description.endswith("x… (200 more characters under `full`)")
 
 
 async def test_a_page_of_which_more_follow_is_no_total(linear: Linear) -> None:
