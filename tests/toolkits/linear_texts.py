@@ -81,7 +81,7 @@ CASES = (
             {"teamId": "DES", "label": "Mobile"},
             {"assigneeId": "me", "includeArchived": True},
         ),
-        ({"first": 101}, {"priority": "very high"}, {"updatedSince": "last Tuesday"}, {"after": "no-such-cursor"}),
+        ({"first": 251}, {"priority": "very high"}, {"updatedSince": "last Tuesday"}, {"after": "no-such-cursor"}),
         {"first": 100, "full": True, "state": "Todo", "assignee": "nobody"},
         many_issues,
     ),

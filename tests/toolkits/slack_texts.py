@@ -85,7 +85,7 @@ READING = Case(
             {"channelId": "no channel at all!"},
             {"channelId": "https://example.com/archives/none"},
             {"channelId": GENERAL, "threadTs": "yesterday"},
-            {"channelId": GENERAL, "oldest": "yesterday"},
+            {"channelId": GENERAL, "oldest": "last Monday"},
             {"channelId": GENERAL, "limit": 5000},
             {"channelId": GENERAL, "order": "oldest first"},
         ),

@@ -56,10 +56,11 @@ def test_the_world_has_nothing_that_linear_has_not(name: str) -> None:
 
 
 def test_every_query_there_is_is_taken() -> None:
-    asked = [(word, *kind) for word, kind in KINDS.items()]
+    asked = [(f"{word}0", word, *kind) for word, kind in KINDS.items()]
     makers = (documents.teams, documents.projects, documents.issues, documents.search, documents.issue)
     needed: dict[str, Any] = {"first": 1, "term": "x", "id": "x", "comments": 1}
     queries = [make(full=full) for make in makers for full in (True, False)] + [documents.names(asked)]
+    queries.append(documents.STATUSES)
     for query in queries:
         given = {name: value for name, value in needed.items() if f"${name}:" in query}
         CONTRACT.takes(sent(query, **given))

@@ -90,7 +90,7 @@ def test_a_token_that_ends_between_pages_is_not_noticed(rotating: Slack) -> None
 
 def test_while_the_workspace_moves_nothing_is_taken_for_an_end(slack: Slack) -> None:
     slack.world.refuse("conversations.list", "team_added_to_org")
-    slack.desk.failed(LIST, "upstream_refused")
+    slack.desk.failed(LIST, "upstream_unavailable")
     slack.desk.found(LIST)
 
 
