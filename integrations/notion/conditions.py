@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from integrations.api import ToolFailed
+from integrations.notion.comparing import compared, default_test, is_test
 from integrations.notion.ids import page_id
 from integrations.notion.schema import Property, Schema
-from integrations.notion.values import FALSE, TRUE, Unfit
+from integrations.notion.values import Unfit, Who, said
 
-TIMES = ("created_time", "last_edited_time")
-CONTAINING = ("title", "rich_text", "url", "email", "phone_number", "multi_select", "people", "relation")
-AS_IS = ("formula", "rollup")
+TIMESTAMP = "(timestamp)"
+TIMES = {name: Property(name, name, TIMESTAMP) for name in ("created_time", "last_edited_time")}
+"""Every page has them, be they properties of the database or not."""
+AS_IS: Mapping[str, str] = {
+    "formula": "{'property': '%s', 'formula': {'number': {'greater_than': 5}}}, or string, checkbox, date for number",
+    "rollup": "{'property': '%s', 'rollup': {'any': {'rich_text': {'contains': 'x'}}}}, or every, none, number, date",
+}
 """What they hold has a type of its own, which only the filter says."""
-OPERATORS = frozenset(
-    {
-        *("equals", "does_not_equal", "contains", "does_not_contain", "starts_with", "ends_with", "is_empty"),
-        *("is_not_empty", "greater_than", "less_than", "greater_than_or_equal_to", "less_than_or_equal_to", "before"),
-        *("after", "on_or_before", "on_or_after", "past_week", "past_month", "past_year", "this_week", "next_week"),
-        *("next_month", "next_year"),
-    }
-)
+ONE_TEST = "a condition has a property and its test, such as {'property': 'Status', 'equals': 'Done'}"
+DEEPEST = 2
+TOO_DEEP = "`and` and `or` can stand in each other once: Notion takes no deeper filter"
+TEST_WORDS, VALUE_WORDS = ("operator", "op", "comparison", "comparator", "condition"), ("value", "values")
 DIRECTIONS: Mapping[str, str] = {"asc": "ascending", "desc": "descending"}
 
 Json = dict[str, Any]
 
 
-def filtered(given: Mapping[str, Any], schema: Schema) -> Json:
+def filtered(given: Mapping[str, Any], schema: Schema, who: Who = page_id) -> Json:
     """Notion's own filters, also where they name the wrong type or none; and `{"Status": "Done"}` for short."""
     try:
-        return _filter(given, schema)
+        return _as_deep_as_can_be(_filter(given, schema, who))
     except Unfit as unfit:
         raise ToolFailed("invalid_arguments", f"The filter does not fit: {unfit}.") from unfit
 
@@ -42,120 +43,89 @@ def ordered(given: Sequence[Any], schema: Schema) -> list[Json]:
         raise ToolFailed("invalid_arguments", f"The sorts do not fit: {unfit}.") from unfit
 
 
-def _filter(given: Mapping[str, Any], schema: Schema) -> Json:
-    for word in ("and", "or"):
-        if isinstance(given.get(word), list) and len(given) == 1:
-            return {word: [_filter(_object(each), schema) for each in given[word]]}
-    if "timestamp" in given:
-        return dict(given)
-    if "property" in given:
-        return _condition(schema, given)
+def _filter(given: Mapping[str, Any], schema: Schema, who: Who, depth: int = 0) -> Json:
+    if depth > DEEPEST + 1:
+        raise Unfit(TOO_DEEP)
     if not given:
         raise Unfit("it is empty")
-    short = [_short(name, value, schema) for name, value in given.items()]
-    return short[0] if len(short) == 1 else {"and": short}
+    named = given.get("property", given.get("timestamp"))
+    if isinstance(named, str):
+        return _condition(_found(schema, named), given, who)
+    parts = []
+    for name, value in given.items():
+        word = name.lower()
+        if word in ("and", "or") and isinstance(value, list):
+            parts.append(_joined(word, [_filter(_object(each), schema, who, depth + 1) for each in value]))
+        else:
+            parts.append(_condition(_found(schema, name), value, who))
+    return _joined("and", parts)
 
 
-def _condition(schema: Schema, given: Mapping[str, Any]) -> Json:
-    found = _found(schema, str(given["property"]))
-    said = {name: value for name, value in given.items() if name not in ("property", "type")}
-    if isinstance(found, str):
-        return {"timestamp": found, found: _test(said)}
-    if found.kind in AS_IS:
-        return _as_is(found, said)
-    return {"property": found.name, found.kind: _fitted(found, _test(said))}
+def _joined(word: str, parts: Sequence[Json]) -> Json:
+    """What is joined by the same word stands side by side: Notion takes two levels only."""
+    if not parts:
+        raise Unfit(f"`{word}` is empty")
+    flat = [each for part in parts for each in (part[word] if part.keys() == {word} else [part])]
+    return flat[0] if len(flat) == 1 else {word: flat}
 
 
-def _test(said: Mapping[str, Any]) -> Json:
-    """`equals: …` as it stands, or below the name of a type, which may be the wrong one."""
-    if said.keys() & OPERATORS:
-        return dict(said)
-    tests = [value for value in said.values() if isinstance(value, dict)]
-    if len(tests) != 1 or len(said) != 1:
-        raise Unfit("a condition has a property and one test, such as {'property': 'Status', 'equals': 'Done'}")
-    return dict(tests[0])
+def _as_deep_as_can_be(made: Json) -> Json:
+    if _depth(made) > DEEPEST:
+        raise Unfit(TOO_DEEP)
+    return made
 
 
-def _short(name: str, value: Any, schema: Schema) -> Json:
-    found = _found(schema, name)
-    if isinstance(found, str):
-        return {"timestamp": found, found: value if isinstance(value, dict) else {"equals": value}}
-    if isinstance(value, dict):
-        return _condition(schema, {"property": name, **value})
-    if isinstance(value, list):
-        several = [_short(name, each, schema) for each in value]
-        return several[0] if len(several) == 1 else {"or": several}
-    if found.kind in AS_IS:
-        return _as_is(found, {})
-    if value is None:
-        return {"property": found.name, found.kind: {"is_empty": True}}
-    operator = "contains" if found.kind in CONTAINING else "equals"
-    return {"property": found.name, found.kind: _fitted(found, {operator: value})}
+def _depth(of: Json) -> int:
+    groups = [of[word] for word in ("and", "or") if word in of]
+    return 1 + max(map(_depth, groups[0])) if groups else 0
 
 
-def _as_is(found: Property, said: Mapping[str, Any]) -> Json:
-    if found.kind not in said:
-        raise Unfit(
-            f"`{found.name}` is a {found.kind}: write its condition in full, as Notion's reference of filters has it"
-        )
-    return {"property": found.name, **said}
+def _condition(of: Property, given: Any, who: Who) -> Json:
+    """All tests of one property. `given` is a value, too: `{"Status": "Done"}`."""
+    if of.kind in AS_IS:
+        return _as_is(of, given)
+    every = [_joined("or", [_of(of, test) for test in any_of]) for any_of in compared(of, _tests(of, given), who)]
+    return _joined("and", every)
 
 
-def _found(schema: Schema, said: str) -> Property | str:
-    """Or the name of a time that every page has."""
-    if said.lower() in TIMES and not any(each.name == said for each in schema.properties):
-        return said.lower()
+def _of(of: Property, test: Json) -> Json:
+    head = "timestamp" if of.id == TIMESTAMP else "property"
+    return {head: of.name, of.kind: test}
+
+
+def _tests(of: Property, given: Any) -> Json:
+    """As they stand, or below the name of a type, which may be the wrong one."""
+    if given is None:
+        return {"equals": False} if of.kind == "checkbox" else {"is_empty": True}
+    if not isinstance(given, Mapping):
+        return {default_test(of): given}
+    tests = {name: value for name, value in given.items() if name not in ("property", "timestamp", "type")}
+    inner = [value for name, value in tests.items() if isinstance(value, dict) and not is_test(name)]
+    if inner and len(tests) == 1:
+        return _tests(of, inner[0])
+    value = next((tests[name] for name in VALUE_WORDS if name in tests), None)
+    word = next((tests[name] for name in TEST_WORDS if isinstance(tests.get(name), str)), None)
+    if word or (value is not None and not any(map(is_test, tests))):
+        return {word or default_test(of): True if value is None else value}
+    if not tests or inner:
+        raise Unfit(ONE_TEST)
+    return tests
+
+
+def _as_is(of: Property, given: Any) -> Json:
+    if not isinstance(given, Mapping) or of.kind not in given:
+        raise Unfit(f"`{of.name}` is a {of.kind}: write it as {AS_IS[of.kind] % of.name}")
+    return {"property": of.name, of.kind: given[of.kind]}
+
+
+def _found(schema: Schema, name: str) -> Property:
+    """Or a time that every page has."""
+    if (time := TIMES.get(name.lower())) and not any(each.name == name for each in schema.properties):
+        return time
     try:
-        return schema.find(said)
+        return schema.find(name)
     except Unfit as unfit:
-        raise Unfit(f"`{said}`: {unfit}") from unfit
-
-
-def _fitted(found: Property, test: Mapping[str, Any]) -> Json:
-    """With values as they have to be: a number as text is a number."""
-    read = _READERS.get(found.kind)
-    if read is None:
-        return {name: _option(found, value) for name, value in test.items()}
-    return {name: value if name.startswith("is_") else read(value) for name, value in test.items()}
-
-
-def _option(of: Property, value: Any) -> Any:
-    """In the letters in which it is written there: Notion finds nothing for `done` where it is Done."""
-    if not of.options or not isinstance(value, str) or value in of.options:
-        return value
-    alike = [each for each in of.options if each.lower() == value.lower()]
-    if not alike:
-        raise Unfit(f"`{of.name}` has no option {value}. It has: {', '.join(of.options)}")
-    return alike[0]
-
-
-def _number(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        number = float(value)
-    except ValueError as error:
-        raise Unfit(f"{value} is no number") from error
-    return int(number) if number.is_integer() else number
-
-
-def _serial(value: Any) -> Any:
-    """`TASK-12` is number 12."""
-    return _number(value.rpartition("-")[2]) if isinstance(value, str) else value
-
-
-def _truth(value: Any) -> Any:
-    word = str(value).lower()
-    return word in TRUE if word in (*TRUE, *FALSE) else value
-
-
-def _id(value: Any) -> Any:
-    if value == "me":
-        return value
-    try:
-        return page_id(value)
-    except ValueError as error:
-        raise Unfit(f"{value} is no id: people and relations are found by their ids") from error
+        raise Unfit(f"`{said(name)}`: {unfit}") from unfit
 
 
 def _sort(given: Any, schema: Schema) -> Json:
@@ -163,28 +133,15 @@ def _sort(given: Any, schema: Schema) -> Json:
         is_down = given.startswith("-")
         given = {"property": given.lstrip("+-"), "direction": "descending" if is_down else "ascending"}
     asked = _object(given)
-    said = str(asked.get("direction") or "ascending").lower()
-    direction = DIRECTIONS.get(said, said)
+    word = str(asked.get("direction") or "ascending").lower()
+    direction = DIRECTIONS.get(word, word)
     if direction not in DIRECTIONS.values():
         raise Unfit("a direction is ascending or descending")
     found = _found(schema, str(asked.get("timestamp") or asked.get("property") or ""))
-    if isinstance(found, str):
-        return {"timestamp": found, "direction": direction}
-    return {"property": found.name, "direction": direction}
+    return {"timestamp" if found.id == TIMESTAMP else "property": found.name, "direction": direction}
 
 
 def _object(given: Any) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
         raise Unfit("each condition and each sort is an object")
     return given
-
-
-_READERS: Mapping[str, Callable[[Any], Any]] = {
-    "number": _number,
-    "unique_id": _serial,
-    "checkbox": _truth,
-    "people": _id,
-    "relation": _id,
-    "created_by": _id,
-    "last_edited_by": _id,
-}

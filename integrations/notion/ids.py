@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 from uuid import UUID
 
 from pydantic import BeforeValidator
@@ -18,18 +18,18 @@ NO_ID = "this is no id of Notion. Pass the 32 digits of an id, or the address of
 
 def page_id(given: object) -> str:
     """An address that shows a page in front of a database has the page in `p`."""
-    parts = urlsplit(_text(given))
+    parts = _parts(given)
     return _first(dict(parse_qsl(parts.query)).get("p", ""), parts.netloc + parts.path)
 
 
 def database_id(given: object) -> str:
-    parts = urlsplit(_text(given))
+    parts = _parts(given)
     return _first(parts.netloc + parts.path)
 
 
 def block_id(given: object) -> str:
     """An address of a block has the block behind the `#`."""
-    parts = urlsplit(_text(given))
+    parts = _parts(given)
     return _first(parts.fragment, parts.netloc + parts.path)
 
 
@@ -38,10 +38,13 @@ def address(of: str) -> str:
     return f"https://www.notion.so/{of.replace('-', '')}"
 
 
-def _text(given: object) -> str:
+def _parts(given: object) -> SplitResult:
     if not isinstance(given, str) or len(given) > 2000:  # noqa: PLR2004  longer than any address
         raise ValueError(NO_ID)
-    return given.strip()
+    try:
+        return urlsplit(given.strip())
+    except ValueError as error:
+        raise ValueError(NO_ID) from error
 
 
 def _first(*places: str) -> str:

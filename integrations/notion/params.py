@@ -46,6 +46,16 @@ def _order(given: object) -> object:
     return {"asc": "ascending", "desc": "descending"}.get(str(value).lower(), value)
 
 
+def _filter(given: object) -> object:
+    """A list of conditions is all of them; no condition is no filter."""
+    read = _from_text(given)
+    if isinstance(read, list):
+        read = {"and": read}
+    if read in ({}, {"and": []}, "", "all", "none", "*"):
+        return None
+    return _object(read)
+
+
 Object = Annotated[Json, BeforeValidator(_object)]
 AnyObject = Annotated[Any, BeforeValidator(_from_text)]
 Cursor = Annotated[
@@ -201,7 +211,8 @@ class QueryDatabase(OfDatabase):
         **dict.fromkeys(("sort", "orderby", "order"), "sorts"),
     }
     filter: Annotated[
-        Object | None,
+        Json | None,
+        BeforeValidator(_filter),
         Field(
             description=(
                 "Short, values by property: {'Status': 'Done', 'Tags': ['Q4', 'Q3']}. A condition: {'property': 'Due', "

@@ -8,6 +8,7 @@ from typing import Any
 from integrations.api import ToolFailed
 from integrations.notion.api import Json, Missing, NotionApi
 from integrations.notion.ids import address
+from integrations.notion.people import knowing
 from integrations.notion.places import Parent
 from integrations.notion.results import MAX_READ_VALUE, Appended, Page, Saved
 from integrations.notion.richtext import unmarked
@@ -37,7 +38,8 @@ async def created_page(
     *,
     full: bool,
 ) -> Saved:
-    properties = parent.schema.fitted(given) if parent.schema else _outside(given)
+    schema = parent.schema
+    properties = await knowing(api, lambda who: schema.fitted(given, who)) if schema else _outside(given)
     if name:
         properties[parent.schema.title if parent.schema else "title"] = {"title": unmarked(name)}
     first, *others = list(batches(blocks)) or [[]]
@@ -64,7 +66,7 @@ async def changed_page(
     if given or name:
         page = await api.read(f"/v1/pages/{page_id}")  # what its properties are called, and of which types they are
         schema = await _schema(api, page) if given else Schema.of(page.get("properties") or {})
-        properties = schema.fitted(given)
+        properties = await knowing(api, lambda who: schema.fitted(given, who))
         body["properties"] = properties | ({schema.title: {"title": unmarked(name)}} if name else {})
     body |= _icon(icon)
     page = await api.changed("PATCH", f"/v1/pages/{page_id}", body, LOOK_AT_PAGE)

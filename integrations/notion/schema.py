@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from integrations.api import ToolFailed
-from integrations.notion.values import Unfit, written
+from integrations.notion.ids import page_id
+from integrations.notion.values import Unfit, Who, written
 
 MOST_OPTIONS = 30
 MOST_NAMED = 60
@@ -24,10 +25,12 @@ class Property:
     options: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        if not self.options:
-            return f"{self.name} ({self.kind})"
+        return f"{self.name} ({self.kind}: {self.all_options})" if self.options else f"{self.name} ({self.kind})"
+
+    @property
+    def all_options(self) -> str:
         more = ", …" if len(self.options) > MOST_OPTIONS else ""
-        return f"{self.name} ({self.kind}: {', '.join(self.options[:MOST_OPTIONS])}{more})"
+        return f"{', '.join(self.options[:MOST_OPTIONS])}{more}"
 
 
 @dataclass(frozen=True)
@@ -59,14 +62,14 @@ class Schema:
         except Unfit as unfit:
             raise ToolFailed("invalid_arguments", f"These properties cannot be shown: {unfit}.") from unfit
 
-    def fitted(self, given: Mapping[str, Any]) -> Json:
+    def fitted(self, given: Mapping[str, Any], who: Who = page_id) -> Json:
         """Values as Notion wants them, by the names that it knows."""
         made: Json = {}
         problems = []
         for said, value in given.items():
             try:
                 found = self.find(said)
-                made[found.name] = _known_options(found, written(found.kind, value))
+                made[found.name] = _known_options(found, written(found.kind, value, who))
             except Unfit as unfit:
                 problems.append(f"`{said}`: {unfit}.")
         if problems:
@@ -98,7 +101,7 @@ def _known(of: Property, option: Json) -> Json:
         return option
     alike = [each for each in of.options if each.lower() == said.lower()]
     if not alike and of.kind == "status":
-        raise Unfit(f"it is one of {', '.join(of.options)}")
+        raise Unfit(f"must be one of {of.all_options}")
     return {**option, "name": alike[0]} if alike else option
 
 

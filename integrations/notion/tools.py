@@ -18,6 +18,7 @@ from integrations.notion.params import (
     UpdateDatabasePage,
     UpdatePage,
 )
+from integrations.notion.people import knowing
 from integrations.notion.places import data_source, parent_of
 from integrations.notion.reading import read_thing
 from integrations.notion.results import NO_PAGES, Appended, Found, Page, Read, Rows, Saved, Searched, fitting, notes_of
@@ -117,7 +118,8 @@ async def notion_query_database(api: NotionApi, ask: QueryDatabase) -> Rows:
     place = Place.read(ask.start_cursor)
     body: Json = {"page_size": min(ask.page_size + place.skip, MOST)}
     if ask.filter:
-        body["filter"] = filtered(ask.filter, source.schema)
+        wanted = ask.filter
+        body["filter"] = await knowing(api, lambda who: filtered(wanted, source.schema, who))
     if ask.sorts:
         body["sorts"] = ordered(ask.sorts, source.schema)
     if place.cursor:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from integrations.notion.ids import page_id
 from integrations.notion.richtext import marked, plain, unmarked
+from integrations.reading import shortened
 
 READ_ONLY = (
     *("formula", "rollup", "created_time", "created_by", "last_edited_time", "last_edited_by", "unique_id", "button"),
@@ -14,8 +18,17 @@ READ_ONLY = (
 )
 """Notion reckons these by itself."""
 TRUE, FALSE = ("true", "yes", "1", "x", "__yes__"), ("false", "no", "0", "", "__no__")
+PAGES = "must be ids of pages: `notion_search` finds the id of a page by its title"
+LONGEST_SAID = 60
+LONGEST_NUMBER = 400
+_MOMENT = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?))?"
+)
 
 Json = dict[str, Any]
+Who = Callable[[str], str]
+"""The id of a person who is meant by a name or an id."""
 
 
 class Unfit(ValueError):
@@ -88,16 +101,45 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def written(kind: str, value: Any) -> Json:
+def written(kind: str, value: Any, who: Who = page_id) -> Json:
     """`value` in plain words, or as Notion has it."""
     if kind in READ_ONLY:
         raise Unfit("Notion sets this one by itself")
-    if isinstance(value, dict) and kind in value:
-        return value
+    given = value[kind] if isinstance(value, dict) and kind in value else _unwrapped(value)
+    if kind == "people":
+        return {kind: [_person_of(each, who) for each in _several(given)]}
     write = _WRITERS.get(kind)
-    if write is None:
-        raise Unfit(f"give the value as Notion has it, {{'{kind}': …}}")
-    return {kind: write(_unwrapped(value))}
+    if write is None and given is value:
+        raise Unfit(f"must be given as Notion has it, {{'{kind}': …}}")
+    return {kind: write(given) if write else given}
+
+
+def said(value: object) -> str:
+    """As it is shown to whoever said it."""
+    return shortened(str(value), LONGEST_SAID)
+
+
+def moment(value: Any) -> str:
+    """A day, or a time, that there is."""
+    found = _MOMENT.fullmatch(value.strip()) if isinstance(value, str) and len(value) <= LONGEST_SAID else None
+    text = "T".join(filter(None, found.groups())) if found else ""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError as error:
+        raise Unfit(f"{said(value)} is no date: write 2026-12-01, or 2026-12-01T09:00:00Z") from error
+    return text
+
+
+def number_of(value: Any) -> float | int:
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or len(str(value)) > LONGEST_NUMBER:
+        raise Unfit(f"{said(value)} is no number")
+    try:
+        number = float(value)
+    except (ValueError, OverflowError) as error:
+        raise Unfit(f"{said(value)} is no number, such as 12.5") from error
+    if not math.isfinite(number):
+        raise Unfit(f"{said(value)} is no number that Notion has")
+    return int(number) if number.is_integer() else number
 
 
 def _unwrapped(value: Any) -> Any:
@@ -119,21 +161,13 @@ def _line(value: Any) -> str | None:
 
 
 def _number(value: Any) -> float | int | None:
-    if value in (None, ""):
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise Unfit("it is a number")
-    try:
-        number = float(value)
-    except ValueError as error:
-        raise Unfit("it is a number, such as 12.5") from error
-    return int(number) if number.is_integer() else number
+    return None if value in (None, "") else number_of(value)
 
 
 def _checkbox(value: Any) -> bool:
     word = str(value).lower()
     if word not in (*TRUE, *FALSE):
-        raise Unfit("it is true or false")
+        raise Unfit("must be true or false")
     return word in TRUE
 
 
@@ -150,7 +184,7 @@ def _named(value: Any) -> Json:
         return value
     name = _string(value)
     if "," in name:
-        raise Unfit("the name of an option has no comma")
+        raise Unfit("the name of an option must have no comma")
     return {"name": name}
 
 
@@ -158,24 +192,34 @@ def _when(value: Any) -> Json | None:
     if value in (None, ""):
         return None
     if isinstance(value, dict):
-        return value
+        return _dates(value)
     start, _, end = _string(value).replace(" → ", "/").replace(" to ", "/").partition("/")
-    return {"start": start} | ({"end": end} if end else {})
+    try:
+        return {"start": moment(start)} | ({"end": moment(end)} if end else {})
+    except Unfit as unfit:
+        raise Unfit(f"{said(value)} is no date: write 2026-12-01, or 2026-12-01/2026-12-05") from unfit
+
+
+def _dates(value: Json) -> Json:
+    return {name: moment(each) if each and name in ("start", "end") else each for name, each in value.items()}
 
 
 def _refer(value: Any) -> list[Json]:
     return [each if isinstance(each, dict) else {"id": _id(each)} for each in _several(value)]
 
 
-def _people(value: Any) -> list[Json]:
-    return [each if isinstance(each, dict) else {"object": "user", "id": _id(each)} for each in _several(value)]
+def _person_of(value: Any, who: Who) -> Json:
+    if isinstance(value, dict) and not isinstance(value.get("name"), str):
+        return value
+    named = value.get("id") or value["name"] if isinstance(value, dict) else value
+    return {"object": "user", "id": who(_string(named))}
 
 
 def _id(value: Any) -> str:
     try:
         return page_id(value)
     except ValueError as error:
-        raise Unfit("it takes ids, not names") from error
+        raise Unfit(PAGES) from error
 
 
 def _files(value: Any) -> list[Json]:
@@ -196,7 +240,7 @@ def _several(value: Any) -> list[Any]:
 
 def _string(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise Unfit("it is a text")
+        raise Unfit("must be a text")
     return str(value)
 
 
@@ -209,7 +253,6 @@ _WRITERS: Mapping[str, Callable[[Any], Any]] = {
     "status": _option,
     "multi_select": _options,
     "date": _when,
-    "people": _people,
     "relation": _refer,
     "files": _files,
     "url": _line,

@@ -12,13 +12,13 @@ from urllib.parse import unquote
 from tests.fakes.authorization_tenant import Tenant
 from tests.fakes.authorization_wire import Answer, Request, said
 from tests.fakes.notion_world_data import furnished
+from tests.fakes.notion_world_filters import check_filter
 from tests.fakes.notion_world_query import matching
 from tests.fakes.notion_world_rules import (
     MAX_BYTES,
     Refused,
     at_first,
     check_blocks,
-    check_filter,
     check_id,
     demand,
     error,
@@ -26,13 +26,14 @@ from tests.fakes.notion_world_rules import (
     keys,
     shown_values,
 )
-from tests.fakes.notion_world_store import NOW, Json, Store, plain
+from tests.fakes.notion_world_store import NOW, Json, Store, id_of, plain, user
 
 VERSIONS = ("2025-09-03",)
 ID = r"([0-9a-f-]{32,36})"
 PAGED = {"start_cursor", "page_size"}
 WORDS: Mapping[str, str] = {"pages": "page", "databases": "database", "data_sources": "data source", "blocks": "block"}
 ICON = {"type", "emoji"}
+BOT: Json = {"object": "user", "id": id_of("bot"), "name": "Plugboard", "avatar_url": None, "type": "bot", "bot": {}}
 
 Work = Callable[..., Answer]
 
@@ -43,7 +44,7 @@ class World:
 
     tenant: Tenant
     store: Store = field(default_factory=furnished)
-    capabilities: set[str] = field(default_factory=lambda: {"read", "insert", "update"})
+    capabilities: set[str] = field(default_factory=lambda: {"read", "insert", "update", "users"})
     next_answers: list[Answer] = field(default_factory=list)
     """Given instead of any work, one to a request."""
     answers_after: list[Answer] = field(default_factory=list)
@@ -111,6 +112,7 @@ class World:
             ("GET", rf"/v1/(pages|databases|data_sources|blocks)/{ID}"): ("read", self._one),
             ("GET", rf"/v1/blocks/{ID}/children"): ("read", self._children),
             ("GET", rf"/v1/pages/{ID}/properties/([^/]+)"): ("read", self._values),
+            ("GET", r"/v1/users"): ("users", self._people),
             ("POST", r"/v1/search"): ("read", self._search),
             ("POST", rf"/v1/data_sources/{ID}/query"): ("read", self._query),
             ("POST", r"/v1/pages"): ("insert", self._create),
@@ -153,6 +155,14 @@ class World:
         assert found
         rows = [{"object": "property_item", "id": each["id"], "relation": each} for each in found["all"]]
         return said(self._listed(rows, request.query, "property_item"))
+
+    def _people(self, request: Request) -> Answer:
+        keys(request.query, PAGED, "query")
+        people = [user(of) | {"name": name} for of, name in self.store.users.items()]
+        people = [
+            each | {"person": {"email": f"{each['name'].split()[0].lower()}@acme.example.com"}} for each in people
+        ]
+        return said(self._listed([*people, BOT], request.query, "user"))
 
     def _search(self, request: Request) -> Answer:
         body = self._body(request, {"query", "filter", "sort", *PAGED})

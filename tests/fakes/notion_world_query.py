@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
 from typing import Any
 
-from tests.fakes.notion_world_store import Json, plain
+from tests.fakes.notion_world_store import NOW, Json, plain
+
+TODAY = date.fromisoformat(NOW[:10])
+DAYS: Mapping[str, int] = {
+    "today": 0,
+    "tomorrow": 1,
+    "yesterday": -1,
+    "one_week_ago": -7,
+    "one_week_from_now": 7,
+    "one_month_ago": -30,
+    "one_month_from_now": 30,
+}
+WEEK, MONTH, YEAR = 7, 30, 365
+MONDAY = -TODAY.weekday()
+PERIODS: Mapping[str, tuple[int, int]] = {
+    "this_week": (MONDAY, MONDAY + 6),
+    **{f"past_{name}": (-days, 0) for name, days in (("week", WEEK), ("month", MONTH), ("year", YEAR))},
+    **{f"next_{name}": (0, days) for name, days in (("week", WEEK), ("month", MONTH), ("year", YEAR))},
+}
 
 TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
     "equals": lambda value, wanted: value == wanted,
@@ -29,6 +48,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("title", "rich_text"), plain),
     **dict.fromkeys(("select", "status"), lambda value: value["name"]),
     **dict.fromkeys(("people", "relation"), lambda value: [each["id"] for each in value]),
+    **dict.fromkeys(("created_by", "last_edited_by"), lambda value: [value["id"]]),
     "multi_select": lambda value: [each["name"] for each in value],
     "date": lambda value: value["start"],
     "unique_id": lambda value: value["number"],
@@ -52,7 +72,19 @@ def _matches(page: Json, wanted: Json) -> bool:
         return any(_matches(page, each) for each in wanted["or"])
     name = wanted.get("timestamp") or wanted["property"]
     kind = wanted.get("timestamp") or page["properties"][name]["type"]
-    return all(TESTS[test](_value(page, name), asked) for test, asked in wanted[kind].items())
+    ((test, asked),) = wanted[kind].items()
+    value = _value(page, name)
+    if test in PERIODS:
+        first, last = (_day(days) for days in PERIODS[test])
+        return bool(value) and first <= value[:10] <= last
+    if kind in ("date", "created_time", "last_edited_time") and value and test not in ("is_empty", "is_not_empty"):
+        asked = _day(DAYS[asked]) if asked in DAYS else asked
+        value = value[: len(asked)]  # a day is compared with a day
+    return TESTS[test](value, asked)
+
+
+def _day(days: int) -> str:
+    return (TODAY + timedelta(days=days)).isoformat()
 
 
 def _value(page: Json, name: str) -> Any:

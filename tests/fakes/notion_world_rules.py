@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from tests.fakes.authorization_wire import Answer, said
 from tests.fakes.notion_world_store import ADA, NOW, READ_ONLY, Json, rich, user
 
 MAX_ARRAY, MAX_TEXT, MAX_ELEMENTS, MAX_DEPTH, MAX_BYTES = 100, 2000, 1000, 2, 500_000
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}(T|$)")
 URL = re.compile(r"(https?://[^\s]+|mailto:[^\s]+)")
 LANGUAGES = {"plain text", "python", "javascript", "typescript", "shell", "json", "yaml", "sql", "markdown", "bash"}
 TEXT_BLOCKS = {
@@ -39,19 +41,6 @@ INSIDE: Mapping[str, set[str]] = {
     "equation": {"expression"},
     "bookmark": {"url", "caption"},
     "embed": {"url", "caption"},
-}
-EXACT, PART = frozenset({"equals", "does_not_equal"}), frozenset({"contains", "does_not_contain"})
-TEXT_TESTS = EXACT | PART | {"starts_with", "ends_with"}
-SIZES = EXACT | {"greater_than", "less_than", "greater_than_or_equal_to", "less_than_or_equal_to"}
-DATES = frozenset(
-    {"equals", "before", "after", "on_or_before", "on_or_after", "past_week", "past_month", "this_week", "next_week"}
-)
-OPERATORS: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys(("title", "rich_text", "url", "email", "phone_number"), TEXT_TESTS),
-    **dict.fromkeys(("number", "unique_id"), SIZES),
-    **dict.fromkeys(("select", "status", "checkbox"), EXACT),
-    **dict.fromkeys(("multi_select", "people", "relation"), PART),
-    **dict.fromkeys(("date", "created_time", "last_edited_time"), DATES),
 }
 
 
@@ -86,6 +75,17 @@ def check_id(of: object, where: str) -> None:
         uuid.UUID(str(of))
     except ValueError:
         raise invalid(f"{where} failed validation: {where} should be a valid uuid, instead was `{of}`.") from None
+
+
+def is_moment(value: object) -> bool:
+    """A day that there is, with or without a time."""
+    if not isinstance(value, str) or not DAY.match(value):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def check_array(found: object, where: str) -> list[Any]:
@@ -172,8 +172,9 @@ def _shown(name: str, kind: str, value: Any, known: Json) -> Any:
         case "number":
             demand(isinstance(value, int | float), f"{name} is expected to be number.")
         case "date":
-            begins = re.match(r"\d{4}-\d{2}-\d{2}", str(value.get("start")))
-            demand(begins, f"{where}.date.start should be a valid ISO 8601 date string.")
+            for at in ("start", "end"):
+                is_fine = is_moment(value.get(at)) or (at == "end" and value.get(at) is None)
+                demand(is_fine, f"body failed validation: {where}.date.{at} should be a valid ISO 8601 date string.")
             return {"start": value["start"], "end": value.get("end"), "time_zone": None}
     return value
 
@@ -193,33 +194,6 @@ def _option(name: str, kind: str, value: Json, known: Json) -> Json:
     demand(is_there, f'Invalid status option. Status option "{said_name}" does not exist" for property {name}.')
     chosen = options.get(said_name, {"id": f"new-{said_name}", "name": said_name, "color": "default"})
     return {name: each for name, each in chosen.items() if name != "description"}
-
-
-def check_filter(found: Json, properties: Mapping[str, Json], depth: int = 0) -> None:
-    demand(depth <= MAX_DEPTH, "body failed validation: body.filter is nested too deeply.")
-    for word in ("and", "or"):
-        if word in found:
-            for each in check_array(found[word], f"body.filter.{word}"):
-                check_filter(each, properties, depth + 1)
-            return
-    if "timestamp" in found:
-        kind, test = found["timestamp"], found.get(found["timestamp"])
-    else:
-        known = properties.get(found.get("property", ""))
-        demand(known, f"Could not find property with name or id: {found.get('property')}")
-        assert known
-        kind, test = known["type"], found.get(known["type"])
-        wrong = next((name for name in found if name not in ("property", "type")), "")
-        message = f"database property {kind} does not match filter {wrong}"
-        demand(test is not None, message)
-    allowed = OPERATORS.get(kind, frozenset()) | {"is_empty", "is_not_empty"}
-    for name, value in (test or {}).items():
-        demand(name in allowed, f"body failed validation: body.filter.{kind}.{name} should be not present.")
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        number = kind not in ("number", "unique_id") or name.startswith("is_") or is_number
-        demand(
-            number, f"body failed validation: body.filter.{kind}.{name} should be a number, instead was `{value!r}`."
-        )
 
 
 def at_first(properties: Mapping[str, Json]) -> Json:

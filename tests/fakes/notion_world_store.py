@@ -69,6 +69,7 @@ class Store:
 
     objects: dict[str, Json] = field(default_factory=dict)
     children: dict[str, list[str]] = field(default_factory=dict)
+    users: dict[str, str] = field(default_factory=lambda: dict(USERS))
     hidden: set[str] = field(default_factory=set)
     made: int = 0
 

@@ -17,6 +17,7 @@ LONG = {"text": {"content": "x" * 2001}}
 TEXT = {"text": {"content": "Hi"}}
 PARAGRAPH = {"paragraph": {"rich_text": [TEXT]}}
 CHILDREN = f"blocks/{PLAN}/children"
+DAY = "2026-12-01"
 QUERY = f"data_sources/{TASKS_SOURCE}/query"
 
 
@@ -104,6 +105,14 @@ def test_a_query_that_notion_would_not_take_is_refused(bot: Bot, params: dict[st
         ("POST", QUERY, {"filter": {"property": "Status", "select": {"equals": "x"}}}, "does not match filter select"),
         ("POST", QUERY, {"filter": {"property": "Points", "number": {"equals": "8"}}}, "should be a number"),
         ("POST", QUERY, {"filter": {"property": "Stat", "status": {"equals": "x"}}}, "Could not find property"),
+        ("POST", QUERY, {"filter": {"property": "Due", "date": {"after": DAY, "before": DAY}}}, "one condition"),
+        ("POST", QUERY, {"filter": {"property": "Due", "date": {"before": "30 Nov"}}}, "valid ISO 8601"),
+        ("POST", QUERY, {"filter": {"property": "Due", "date": {"before": "2026-11-31"}}}, "valid ISO 8601"),
+        ("POST", QUERY, {"filter": {"property": "Due", "date": {"past_week": True}}}, "an empty object"),
+        ("POST", QUERY, {"filter": {"property": "Tags", "multi_select": {"equals": "Q4"}}}, "equals should be not"),
+        ("POST", QUERY, {"filter": {"property": "Owner", "people": {"contains": "Ada"}}}, "valid uuid"),
+        ("POST", QUERY, {"filter": {"and": [{"or": [{"and": []}]}]}}, "should be not present"),
+        ("PATCH", TASK, {"properties": {"Due": {"date": {"start": "2026-11-31"}}}}, "valid ISO 8601"),
         ("POST", QUERY, {"sorts": [{"property": "Stat", "direction": "ascending"}]}, "sort property"),
     ],
 )
@@ -164,3 +173,13 @@ def test_a_write_that_is_answered_with_trouble_was_carried_out(bot: Bot) -> None
     assert answer.status_code == 503
     assert bot.world.done == [f"PATCH /v1/{CHILDREN}"]
     assert bot.ask("GET", CHILDREN).json()["results"][-1]["paragraph"]["rich_text"][0]["plain_text"] == "Hi"
+
+
+@pytest.mark.parametrize(
+    ("test", "count"),
+    [({"this_week": {}}, 1), ({"past_week": {}}, 1), ({"next_month": {}}, 8), ({"before": "today"}, 3)],
+)
+def test_days_are_found_as_they_are_today(bot: Bot, test: dict[str, Any], count: int) -> None:
+    found = bot.ask("POST", QUERY, json={"filter": {"property": "Due", "date": test}}).json()["results"]
+
+    assert len(found) == count

@@ -1,0 +1,180 @@
+"""Which test does Notion have, by the type of a property, for what a model wrote?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from integrations.notion.ids import page_id
+from integrations.notion.schema import Property
+from integrations.notion.values import FALSE, PAGES, TRUE, Unfit, Who, moment, number_of, said
+
+EXACT, PART, EMPTY = ("equals", "does_not_equal"), ("contains", "does_not_contain"), ("is_empty", "is_not_empty")
+SIZES = ("greater_than", "less_than", "greater_than_or_equal_to", "less_than_or_equal_to")
+MOMENTS = ("after", "before", "on_or_after", "on_or_before")
+PERIODS = ("this_week", "past_week", "past_month", "past_year", "next_week", "next_month", "next_year")
+TEXTS = ("title", "rich_text", "url", "email", "phone_number")
+DATES = ("date", "created_time", "last_edited_time")
+PEOPLE = ("people", "created_by", "last_edited_by")
+SEVERAL = ("multi_select", "relation", *PEOPLE)
+RELATIVE = (
+    *("today", "tomorrow", "yesterday", "one_week_ago", "one_week_from_now", "one_month_ago"),
+    "one_month_from_now",
+)
+OPERATORS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(TEXTS, (*EXACT, *PART, "starts_with", "ends_with", *EMPTY)),
+    **dict.fromkeys(("number", "unique_id"), (*EXACT, *SIZES, *EMPTY)),
+    **dict.fromkeys(("select", "status"), (*EXACT, *EMPTY)),
+    **dict.fromkeys(SEVERAL, (*PART, *EMPTY)),
+    **dict.fromkeys(DATES, ("equals", *MOMENTS, *PERIODS, *EMPTY)),
+    "checkbox": EXACT,
+    "files": EMPTY,
+    "verification": ("status", "does_not_equal"),
+}
+"""As Notion has them, by the type of the property."""
+_MEANT: Mapping[str, str] = {
+    **dict.fromkeys(("eq", "=", "==", "is", "equal", "equal_to", "on"), "equals"),
+    **dict.fromkeys(("ne", "neq", "!=", "<>", "not", "is_not", "not_equal", "not_equals"), "does_not_equal"),
+    **dict.fromkeys(("gt", ">", "greater", "more_than"), "greater_than"),
+    **dict.fromkeys(("lt", "<", "less", "less_than"), "less_than"),
+    **dict.fromkeys(("gte", "ge", ">=", "greater_than_or_equal"), "greater_than_or_equal_to"),
+    **dict.fromkeys(("lte", "le", "<=", "less_than_or_equal"), "less_than_or_equal_to"),
+    **dict.fromkeys(("contain", "includes", "include", "has", "like", "in", "any_of"), "contains"),
+    **dict.fromkeys(("not_contains", "not_contain", "does_not_include", "not_in", "none_of"), "does_not_contain"),
+    **dict.fromkeys(("empty", "is_null"), "is_empty"),
+    "not_empty": "is_not_empty",
+    "begins_with": "starts_with",
+    "since": "on_or_after",
+    "until": "on_or_before",
+}
+_ALIKE: Mapping[str, tuple[str, ...]] = {
+    **{one: (other,) for one, other in zip((*EXACT, *PART), (*PART, *EXACT), strict=True)},
+    **{one: (other,) for one, other in zip((*SIZES, *MOMENTS), (*MOMENTS, *SIZES), strict=True)},
+    "equals": ("contains", "status"),
+}
+"""What stands for it where a type does not have it."""
+_TESTS = frozenset(each for tests in OPERATORS.values() for each in tests) - {"status"}
+_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+Json = dict[str, Any]
+
+
+def is_test(name: str) -> bool:
+    """`status`, the test of a verification, is above all the name of a type."""
+    return _word(name) in _TESTS
+
+
+def default_test(of: Property) -> str:
+    """For a value alone."""
+    return "contains" if of.kind in (*TEXTS, *SEVERAL) else "equals"
+
+
+def compared(of: Property, tests: Mapping[str, Any], who: Who) -> list[list[Json]]:
+    """Each list for one of which one has to hold: Notion takes one test in a condition, with one value."""
+    try:
+        return [any_of for name, value in tests.items() for any_of in _several(of, name, value, who)]
+    except Unfit as unfit:
+        raise Unfit(f"`{of.name}`: {unfit}") from unfit
+
+
+def _several(of: Property, name: str, value: Any, who: Who) -> list[list[Json]]:
+    if of.kind not in OPERATORS:
+        return [[{name: value}]]
+    test = _test_of(of, name)
+    if not isinstance(value, list):
+        return [[_fitted(of, test, value, who)]]
+    if not value:
+        raise Unfit("there is no value to compare with")
+    each = [_fitted(of, test, one, who) for one in value]
+    return [[one] for one in each] if test.startswith("does_not") else [each]
+
+
+def _word(name: str) -> str:
+    plain = re.sub(r"[\s-]+", "_", _HUMPS.sub("_", name.strip())).lower()
+    return _MEANT.get(plain, plain)
+
+
+def _test_of(of: Property, name: str) -> str:
+    word, there = _word(name), OPERATORS[of.kind]
+    for each in (word, *_ALIKE.get(word, ())):
+        if each in there:
+            return each
+    raise Unfit(f"{said(name)} is no test of a {of.kind}. Tests: {', '.join(there)}")
+
+
+def _fitted(of: Property, test: str, value: Any, who: Who) -> Json:
+    if test in EMPTY:
+        is_so = str(value).lower() not in FALSE or value in ({}, "")
+        return {test if is_so else EMPTY[1 - EMPTY.index(test)]: True}
+    if test in PERIODS:
+        return _period(test, value)
+    if of.kind in DATES:
+        word = _word(value) if isinstance(value, str) else ""
+        return {word: {}} if word in PERIODS and test == "equals" else {test: word if word in RELATIVE else _day(value)}
+    return {test: _option(of, value) if of.options else _READERS.get(of.kind, _text)(value, who)}
+
+
+def _period(test: str, value: Any) -> Json:
+    if value not in ({}, True, None, "", "true"):
+        raise Unfit(f"{test} takes no value, only {{}}")
+    return {test: {}}
+
+
+def _day(value: Any) -> str:
+    start = value.get("start") if isinstance(value, dict) else value
+    try:
+        return moment(start)
+    except Unfit as unfit:
+        raise Unfit(f"{unfit}, or one of {', '.join(RELATIVE)}") from unfit
+
+
+def _option(of: Property, value: Any) -> Any:
+    """In the letters in which it is written there: Notion finds nothing for `done` where it is Done."""
+    name = value.get("name") if isinstance(value, dict) else value
+    if name in of.options:
+        return name
+    alike = [each for each in of.options if each.lower() == str(name).lower()]
+    if not alike:
+        raise Unfit(f"there is no option {said(name)}. There are: {of.all_options}")
+    return alike[0]
+
+
+def _number(value: Any, _: Who) -> float | int:
+    return number_of(value)
+
+
+def _serial(value: Any, _: Who) -> float | int:
+    """`TASK-12` is number 12."""
+    return number_of(value.rpartition("-")[2] if isinstance(value, str) else value)
+
+
+def _truth(value: Any, _: Who) -> bool:
+    word = str(value).lower()
+    if word not in (*TRUE, *FALSE):
+        raise Unfit("must be true or false")
+    return word in TRUE
+
+
+def _page(value: Any, _: Who) -> str:
+    try:
+        return page_id(value)
+    except ValueError as error:
+        raise Unfit(PAGES) from error
+
+
+def _person(value: Any, who: Who) -> str:
+    return "me" if value == "me" else who(str(value))
+
+
+def _text(value: Any, _: Who) -> Any:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+_READERS: Mapping[str, Callable[[Any, Who], Any]] = {
+    "number": _number,
+    "unique_id": _serial,
+    "checkbox": _truth,
+    "relation": _page,
+    **dict.fromkeys(PEOPLE, _person),
+}

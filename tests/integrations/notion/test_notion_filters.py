@@ -1,0 +1,207 @@
+"""Which filters and orders are understood, and what is said of those that are not?"""
+
+from typing import Any
+
+import pytest
+
+from integrations.api import ToolFailed
+from integrations.notion.conditions import filtered, ordered
+from integrations.notion.schema import Property, Schema
+from tests.fakes.notion_world_data import TASKS, TASKS_SOURCE
+from tests.fakes.notion_world_store import ADA, GRACE
+from tests.integrations.notion.at_hand import QUERY, AtHand
+
+ONE = "11111111-1111-4111-8111-111111111111"
+SCHEMA = Schema(
+    (
+        Property("Name", "title", "title"),
+        Property("State", "status", "a", ("Open", "Done")),
+        Property("Kind", "select", "b", ("Bug", "Idea")),
+        Property("Sum", "rollup", "c"),
+        Property("Age", "formula", "d"),
+        Property("Size", "number", "e"),
+        Property("Sure", "verification", "f"),
+        Property("Who", "people", "g"),
+        Property("Day", "date", "h"),
+        Property("Tags", "multi_select", "i", ("Q3", "Q4")),
+        Property("Scans", "files", "j"),
+        Property("Author", "created_by", "k"),
+        Property("Flag", "checkbox", "l"),
+        Property("Odd", "of_the_future", "m"),
+    )
+)
+DAY, LATER = "2026-12-01", "2026-12-05"
+
+
+def of(name: str, kind: str, **test: object) -> dict[str, Any]:
+    return {"property": name, kind: test}
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({"Kind": {"is_empty": True}}, of("Kind", "select", is_empty=True)),
+        ({"Kind": {"is_empty": False}}, of("Kind", "select", is_not_empty=True)),
+        ({"Sum": {"rollup": {"number": {"equals": 3}}}}, of("Sum", "rollup", number={"equals": 3})),
+        (
+            {"property": "age", "formula": {"string": {"contains": "x"}}},
+            of("Age", "formula", string={"contains": "x"}),
+        ),
+        ({"property": "Sure", "verification": {"status": "verified"}}, of("Sure", "verification", status="verified")),
+        ({"Sure": "verified"}, of("Sure", "verification", status="verified")),
+        ({"Who": "me"}, of("Who", "people", contains="me")),
+        ({"created_time": {"past_week": {}}}, {"timestamp": "created_time", "created_time": {"past_week": {}}}),
+        ({"and": [{"or": [{"Kind": ["bug"]}]}]}, of("Kind", "select", equals="Bug")),
+        ({"Odd": {"has": 1}}, of("Odd", "of_the_future", has=1)),
+        ({"property": "Tags", "equals": "q4"}, of("Tags", "multi_select", contains="Q4")),
+        ({"property": "Tags", "does_not_equal": "Q4"}, of("Tags", "multi_select", does_not_contain="Q4")),
+        ({"property": "Kind", "contains": "Bug"}, of("Kind", "select", equals="Bug")),
+        ({"Author": ONE}, of("Author", "created_by", contains=ONE)),
+        ({"Scans": {"is_not_empty": True}}, of("Scans", "files", is_not_empty=True)),
+        ({"Day": {"past_week": True}}, of("Day", "date", past_week={})),
+        ({"Day": "this week"}, of("Day", "date", this_week={})),
+        ({"Day": {"gte": "one week ago"}}, of("Day", "date", on_or_after="one_week_ago")),
+        ({"property": "Day", "operator": "<=", "value": DAY}, of("Day", "date", on_or_before=DAY)),
+        ({"property": "Size", "onOrAfter": "5"}, of("Size", "number", greater_than_or_equal_to=5)),
+        ({"property": "State", "value": "done"}, of("State", "status", equals="Done")),
+        ({"property": "State", "operator": "is_empty"}, of("State", "status", is_empty=True)),
+        ({"property": "State", "status": {"equals": "Done"}}, of("State", "status", equals="Done")),
+        ({"Flag": None}, of("Flag", "checkbox", equals=False)),
+        ({"Name": 7}, of("Name", "title", contains="7")),
+        ({"Kind": {"name": "Bug", "equals": "Bug"}}, None),
+    ],
+)
+def test_a_filter_is_completed(given: dict[str, Any], sent: dict[str, Any] | None) -> None:
+    if sent is None:
+        with pytest.raises(ToolFailed, match="name is no test of a select"):
+            filtered(given, SCHEMA)
+    else:
+        assert filtered(given, SCHEMA) == sent
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        (
+            {"Day": {"after": DAY, "before": LATER}},
+            {"and": [of("Day", "date", after=DAY), of("Day", "date", before=LATER)]},
+        ),
+        (
+            {"property": "Day", "date": {"after": DAY, "before": LATER}},
+            {"and": [of("Day", "date", after=DAY), of("Day", "date", before=LATER)]},
+        ),
+        (
+            {"timestamp": "created_time", "created_time": {"after": DAY, "before": LATER}},
+            {
+                "and": [
+                    {"timestamp": "created_time", "created_time": {"after": DAY}},
+                    {"timestamp": "created_time", "created_time": {"before": LATER}},
+                ]
+            },
+        ),
+        (
+            {"property": "State", "in": ["Open", "Done"]},
+            {"or": [of("State", "status", equals="Open"), of("State", "status", equals="Done")]},
+        ),
+        (
+            {"property": "Tags", "not_in": ["Q3", "Q4"]},
+            {
+                "and": [
+                    of("Tags", "multi_select", does_not_contain="Q3"),
+                    of("Tags", "multi_select", does_not_contain="Q4"),
+                ]
+            },
+        ),
+        (
+            {"State": "Open", "or": [{"Kind": "Bug"}, {"Size": 1}]},
+            {
+                "and": [
+                    of("State", "status", equals="Open"),
+                    {"or": [of("Kind", "select", equals="Bug"), of("Size", "number", equals=1)]},
+                ]
+            },
+        ),
+        (
+            {"and": [{"Day": {"after": DAY, "before": LATER}}, {"and": [{"Size": 1}]}]},
+            {
+                "and": [
+                    of("Day", "date", after=DAY),
+                    of("Day", "date", before=LATER),
+                    of("Size", "number", equals=1),
+                ]
+            },
+        ),
+    ],
+)
+def test_each_condition_has_one_test_and_what_belongs_together_stands_together(
+    given: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    assert filtered(given, SCHEMA) == sent
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({}, "it is empty"),
+        ({"and": []}, "`and` is empty"),
+        ({"Colour": "red"}, "`Colour`: there is no such property"),
+        ({"property": "Kind"}, "a property and its test"),
+        ({"property": "Kind", "select": {"equals": "Bug"}, "status": {"equals": "Bug"}}, "a property and its test"),
+        ({"Kind": "Chore"}, "`Kind`: there is no option Chore. There are: Bug, Idea"),
+        ({"Kind": []}, "`Kind`: there is no value to compare with"),
+        ({"Sum": 3}, "`Sum` is a rollup: write it as {'property': 'Sum', 'rollup': "),
+        ({"property": "Age", "equals": 3}, "`Age` is a formula: write it as {'property': 'Age', 'formula': "),
+        ({"Size": "big"}, "`Size`: big is no number"),
+        ({"Size": 10**400}, "is no number"),
+        ({"Flag": "perhaps"}, "`Flag`: must be true or false"),
+        ({"and": ["Kind"]}, "is an object"),
+        ({"Day": {"near": DAY}}, "`Day`: near is no test of a date. Tests: equals, after, before, on_or_after"),
+        ({"Scans": {"equals": "a.pdf"}}, "equals is no test of a files. Tests: is_empty, is_not_empty"),
+        ({"Day": {"before": "30 Nov"}}, "`Day`: 30 Nov is no date: write 2026-12-01, or 2026-12-01T09:00:00Z, or one"),
+        ({"Day": "2026-11-31"}, "or one of today, tomorrow"),
+        ({"Day": {"past_week": 3}}, "past_week takes no value"),
+        ({"or": [{"and": [{"or": [{"Size": 1}, {"Size": 2}]}, {"Size": 3}]}, {"Size": 4}]}, "no deeper filter"),
+    ],
+)
+def test_a_filter_that_cannot_be_is_refused(given: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ToolFailed, match="The filter does not fit") as refused:
+        filtered(given, SCHEMA)
+
+    assert complaint in refused.value.text
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"), [([{"property": "Size", "direction": "up"}], "ascending or descending"), ([3], "an object")]
+)
+def test_an_order_that_cannot_be_is_refused(given: list[Any], complaint: str) -> None:
+    with pytest.raises(ToolFailed, match=complaint):
+        ordered(given, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [
+        ({"Due": {"after": "2026-11-20", "before": "2026-12-05"}}, 4),
+        ({"property": "Tags", "equals": "Q4"}, 4),
+        ({"Due": {"past_week": True}}, 1),
+        ({"Due": "this_week"}, 1),
+        ({"Due": {"<": "today"}}, 3),
+        ({"Owner": "Ada"}, 6),
+        ({"property": "Owner", "does_not_contain": "ada lovelace"}, 6),
+        ({"Owner": ["Ada Lovelace", GRACE]}, 12),
+        ({"Points": {"gte": 5, "lte": 8}}, 5),
+        ([{"Status": "Done"}, {"Tags": "Q4"}], 1),
+        ("all", 12),
+        ({}, 12),
+    ],
+)
+def test_notion_takes_what_was_made_of_a_filter(notion: AtHand, given: object, count: int) -> None:
+    assert len(notion.found(QUERY, databaseId=TASKS, filter=given)["results"]) == count
+
+
+def test_who_there_is_is_asked_only_where_somebody_is_called_by_name(notion: AtHand) -> None:
+    notion.ask(QUERY, databaseId=TASKS_SOURCE, filter={"Owner": ADA})
+    assert [each.path for each in notion.tenant.asked("api") if each.path.endswith("/users")] == []
+
+    notion.ask(QUERY, databaseId=TASKS_SOURCE, filter={"Owner": "ada@acme.example.com"})
+    assert notion.sent(f"/data_sources/{TASKS_SOURCE}/query")[-1]["filter"] == of("Owner", "people", contains=ADA)

@@ -1,0 +1,73 @@
+"""Who is meant by a name in a value or in a filter?"""
+
+import pytest
+
+from tests.fakes.notion_world_data import TASKS, task_id
+from tests.fakes.notion_world_store import ADA, GRACE, id_of
+from tests.integrations.notion.at_hand import CREATE, CREATE_ROW, QUERY, UPDATE_ROW, AtHand
+
+
+@pytest.mark.parametrize(
+    ("said", "ids"),
+    [
+        ("Ada Lovelace", [ADA]),
+        (" ada ", [ADA]),
+        ("grace@acme.example.com", [GRACE]),
+        (["Grace", ADA], [GRACE, ADA]),
+        ("Ada Lovelace, Grace Hopper", [ADA, GRACE]),
+        ({"name": "Ada Lovelace"}, [ADA]),
+        ([{"object": "user", "id": GRACE}], [GRACE]),
+        ({"people": ["Ada"]}, [ADA]),
+        (None, []),
+    ],
+)
+def test_people_are_set_by_name_or_id(notion: AtHand, said: object, ids: list[str]) -> None:
+    notion.ask(UPDATE_ROW, pageId=task_id(1), properties={"Owner": said})
+
+    sent = notion.sent(f"/pages/{task_id(1)}")[0]["properties"]["Owner"]["people"]
+    assert [each["id"] for each in sent] == ids
+
+
+def test_a_page_is_made_for_somebody_who_is_named(notion: AtHand) -> None:
+    notion.ask(CREATE_ROW, databaseId=TASKS, properties={"Task": "x", "Owner": "Ada"})
+    notion.ask(CREATE, parent=TASKS, properties={"Task": "x", "Owner": "Grace"})
+
+    assert [each["properties"]["Owner"]["people"][0]["id"] for each in notion.sent("/pages")] == [ADA, GRACE]
+
+
+def test_who_is_not_there_is_told_with_those_who_are(notion: AtHand) -> None:
+    told = notion.refused(QUERY, databaseId=TASKS, filter={"Owner": "Adda Lovelace"})
+
+    assert "`Owner`: nobody is called Adda Lovelace. There are: Ada Lovelace, …. Guests are known by id only" in told
+    assert "There are: Ada Lovelace, Grace Hopper. Guests" in notion.refused(
+        UPDATE_ROW, pageId=task_id(1), properties={"Owner": "Linus"}
+    )
+    assert notion.world.done == []
+
+
+def test_of_two_who_are_called_the_same_one_has_to_be_chosen(notion: AtHand) -> None:
+    other = id_of("Ada", "2")
+    notion.world.store.users[other] = "Ada Byron"
+
+    told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Owner": "Ada"})
+
+    assert f"several people are called Ada, so pass the id: Ada Lovelace = {ADA}, Ada Byron = {other}" in told
+
+
+def test_without_the_right_to_see_people_it_is_told_how_an_id_is_found(notion: AtHand) -> None:
+    notion.world.capabilities.discard("users")
+
+    told = notion.refused(QUERY, databaseId=TASKS, filter={"Owner": "Ada"})
+
+    assert "`Owner`: the connection may not see who there is, so a person has to be given by id" in told
+    assert "`notion_read` with `full` true shows the ids" in told
+
+
+def test_people_on_later_pages_are_found(notion: AtHand) -> None:
+    for number in range(150):
+        notion.world.store.users[id_of("crowd", str(number))] = f"Person {number}"
+
+    notion.ask(UPDATE_ROW, pageId=task_id(1), properties={"Owner": "Person 149"})
+
+    sent = notion.sent(f"/pages/{task_id(1)}")[0]["properties"]["Owner"]["people"]
+    assert sent == [{"object": "user", "id": id_of("crowd", "149")}]
