@@ -12,23 +12,43 @@ from integrations.api import MAYBE_DONE, Api, Busy, FailedKind, No, Reply, ToolF
 VERSION = "2025-09-03"
 OVERLOADED = 529
 MAX_PAGE = 100
-_OTHER_KIND = re.compile(r"\bis a (?:page|database|data source|block)\b[^.]*\bnot a\b")
+_OTHER_KIND = re.compile(r"\bis a (page|database|data source|block)\b[^.]*\bnot a\b")
+_ARCHIVED = re.compile(r"\bedit\b.*\b(?:archived|in (?:the )?trash)\b")
+_SECONDS = re.compile(r"[0-9]{1,6}")
 MISSING = ("object_not_found", "invalid_request_url")
-"""The second where an id in the URL is of something else."""
+"""The second where an id in the URL is of something else; some of it Notion says in words alone."""
 NOT_THERE = (
     "Notion finds nothing with that id: it does not exist, or it is not shared with this connection. "
     "Somebody has to share it: in Notion, open the page, then ••• > Connections > this connection. "
-    "notion_search lists what is shared."
+    "`notion_search` lists what is shared."
 )
-BLOCKED = "Notion has blocked the requests of this connection. To ask again does not help: somebody has to ask Notion."
+OTHERS: Mapping[str, str] = {
+    "page": "This is the id of a page, not of a database. `notion_read` reads the page, and tells what it is in.",
+    **dict.fromkeys(
+        ("database", "data source"),
+        "This is the id of a database, not of a page. `notion_query_database` lists its pages with their ids.",
+    ),
+    "block": "This is the id of a block, not of a page. Pass the page that it is on.",
+}
+IN_TRASH = (
+    "This page, or what it is in, is in the trash, where nothing can be changed. "
+    "Take it out first: `notion_update` with `archived` false."
+)
+OLD_CURSOR = "`startCursor` is not valid any more. Start again without it."
+BLOCKED = (
+    "Notion has blocked the requests of this connection. Do not try again: somebody has to contact Notion's support."
+)
 NO_BLOCKS_LEFT = (
     "The workspace has used up the blocks of its free plan, so nothing can be added. "
     "Somebody has to remove some, or change the plan; to try again does not help."
 )
 LACKS = (
-    "Notion does not let this connection do that ({}). It lacks a capability (read, insert or update content, which "
-    "whoever made the app sets at notion.com/my-integrations), or whoever connected has no such right to this page."
+    "Notion does not let this connection do that ({}). Either it lacks a capability (to read, insert or update "
+    "content), which whoever made the app gives it at notion.com/my-integrations, or whoever connected has no such "
+    "right there."
 )
+
+REFUSED: tuple[FailedKind, ...] = ("invalid_arguments", "upstream_refused")
 
 Json = dict[str, Any]
 
@@ -36,8 +56,8 @@ Json = dict[str, Any]
 class Missing(ToolFailed):
     """There is no such thing, or not of that kind, or nobody has shared it."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__("upstream_refused", text)
+    def __init__(self, text: str, kind: FailedKind = "upstream_refused") -> None:
+        super().__init__(kind, text)
 
 
 class NotionApi(Api):
@@ -51,13 +71,13 @@ class NotionApi(Api):
         """A question that is a POST."""
         return _there(await self.sent("POST", path, body=body, reads=True))
 
-    async def changed(self, method: Literal["POST", "PATCH"], path: str, body: Json, look: str) -> Json:
-        """`look`: how to find out whether it was carried out, where that is not known."""
+    async def changed(self, method: Literal["POST", "PATCH"], path: str, body: Json, *, look: str, none: str) -> Json:
+        """`look`: how to find out whether it was carried out, where that is not known. `none`: said if it was not."""
         try:
-            return _there(await self.sent(method, path, body=body))
+            return _there(await self.sent(method, path, body=body, lost=f"{MAYBE_DONE} {look}"))
         except ToolFailed as failed:
-            if MAYBE_DONE in failed.text:
-                raise ToolFailed(failed.kind, f"{failed.text} {look}", failed.retry_after) from failed
+            if failed.kind in REFUSED:
+                failed.text = f"{failed.text} {none}".strip()
             raise
 
     def seconds_left(self) -> float:
@@ -66,7 +86,7 @@ class NotionApi(Api):
     def verdict(self, reply: Reply) -> Verdict:
         if reply.status == HTTPStatus.OK:
             is_object = isinstance(reply.body, dict)
-            return None if is_object else Trouble("Notion gave an answer that cannot be read.")
+            return None if is_object else Trouble(self.odd(reply))
         error = reply.body if isinstance(reply.body, dict) else {}
         match reply.status:
             case HTTPStatus.UNAUTHORIZED:
@@ -76,9 +96,9 @@ class NotionApi(Api):
             case HTTPStatus.CONFLICT:
                 return Trouble("Somebody else was changing the same at that moment.", undone=True)
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                return _trouble(status, _more(error))
+                return _trouble(self.down(reply), _more(error))
             case status:
-                return _refusal(status, error)
+                return _refusal(status, error) if error else No(self.odd(reply))
 
 
 def _refusal(status: int, error: Json) -> Verdict:
@@ -89,41 +109,38 @@ def _refusal(status: int, error: Json) -> Verdict:
         return No(
             NO_BLOCKS_LEFT if "block_limit" in _more(error) else LACKS.format((said or code or str(status)).rstrip("."))
         )
+    if "start_cursor" in said:
+        return No(OLD_CURSOR, "invalid_arguments")
+    if _ARCHIVED.search(said):
+        return No(IN_TRASH)
     kind: FailedKind = "invalid_arguments" if code == "validation_error" else "upstream_refused"
     return No(f"Notion does not take this: {said or code or f'it answered {status}'}", kind)
 
 
 def is_missing(answer: Json) -> bool:
-    return answer.get("object") == "error" and (answer.get("code") in MISSING or _is_of_another_kind(answer))
-
-
-def _is_of_another_kind(error: Json) -> bool:
-    """It is there: Notion says so in words alone."""
-    return bool(_OTHER_KIND.search(_said(error)))
+    return answer.get("object") == "error" and (
+        answer.get("code") in MISSING or bool(_OTHER_KIND.search(_said(answer)))
+    )
 
 
 def _there(answer: Json) -> Json:
     if is_missing(answer):
-        raise Missing(_first_sentence(_said(answer)) if _is_of_another_kind(answer) else NOT_THERE)
+        other = _OTHER_KIND.search(_said(answer))
+        raise Missing(OTHERS[other[1]], "invalid_arguments") if other else Missing(NOT_THERE)
     return answer
-
-
-def _first_sentence(text: str) -> str:
-    return f"{text.partition('. ')[0].rstrip('.')}. Pass the id of a page."
 
 
 def _busy(headers: Mapping[str, str], error: Json) -> Verdict:
     if _more(error).get("rate_limit_reason") == "public_api_request_blocked":
         return No(BLOCKED)
     told = headers.get("retry-after", "")
-    return Busy(float(told) if told.isdecimal() else None)
+    return Busy(float(told) if _SECONDS.fullmatch(told) else None)
 
 
-def _trouble(status: int, more: Json) -> Trouble:
-    text = f"Notion is in trouble: it answered {status}."
+def _trouble(text: str, more: Json) -> Trouble:
     saved = [more.get("committed_resource_id"), *_listed(more.get("committed_child_ids"))]
     if ids := ", ".join(str(each) for each in saved if each):
-        return Trouble(text, told=f"Yet it was saved, as {ids}: do not send it again. notion_read shows it.")
+        return Trouble(text, told=f"Yet it was saved, as {ids}: do not send it again. `notion_read` shows it.")
     return Trouble(text)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from integrations.api import ToolFailed
-from integrations.notion.api import Json, Missing, NotionApi
+from integrations.notion.api import NOT_THERE, OTHERS, Json, Missing, NotionApi
 from integrations.notion.ids import database_id, page_id
 from integrations.notion.richtext import plain
 from integrations.notion.schema import Schema
@@ -15,7 +15,7 @@ from integrations.notion.schema import Schema
 MOST_SOURCES = 5
 NO_SOURCE = (
     "Notion shows no data source of this database: it is a view of another one, which is where its pages are. "
-    "Somebody has to share the original; then notion_search finds it."
+    "Somebody has to share the original; then `notion_search` finds it."
 )
 NO_PARENT = (
     "`parent` is not understood. Leave it out for the top of the workspace, or pass the id or address of a page or "
@@ -43,8 +43,18 @@ async def data_source(api: NotionApi, of: str) -> DataSource:
     try:
         return await _data_source(api, of)
     except Missing:
-        database = await api.read(f"/v1/databases/{of}")
+        database = await _database(api, of)
     return await _data_source(api, _only_source(database))
+
+
+async def _database(api: NotionApi, of: str) -> Json:
+    try:
+        return await api.read(f"/v1/databases/{of}")
+    except Missing as missing:
+        if missing.text == NOT_THERE:
+            await api.read(f"/v1/pages/{of}")
+            raise Missing(OTHERS["page"], "invalid_arguments") from missing
+        raise
 
 
 async def data_sources(api: NotionApi, database: Json) -> list[DataSource]:

@@ -9,19 +9,27 @@ from integrations.api import ToolFailed
 from integrations.notion.api import Json, Missing, NotionApi
 from integrations.notion.ids import address
 from integrations.notion.people import knowing
-from integrations.notion.places import Parent
+from integrations.notion.places import Parent, thing
 from integrations.notion.results import MAX_READ_VALUE, Appended, Page, Saved
 from integrations.notion.richtext import unmarked
 from integrations.notion.schema import Property, Schema
 from integrations.notion.writing import batches
 
-LOOK_AT_PAGE = "notion_read shows what the page is like now."
-LOOK_AT_END = "notion_read shows whether it is there."
+LOOK_AT_PAGE = "`notion_read` shows what the page is like now."
+LOOK_AT_END = "`notion_read` shows whether it is there."
 LOOK_FOR_PAGE: Mapping[str, str] = {
-    "page_id": "notion_read of the page above shows whether it is there.",
-    "data_source_id": "notion_query_database shows whether it is there.",
-    "workspace": "notion_search shows whether it is there, after a moment.",
+    "page_id": "`notion_read` of the page above shows whether it is there.",
+    "data_source_id": "`notion_query_database` shows whether it is there.",
+    "workspace": "`notion_search` shows whether it is there, after a moment.",
 }
+NO_CONTENT = (
+    "This is the id of a database, which has pages instead of content: `notion_create_database_page` adds one. "
+    "Nothing was added."
+)
+NOT_AMONG = (
+    "`after` must be one of the blocks of `pageId` itself, not of those in them: `notion_read` with `withBlockIds` "
+    "true shows their ids. Nothing was added."
+)
 OUT_OF_TIME = "There was no time for more."
 SPARE_SECONDS = 2.0
 ONLY_A_TITLE = "Outside of a database a page has no properties but its title: pass `name`, and the rest as `content`."
@@ -45,7 +53,8 @@ async def created_page(
     first, *others = list(batches(blocks)) or [[]]
     body: Json = {"parent": parent.said, "properties": properties}
     body |= ({"children": first} if first else {}) | _icon(icon)
-    page = await api.changed("POST", "/v1/pages", body, LOOK_FOR_PAGE[parent.said["type"]])
+    look = LOOK_FOR_PAGE[parent.said["type"]]
+    page = await api.changed("POST", "/v1/pages", body, look=look, none="Nothing was created.")
     saved = Page.of(page, full=full, most=MAX_READ_VALUE)
     if others:
         await _added(api, saved.id, others, None, f"The page was created, {saved.url} (id {saved.id}).", len(first))
@@ -69,15 +78,29 @@ async def changed_page(
         properties = await knowing(api, lambda who: schema.fitted(given, who))
         body["properties"] = properties | ({schema.title: {"title": unmarked(name)}} if name else {})
     body |= _icon(icon)
-    page = await api.changed("PATCH", f"/v1/pages/{page_id}", body, LOOK_AT_PAGE)
+    page = await api.changed("PATCH", f"/v1/pages/{page_id}", body, look=LOOK_AT_PAGE, none="Nothing was changed.")
     done = {True: "Page moved to the trash.", False: "Page taken out of the trash."}.get(bool(archived), "")
     message = "Page updated." if archived is None else done
     return Saved(message=message, page=Page.of(page, full=full, most=MAX_READ_VALUE))
 
 
 async def append(api: NotionApi, to: str, blocks: Sequence[Json], after: str | None) -> Appended:
-    ids = await _added(api, to, list(batches(blocks)), after, "", 0)
+    try:
+        ids = await _added(api, to, list(batches(blocks)), after, "", 0)
+    except ToolFailed as failed:
+        if isinstance(failed, Missing) or (after and after in failed.text):
+            await _say_why(api, to, after)
+        raise
     return Appended(message=f"{len(ids)} block{'' if len(ids) == 1 else 's'} added.", block_ids=ids, url=address(to))
+
+
+async def _say_why(api: NotionApi, to: str, after: str | None) -> None:
+    """Where Notion says no more than that there is nothing."""
+    kind, _ = await thing(api, to)
+    if kind in ("database", "data_source"):
+        raise ToolFailed("invalid_arguments", NO_CONTENT)
+    if after:
+        raise ToolFailed("invalid_arguments", NOT_AMONG)
 
 
 async def _added(
@@ -106,7 +129,8 @@ async def _in_time(api: NotionApi, to: str, body: Json, *, has_begun: bool) -> J
     """When the time for the call is over, nobody could tell any more what was done by then."""
     if has_begun and api.seconds_left() < SPARE_SECONDS:
         raise ToolFailed("timeout", OUT_OF_TIME)
-    return await api.changed("PATCH", f"/v1/blocks/{to}/children", body, LOOK_AT_END)
+    none = "" if has_begun else "Nothing was added."
+    return await api.changed("PATCH", f"/v1/blocks/{to}/children", body, look=LOOK_AT_END, none=none)
 
 
 def _icon(emoji: str | None) -> Json:

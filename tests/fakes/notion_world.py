@@ -134,6 +134,11 @@ class World:
                 f"Provided ID {of} is a database, not a page. Use the retrieve database API instead: "
                 "https://developers.notion.com/reference/retrieve-a-database"
             )
+        if found is None and other and kinds == ("database",) and other["object"] == "page":
+            raise invalid(
+                f"Provided ID {of} is a page, not a database. Use the retrieve page API instead: "
+                "https://developers.notion.com/reference/retrieve-a-page"
+            )
         if found is None and other and kinds == ("data_source",):
             raise Refused(error(400, "invalid_request_url", "Invalid request URL."))
         if found is None:
@@ -141,6 +146,10 @@ class World:
             message = f"Could not find {word} with ID: {of}. {shared}"
             raise Refused(error(404, "object_not_found", message))
         return found
+
+    def _editable(self, found: Json) -> None:
+        archived = "Can't edit block that is archived. You must unarchive the block before editing."
+        demand(not self.store.in_trash(found["id"]), archived)
 
     def _children(self, request: Request, of: str) -> Answer:
         keys(request.query, PAGED, "query")
@@ -215,7 +224,7 @@ class World:
             whole = {**parent, "database_id": source["parent"]["database_id"]}
             return self.store.page(of, whole, at_first(source["properties"]) | values)
         if "page_id" in parent:
-            self._there(parent["page_id"], "page")
+            self._editable(self._there(parent["page_id"], "page"))
         demand(
             "page_id" in parent or parent.get("workspace") is True, "body failed validation: body.parent should be …"
         )
@@ -226,6 +235,8 @@ class World:
         body = self._body(request, {"properties", "in_trash", "icon", "cover", "is_locked"})
         keys(body.get("icon") or {}, ICON, "icon")
         page = self._there(of, "page")
+        if body.get("in_trash") is not False:
+            self._editable(page)
         source = self.store.objects.get(page["parent"].get("data_source_id", ""))
         page["properties"] |= shown_values(body.get("properties") or {}, (source or page)["properties"])
         if "in_trash" in body:
@@ -236,7 +247,7 @@ class World:
 
     def _append(self, request: Request, of: str) -> Answer:
         body = self._body(request, {"children", "after"})
-        self._there(of, "block", "page")
+        self._editable(self._there(of, "block", "page"))
         demand(body.get("children"), "body failed validation: body.children should be defined.")
         check_blocks(body["children"])
         after, made = body.get("after", ""), list[Json]()

@@ -130,7 +130,9 @@ class Store:
                 inside[name] = rich(inside[name])
         if "cells" in inside:
             inside["cells"] = [rich(cell) for cell in inside["cells"]]
-        block = {**_common("block", made, {"type": "block_id", "block_id": parent}, NOW), "type": kind, kind: inside}
+        is_on_page = self.objects.get(parent, {}).get("object") == "page"
+        above = "page_id" if is_on_page else "block_id"
+        block = {**_common("block", made, {"type": above, above: parent}, NOW), "type": kind, kind: inside}
         if kind not in ("child_page", "child_database"):
             self.objects[made] = block
         else:
@@ -138,8 +140,8 @@ class Store:
         block["has_children"] = False
         siblings = self.children.setdefault(parent, [])
         siblings.insert(siblings.index(after) + 1 if after else len(siblings), made)
-        if above := self._block(parent):
-            above["has_children"] = True
+        if around := self._block(parent):
+            around["has_children"] = True
         for each in asked[kind].get("children", ()):
             self.block(made, each)
         return block
@@ -147,6 +149,14 @@ class Store:
     def blocks_in(self, parent: str) -> list[Json]:
         found = (self._block(each) for each in self.children.get(_dashed(parent), ()))
         return [each for each in found if each]
+
+    def in_trash(self, of: str) -> bool:
+        """It, or what it is in."""
+        found = self.objects.get(of)
+        if found is None:
+            return False
+        above = found["parent"].get("block_id") or found["parent"].get("page_id")
+        return bool(found["in_trash"]) or (above is not None and self.in_trash(above))
 
     def _block(self, of: str) -> Json | None:
         found = self.objects.get(f"block {of}") or self.objects.get(of)

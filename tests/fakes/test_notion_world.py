@@ -9,6 +9,7 @@ from tests.fakes.authorization_server import Server
 from tests.fakes.notion_world import World
 from tests.fakes.notion_world_data import GUIDE, PLAN, SALARIES, TASKS, TASKS_SOURCE, WIKI, task_id
 from tests.fakes.notion_world_rules import error
+from tests.fakes.notion_world_store import id_of
 from tests.harness import caller
 
 VERSION = "2025-09-03"
@@ -18,6 +19,7 @@ TEXT = {"text": {"content": "Hi"}}
 PARAGRAPH = {"paragraph": {"rich_text": [TEXT]}}
 CHILDREN = f"blocks/{PLAN}/children"
 DAY = "2026-12-01"
+ON_PLAN = id_of("block", PLAN, "0")
 QUERY = f"data_sources/{TASKS_SOURCE}/query"
 
 
@@ -65,6 +67,7 @@ def bot(shared: Server) -> Bot:
         ("GET", f"pages/{WIKI}", "2022-06-28", "validation_error", "should be one of"),
         ("GET", f"pages/{SALARIES}", VERSION, "object_not_found", "shared with your integration"),
         ("GET", f"pages/{TASKS}", VERSION, "validation_error", "is a database, not a page"),
+        ("GET", f"databases/{WIKI}", VERSION, "validation_error", "is a page, not a database"),
         ("GET", f"data_sources/{TASKS}", VERSION, "invalid_request_url", "Invalid request URL"),
         ("POST", f"databases/{TASKS}/query", VERSION, "invalid_request_url", "Invalid request URL"),
         ("DELETE", f"blocks/{PLAN}", VERSION, "invalid_request_url", "Invalid request URL"),
@@ -121,6 +124,27 @@ def test_a_body_that_notion_would_not_take_is_refused(
 ) -> None:
     assert message in bot.refused(method, path, json=body)[2]
     assert bot.world.done == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PATCH", f"pages/{PLAN}", {"icon": {"emoji": "🚀"}}),
+        ("PATCH", CHILDREN, {"children": [PARAGRAPH]}),
+        ("PATCH", f"blocks/{ON_PLAN}/children", {"children": [PARAGRAPH]}),
+        ("POST", "pages", {"parent": {"page_id": PLAN}, "properties": {"title": {"title": [TEXT]}}}),
+    ],
+)
+def test_what_is_in_the_trash_is_not_changed(bot: Bot, method: str, path: str, body: dict[str, Any]) -> None:
+    bot.world.store.objects[PLAN]["in_trash"] = True
+
+    assert "Can't edit block that is archived" in bot.refused(method, path, json=body)[2]
+    assert bot.ask("PATCH", f"pages/{PLAN}", json={"in_trash": False}).status_code == 200
+    assert bot.ask(method, path, json=body).status_code == 200
+
+
+def test_a_block_on_a_page_is_told_to_be_there(bot: Bot) -> None:
+    assert bot.ask("GET", f"blocks/{ON_PLAN}").json()["parent"] == {"type": "page_id", "page_id": PLAN}
 
 
 def test_a_body_has_to_be_told_to_be_json(bot: Bot) -> None:

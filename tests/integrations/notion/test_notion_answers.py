@@ -1,5 +1,6 @@
 """What each answer of Notion's is taken for."""
 
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -8,6 +9,9 @@ from integrations.api import Busy, No, Pause, Reply, ServiceHttp, Trouble, Unaut
 from integrations.notion.api import NotionApi
 from integrations.notion.content import Place
 from integrations.notion.results import place_of
+
+ARCHIVED = "Can't edit block that is archived. You must unarchive the block before editing."
+CURSOR = "The start_cursor provided is invalid: 9c593440-5d11-40c4-886b-65074c06d6aa"
 
 
 class Nobody:
@@ -23,7 +27,8 @@ def verdict(status: int, code: str = "", message: str = "", *, retry_after: str 
 def judged(status: int, body: object, headers: dict[str, str] | None = None) -> Verdict:
     http: ServiceHttp = Nobody()  # type: ignore[assignment]
     pause: Pause = None  # type: ignore[assignment]
-    return NotionApi(http, "", pause).verdict(Reply(status, "", headers or {}, body))
+    reason = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
+    return NotionApi(http, "", pause, title="Notion").verdict(Reply(status, reason, headers or {}, body))
 
 
 def test_an_object_is_what_was_asked_for() -> None:
@@ -32,7 +37,7 @@ def test_an_object_is_what_was_asked_for() -> None:
 
 @pytest.mark.parametrize("body", [None, [], "ok"])
 def test_an_answer_that_is_no_object_is_trouble(body: object) -> None:
-    assert judged(200, body) == Trouble("Notion gave an answer that cannot be read.")
+    assert judged(200, body) == Trouble("Notion did not answer as its API does (200 OK).")
 
 
 def test_a_token_that_is_no_good_is_told_apart() -> None:
@@ -40,7 +45,7 @@ def test_a_token_that_is_no_good_is_told_apart() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 529])
-@pytest.mark.parametrize(("said", "seconds"), [("7", 7.0), (None, None), ("soon", None), ("", None)])
+@pytest.mark.parametrize(("said", "seconds"), [("7", 7.0), (None, None), ("soon", None), ("", None), ("٣", None)])
 def test_when_notion_wants_a_pause_it_is_made(status: int, said: str | None, seconds: float | None) -> None:
     assert verdict(status, "rate_limited", retry_after=said) == Busy(seconds)
 
@@ -69,10 +74,13 @@ def test_what_is_not_there_is_left_to_who_asked(found: Verdict) -> None:
     [
         (verdict(400, "validation_error", "body.x is wrong."), "invalid_arguments", "not take this: body.x is wrong."),
         (verdict(400, "invalid_json", "No JSON."), "upstream_refused", "does not take this: No JSON."),
-        (verdict(403, "restricted_resource", "No."), "upstream_refused", "do that (No). It lacks"),
+        (verdict(403, "restricted_resource", "No."), "upstream_refused", "do that (No). Either it lacks"),
         (verdict(403, "restricted_resource", "Full.", block_limit={}), "upstream_refused", "the blocks of its free"),
-        (judged(404, None), "upstream_refused", "it answered 404"),
-        (judged(302, None), "upstream_refused", "it answered 302"),
+        (judged(404, None), "upstream_refused", "did not answer as its API does (404 Not Found)."),
+        (judged(302, None), "upstream_refused", "did not answer as its API does (302 Found)."),
+        (verdict(418, ""), "upstream_refused", "not take this: it answered 418"),
+        (verdict(400, "validation_error", ARCHIVED), "upstream_refused", "`notion_update` with `archived` false"),
+        (verdict(400, "validation_error", CURSOR), "invalid_arguments", "`startCursor` is not valid any more. Start"),
     ],
 )
 def test_a_refusal_says_what_to_do(found: Verdict, kind: str, text: str) -> None:
@@ -83,7 +91,8 @@ def test_a_refusal_says_what_to_do(found: Verdict, kind: str, text: str) -> None
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 def test_trouble_at_notion_may_have_left_something_done(status: int) -> None:
-    assert verdict(status, "x") == Trouble(f"Notion is in trouble: it answered {status}.")
+    phrase = HTTPStatus(status).phrase
+    assert verdict(status, "x") == Trouble(f"Notion is not available ({status} {phrase}).")
 
 
 @pytest.mark.parametrize("more", [{"committed_resource_id": "1"}, {"committed_child_ids": ["1", "2"]}])

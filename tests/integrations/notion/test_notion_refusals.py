@@ -1,0 +1,79 @@
+"""Where Notion says no: is it told what to do instead, and that nothing was done?"""
+
+from typing import Any
+
+import pytest
+
+from tests.fakes.notion_world_data import GUIDE, PLAN, TASKS, TASKS_SOURCE, WIKI, task_id
+from tests.fakes.notion_world_store import id_of
+from tests.integrations.notion.at_hand import (
+    APPEND,
+    CREATE,
+    CREATE_ROW,
+    QUERY,
+    READ,
+    SEARCH,
+    UPDATE,
+    UPDATE_ROW,
+    AtHand,
+)
+
+IN_TRASH = "is in the trash, where nothing can be changed. Take it out first: `notion_update` with `archived` false."
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "none"),
+    [
+        (APPEND, {"pageId": PLAN, "content": "New"}, "Nothing was added."),
+        (APPEND, {"pageId": id_of("block", PLAN, "0"), "content": "New"}, "Nothing was added."),
+        (UPDATE, {"pageId": PLAN, "name": "New"}, "Nothing was changed."),
+        (CREATE, {"name": "New", "parent": PLAN}, "Nothing was created."),
+    ],
+)
+def test_a_page_in_the_trash_has_to_be_taken_out_first(
+    notion: AtHand, tool: str, args: dict[str, Any], none: str
+) -> None:
+    notion.ask(UPDATE, pageId=PLAN, archived=True)
+
+    told = notion.refused(tool, "upstream_refused", **args)
+    notion.ask(UPDATE, pageId=PLAN, archived=False)
+
+    assert told == f"This page, or what it is in, {IN_TRASH} {none}"
+    notion.ask(tool, **args)
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "told"),
+    [
+        (QUERY, {"databaseId": WIKI}, "the id of a page, not of a database. `notion_read` reads the page"),
+        (CREATE_ROW, {"databaseId": WIKI, "properties": {"Task": "x"}}, "the id of a page, not of a database."),
+        (UPDATE, {"pageId": TASKS, "archived": True}, "the id of a database, not of a page. `notion_query_database`"),
+        (APPEND, {"pageId": TASKS, "content": "x"}, "`notion_create_database_page` adds one. Nothing was added."),
+        (APPEND, {"pageId": TASKS_SOURCE, "content": "x"}, "`notion_create_database_page` adds one."),
+    ],
+)
+def test_an_id_of_something_else_is_told_to_be_one(notion: AtHand, tool: str, args: dict[str, Any], told: str) -> None:
+    assert told in notion.refused(tool, **args)
+    assert notion.world.done == []
+
+
+@pytest.mark.parametrize("after", [task_id(1), id_of("block", id_of("block", GUIDE, "5"), "0")])
+def test_a_block_to_add_behind_has_to_be_on_the_page_itself(notion: AtHand, after: str) -> None:
+    told = notion.refused(APPEND, pageId=GUIDE, content="x", after=after)
+
+    assert told.startswith("`after` must be one of the blocks of `pageId` itself")
+    assert told.endswith("Nothing was added.")
+
+
+@pytest.mark.parametrize(("tool", "args"), [(SEARCH, {}), (QUERY, {"databaseId": TASKS}), (READ, {"pageId": PLAN})])
+def test_who_goes_on_from_nowhere_is_told_to_start_again(notion: AtHand, tool: str, args: dict[str, Any]) -> None:
+    told = notion.refused(tool, **args, startCursor=id_of("nowhere"))
+
+    assert told == "`startCursor` is not valid any more. Start again without it."
+
+
+def test_what_notion_does_not_take_is_told_to_have_changed_nothing(notion: AtHand) -> None:
+    told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Link": {"url": "x"}, "Tags": [{"name": "a,b"}]})
+
+    assert told.startswith("Notion does not take this: ")
+    assert told.endswith("Nothing was changed.")
