@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -34,6 +35,7 @@ IN_TRASH = (
     "This page, or what it is in, is in the trash, where nothing can be changed. "
     "Take it out first: `notion_update` with `archived` false."
 )
+NO_TEXT = "There is half of a character (a lone surrogate) in what is to be sent. Nothing was changed."
 OLD_CURSOR = "`startCursor` is not valid any more. Start again without it."
 BLOCKED = (
     "Notion has blocked the requests of this connection. Do not try again: somebody has to contact Notion's support."
@@ -73,6 +75,7 @@ class NotionApi(Api):
 
     async def changed(self, method: Literal["POST", "PATCH"], path: str, body: Json, *, look: str, none: str) -> Json:
         """`look`: how to find out whether it was carried out, where that is not known. `none`: said if it was not."""
+        _check(body)
         try:
             return _there(await self.sent(method, path, body=body, lost=f"{MAYBE_DONE} {look}"))
         except ToolFailed as failed:
@@ -99,6 +102,14 @@ class NotionApi(Api):
                 return _trouble(self.down(reply), _more(error))
             case status:
                 return _refusal(status, error) if error else No(self.odd(reply))
+
+
+def _check(body: Json) -> None:
+    """What cannot be sent is found before anybody could fear that it was."""
+    try:
+        json.dumps(body, ensure_ascii=False).encode()
+    except ValueError as error:
+        raise ToolFailed("invalid_arguments", NO_TEXT) from error
 
 
 def _refusal(status: int, error: Json) -> Verdict:

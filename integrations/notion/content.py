@@ -136,7 +136,8 @@ def _content(nodes: list[Node], cursor: str | None, *, with_ids: bool) -> Conten
 
 def _left_out(block: Json, why: str) -> str:
     return (
-        f"[There is more in here, which is not shown: {why} Call notion_read with pageId {block.get('id')} to read it.]"
+        f"[There is more in here, which is not shown: {why} "
+        f"Call `notion_read` with `pageId` {block.get('id')} to read it.]"
     )
 
 

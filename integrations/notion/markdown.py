@@ -107,16 +107,18 @@ def _own(node: Node, number: int) -> str:
 
 
 def _unknown(node: Node) -> str:
-    return f"[A block that the API does not show ({node.kind}): see {_here(node)}]"
+    return f"[A block that the API does not show ({node.kind}): see {block_address(node.block)}]"
 
 
-def _here(node: Node) -> str:
-    return address(str(node.block.get("id", "")))
+def block_address(block: Json) -> str:
+    """On its page, where that is known."""
+    of, page = str(block.get("id", "")), (block.get("parent") or {}).get("page_id")
+    return f"{address(page)}#{of.replace('-', '')}" if isinstance(page, str) else address(of)
 
 
 def _child(node: Node) -> str:
     word = "Page" if node.kind == "child_page" else "Database"
-    return f"[{word}: {node.inside.get('title')}]({_here(node)})"
+    return f"[{word}: {node.inside.get('title')}]({address(str(node.block.get('id', '')))})"
 
 
 def _linked(node: Node) -> str:

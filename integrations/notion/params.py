@@ -1,70 +1,46 @@
-"""What do the tools of Notion take, and which slips of those who call them are understood?"""
+"""What do the tools of Notion take?"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from integrations.notion.ids import BlockId, DatabaseId, PageId
+from integrations.notion.slips import (
+    MOST_AT_ONCE,
+    as_emoji,
+    as_filter,
+    as_kind,
+    as_list,
+    as_object,
+    as_order,
+    capped,
+    either,
+    from_text,
+    plainly,
+)
 from integrations.tool import Params
 
 LONGEST_CONTENT = 200_000
 MOST_CHILDREN = 100
+CONTENT = ("content", "markdown", "body", "text", "children", "blocks")
 
 Json = dict[str, Any]
 
 
-def _from_text(given: object) -> object:
-    """Models write objects as text of JSON now and then."""
-    if isinstance(given, str) and given.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(given)
-        except ValueError:
-            return given
-    return given
-
-
-def _object(given: object) -> object:
-    read = _from_text(given)
-    if not isinstance(read, dict):
-        raise ValueError("it is an object, such as {'Status': 'Done'}")  # noqa: TRY004  pydantic reads this one
-    return read
-
-
-def _kind(given: object) -> object:
-    """`page`, or a filter as Notion has it; a database is found as its data sources."""
-    value = given.get("value") if isinstance(given, dict) else given
-    plain = str(value).lower().replace(" ", "_").rstrip("s")
-    return {"database": "data_source", "datasource": "data_source"}.get(plain, plain)
-
-
-def _order(given: object) -> object:
-    value = given.get("direction") if isinstance(given, dict) else given
-    return {"asc": "ascending", "desc": "descending"}.get(str(value).lower(), value)
-
-
-def _filter(given: object) -> object:
-    """A list of conditions is all of them; no condition is no filter."""
-    read = _from_text(given)
-    if isinstance(read, list):
-        read = {"and": read}
-    if read in ({}, {"and": []}, "", "all", "none", "*"):
-        return None
-    return _object(read)
-
-
-Object = Annotated[Json, BeforeValidator(_object)]
-AnyObject = Annotated[Any, BeforeValidator(_from_text)]
+Object = Annotated[Json, BeforeValidator(as_object)]
+AnyObject = Annotated[Any, BeforeValidator(from_text)]
 Cursor = Annotated[
     str | None,
     Field(
         max_length=2000, description="`nextCursor` of the answer before, to go on from there. Leave it out at first."
     ),
 ]
-PageSize = Annotated[int, Field(ge=1, le=100, description="How many at most.")]
+PageSize = Annotated[
+    int, BeforeValidator(capped), Field(ge=1, le=MOST_AT_ONCE, description="How many at most in one answer.")
+]
 Full = Annotated[bool, Field(description="Also give what Notion itself answered, which is long.")]
 Content = Annotated[
     str | None,
@@ -74,12 +50,14 @@ Content = Annotated[
         examples=["## Agenda\n\n- [ ] Numbers\n- [ ] Hiring"],
     ),
 ]
+Icon = Annotated[str | None, BeforeValidator(as_emoji), Field(max_length=100, description="An emoji.")]
 Values = Annotated[
     Object,
     Field(
         description=(
             "Values by the property's name: text, number, true/false, option name(s), date `2026-12-01` or "
-            "`2026-12-01/2026-12-05`, page or user ids; null empties. Notion's own property objects are taken as well."
+            "`2026-12-01/2026-12-05`, people's names, page ids; null empties. Notion's own property objects are "
+            "taken as well."
         ),
         examples=[{"Name": "Write the report", "Status": "In progress", "Due": "2026-12-01", "Tags": ["Q4"]}],
     ),
@@ -113,6 +91,21 @@ class OfDatabase(Params):
         return {name: each for name, each in given.items() if not (is_named and name == names.get("databaseid"))}
 
 
+class WithValues(Params):
+    @model_validator(mode="before")
+    @classmethod
+    def _gathered(cls, given: object) -> object:
+        """Values beside the other parameters, instead of in `properties`."""
+        if not isinstance(given, dict):
+            return given
+        known = {plainly(name) for name in cls.model_fields} | cls.also.keys()
+        values = {name: value for name, value in given.items() if plainly(str(name)) not in known}
+        has_values = any(plainly(str(name)) in ("properties", *_VALUES) for name in given)
+        if has_values or not values:
+            return given
+        return {name: value for name, value in given.items() if name not in values} | {"properties": values}
+
+
 class ReadPage(Params):
     also: ClassVar = {**_PAGE, **_NEXT, "databaseid": "page_id", "datasourceid": "page_id"}
     page_id: APage
@@ -130,12 +123,12 @@ class Search(Params):
     ] = None
     filter: Annotated[
         Literal["page", "data_source"] | None,
-        BeforeValidator(_kind),
+        BeforeValidator(as_kind),
         Field(description="Only pages, or only data sources (the tables of databases)."),
     ] = None
     sort: Annotated[
         Literal["ascending", "descending"] | None,
-        BeforeValidator(_order),
+        BeforeValidator(as_order),
         Field(description="By the time of the last edit. Left out: the best match first."),
     ] = None
     start_cursor: Cursor = None
@@ -159,22 +152,23 @@ class CreatePage(Params):
             description=(
                 "Where: the id or address of a page or database, or {'page_id': …}, {'data_source_id': …}, "
                 "{'workspace': true}. Left out: the top of the workspace, which only who connected sees."
-            )
+            ),
+            json_schema_extra=either,
         ),
     ] = None
     properties: Values | None = None
     children: Annotated[
         list[Any] | None,
-        BeforeValidator(_from_text),
+        BeforeValidator(as_list),
         Field(max_length=1000, description="Blocks as Notion has them, where Markdown does not do."),
     ] = None
-    icon: Annotated[str | None, Field(max_length=100, description="An emoji.")] = None
+    icon: Icon = None
     full: Full = False
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not (self.name or self.properties):
-            raise ValueError("Either 'properties' or 'name' is required")
+            raise ValueError("Either `properties` or `name` is required")
         return self
 
 
@@ -191,13 +185,21 @@ class UpdatePage(Params):
     archived: Annotated[
         bool | None, Field(description="true moves the page to the trash, false takes it out of there.")
     ] = None
-    icon: Annotated[str | None, Field(max_length=100, description="An emoji.")] = None
+    icon: Icon = None
     full: Full = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_content(cls, given: object) -> object:
+        names = [name for name in given if str(name).lower() in CONTENT] if isinstance(given, dict) else []
+        if names:
+            raise ValueError(f"`{names[0]}`: the content is not changed here; `notion_append_blocks` adds to it")
+        return given
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if self.archived is None and not (self.name or self.properties or self.icon):
-            raise ValueError("At least one of 'properties', 'name', 'archived' and 'icon' must be given")
+            raise ValueError("At least one of `properties`, `name`, `archived` and `icon` must be given")
         return self
 
 
@@ -212,7 +214,7 @@ class QueryDatabase(OfDatabase):
     }
     filter: Annotated[
         Json | None,
-        BeforeValidator(_filter),
+        BeforeValidator(as_filter),
         Field(
             description=(
                 "Short, values by property: {'Status': 'Done', 'Tags': ['Q4', 'Q3']}. A condition: {'property': 'Due', "
@@ -223,7 +225,7 @@ class QueryDatabase(OfDatabase):
     ] = None
     sorts: Annotated[
         list[Any] | None,
-        BeforeValidator(lambda given: [given] if isinstance(given := _from_text(given), str | dict) else given),
+        BeforeValidator(lambda given: [given] if isinstance(given := from_text(given), str | dict) else given),
         Field(
             max_length=100,
             description="Such as [{'property': 'Due', 'direction': 'ascending'}], or ['-created_time'].",
@@ -239,15 +241,22 @@ class QueryDatabase(OfDatabase):
     full: Full = False
 
 
-class CreateDatabasePage(OfDatabase):
-    also: ClassVar = {**_DATABASE, **_VALUES, **_TEXT}
-    properties: Values
+class CreateDatabasePage(WithValues, OfDatabase):
+    also: ClassVar = {**_DATABASE, **_VALUES, **_TEXT, "title": "name"}
+    properties: Values | None = None
+    name: Annotated[str | None, Field(max_length=2000, description="The title, instead of in `properties`.")] = None
     content: Content = None
-    icon: Annotated[str | None, Field(max_length=100, description="An emoji.")] = None
+    icon: Icon = None
     full: Full = False
 
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not (self.name or self.properties):
+            raise ValueError("`properties` is required")
+        return self
 
-class UpdateDatabasePage(Params):
+
+class UpdateDatabasePage(WithValues, Params):
     also: ClassVar = {**_PAGE, **_VALUES}
     page_id: APage
     properties: Annotated[Values, Field(min_length=1)]
@@ -260,7 +269,7 @@ class AppendBlocks(Params):
     content: Content = None
     children: Annotated[
         list[Any] | None,
-        BeforeValidator(_from_text),
+        BeforeValidator(as_list),
         Field(
             min_length=1,
             max_length=MOST_CHILDREN,
@@ -275,5 +284,5 @@ class AppendBlocks(Params):
     @model_validator(mode="after")
     def _adds_one_thing(self) -> Self:
         if (self.content is None) == (self.children is None):
-            raise ValueError("Pass either 'content' or 'children'")
+            raise ValueError("Pass either `content` or `children`")
         return self

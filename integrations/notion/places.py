@@ -8,9 +8,10 @@ from typing import Any
 
 from integrations.api import ToolFailed
 from integrations.notion.api import NOT_THERE, OTHERS, Json, Missing, NotionApi
-from integrations.notion.ids import database_id, page_id
+from integrations.notion.ids import address, database_id, page_id
 from integrations.notion.richtext import plain
 from integrations.notion.schema import Schema
+from integrations.reading import one_line
 
 MOST_SOURCES = 5
 NO_SOURCE = (
@@ -93,14 +94,20 @@ async def thing(api: NotionApi, of: str) -> tuple[str, Json]:
 class Parent:
     said: Json
     """As Notion wants it."""
+    where: str
     schema: Schema | None = None
     """Of a data source: what its pages can have."""
+
+
+AT_THE_TOP = Parent(
+    {"type": "workspace", "workspace": True}, "at the top of the workspace, where only who connected sees it"
+)
 
 
 async def parent_of(api: NotionApi, given: Any) -> Parent:
     match given:
         case None | "" | "workspace" | {"type": "workspace"} | {"workspace": _}:
-            return Parent({"type": "workspace", "workspace": True})
+            return AT_THE_TOP
         case str():
             return await _found_parent(api, _id(given))
         case Mapping():
@@ -125,7 +132,7 @@ async def _found_parent(api: NotionApi, of: str) -> Parent:
     kind, found = await thing(api, of)
     match kind:
         case "page":
-            return Parent({"type": "page_id", "page_id": found["id"]})
+            return _below(str(found["id"]))
         case "database":
             return await _source_parent(api, _only_source(found))
         case "data_source":
@@ -135,7 +142,7 @@ async def _found_parent(api: NotionApi, of: str) -> Parent:
 
 
 async def _page_parent(api: NotionApi, given: str) -> Parent:  # noqa: ARG001  the others have to ask
-    return Parent({"type": "page_id", "page_id": _id(given)})
+    return _below(_id(given))
 
 
 async def _source_parent(api: NotionApi, given: str) -> Parent:
@@ -150,8 +157,13 @@ async def _any_parent(api: NotionApi, given: str) -> Parent:
     return await _found_parent(api, _id(given))
 
 
+def _below(page: str) -> Parent:
+    return Parent({"type": "page_id", "page_id": page}, f"below {address(page)}")
+
+
 def _parent(source: DataSource) -> Parent:
-    return Parent({"type": "data_source_id", "data_source_id": source.id}, source.schema)
+    said = {"type": "data_source_id", "data_source_id": source.id}
+    return Parent(said, f"in {one_line(source.name)}", source.schema)
 
 
 def _id(given: str, read: Callable[[object], str] = page_id) -> str:

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 
 from integrations.notion.api import MAX_PAGE, Json, NotionApi
 from integrations.notion.content import Content, Reader
-from integrations.notion.ids import address
-from integrations.notion.markdown import Node, as_markdown
+from integrations.notion.markdown import Node, as_markdown, block_address
 from integrations.notion.params import ReadPage
 from integrations.notion.places import DataSource, data_sources, thing
-from integrations.notion.results import MAX_READ_VALUE, Kind, Page, Read, Source, place_of
+from integrations.notion.results import READ_IN_PART, Kind, Page, Read, Source, place_of
 from integrations.notion.richtext import plain
+from integrations.notion.showing import MAX_READ_VALUE
+from integrations.reading import one_line, shortened
 
 MOST_PAGES_OF_VALUES = 3
 LONGEST_TITLE = 200
-QUERY = "To see its pages, call notion_query_database with databaseId {}."
+QUERY = "To see its pages, call `notion_query_database` with `databaseId` {}."
 NO_SOURCES = "Notion shows no data source of it: it is a view of another database, which is where its pages are."
 
 
@@ -45,15 +46,19 @@ async def _page(api: NotionApi, ask: ReadPage, found: Json) -> Read:
     content = await Reader(api).content(found["id"], ask.start_cursor, with_ids=ask.with_block_ids)
     page = Page.of({**found, "properties": properties}, full=ask.full, most=MAX_READ_VALUE)
     where = place_of(found.get("parent"))
-    return _read("page", page, where, content, notes)
+    cut = [READ_IN_PART] if page.cut and not ask.full else []
+    return _read("page", page, where, content, [*notes, *cut])
 
 
 async def _block(api: NotionApi, ask: ReadPage, found: Json) -> Read:
-    title = plain(Node(found).inside.get("rich_text"))[:LONGEST_TITLE] or str(found.get("type"))
+    text = plain(Node(found).inside.get("rich_text"))
+    title = shortened(one_line(text), LONGEST_TITLE) or str(found.get("type"))
     page, where = _titled(found, title, full=ask.full), place_of(found.get("parent"))
     if not found.get("has_children"):
         return _read("block", page, where, Content(as_markdown([Node(found)]), None), [])
     content = await Reader(api).content(found["id"], ask.start_cursor, with_ids=ask.with_block_ids)
+    if len(text) > LONGEST_TITLE and not ask.start_cursor:
+        content = Content(f"{as_markdown([Node(found)])}\n\n{content.text}", content.next_cursor)
     return _read("block", page, where, content, [])
 
 
@@ -66,7 +71,7 @@ def _titled(found: Json, title: str, *, full: bool) -> Page:
     return Page(
         id=str(found["id"]),
         title=title or "Untitled",
-        url=str(found.get("url") or address(str(found["id"]))),
+        url=one_line(str(found.get("url") or block_address(found))),
         created_time=found.get("created_time"),
         last_edited_time=found.get("last_edited_time"),
         in_trash=True if found.get("in_trash") else None,
@@ -84,9 +89,9 @@ async def _with_all_values(api: NotionApi, page: Json) -> tuple[Mapping[str, Jso
     for name, found in properties.items():
         if found.get("type") == "relation" and found.get("has_more"):
             related, is_all = await _related(api, page["id"], found["id"])
-            properties[name] = {**found, "relation": related}
+            properties[name] = {**found, "relation": related, "has_more": False}
             if not is_all:
-                notes.append(f"`{name}` has more than the {len(related)} that are shown.")
+                notes.append(f"`{one_line(name)}` has more than the {len(related)} that are shown.")
     return properties, notes
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, TypeVar
 
 from pydantic import Field
 
@@ -13,15 +13,18 @@ from integrations.notion.content import Place
 from integrations.notion.ids import address
 from integrations.notion.places import DataSource
 from integrations.notion.richtext import plain
+from integrations.notion.showing import MAX_VALUE, bounded, in_words, listed, raw
 from integrations.notion.values import shown, title_of
-from integrations.reading import one_line
+from integrations.reading import more_follow, one_line
 from integrations.tool import Result
 
 MAX_CHARS = 40_000
-MAX_VALUE = 500
-MAX_READ_VALUE = 4000
+MORE = ", and more follow"
 NO_CONTENT = "(There is no content.)"
-NO_PAGES = "No page matches. notion_read of the data source tells which properties and options there are."
+NO_PAGES = "No page matches. `notion_read` of the data source tells which properties and options there are."
+IN_PART = "Some values are shown in part: `notion_read` of the page gives all of them."
+READ_IN_PART = "Some values are shown in part: `full` true gives all of them."
+INCOMPLETE = "Notion did not look through everything, so there may be more: ask for something narrower."
 Kind = Literal["page", "database", "data_source", "block"]
 Item = TypeVar("Item", bound=Result)
 
@@ -31,6 +34,7 @@ class Page(Result):
     title: str
     url: str
     properties: Json = Field(default_factory=dict, description="By name, in plain words. Without what is empty.")
+    cut: list[str] | None = Field(default=None, description="The properties that are shown in part.")
     created_time: str | None = None
     last_edited_time: str | None = None
     in_trash: bool | None = Field(default=None, description="Only where it is.")
@@ -38,13 +42,15 @@ class Page(Result):
 
     @classmethod
     def of(cls, found: Json, *, full: bool = False, only: Sequence[str] | None = None, most: int = MAX_VALUE) -> Page:
-        values = shown(found.get("properties") or {})
-        kept = {name: _bounded(value, most) for name, value in values.items() if only is None or name in only}
+        every: Json = found.get("properties") or {}
+        values = shown({name: each for name, each in every.items() if only is None or name in only})
+        kept = {name: bounded(value, most, has_more=_has_more(every[name])) for name, value in values.items()}
         return cls(
             id=str(found["id"]),
-            title=title_of(found.get("properties") or {}),
-            url=str(found.get("url") or address(str(found["id"]))),
+            title=title_of(every),
+            url=_url(found),
             properties=kept,
+            cut=[name for name, value in kept.items() if value != values[name]] or None,
             created_time=found.get("created_time"),
             last_edited_time=found.get("last_edited_time"),
             in_trash=True if found.get("in_trash") else None,
@@ -54,7 +60,7 @@ class Page(Result):
     def text(self) -> str:
         trash = " (in the trash)" if self.in_trash else ""
         head = f"**{one_line(self.title)}**{trash} {self.url}"  # in which the id is
-        return "\n".join([head, *_listed(self.properties, "  "), *_raw(self.object)])
+        return "\n".join([head, *listed(self.properties, "  "), *raw(self.object)])
 
 
 class Source(Result):
@@ -78,7 +84,7 @@ class Source(Result):
             f"  - {name}: {each['type']}{' (' + ', '.join(each['options']) + ')' if 'options' in each else ''}"
             for name, each in self.properties.items()
         ]
-        return "\n".join([f"Data source **{one_line(self.name)}**, id: {self.id}", *kinds, *_raw(self.object)])
+        return "\n".join([f"Data source **{one_line(self.name)}**, id: {self.id}", *kinds, *raw(self.object)])
 
 
 class Read(Result):
@@ -92,17 +98,17 @@ class Read(Result):
 
     def text(self) -> str:
         page = self.page
-        times = f"Last edited {page.last_edited_time}." if page.last_edited_time else ""
+        times = f"Last edited {in_words(page.last_edited_time)}." if page.last_edited_time else ""
         trash = "It is in the trash." if page.in_trash else ""
         where = f"In {self.parent}." if self.parent else ""
         facts = " ".join(filter(None, (where, times, trash)))
         head = [f"# {one_line(page.title)}", f"{self.kind.replace('_', ' ').capitalize()} {page.url}", facts]
         parts = [
             "\n".join(filter(None, head)),
-            "\n".join(_listed(page.properties, "")),
+            "\n".join(listed(page.properties, "")),
             *(each.text() for each in self.data_sources),
             f"---\n\n{self.content}" if self.content else NO_CONTENT if self.kind in ("page", "block") else "",
-            "\n".join(_raw(page.object)),
+            "\n".join(raw(page.object)),
             *self.notes,
             _go_on(self.next_cursor),
         ]
@@ -126,7 +132,7 @@ class Found(Result):
             kind="page" if is_page else "data_source",
             id=str(found["id"]),
             title=title,
-            url=str(found.get("url") or address(str(found["id"]))),
+            url=_url(found),
             last_edited_time=found.get("last_edited_time"),
             database_id=None if is_page else (found.get("parent") or {}).get("database_id"),
             object=found if full else None,
@@ -136,7 +142,7 @@ class Found(Result):
         kind = "page" if self.kind == "page" else "data source"
         day = f", edited {self.last_edited_time[:10]}" if self.last_edited_time else ""
         named = "" if self.kind == "page" else f" id: {self.id}"  # its address is that of the database
-        return "\n".join([f"- {one_line(self.title)} ({kind}{day}){named} {self.url}", *_raw(self.object)])
+        return "\n".join([f"- {one_line(self.title)} ({kind}{day}){named} {self.url}", *raw(self.object)])
 
 
 class Searched(Result):
@@ -159,27 +165,29 @@ class Rows(Result):
     notes: list[str] = Field(default_factory=list)
 
     def text(self) -> str:
-        count = f"{len(self.results)} page{'' if len(self.results) == 1 else 's'}"
-        head = f"{count} of **{one_line(self.data_source_name)}** (data source {self.data_source_id})"
+        count = f"{len(self.results)} page{'' if len(self.results) == 1 else 's'}{MORE if self.has_more else ''}"
+        head = f"{count}: **{one_line(self.data_source_name)}** (data source {self.data_source_id})"
         return "\n\n".join(filter(None, (head, *map(Page.text, self.results), *self.notes, _go_on(self.next_cursor))))
 
 
 class Saved(Result):
     message: str
     page: Page
+    notes: list[str] = Field(default_factory=list)
 
     def text(self) -> str:
-        return f"{self.message}\n\n{self.page.text()}"
+        return "\n\n".join([self.message, self.page.text(), *self.notes])
 
 
 class Appended(Result):
     message: str
-    block_ids: list[str] = Field(description="Of the new blocks at the top, in order.")
+    block_ids: list[str] = Field(description="Of the new blocks at the top, in order; the first of them where many.")
     url: str
+    notes: list[str] = Field(default_factory=list)
 
     def text(self) -> str:
-        shown_ids = ", ".join(self.block_ids[:5]) + (", …" if len(self.block_ids) > 5 else "")  # noqa: PLR2004
-        return f"{self.message} {self.url}\nIds of the new blocks: {shown_ids}"
+        ids = f"{self.message} {self.url}\nIds of the new blocks: {', '.join(self.block_ids)}"
+        return "\n\n".join([ids, *self.notes])
 
 
 def fitting(answer: Json, place: Place, size: int, made: Callable[[Json], Item]) -> tuple[list[Item], str | None]:
@@ -200,7 +208,11 @@ def notes_of(answer: Json) -> list[str]:
     status = answer.get("request_status") or {}
     if status.get("type") != "incomplete":
         return []
-    return [f"Notion did not look through everything ({status.get('incomplete_reason')}): ask for something narrower."]
+    return [INCOMPLETE]
+
+
+def notes_on(pages: Iterable[Page]) -> list[str]:
+    return [IN_PART] if any(page.cut for page in pages) else []
 
 
 def place_of(parent: Json | None) -> str | None:
@@ -221,24 +233,12 @@ def place_of(parent: Json | None) -> str | None:
 
 
 def _go_on(cursor: str | None) -> str:
-    return f"There is more: call again with the same arguments and startCursor {json.dumps(cursor)}." if cursor else ""
+    return more_follow("startCursor", cursor) if cursor else ""
 
 
-def _listed(properties: Json, indent: str) -> Iterator[str]:
-    for name, value in properties.items():
-        told = ", ".join(map(str, value)) if isinstance(value, list) else value
-        told = {True: "yes", False: "no"}.get(told, told) if isinstance(told, bool) else told
-        yield f"{indent}- {one_line(name)}: {one_line(str(told))}"
+def _has_more(of: Json) -> bool:
+    return of.get("type") == "relation" and of.get("has_more") is True
 
 
-def _raw(found: Json | None) -> Iterator[str]:
-    if found is not None:
-        yield f"```json\n{json.dumps(found, ensure_ascii=False)}\n```"
-
-
-def _bounded(value: Any, most: int) -> Any:
-    if isinstance(value, str) and len(value) > most:
-        return f"{value[:most]}… ({len(value) - most} more characters: notion_read shows more)"
-    if isinstance(value, list) and len(value) > 25 and most == MAX_VALUE:  # noqa: PLR2004  as many as Notion gives at once
-        return [*(_bounded(each, most) for each in value[:25]), f"… ({len(value) - 25} more)"]
-    return [_bounded(each, most) for each in value] if isinstance(value, list) else value
+def _url(found: Json) -> str:
+    return one_line(str(found.get("url") or address(str(found["id"]))))

@@ -11,6 +11,8 @@ from integrations.notion.ids import address
 MAX_TEXT = 2000
 MAX_ITEMS = 100
 MAX_NESTED = 5
+MOST_MARKS = 1000
+"""In one paragraph. Notion takes a hundred pieces of text: far more marks than that could not be sent."""
 _MARKED = re.compile(  # whatever stands between two marks is bounded: a mark that never ends is looked for only so far
     r"(?P<code>`{1,3})(?P<coded>[^`].{0,500}?)(?P=code)(?!`)"
     r"|\[(?P<label>[^\]\n]{1,500})\]\((?P<url>(?:https?://|mailto:)[^\s()]{0,1900}(?:\([^\s()]{0,99}\)[^\s()]{0,99})?)\)"
@@ -60,6 +62,8 @@ def _target(item: Json) -> str:
 
 def written(markdown: str) -> list[Json]:
     """Of one paragraph. What has more marks than Notion takes loses them."""
+    if sum(map(markdown.count, "*_[`~")) > MOST_MARKS:
+        return unmarked(markdown)
     items = list(_items(markdown, {}, None))
     return items if len(items) <= MAX_ITEMS else unmarked(markdown)
 

@@ -10,10 +10,11 @@ from integrations.notion.api import Json, Missing, NotionApi
 from integrations.notion.ids import address
 from integrations.notion.people import knowing
 from integrations.notion.places import Parent, thing
-from integrations.notion.results import MAX_READ_VALUE, Appended, Page, Saved
+from integrations.notion.results import Appended, Page, Saved, notes_on
 from integrations.notion.richtext import unmarked
 from integrations.notion.schema import Property, Schema
-from integrations.notion.writing import batches
+from integrations.notion.showing import MAX_READ_VALUE
+from integrations.notion.writing import Draft, batches
 
 LOOK_AT_PAGE = "`notion_read` shows what the page is like now."
 LOOK_AT_END = "`notion_read` shows whether it is there."
@@ -30,6 +31,13 @@ NOT_AMONG = (
     "`after` must be one of the blocks of `pageId` itself, not of those in them: `notion_read` with `withBlockIds` "
     "true shows their ids. Nothing was added."
 )
+MOST_IDS = 20
+OTHER_IDS = "Only the first {} ids are given: `notion_read` with `withBlockIds` true shows the others."
+DONE: Mapping[bool | None, str] = {
+    None: "Page updated.",
+    True: "Page moved to the trash.",
+    False: "Page taken out of the trash.",
+}
 OUT_OF_TIME = "There was no time for more."
 SPARE_SECONDS = 2.0
 ONLY_A_TITLE = "Outside of a database a page has no properties but its title: pass `name`, and the rest as `content`."
@@ -41,7 +49,7 @@ async def created_page(
     parent: Parent,
     name: str | None,
     given: Mapping[str, Any],
-    blocks: Sequence[Json],
+    draft: Draft,
     icon: str | None,
     *,
     full: bool,
@@ -49,8 +57,8 @@ async def created_page(
     schema = parent.schema
     properties = await knowing(api, lambda who: schema.fitted(given, who)) if schema else _outside(given)
     if name:
-        properties[parent.schema.title if parent.schema else "title"] = {"title": unmarked(name)}
-    first, *others = list(batches(blocks)) or [[]]
+        properties[schema.title if schema else "title"] = {"title": unmarked(name)}
+    first, *others = list(batches(draft.blocks)) or [[]]
     body: Json = {"parent": parent.said, "properties": properties}
     body |= ({"children": first} if first else {}) | _icon(icon)
     look = LOOK_FOR_PAGE[parent.said["type"]]
@@ -58,7 +66,8 @@ async def created_page(
     saved = Page.of(page, full=full, most=MAX_READ_VALUE)
     if others:
         await _added(api, saved.id, others, None, f"The page was created, {saved.url} (id {saved.id}).", len(first))
-    return Saved(message="Page created.", page=saved)
+    new = schema.new_options(properties) if schema else []
+    return Saved(message=f"Page created {parent.where}.", page=saved, notes=[*new, *draft.notes, *notes_on([saved])])
 
 
 async def changed_page(
@@ -72,26 +81,29 @@ async def changed_page(
     full: bool,
 ) -> Saved:
     body: Json = {} if archived is None else {"in_trash": archived}
+    new: list[str] = []
     if given or name:
         page = await api.read(f"/v1/pages/{page_id}")  # what its properties are called, and of which types they are
         schema = await _schema(api, page) if given else Schema.of(page.get("properties") or {})
         properties = await knowing(api, lambda who: schema.fitted(given, who))
         body["properties"] = properties | ({schema.title: {"title": unmarked(name)}} if name else {})
+        new = schema.new_options(properties)
     body |= _icon(icon)
     page = await api.changed("PATCH", f"/v1/pages/{page_id}", body, look=LOOK_AT_PAGE, none="Nothing was changed.")
-    done = {True: "Page moved to the trash.", False: "Page taken out of the trash."}.get(bool(archived), "")
-    message = "Page updated." if archived is None else done
-    return Saved(message=message, page=Page.of(page, full=full, most=MAX_READ_VALUE))
+    saved = Page.of(page, full=full, most=MAX_READ_VALUE)
+    return Saved(message=DONE[archived], page=saved, notes=[*new, *notes_on([saved])])
 
 
-async def append(api: NotionApi, to: str, blocks: Sequence[Json], after: str | None) -> Appended:
+async def append(api: NotionApi, to: str, draft: Draft, after: str | None) -> Appended:
     try:
-        ids = await _added(api, to, list(batches(blocks)), after, "", 0)
+        ids = await _added(api, to, list(batches(draft.blocks)), after, "", 0)
     except ToolFailed as failed:
         if isinstance(failed, Missing) or (after and after in failed.text):
             await _say_why(api, to, after)
         raise
-    return Appended(message=f"{len(ids)} block{'' if len(ids) == 1 else 's'} added.", block_ids=ids, url=address(to))
+    message = f"{len(ids)} block{'' if len(ids) == 1 else 's'} added."
+    more = [OTHER_IDS.format(MOST_IDS)] if len(ids) > MOST_IDS else []
+    return Appended(message=message, block_ids=ids[:MOST_IDS], url=address(to), notes=[*draft.notes, *more])
 
 
 async def _say_why(api: NotionApi, to: str, after: str | None) -> None:

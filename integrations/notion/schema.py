@@ -76,6 +76,16 @@ class Schema:
             raise ToolFailed("invalid_arguments", f"These properties do not fit. {' '.join(problems)}")
         return made
 
+    def new_options(self, made: Json) -> list[str]:
+        """Which options Notion will add for values that were fitted."""
+        known = {each.name: each.options for each in self.properties if each.options}
+        return [
+            f"`{name}` got a new option: {option}."
+            for name in made.keys() & known.keys()
+            for option in _names(made[name])
+            if option not in known[name]
+        ]
+
     @property
     def title(self) -> str:
         return next((each.name for each in self.properties if each.kind == "title"), "title")
@@ -83,6 +93,12 @@ class Schema:
     def __str__(self) -> str:
         shown = "; ".join(str(each) for each in self.properties[:MOST_NAMED])
         return f"{shown}; …" if len(self.properties) > MOST_NAMED else shown
+
+
+def _names(made: Json) -> list[str]:
+    """Of the options that are chosen."""
+    chosen = [each for value in made.values() for each in (value if isinstance(value, list) else [value])]
+    return [each["name"] for each in chosen if isinstance(each, dict) and isinstance(each.get("name"), str)]
 
 
 def _known_options(of: Property, made: Json) -> Json:

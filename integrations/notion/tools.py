@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
 from collections.abc import Sequence
 
 from integrations.api import ToolFailed
@@ -9,6 +10,7 @@ from integrations.notion.api import Json, NotionApi
 from integrations.notion.conditions import filtered, ordered
 from integrations.notion.content import Place
 from integrations.notion.params import (
+    LONGEST_CONTENT,
     AppendBlocks,
     CreateDatabasePage,
     CreatePage,
@@ -21,16 +23,31 @@ from integrations.notion.params import (
 from integrations.notion.people import knowing
 from integrations.notion.places import data_source, parent_of
 from integrations.notion.reading import read_thing
-from integrations.notion.results import NO_PAGES, Appended, Found, Page, Read, Rows, Saved, Searched, fitting, notes_of
+from integrations.notion.results import (
+    NO_PAGES,
+    Appended,
+    Found,
+    Page,
+    Read,
+    Rows,
+    Saved,
+    Searched,
+    fitting,
+    notes_of,
+    notes_on,
+)
 from integrations.notion.saving import append, changed_page, created_page
-from integrations.notion.writing import as_blocks
+from integrations.notion.writing import Draft, all_drafted
 from integrations.tool import ServiceTool, tool
 
 API = NotionApi
 MOST = 100
+MOST_BLOCKS = 2000
+TOO_MANY = "The content makes {:,} blocks, and 2,000 are the most for one call: send it in parts."
+TOO_LONG = "The content is longer than 200,000 characters: send it in parts."
 NOTHING_FOUND = (
     "Nothing was found. Search knows titles only, finds nothing that is not shared with this connection, and a page "
-    "shared a moment ago may not be there yet: try fewer words, or read it by its address with notion_read."
+    "shared a moment ago may not be there yet: try fewer words, or read it by its address with `notion_read`."
 )
 
 
@@ -86,7 +103,9 @@ async def notion_create(api: NotionApi, ask: CreatePage) -> Saved:
     there. If the answer says that it may have been carried out, search for the title before you try again.
     """
     parent = await parent_of(api, ask.parent)
-    return await created_page(api, parent, ask.name, ask.properties or {}, _blocks(ask), ask.icon, full=ask.full)
+    return await created_page(
+        api, parent, ask.name, ask.properties or {}, await _drafted(ask.content, ask.children), ask.icon, full=ask.full
+    )
 
 
 @tool("Update a page", writes=True, repeatable=True, destroys=True)
@@ -109,7 +128,7 @@ async def notion_query_database(api: NotionApi, ask: QueryDatabase) -> Rows:
     names them: choose one. A wrong property name is answered with the names, types and options that there are.
 
     `filter` takes values by name ({'Status': 'Done'}), conditions ({'property': 'Due', 'before': '2026-12-01'}), or
-    Notion's own filters with and/or; people and relations by id. `sorts` takes ['Due', '-created_time'].
+    Notion's own filters with and/or; people by name or id, relations by id. `sorts` takes ['Due', '-created_time'].
 
     Gives each page's id, url, title and values; notion_read gives its content. For more, call again with the same
     arguments and `nextCursor` as `startCursor`.
@@ -133,7 +152,7 @@ async def notion_query_database(api: NotionApi, ask: QueryDatabase) -> Rows:
         results=rows,
         has_more=cursor is not None,
         next_cursor=cursor,
-        notes=notes_of(answer) or ([] if rows or cursor else [NO_PAGES]),
+        notes=[*(notes_of(answer) or ([] if rows or cursor else [NO_PAGES])), *notes_on(rows)],
     )
 
 
@@ -142,15 +161,15 @@ async def notion_create_database_page(api: NotionApi, ask: CreateDatabasePage) -
     """Add a page to a database, with values for its properties and, if you like, content in Markdown.
 
     Pass the id or address of the database (or of a data source, where it has several), and values by the property's
-    name: {'Name': 'Report', 'Status': 'In progress', 'Due': '2026-12-01', 'Tags': ['Q4'], 'Done': false}. People and
-    relations take ids. A status has to be one of its options; a select gets new ones. What does not fit is answered
-    with the names, types and options that there are, and nothing is created.
+    name: {'Name': 'Report', 'Status': 'In progress', 'Due': '2026-12-01', 'Tags': ['Q4'], 'Done': false}. People go
+    by name or id, relations by id. A status has to be one of its options; a select gets new ones. What does not fit is
+    answered with the names, types and options that there are, and nothing is created.
 
     Gives the page's id and url. If the answer says that it may have been carried out, query for it before you repeat.
     """
+    draft = await _drafted(ask.content)
     source = await parent_of(api, {"data_source_id": ask.database_id})
-    blocks = as_blocks(ask.content or "")
-    return await created_page(api, source, None, ask.properties, blocks, ask.icon, full=ask.full)
+    return await created_page(api, source, ask.name, ask.properties or {}, draft, ask.icon, full=ask.full)
 
 
 @tool("Update a page in a database", writes=True, repeatable=True, destroys=True)
@@ -158,8 +177,8 @@ async def notion_update_database_page(api: NotionApi, ask: UpdateDatabasePage) -
     """Change the values of a page in a database; only the properties that you name, the others stay.
 
     Values by the property's name: text, number, true/false, the name of an option, a date `2026-12-01` or a time span
-    `2026-12-01/2026-12-05`, lists of option names, of page ids (relation) or of user ids (people). A list replaces the
-    one before it; null empties. Formulas, rollups and times of edits cannot be set.
+    `2026-12-01/2026-12-05`, lists of option names, of page ids (relation) or of people's names or ids. A list
+    replaces the one before it; null empties. Formulas, rollups and times of edits cannot be set.
 
     Gives the page as it is now. What does not fit is answered with the properties that there are.
     """
@@ -176,27 +195,24 @@ async def notion_append_blocks(api: NotionApi, ask: AppendBlocks) -> Appended:
     Long content is sent in several requests; if one fails, the answer tells how much was added. If it says that it
     may have been carried out, read the page before you try again, or it will be there twice.
     """
-    blocks = as_blocks(ask.content) if ask.content is not None else _children(ask.children)
-    if not blocks:
+    draft = await _drafted(ask.content, ask.children)
+    if not draft.blocks:
         raise ToolFailed("invalid_arguments", "There is nothing in `content` to add.")
-    return await append(api, ask.page_id, blocks, ask.after)
+    return await append(api, ask.page_id, draft, ask.after)
 
 
-def _blocks(ask: CreatePage) -> list[Json]:
-    return [*as_blocks(ask.content or ""), *_children(ask.children)]
-
-
-def _children(given: Sequence[object] | None) -> list[Json]:
-    """A text among them is Markdown."""
-    blocks: list[Json] = []
-    for each in given or ():
-        if isinstance(each, dict):
-            blocks.append(each)
-        elif isinstance(each, str):
-            blocks += as_blocks(each)
-        else:
-            raise ToolFailed("invalid_arguments", "`children`: each is a block, or a text in Markdown.")
-    return blocks
+async def _drafted(content: str | None, children: Sequence[object] | None = None) -> Draft:
+    """In a thread: much text takes a while. A text among the children is Markdown."""
+    given = [content or "", *(children or ())]
+    parts = [each for each in given if isinstance(each, str | dict)]
+    if len(parts) < len(given):
+        raise ToolFailed("invalid_arguments", "`children`: each must be a block, or a text in Markdown.")
+    if sum(len(each) for each in parts if isinstance(each, str)) > LONGEST_CONTENT:
+        raise ToolFailed("invalid_arguments", TOO_LONG)
+    draft = await to_thread(all_drafted, parts)
+    if len(draft.blocks) > MOST_BLOCKS:
+        raise ToolFailed("invalid_arguments", TOO_MANY.format(len(draft.blocks)))
+    return draft
 
 
 TOOLS: Sequence[ServiceTool] = (

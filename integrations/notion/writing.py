@@ -17,7 +17,9 @@ MAX_ELEMENTS = 900
 MAX_BYTES = 400_000
 MAX_DEPTH = 2
 """Levels of children in one request."""
+MAX_LOOK = 8
 MAX_ROWS = 100
+FLATTENED = "Lists were deeper than three levels, which is as deep as they are written: the rest stands at the third."
 _FENCE = re.compile(r"(`{3,}|~{3,})([^`]*)$")
 _HEADING = re.compile(r"(#{1,6})\s(.*)$")
 _RULE = re.compile(r"([-*_])(?:\s*\1){2,}$")
@@ -31,8 +33,28 @@ _COMMENT = re.compile(r"<!-- block [0-9a-f-]{36} -->$")
 Json = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Draft:
+    blocks: list[Json]
+    notes: list[str] = field(default_factory=list)
+    """What could not be written as it was."""
+
+
+def drafted(markdown: str) -> Draft:
+    lines = _Lines(markdown.replace("\r\n", "\n").split("\n"))
+    blocks = list(lines.blocks())
+    return Draft(blocks, [FLATTENED] if lines.is_flattened else [])
+
+
+def all_drafted(parts: Sequence[str | Json]) -> Draft:
+    """Of texts, and of blocks as Notion has them."""
+    drafts = [drafted(each) if isinstance(each, str) else Draft([each]) for each in parts]
+    notes = dict.fromkeys(note for each in drafts for note in each.notes)
+    return Draft([block for each in drafts for block in each.blocks], list(notes))
+
+
 def as_blocks(markdown: str) -> list[Json]:
-    return list(_Lines(markdown.replace("\r\n", "\n").split("\n")).blocks())
+    return drafted(markdown).blocks
 
 
 def block(kind: str, **inside: Any) -> Json:
@@ -47,7 +69,7 @@ def batches(blocks: Sequence[Json]) -> Iterator[list[Json]]:
     """As many at a time as Notion takes in one request."""
     batch, elements, size = list[Json](), 0, 0
     for each in blocks:
-        weight, length = _elements(each), len(json.dumps(each, ensure_ascii=False).encode())
+        weight, length = _elements(each), len(json.dumps(each))
         is_full = len(batch) == MAX_BLOCKS or elements + weight > MAX_ELEMENTS or size + length > MAX_BYTES
         if batch and is_full:
             yield batch
@@ -58,10 +80,11 @@ def batches(blocks: Sequence[Json]) -> Iterator[list[Json]]:
         yield batch
 
 
-def _elements(of: Json) -> int:
+def _elements(of: Json, depth: int = 0) -> int:
+    """Notion takes nothing that is much deeper."""
     inside = of.get(str(of.get("type")))
-    children = inside.get("children") if isinstance(inside, dict) else None
-    return 1 + sum(_elements(each) for each in children or () if isinstance(each, dict))
+    children = inside.get("children") if isinstance(inside, dict) and depth < MAX_LOOK else None
+    return 1 + sum(_elements(each, depth + 1) for each in children or () if isinstance(each, dict))
 
 
 @dataclass
@@ -70,23 +93,21 @@ class _Item:
     block: Json
     children: list[_Item] = field(default_factory=list)
 
-    def made(self, depth: int = 0) -> list[Json]:
-        """What is too deep for one request follows its parent instead of being in it."""
-        inner = [each for child in self.children for each in child.made(depth + 1)]
-        if not inner:
-            return [self.block]
-        if depth >= MAX_DEPTH:
-            return [self.block, *inner]
-        if len(inner) > MAX_BLOCKS:
+    def made(self) -> Json:
+        if not self.children:
+            return self.block
+        if len(self.children) > MAX_BLOCKS:
             raise ToolFailed("invalid_arguments", f"Below one item of a list there can be {MAX_BLOCKS} others at most.")
         kind = self.block["type"]
-        return [{**self.block, kind: {**self.block[kind], "children": inner}}]
+        return {**self.block, kind: {**self.block[kind], "children": [each.made() for each in self.children]}}
 
 
 class _Lines:
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
         self._at = 0
+        self.is_flattened = False
+        """A list was deeper than goes into one request."""
 
     def blocks(self) -> Iterator[Json]:
         while self._at < len(self._lines):
@@ -171,10 +192,11 @@ class _Lines:
             else:
                 path = [each for each in path if each.indent < len(found[1])]
                 item = _Item(len(found[1]), _list_block(found))
-                (path[-1].children if path else top).append(item)
+                self.is_flattened |= len(path) > MAX_DEPTH
+                (path[:MAX_DEPTH][-1].children if path else top).append(item)
                 path.append(item)
             self._at += 1
-        return (each for item in top for each in item.made())
+        return (item.made() for item in top)
 
     def _is_of_list(self, line: str) -> bool:
         """What stands further in, and an empty line in front of what goes on."""

@@ -1,0 +1,236 @@
+"""Is it told what is left out, what was made, and where?"""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.fakes.notion_world_data import PLAN, TASKS, TASKS_SOURCE, WIKI, task_id
+from tests.fakes.notion_world_store import id_of
+from tests.integrations.notion.at_hand import (
+    APPEND,
+    CREATE,
+    CREATE_ROW,
+    QUERY,
+    READ,
+    SEARCH,
+    UPDATE,
+    UPDATE_ROW,
+    AtHand,
+    problems,
+)
+
+IN_PART = "Some values are shown in part: `notion_read` of the page gives all of them."
+
+
+def values(notion: AtHand) -> dict[str, Any]:
+    found: dict[str, Any] = notion.world.store.objects[task_id(1)]["properties"]
+    return found
+
+
+def steps(number: int) -> str:
+    return "\n".join(f"{'  ' * level}- x" for level in range(number))
+
+
+def relate(notion: AtHand, number: int) -> list[str]:
+    every = [{"id": id_of("related", str(each))} for each in range(number)]
+    values(notion)["Blocks"] |= {"has_more": number > 25, "relation": every[:25], "all": every}
+    return [each["id"] for each in every]
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        (QUERY, {"databaseId": TASKS, "filter": {"No.": 1}}),
+        (UPDATE_ROW, {"pageId": task_id(1), "properties": {"Points": 1}}),
+        (UPDATE, {"pageId": task_id(1), "icon": {"type": "emoji", "emoji": "🚀"}}),
+    ],
+)
+def test_a_relation_of_which_notion_shows_a_part_is_told_to_be_longer(
+    notion: AtHand, tool: str, args: dict[str, Any]
+) -> None:
+    ids = relate(notion, 40)
+
+    found = notion.ask(tool, **args)
+    told = found.structured()
+    page = told["results"][0] if tool == QUERY else told["page"]
+
+    assert page["properties"]["Blocks"] == [*ids[:25], "… (and more)"]
+    assert page["cut"] == ["Blocks"]
+    assert told["notes"] == [IN_PART]
+    assert found.text().endswith(IN_PART)
+    assert "cut" not in notion.found(READ, pageId=task_id(1))["page"]
+
+
+def test_what_is_long_is_cut_and_read_whole_where_it_is_said(notion: AtHand) -> None:
+    values(notion)["Notes"]["rich_text"][0]["plain_text"] = "x" * 5000
+
+    row = notion.found(QUERY, databaseId=TASKS, filter={"No.": 1})
+    read = notion.found(READ, pageId=task_id(1))
+    full = notion.found(READ, pageId=task_id(1), full=True)
+
+    assert row["results"][0]["properties"]["Notes"] == f"{'x' * 500}… (4,500 more characters)"
+    assert row["notes"] == [IN_PART]
+    assert read["page"]["properties"]["Notes"] == f"{'x' * 4000}… (1,000 more characters)"
+    assert read["notes"] == ["Some values are shown in part: `full` true gives all of them."]
+    assert full["page"]["object"]["properties"]["Notes"]["rich_text"][0]["plain_text"] == "x" * 5000
+
+
+@pytest.mark.parametrize(("size", "head"), [(3, "3 pages, and more follow: **Tasks**"), (12, "12 pages: **Tasks**")])
+def test_a_count_of_one_answer_does_not_read_as_that_of_all(notion: AtHand, size: int, head: str) -> None:
+    told = notion.text(QUERY, databaseId=TASKS, pageSize=size)
+
+    assert told.startswith(head)
+    more = "More follow: call again with the same arguments and `startCursor` "
+    assert (more in told) is (size == 3)
+
+
+def test_what_notion_gave_up_is_told_without_its_jargon(notion: AtHand) -> None:
+    notion.world.incomplete = True
+
+    told = "Notion did not look through everything, so there may be more: ask for something narrower."
+    assert notion.found(SEARCH, query="launch")["notes"] == [told]
+    assert notion.found(QUERY, databaseId=TASKS)["notes"] == [told]
+
+
+@pytest.mark.parametrize(
+    ("parent", "message"),
+    [
+        (None, "Page created at the top of the workspace, where only who connected sees it."),
+        (WIKI, f"Page created below https://www.notion.so/{WIKI.replace('-', '')}."),
+        ({"page_id": WIKI}, f"Page created below https://www.notion.so/{WIKI.replace('-', '')}."),
+        (TASKS_SOURCE, "Page created in Tasks."),
+    ],
+)
+def test_it_is_told_where_a_page_was_made(notion: AtHand, parent: object, message: str) -> None:
+    assert notion.found(CREATE, title="New", parent=parent)["message"] == message
+
+
+def test_an_option_that_is_new_is_told(notion: AtHand) -> None:
+    made = notion.found(CREATE_ROW, databaseId=TASKS, name="x", properties={"Tags": ["q4", "Brand"], "Status": "done"})
+    changed = notion.found(UPDATE_ROW, pageId=task_id(1), properties={"Tags": "Other"})
+
+    assert made["notes"] == ["`Tags` got a new option: Brand."]
+    assert changed["notes"] == ["`Tags` got a new option: Other."]
+
+
+def test_a_list_that_is_too_deep_is_told_to_be_flatter_and_keeps_its_order(notion: AtHand) -> None:
+    deep = "- a\n  - b\n    - c\n      - d\n        - e\n    - f\n- g"
+
+    added = notion.found(APPEND, pageId=PLAN, content=deep)
+    page = notion.found(CREATE, title="x", parent=WIKI, content=deep)
+
+    assert "deeper than three levels" in added["notes"][0]
+    assert page["notes"] == added["notes"]
+    content = notion.found(READ, pageId=page["page"]["id"])["content"]
+    assert content == "- a\n  - b\n    - c\n    - d\n    - e\n    - f\n- g"
+    assert notion.found(APPEND, pageId=PLAN, content="- a\n  - b\n    - c")["notes"] == []
+
+
+def test_a_list_as_deep_as_can_be_written_is_taken(notion: AtHand) -> None:
+    notion.ask(APPEND, pageId=PLAN, content=steps(100))
+
+    assert notion.found(READ, pageId=PLAN)["content"].count("- x") == 100
+    assert "there can be 100 others at most" in notion.refused(APPEND, pageId=PLAN, content=steps(400))
+
+
+def test_of_many_new_blocks_the_first_ids_are_given(notion: AtHand) -> None:
+    added = notion.found(APPEND, pageId=PLAN, content="\n\n".join("x" * 30))
+
+    assert added["message"] == "30 blocks added."
+    assert len(added["blockIds"]) == 20
+    assert added["notes"] == [
+        "Only the first 20 ids are given: `notion_read` with `withBlockIds` true shows the others."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ({"content": "- a\n" * 2001}, "The content makes 2,001 blocks, and 2,000 are the most for one call"),
+        ({"children": ["x" * 150_000] * 2}, "longer than 200,000 characters"),
+    ],
+)
+def test_what_is_too_much_or_no_text_is_refused_before_anything_is_sent(
+    notion: AtHand, args: dict[str, Any], told: str
+) -> None:
+    assert told in notion.refused(APPEND, pageId=PLAN, **args)
+    assert notion.world.done == []
+
+
+def test_half_of_a_character_is_refused_before_anything_is_sent(notion: AtHand) -> None:
+    told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Notes": "\ud800"})
+
+    assert told.startswith("There is half of a character")
+    assert notion.world.done == []
+
+
+def test_a_block_is_shown_where_it_is_on_its_page_and_whole(notion: AtHand) -> None:
+    text = "Long " * 100
+    block = notion.world.store.block(PLAN, {"type": "toggle", "toggle": {"rich_text": text}})["id"]
+    notion.world.store.block(block, {"type": "paragraph", "paragraph": {"rich_text": "Inside"}})
+
+    found = notion.found(READ, pageId=block)
+
+    assert found["page"]["url"] == f"https://www.notion.so/{PLAN.replace('-', '')}#{block.replace('-', '')}"
+    assert len(found["page"]["title"]) == 200
+    assert text.strip() in found["content"]
+    assert found["content"].endswith("Inside")
+    assert "In page https://www.notion.so/" in notion.text(READ, pageId=block)
+
+
+def test_a_time_is_told_with_its_zone(notion: AtHand) -> None:
+    assert "Last edited 2026-11-17 16:00 UTC." in notion.text(READ, pageId=PLAN)
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "sent"),
+    [
+        (UPDATE_ROW, {"pageId": task_id(1), "Status": "Done"}, {"Status": {"status": {"name": "Done"}}}),
+        (UPDATE_ROW, {"pageId": task_id(1), "properties": {"Points": "3"}}, {"Points": {"number": 3}}),
+    ],
+)
+def test_values_beside_the_other_parameters_are_understood(
+    notion: AtHand, tool: str, args: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    notion.ask(tool, **args)
+
+    assert notion.sent(f"/pages/{task_id(1)}")[0]["properties"] == sent
+
+
+@pytest.mark.parametrize("args", [{"name": "New"}, {"title": "New", "properties": {}}, {"Task": "New"}])
+def test_a_page_of_a_database_can_be_given_a_name(notion: AtHand, args: dict[str, Any]) -> None:
+    assert notion.found(CREATE_ROW, databaseId=TASKS, **args)["page"]["title"] == "New"
+
+
+def test_more_than_there_can_be_at_a_time_is_as_much_as_there_can_be(notion: AtHand) -> None:
+    notion.ask(QUERY, databaseId=TASKS_SOURCE, pageSize="500")
+
+    assert notion.sent(f"/data_sources/{TASKS_SOURCE}/query")[0]["page_size"] == 100
+
+
+def test_a_text_is_taken_for_blocks(notion: AtHand) -> None:
+    notion.ask(APPEND, pageId=PLAN, blocks="## More")
+
+    assert notion.found(READ, pageId=PLAN)["content"].endswith("## More")
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "told"),
+    [
+        (
+            UPDATE,
+            {"pageId": PLAN, "content": "x"},
+            "`content`: the content is not changed here; `notion_append_blocks`",
+        ),
+        (UPDATE, {"pageId": PLAN}, "At least one of `properties`, `name`, `archived` and `icon` must be given"),
+        (UPDATE, {"pageId": PLAN, "icon": "rocket"}, "`icon`: must be an emoji, such as 🚀"),
+        (CREATE, {"parent": WIKI}, "Either `properties` or `name` is required"),
+        (CREATE_ROW, {"databaseId": TASKS}, "`properties` is required"),
+        (UPDATE_ROW, {"pageId": PLAN, "properties": {}}, "`properties`: must not be empty"),
+        (APPEND, {"pageId": PLAN}, "Pass either `content` or `children`"),
+        (QUERY, {"databaseId": TASKS, "filter": "[" * 200_000}, "`filter`: must be an object"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_to_be(tool: str, args: dict[str, Any], told: str) -> None:
+    assert re.sub(r"\s+", " ", " ".join(problems(tool, **args))).startswith(told)
