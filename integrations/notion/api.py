@@ -42,7 +42,7 @@ BLOCKED = (
 )
 NO_BLOCKS_LEFT = (
     "The workspace has used up the blocks of its free plan, so nothing can be added. "
-    "Somebody has to remove some, or change the plan; to try again does not help."
+    "Somebody has to remove some, or change the plan. Do not try again before."
 )
 LACKS = (
     "Notion does not let this connection do that ({}). Either it lacks a capability (to read, insert or update "

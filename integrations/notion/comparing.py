@@ -9,6 +9,7 @@ from typing import Any
 from integrations.notion.ids import page_id
 from integrations.notion.schema import Property
 from integrations.notion.values import FALSE, PAGES, TRUE, Unfit, Who, moment, number_of, said
+from integrations.reading import one_line
 
 EXACT, PART, EMPTY = ("equals", "does_not_equal"), ("contains", "does_not_contain"), ("is_empty", "is_not_empty")
 SIZES = ("greater_than", "less_than", "greater_than_or_equal_to", "less_than_or_equal_to")
@@ -75,7 +76,7 @@ def compared(of: Property, tests: Mapping[str, Any], who: Who) -> list[list[Json
     try:
         return [any_of for name, value in tests.items() for any_of in _several(of, name, value, who)]
     except Unfit as unfit:
-        raise Unfit(f"`{of.name}`: {unfit}") from unfit
+        raise Unfit(f"`{one_line(of.name)}`: {unfit}") from unfit
 
 
 def _several(of: Property, name: str, value: Any, who: Who) -> list[list[Json]]:

@@ -9,7 +9,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from integrations.api import ToolFailed
+from integrations.api import ToolFailed, taken_in
+from integrations.errors import Unreadable
 from integrations.notion.api import MAX_PAGE, Json, NotionApi
 from integrations.notion.markdown import Node, as_markdown
 
@@ -24,6 +25,9 @@ SPARE_SECONDS = 2.0
 MAX_DEPTH = 12
 ELSEWHERE = ("child_page", "child_database", "unsupported")
 """What is in these is not on this page."""
+FEW = 5
+"""At a time, where more are a longer answer than is taken in."""
+BY_ITSELF = "Its blocks are too large to be read together: read them in Notion."
 TOO_MUCH = "it is too much for one answer."
 _CURSOR = re.compile(r"(\d{1,3})\.(.*)", re.DOTALL)
 
@@ -118,12 +122,18 @@ class Reader:
                 return blocks, cursor is None
 
     async def _children(self, of: str, cursor: str | None) -> Children:
-        self._left -= 1
-        async with self._gate:
-            query = {"page_size": MAX_PAGE, "start_cursor": cursor}
-            answer = await self._api.read(f"/v1/blocks/{of}/children", query)
+        try:
+            answer = await self._asked(of, cursor, MAX_PAGE)
+        except Unreadable:
+            with taken_in(BY_ITSELF):
+                answer = await self._asked(of, cursor, FEW)
         more = answer.get("next_cursor") if answer.get("has_more") else None
         return Children(list(answer.get("results", [])), more)
+
+    async def _asked(self, of: str, cursor: str | None, size: int) -> Json:
+        self._left -= 1
+        async with self._gate:
+            return await self._api.read(f"/v1/blocks/{of}/children", {"page_size": size, "start_cursor": cursor})
 
 
 def _content(nodes: list[Node], cursor: str | None, *, with_ids: bool) -> Content:

@@ -72,7 +72,7 @@ def _only_source(database: Json) -> str:
     if not sources:
         raise ToolFailed("upstream_refused", NO_SOURCE)
     if len(sources) > 1:
-        named = ", ".join(f"{each.get('name') or 'Untitled'} = {each['id']}" for each in sources)
+        named = ", ".join(f"{one_line(each.get('name')) or 'Untitled'} = {each['id']}" for each in sources)
         raise ToolFailed(
             "invalid_arguments",
             f"This database has {len(sources)} data sources. Choose one, and pass its id instead: {named}.",

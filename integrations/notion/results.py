@@ -81,7 +81,7 @@ class Source(Result):
 
     def text(self) -> str:
         kinds = [
-            f"  - {name}: {each['type']}{' (' + ', '.join(each['options']) + ')' if 'options' in each else ''}"
+            f"  - {one_line(name)}: {each['type']}{_among(each.get('options'))}"
             for name, each in self.properties.items()
         ]
         return "\n".join([f"Data source **{one_line(self.name)}**, id: {self.id}", *kinds, *raw(self.object)])
@@ -238,6 +238,10 @@ def _go_on(cursor: str | None) -> str:
 
 def _has_more(of: Json) -> bool:
     return of.get("type") == "relation" and of.get("has_more") is True
+
+
+def _among(options: Sequence[str] | None) -> str:
+    return f" ({', '.join(map(one_line, options))})" if options else ""
 
 
 def _url(found: Json) -> str:

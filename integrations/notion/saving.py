@@ -108,7 +108,10 @@ async def append(api: NotionApi, to: str, draft: Draft, after: str | None) -> Ap
 
 async def _say_why(api: NotionApi, to: str, after: str | None) -> None:
     """Where Notion says no more than that there is nothing."""
-    kind, _ = await thing(api, to)
+    try:
+        kind, _ = await thing(api, to)
+    except Missing:
+        return
     if kind in ("database", "data_source"):
         raise ToolFailed("invalid_arguments", NO_CONTENT)
     if after:

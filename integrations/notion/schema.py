@@ -9,6 +9,7 @@ from typing import Any
 from integrations.api import ToolFailed
 from integrations.notion.ids import page_id
 from integrations.notion.values import Unfit, Who, written
+from integrations.reading import one_line
 
 MOST_OPTIONS = 30
 MOST_NAMED = 60
@@ -25,12 +26,13 @@ class Property:
     options: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.kind}: {self.all_options})" if self.options else f"{self.name} ({self.kind})"
+        options = f": {self.all_options}" if self.options else ""
+        return f"{one_line(self.name)} ({self.kind}{options})"
 
     @property
     def all_options(self) -> str:
         more = ", …" if len(self.options) > MOST_OPTIONS else ""
-        return f"{', '.join(self.options[:MOST_OPTIONS])}{more}"
+        return f"{', '.join(map(one_line, self.options[:MOST_OPTIONS]))}{more}"
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Schema:
         """Which options Notion will add for values that were fitted."""
         known = {each.name: each.options for each in self.properties if each.options}
         return [
-            f"`{name}` got a new option: {option}."
+            f"`{one_line(name)}` got a new option: {one_line(option)}."
             for name in made.keys() & known.keys()
             for option in _names(made[name])
             if option not in known[name]

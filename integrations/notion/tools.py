@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import to_thread
 from collections.abc import Sequence
 
-from integrations.api import ToolFailed
+from integrations.api import ToolFailed, taken_in
 from integrations.notion.api import Json, NotionApi
 from integrations.notion.conditions import filtered, ordered
 from integrations.notion.content import Place
@@ -42,6 +42,7 @@ from integrations.tool import ServiceTool, tool
 
 API = NotionApi
 MOST = 100
+FEWER = "Ask for fewer at a time: `pageSize` 5."
 MOST_BLOCKS = 2000
 TOO_MANY = "The content makes {:,} blocks, and 2,000 are the most for one call: send it in parts."
 TOO_LONG = "The content is longer than 200,000 characters: send it in parts."
@@ -85,7 +86,8 @@ async def notion_search(api: NotionApi, ask: Search) -> Searched:
         body["sort"] = {"timestamp": "last_edited_time", "direction": ask.sort}
     if place.cursor:
         body["start_cursor"] = place.cursor
-    answer = await api.asked("/v1/search", body)
+    with taken_in(FEWER):
+        answer = await api.asked("/v1/search", body)
     found, cursor = fitting(answer, place, ask.page_size, lambda each: Found.of(each, full=ask.full))
     notes = notes_of(answer) or ([] if found or cursor else [NOTHING_FOUND])
     return Searched(results=found, has_more=cursor is not None, next_cursor=cursor, notes=notes)
@@ -144,7 +146,8 @@ async def notion_query_database(api: NotionApi, ask: QueryDatabase) -> Rows:
     if place.cursor:
         body["start_cursor"] = place.cursor
     only = source.schema.names(ask.properties) if ask.properties else None
-    answer = await api.asked(f"/v1/data_sources/{source.id}/query", body)
+    with taken_in(FEWER):
+        answer = await api.asked(f"/v1/data_sources/{source.id}/query", body)
     rows, cursor = fitting(answer, place, ask.page_size, lambda each: Page.of(each, full=ask.full, only=only))
     return Rows(
         data_source_id=source.id,

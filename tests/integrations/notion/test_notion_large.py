@@ -1,0 +1,55 @@
+"""What is done where an answer is larger than is taken in?"""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from integrations.api import ToolFailed
+from integrations.errors import Unreadable
+from integrations.notion.api import NotionApi
+from integrations.notion.params import ReadPage, Search
+from integrations.notion.reading import read_thing
+from integrations.notion.tools import notion_search
+from tests.fakes.notion_world_data import GUIDE, PLAN, furnished
+from tests.integrations.notion.at_hand import APPEND, AtHand
+from tests.integrations.scripted import Scripted, Written
+
+LARGE = Unreadable("Larger than is taken in.")
+PAGE: Any = furnished().objects[PLAN]
+BLOCKS = {"object": "list", "results": furnished().blocks_in(PLAN), "has_more": False, "next_cursor": None}
+
+
+class Script(Scripted[NotionApi]):
+    kind = NotionApi
+    origin = "https://api.notion.com"
+
+
+def read(script: Script) -> str:
+    return asyncio.run(read_thing(script.api, ReadPage.model_validate({"pageId": PLAN}))).content
+
+
+def test_blocks_that_are_too_large_together_are_read_a_few_at_a_time() -> None:
+    script = Script(Written(200, PAGE), LARGE, Written(200, BLOCKS))
+
+    assert read(script) == "Nothing is written here yet."
+    assert [each.partition("page_size=")[2] for each in script.asked[1:]] == ["100", "5"]
+
+
+def test_blocks_that_are_too_large_all_the_same_are_told_to_be() -> None:
+    with pytest.raises(ToolFailed, match="read them in Notion"):
+        read(Script(Written(200, PAGE), LARGE, LARGE))
+
+
+def test_who_asks_for_too_much_is_told_to_ask_for_less() -> None:
+    with pytest.raises(ToolFailed, match="Ask for fewer at a time: `pageSize` 5."):
+        asyncio.run(notion_search.run(Script(LARGE).api, Search()))
+
+
+def test_what_is_not_there_is_told_to_have_been_left_as_it_is(notion: AtHand) -> None:
+    notion.world.store.hidden.add(GUIDE)
+
+    told = notion.refused(APPEND, "upstream_refused", pageId=GUIDE, content="x")
+
+    assert told.startswith("Notion finds nothing with that id")
+    assert told.endswith("Nothing was added.")
