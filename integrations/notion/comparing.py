@@ -105,11 +105,13 @@ def _test_of(of: Property, name: str) -> str:
 
 
 def _fitted(of: Property, test: str, value: Any, who: Who) -> Json:
+    if test in PERIODS:
+        return _period(test, value)
+    if value is None and EMPTY[0] in OPERATORS[of.kind]:
+        return {EMPTY[test.startswith("does_not") or test == EMPTY[1]]: True}
     if test in EMPTY:
         is_so = str(value).lower() not in FALSE or value in ({}, "")
         return {test if is_so else EMPTY[1 - EMPTY.index(test)]: True}
-    if test in PERIODS:
-        return _period(test, value)
     if of.kind in DATES:
         word = _word(value) if isinstance(value, str) else ""
         return {word: {}} if word in PERIODS and test == "equals" else {test: word if word in RELATIVE else _day(value)}

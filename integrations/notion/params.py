@@ -218,7 +218,8 @@ class QueryDatabase(OfDatabase):
         Field(
             description=(
                 "Short, values by property: {'Status': 'Done', 'Tags': ['Q4', 'Q3']}. A condition: {'property': 'Due', "
-                "'before': '2026-12-01'}. Several: {'and': […]} or {'or': […]}. Notion's own filters are taken as well."
+                "'before': '2026-12-01'}, or {'Due': {'after': 'today', 'before': 'one_month_from_now'}}. "
+                "Several: {'and': […]} or {'or': […]}. Notion's own filters are taken as well."
             ),
             examples=[{"Status": "In progress"}, {"property": "Due", "on_or_before": "2026-12-01"}],
         ),

@@ -100,7 +100,7 @@ class Read(Result):
         page = self.page
         times = f"Last edited {in_words(page.last_edited_time)}." if page.last_edited_time else ""
         trash = "It is in the trash." if page.in_trash else ""
-        where = f"In {self.parent}." if self.parent else ""
+        where = f"In {one_line(self.parent)}." if self.parent else ""
         facts = " ".join(filter(None, (where, times, trash)))
         head = [f"# {one_line(page.title)}", f"{self.kind.replace('_', ' ').capitalize()} {page.url}", facts]
         parts = [

@@ -41,4 +41,4 @@ def raw(found: Json | None) -> Iterator[str]:
 
 def in_words(time: str) -> str:
     """`2026-11-18 12:00 UTC`: Notion's times end with Z."""
-    return f"{time[:10]} {time[11:16]} UTC" if time.endswith("Z") else time
+    return f"{time[:10]} {time[11:16]} UTC" if time.endswith("Z") else one_line(time)

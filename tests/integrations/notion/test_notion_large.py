@@ -42,7 +42,7 @@ def test_blocks_that_are_too_large_all_the_same_are_told_to_be() -> None:
 
 
 def test_who_asks_for_too_much_is_told_to_ask_for_less() -> None:
-    with pytest.raises(ToolFailed, match="Ask for fewer at a time: `pageSize` 5."):
+    with pytest.raises(ToolFailed, match="Ask for fewer at a time: `pageSize` 5"):
         asyncio.run(notion_search.run(Script(LARGE).api, Search()))
 
 
