@@ -33,7 +33,7 @@ class Notion(Connected):
 
     def mend(self) -> None:
         super().mend()
-        self.world.capabilities |= {"read", "insert", "update"}
+        self.world.capabilities |= {"read", "insert", "update", "users"}
 
     def done(self) -> int:
         return len(self.world.done)

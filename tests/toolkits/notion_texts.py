@@ -183,7 +183,7 @@ UPDATING = Case(
         f"{Scene.WRONG}: a database": {"pageId": TASKS, "archived": True},
         Scene.HUGE: Ask({"pageId": task_id(1), "properties": {"Notes": "x" * 40_000}}, long_rows, brief),
     },
-    usual={"pageId": task_id(2), "archived": True},
+    usual={"pageId": task_id(2), "icon": "🚀"},
     writes=True,
 )
 CREATING_ROWS = Case(

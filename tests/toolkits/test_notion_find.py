@@ -59,7 +59,7 @@ def test_a_search_leads_to_the_end(notion: Notion) -> None:
 def test_a_search_that_notion_gave_up_is_told_to_be_incomplete(notion: Notion) -> None:
     notion.world.incomplete = True
 
-    told = "Notion did not look through everything (query_result_limit_reached): ask for something narrower."
+    told = "Notion did not look through everything, so there may be more: ask for something narrower."
     assert told in notion.text(SEARCH, query="launch")
     assert told in notion.text(QUERY, databaseId=TASKS)
 
@@ -178,7 +178,7 @@ def test_a_long_value_is_shortened_and_told_to_be(notion: Notion) -> None:
 
     shown = notion.desk.found(QUERY, databaseId=TASKS, filter={"No.": 1})["results"][0]["properties"]["Notes"]
 
-    assert shown == f"{'x' * 500}… (4500 more characters: notion_read shows more)"
+    assert shown == f"{'x' * 500}… (4,500 more characters)"
 
 
 def test_a_long_list_is_shortened_and_told_to_be(notion: Notion) -> None:

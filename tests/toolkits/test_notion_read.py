@@ -76,7 +76,7 @@ def test_a_part_tells_how_to_go_on(notion: Notion) -> None:
 
     told = notion.text(READ, pageId=PLAN)
 
-    assert told.endswith('There is more: call again with the same arguments and startCursor "75.".')
+    assert told.endswith('More follow: call again with the same arguments and `startCursor` "75.".')
 
 
 def test_short_pages_of_notions_are_read_together(notion: Notion) -> None:
@@ -91,7 +91,7 @@ def test_one_block_with_too_much_in_it_is_cut_and_can_be_read_by_itself(notion: 
     write(notion, toggle, 150, length=1000)
 
     whole = notion.desk.found(READ, pageId=PLAN, startCursor="1.")
-    assert f"Call notion_read with pageId {toggle} to read it" in whole["content"]
+    assert f"Call `notion_read` with `pageId` {toggle} to read it" in whole["content"]
     assert len(whole["content"]) < 31_000
 
     parts = notion.pages(READ, pageId=toggle)

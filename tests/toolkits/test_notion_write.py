@@ -139,9 +139,9 @@ def test_when_there_is_no_time_for_more_it_is_told_how_much_is_there(notion: Not
     ("parent", "complaint"),
     [
         (["here"], "`parent` is not understood"),
-        ("here", "`parent`: this is no id of Notion"),
+        ("here", "`parent`: is no id of Notion"),
         ({"id": id_of("block", GUIDE, "0")}, "cannot be made below a block"),
-        ({"database_id": "here"}, "`parent`: this is no id of Notion"),
+        ({"database_id": "here"}, "`parent`: is no id of Notion"),
     ],
 )
 def test_a_parent_that_cannot_be_is_refused(notion: Notion, parent: object, complaint: str) -> None:
@@ -152,7 +152,7 @@ def test_a_parent_that_cannot_be_is_refused(notion: Notion, parent: object, comp
 def test_a_child_that_is_no_block_and_no_text_is_refused(notion: Notion) -> None:
     told = notion.refused(APPEND, "invalid_arguments", pageId=PLAN, children=[7])
 
-    assert told == "Error: `children`: each is a block, or a text in Markdown."
+    assert told == "Error: `children`: each must be a block, or a text in Markdown."
 
 
 def test_a_page_goes_to_the_trash_and_comes_back(notion: Notion) -> None:
