@@ -10,7 +10,8 @@ from typing import Any
 from tests.fakes.authorization_services import number_of
 from tests.fakes.authorization_tenant import Tenant
 from tests.fakes.authorization_wire import Answer, Json, Request, said
-from tests.fakes.hubspot_world_data import ASSOCIATIONS, KINDS, OWNERS, PIPELINES, RECORDS, definitions
+from tests.fakes.hubspot_world_data import ASSOCIATIONS, KINDS, OWNERS, PIPELINES, RECORDS
+from tests.fakes.hubspot_world_properties import definitions
 from tests.fakes.hubspot_world_search import BadSearch, searched
 
 VERSIONS = "2026-09|2026-03"
@@ -190,7 +191,7 @@ class World:
         if token is None or scope not in token.family.scopes:
             problem = {
                 "message": "One or more of the following scopes are required.",
-                "context": {"requiredGranularScopes": [scope]},
+                "context": {"requiredGranularScopes": [scope, f"crm.objects.{kind}.write"]},
             }
             text = "This app hasn't been granted all required scopes to make this call."
             raise Refused(wrong(403, text, "MISSING_SCOPES", errors=[problem]))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tests.fakes.authorization_wire import Json
 
 KINDS = {"contacts": "0-1", "companies": "0-2", "deals": "0-3"}
-LABELS = {"firstname": "First name", "dealstage": "Deal stage", "hubspot_owner_id": "Owner"}
 
 OWNERS: list[Json] = [
     {
@@ -142,17 +139,17 @@ DEALS = [
         deal_currency_code="EUR",
         dealstage=stage,
         pipeline=pipeline,
-        closedate=f"{closes}T00:00:00Z",
+        closedate=f"{closes}:00Z",
         hubspot_owner_id=owner,
         description=None,
     )
     for number, month, name, amount, stage, pipeline, closes, owner in (
-        ("301", "04", "Globex: forty looms", "84000", "contractsent", "default", "2026-11-30", "7001"),
-        ("302", "07", "Globex: service 2027", "12000", "r-due", "86012", "2026-12-31", "7001"),
-        ("303", "05", "Initech: lenses for looms", "30500", "presentation", "default", "2026-12-15", "7002"),
-        ("304", "06", "Umbra: trial of one engine", "9900", "closedwon", "default", "2026-09-30", "7003"),
-        ("305", "08", "Umbra: twelve engines", "118800", "appointmentscheduled", "default", "2027-02-28", "7003"),
-        ("306", "03", "Vandelay: samples", None, "closedlost", "default", "2026-05-01", "7009"),
+        ("301", "04", "Globex: forty looms", "84000", "contractsent", "default", "2026-11-30T15:00", "7001"),
+        ("302", "07", "Globex: service 2027", "12000", "r-due", "86012", "2026-12-31T00:00", "7001"),
+        ("303", "05", "Initech: lenses for looms", "30500", "presentation", "default", "2026-12-15T09:30", "7002"),
+        ("304", "06", "Umbra: trial of one engine", "9900", "closedwon", "default", "2026-09-30T16:45", "7003"),
+        ("305", "08", "Umbra: twelve engines", "118800", "appointmentscheduled", "default", "2027-02-28T00:00", "7003"),
+        ("306", "03", "Vandelay: samples", None, "closedlost", "default", "2026-05-01T23:59", "7009"),
     )
 ]
 RECORDS = {"contacts": CONTACTS, "companies": COMPANIES, "deals": DEALS}
@@ -167,11 +164,3 @@ _TOGETHER = (
 def ASSOCIATIONS(kind: str, one: str, other: str) -> list[str]:  # noqa: N802  it is a table, in few words
     """Ids of the other kind that belong to one."""
     return [each for group in _TOGETHER if one in group[kind].split() for each in group[other].split()]
-
-
-def definitions(kind: str, records: list[Json]) -> Iterator[Json]:
-    """Every property that some record has."""
-    names = dict.fromkeys(name for each in records for name in each["properties"])
-    for name in names:
-        label = LABELS.get(name, name.replace("_", " ").capitalize())
-        yield {"name": name, "label": label, "type": "string", "fieldType": "text", "groupName": kind, "options": []}

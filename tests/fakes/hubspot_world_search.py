@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from tests.fakes.authorization_wire import Json
-from tests.fakes.hubspot_world_data import ASSOCIATIONS, definitions
+from tests.fakes.hubspot_world_data import ASSOCIATIONS
+from tests.fakes.hubspot_world_properties import DATETIME, NUMBER, STRING, types
 
 REACHABLE = 10_000
 MANY = {"contact": "contacts", "company": "companies", "deal": "deals"}
@@ -31,6 +32,10 @@ COMPARES: Mapping[str, Callable[[float, float], bool]] = {
 }
 
 
+NOT_SAID = "There was a problem with the request."
+"""What HubSpot answers to most that it does not take: nothing of what it is."""
+
+
 class BadSearch(Exception):
     pass
 
@@ -38,10 +43,13 @@ class BadSearch(Exception):
 def searched(records: list[Json], kind: str, body: Json) -> tuple[list[Json], int, str | None]:
     """A page, how many there are, and where the next one begins."""
     limit, start = _limits(body)
-    groups = _groups(body.get("filterGroups", []), {each["name"] for each in definitions(kind, records)})
+    there_are = types(kind, records)
+    groups = _groups(body.get("filterGroups", []), there_are)
+    if any(each["propertyName"] not in there_are for each in body.get("sorts", [])):
+        raise BadSearch(NOT_SAID)
     words = [each.lower() for each in re.findall(r"\w+", _query(body))]
     there = [each for each in records if not each["archived"] and _says(each, kind, words)]
-    found = [each for each in there if not groups or any(_fits(each, kind, group) for group in groups)]
+    found = [each for each in there if not groups or any(_fits(each, kind, group, there_are) for group in groups)]
     for order in reversed(body.get("sorts", [])[:1]):
         found.sort(key=lambda each: _sort_key(each, order["propertyName"]), reverse=order["direction"] == "DESCENDING")
     after = str(start + limit) if len(found) > start + limit else None
@@ -66,22 +74,25 @@ def _query(body: Json) -> str:
     return query
 
 
-def _groups(groups: list[Json], names: set[str]) -> list[list[Json]]:
+def _groups(groups: list[Json], there_are: Mapping[str, str]) -> list[list[Json]]:
     if len(groups) > 5 or any(len(each.get("filters", ())) > 6 for each in groups):
         raise BadSearch("There may be 5 groups of 6 filters.")
     for each in (one for group in groups for one in group["filters"]):
-        _check(each, names)
+        _check(each, there_are)
     return [group["filters"] for group in groups]
 
 
-def _check(one: Json, names: set[str]) -> None:
+def _check(one: Json, there_are: Mapping[str, str]) -> None:
     operator, name = one.get("operator"), one.get("propertyName")
     if operator not in NEEDS:
         raise BadSearch(f"{operator} is no operator.")
-    if name not in names and name not in (f"associations.{each}" for each in MANY):
-        raise BadSearch(f"Property '{name}' does not exist.")
+    if name not in there_are and name not in (f"associations.{each}" for each in MANY):
+        raise BadSearch(NOT_SAID)
     if one.keys() - {"operator", "propertyName"} != NEEDS[operator]:
         raise BadSearch(f"{operator} takes {sorted(NEEDS[operator])}.")
+    given = [*one.get("values", ()), *(one[each] for each in ("value", "highValue") if each in one)]
+    if there_are.get(name) in (NUMBER, DATETIME) and not all(re.fullmatch(r"-?[0-9.]+", each) for each in given):
+        raise BadSearch(NOT_SAID)
 
 
 def _says(record: Json, kind: str, words: list[str]) -> bool:
@@ -90,11 +101,11 @@ def _says(record: Json, kind: str, words: list[str]) -> bool:
     return all(any(token.startswith(word) for token in tokens) for word in words)
 
 
-def _fits(record: Json, kind: str, filters: list[Json]) -> bool:
-    return all(_holds(record, kind, each) for each in filters)
+def _fits(record: Json, kind: str, filters: list[Json], there_are: Mapping[str, str]) -> bool:
+    return all(_holds(record, kind, each, there_are.get(each["propertyName"], "")) for each in filters)
 
 
-def _holds(record: Json, kind: str, one: Json) -> bool:
+def _holds(record: Json, kind: str, one: Json, of_type: str) -> bool:
     name, operator = one["propertyName"], one["operator"]
     if name.startswith("associations."):
         ids = ASSOCIATIONS(kind, record["id"], MANY[name.partition(".")[2]])
@@ -103,18 +114,23 @@ def _holds(record: Json, kind: str, one: Json) -> bool:
     if operator in ("HAS_PROPERTY", "NOT_HAS_PROPERTY"):
         return bool(has) == (operator == "HAS_PROPERTY")
     if operator in ("NEQ", "NOT_IN", "NOT_CONTAINS_TOKEN"):
-        return not _matches(has, operator.replace("NEQ", "EQ").removeprefix("NOT_"), one)
-    return _matches(has, operator, one)
+        return not _matches(has, operator.replace("NEQ", "EQ").removeprefix("NOT_"), one, of_type)
+    return _matches(has, operator, one, of_type)
 
 
-def _matches(has: str | None, operator: str, one: Json) -> bool:
+def _matches(has: str | None, operator: str, one: Json, of_type: str) -> bool:
+    """Of texts, EQ does not mind how they are written, and IN looks for them in lower case; ids are exact."""
     if not has:
         return False
     match operator:
-        case "EQ":
-            return has.lower() == one["value"].lower()
-        case "IN":
-            return has.lower() in [each.lower() for each in one["values"]]
+        case "EQ" | "IN":
+            wanted = one["values"] if operator == "IN" else [one["value"]]
+            if of_type in (NUMBER, DATETIME):
+                return _number(has) in map(_number, wanted)
+            is_text = of_type == STRING
+            return (has.lower() if is_text else has) in [
+                each.lower() if is_text and operator == "EQ" else each for each in wanted
+            ]
         case "CONTAINS_TOKEN":
             pattern = re.escape(one["value"].lower()).replace(r"\*", r"\w*")
             return re.search(rf"\b{pattern}\b", has.lower()) is not None
