@@ -17,7 +17,6 @@ PROPERTIES, PIPELINES = f"/crm/properties/{VERSION}", f"/crm/pipelines/{VERSION}
 DETAILS = f"/account-info/{VERSION}/details"
 
 NOT_THERE = "HubSpot has nothing there."
-NOT_JSON = "HubSpot answered something that cannot be read."
 NOT_SEEN = (
     "HubSpot does not let this connection see that: {} Whoever connected it needs the permission to view it, "
     "which an admin gives in HubSpot under Settings > Users & Teams."
@@ -25,7 +24,7 @@ NOT_SEEN = (
 NO_MORE_TODAY = (
     "The account has used up HubSpot's limit of requests for today. It is reset at midnight in the account's time zone."
 )
-MOVING, LOCKED = 477, HTTPStatus.LOCKED
+LOCKED = HTTPStatus.LOCKED
 LOCKED_SECONDS = 2.0
 WINDOWS = {"SECONDLY": 1.0, "TEN_SECONDLY_ROLLING": 10.0}
 """By the name of a limit, after how many seconds there is surely room again: no header says so."""
@@ -39,15 +38,15 @@ class HubSpotApi(Api):
         told: Json = reply.body if isinstance(reply.body, dict) else {}
         match reply.status:
             case HTTPStatus.OK:
-                return None if isinstance(reply.body, dict) else Trouble(NOT_JSON)
+                return None if isinstance(reply.body, dict) else Trouble(self.odd(reply))
             case HTTPStatus.UNAUTHORIZED:
                 return Unauthorized()
             case HTTPStatus.TOO_MANY_REQUESTS | HTTPStatus.LOCKED | 477:
                 return _later(reply, told)
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                return Trouble(f"HubSpot has trouble of its own ({status}).")
+                return Trouble(self.down(reply))
             case _:
-                return _refusal(reply, told)
+                return _refusal(reply, told, self.odd(reply))
 
 
 def _later(reply: Reply, told: Json) -> Verdict:
@@ -60,7 +59,7 @@ def _later(reply: Reply, told: Json) -> Verdict:
     return Busy(float(said) if _SECONDS.fullmatch(said) else WINDOWS.get(policy))
 
 
-def _refusal(reply: Reply, told: Json) -> No:
+def _refusal(reply: Reply, told: Json, odd: str) -> No:
     message = _message(told)
     match reply.status:
         case HTTPStatus.NOT_FOUND:
@@ -70,17 +69,18 @@ def _refusal(reply: Reply, told: Json) -> No:
         case HTTPStatus.BAD_REQUEST:
             return No(f"HubSpot does not take these arguments: {message}", "invalid_arguments")
         case status:
-            return No(f"HubSpot refused the request ({status}): {message}")
+            return No(f"HubSpot refused the request ({status}): {message}" if told else odd)
 
 
 def _forbidden(told: Json, message: str) -> str:
     scopes = sorted(set(_scopes(told)))
     if not scopes and told.get("category") != "MISSING_SCOPES":
         return NOT_SEEN.format(message)
-    named = ", ".join(f"`{each}`" for each in scopes) or "some of its scopes"
+    reading = [f"`{each}`" for each in scopes if ".read" in each] or [f"`{each}`" for each in scopes]
+    needed = f"one of {', '.join(reading)}" if len(reading) > 1 else reading[0] if reading else "a scope that it lacks"
     return (
-        f"The connection to HubSpot lacks {named}. An admin has to give the app this scope, and somebody has to "
-        "connect the server again."
+        f"The connection to HubSpot needs {needed}. An admin has to add it to the app in HubSpot, and then "
+        "to connect the server again."
     )
 
 

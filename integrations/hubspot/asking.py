@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from integrations.hubspot.filters import Filter, Filters, PropertyName, SortOrder
+from integrations.hubspot.filters import Filters, PropertyName, SortOrder
+from integrations.hubspot.kinds import Kind
+from integrations.hubspot.properties import plain
 from integrations.tool import Params
 
 REACHABLE = 10_000
 """So many results of a search can be paged through, and no more."""
-EVERYWHERE = frozenset({"sort", "limit", "after", "properties", "archived"})
-"""What of a search narrows nothing."""
+EVERYWHERE = frozenset({"limit", "after", "properties"})
+"""What of a search neither narrows nor orders anything."""
 _NAME = re.compile(r"[\w.]+")
 _PLACE = re.compile(r"[0-9]{1,9}")
 
@@ -26,19 +29,13 @@ def _names(given: object) -> object:
 def place(given: str) -> str:
     """Of cursors that count."""
     if given and not _PLACE.fullmatch(given):
-        raise ValueError("it is the `nextCursor` of the page before, a number")
+        raise ValueError("must be the `nextCursor` of the page before, a number")
     return given
 
 
 def _within_reach(given: str) -> str:
     if int(given or 0) >= REACHABLE:
-        raise ValueError(f"HubSpot pages through the first {REACHABLE:,} results only; narrow the search with filters")
-    return given
-
-
-def _present(given: bool) -> bool:
-    if given:
-        raise ValueError("a search never finds what is archived; the list tool with `archived: true` does")
+        raise ValueError(f"must be below {REACHABLE:,}: HubSpot pages no further; narrow the search with `filters`")
     return given
 
 
@@ -53,8 +50,6 @@ Properties = Annotated[
 ]
 Limit = Annotated[int, Field(ge=1, le=100, description="How many to answer at most.")]
 Cursor = Annotated[str, Field(max_length=200, description="For the next page: `nextCursor` of the page before.")]
-Archived = Annotated[bool, Field(description="Read what is in the recycling bin instead.")]
-
 PAGED = {
     **dict.fromkeys(("cursor", "nextcursor", "startcursor", "pagetoken", "offset"), "after"),
     **dict.fromkeys(("count", "pagesize", "perpage", "first", "max", "maxresults"), "limit"),
@@ -62,32 +57,47 @@ PAGED = {
 CHOSEN = dict.fromkeys(("fields", "propertynames", "columns"), "properties")
 
 
+SEARCHED = {
+    **dict.fromkeys(("q", "text", "search", "term", "keyword", "keywords"), "query"),
+    **dict.fromkeys(("filtergroups", "filter", "where"), "filters"),
+    **dict.fromkeys(("ownerid", "hubspotownerid", "owneremail", "ownername"), "owner"),
+    **dict.fromkeys(("sorts", "sortby", "orderby", "order"), "sort"),
+}
+NARROWS = {*SEARCHED, *SEARCHED.values(), "stage", "pipeline", "companyid", "contactid", "dealid"}
+"""What a search takes and a list does not."""
+
+
 class Page(Params):
+    """For one kind."""
+
     also: ClassVar = PAGED | CHOSEN
+    kind: ClassVar[Kind]
     limit: Limit = 50
     after: Cursor = ""
     properties: Properties = Field(default_factory=list)
-    archived: Archived = False
+    archived: bool = Field(default=False, description="List deleted records instead.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_no_search(cls, given: object) -> object:
+        return not_for_lists(given, NARROWS, f"hubspot_search_{cls.kind.many}")
 
 
 class One(Params):
+    """For one kind."""
+
     also: ClassVar = CHOSEN
+    kind: ClassVar[Kind]
     properties: Properties = Field(default_factory=list)
     full: bool = Field(default=False, description="Read every property that has a value, custom ones included.")
-    archived: Archived = False
+    archived: bool = Field(default=False, description="Read a deleted record.")
 
 
 class Search(Params):
     """For one kind, with what its records belong to."""
 
-    also: ClassVar = {
-        **PAGED,
-        **CHOSEN,
-        **dict.fromkeys(("q", "text", "search", "term", "keyword"), "query"),
-        **dict.fromkeys(("filtergroups", "filter", "where"), "filters"),
-        **dict.fromkeys(("ownerid", "hubspotownerid", "owneremail"), "owner"),
-        **dict.fromkeys(("sorts", "sortby", "orderby", "order"), "sort"),
-    }
+    also: ClassVar = PAGED | CHOSEN | SEARCHED
+    kind: ClassVar[Kind]
     query: str = Field(
         default="",
         max_length=3000,
@@ -98,29 +108,43 @@ class Search(Params):
         description="What has to hold, all of it.",
         examples=[[{"propertyName": "createdate", "operator": "GTE", "value": "2026-11-01"}]],
     )
-    owner: str = Field(default="", max_length=200, description="Only those of this owner: an id or an email address.")
+    owner: str = Field(
+        default="",
+        max_length=200,
+        description="Only those of this owner: a name, an email address or an id.",
+        examples=["Grace Hopper"],
+    )
     sort: SortOrder = ""
     limit: Limit = 50
     after: Annotated[Cursor, AfterValidator(place), AfterValidator(_within_reach)] = ""
     properties: Properties = Field(default_factory=list)
-    archived: Annotated[bool, AfterValidator(_present)] = Field(default=False, description="Always false.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_what_is_there(cls, given: object) -> object:
+        """Models fill in `archived`, which lists have, also where there is no choice."""
+        if not isinstance(given, dict):
+            return given
+        if str(given.get("archived", False)).lower() in ("true", "1"):
+            raise ValueError(
+                f"A search never finds deleted records; `hubspot_list_{cls.kind.many}` with `archived: true` lists them"
+            )
+        return {name: value for name, value in given.items() if name != "archived"}
 
     @model_validator(mode="after")
     def _asks_for_something(self) -> Search:
         if not any(self.model_dump(exclude=set(EVERYWHERE)).values()):
             raise ValueError(
-                "Give a `query` or something to narrow the search by; to see all there is, use the list tool"
+                "Give a `query`, a `sort` or something to narrow the search by; "
+                f"`hubspot_list_{self.kind.many}` lists all there is"
             )
         return self
 
 
-def belongs_to(one: str, record_id: str) -> list[Filter]:
-    """To be associated is a property in a search, and in nothing else."""
-    return equals(f"associations.{one}", record_id)
-
-
-def equals(name: str, *values: str) -> list[Filter]:
-    """With one of the values, or with any where there is none."""
-    found = [each for each in values if each]
-    operator = {"operator": "EQ", "value": found[0]} if len(found) == 1 else {"operator": "IN", "values": found}
-    return [Filter.model_validate({"propertyName": name, **operator})] if found else []
+def not_for_lists(given: object, names: Container[str], search: str) -> object:
+    """Whoever searches in a list is told where to."""
+    there = given if isinstance(given, dict) else {}
+    asked = [name for name, value in there.items() if value and plain(str(name)) in names]
+    if asked:
+        raise ValueError(f"A list takes no `{asked[0]}`; `{search}` does")
+    return given

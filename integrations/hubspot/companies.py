@@ -7,27 +7,33 @@ from typing import ClassVar
 from pydantic import Field
 
 from integrations.hubspot.api import HubSpotApi
-from integrations.hubspot.asking import One, Page, Search, belongs_to
-from integrations.hubspot.kinds import COMPANIES
+from integrations.hubspot.asking import One, Page, Search
+from integrations.hubspot.kinds import COMPANIES, CONTACTS, DEALS
 from integrations.hubspot.links import CompanyId, ContactId, DealId
 from integrations.hubspot.objects import listed, read, searched
 from integrations.hubspot.records import Record, Records
 from integrations.tool import tool
 
 
+class CompanyPage(Page):
+    kind: ClassVar = COMPANIES
+
+
 class Company(One):
+    kind: ClassVar = COMPANIES
     also: ClassVar = One.also | dict.fromkeys(("id", "company", "url", "recordid"), "company_id")
     company_id: CompanyId = Field(min_length=1, description="Its id, or its URL in HubSpot.", examples=["201"])
 
 
 class CompanySearch(Search):
+    kind: ClassVar = COMPANIES
     also: ClassVar = Search.also | {"contact": "contact_id", "deal": "deal_id"}
     contact_id: ContactId = Field(default="", description="Only those that this contact belongs to.")
     deal_id: DealId = Field(default="", description="Only those that this deal belongs to.")
 
 
 @tool("List companies")
-async def hubspot_list_companies(api: HubSpotApi, ask: Page) -> Records:
+async def hubspot_list_companies(api: HubSpotApi, ask: CompanyPage) -> Records:
     """List the companies of the HubSpot account, page by page, in the order in which HubSpot keeps them.
 
     For an overview, or to go through all. To find one, hubspot_search_companies is quicker and takes filters.
@@ -59,5 +65,4 @@ async def hubspot_search_companies(api: HubSpotApi, ask: CompanySearch) -> Recor
     there is a `nextCursor`, pass it as `after` and leave the rest as it was. What was written in the last two minutes
     may not be found yet; what is deleted never is.
     """
-    narrowed = belongs_to("contact", ask.contact_id) + belongs_to("deal", ask.deal_id)
-    return await searched(api, COMPANIES, ask, narrowed)
+    return await searched(api, COMPANIES, ask, {CONTACTS: ask.contact_id, DEALS: ask.deal_id})

@@ -7,15 +7,20 @@ from typing import ClassVar
 from pydantic import Field
 
 from integrations.hubspot.api import HubSpotApi
-from integrations.hubspot.asking import One, Page, Search, belongs_to
-from integrations.hubspot.kinds import CONTACTS
+from integrations.hubspot.asking import One, Page, Search
+from integrations.hubspot.kinds import COMPANIES, CONTACTS, DEALS
 from integrations.hubspot.links import CompanyId, ContactId, DealId
 from integrations.hubspot.objects import listed, read, searched
 from integrations.hubspot.records import Record, Records
 from integrations.tool import tool
 
 
+class ContactPage(Page):
+    kind: ClassVar = CONTACTS
+
+
 class Contact(One):
+    kind: ClassVar = CONTACTS
     also: ClassVar = One.also | dict.fromkeys(("id", "contact", "email", "url", "recordid", "vid"), "contact_id")
     contact_id: ContactId = Field(
         min_length=1,
@@ -25,13 +30,14 @@ class Contact(One):
 
 
 class ContactSearch(Search):
+    kind: ClassVar = CONTACTS
     also: ClassVar = Search.also | {"company": "company_id", "deal": "deal_id"}
     company_id: CompanyId = Field(default="", description="Only those who belong to this company.")
     deal_id: DealId = Field(default="", description="Only those who belong to this deal.")
 
 
 @tool("List contacts")
-async def hubspot_list_contacts(api: HubSpotApi, ask: Page) -> Records:
+async def hubspot_list_contacts(api: HubSpotApi, ask: ContactPage) -> Records:
     """List the contacts of the HubSpot account, page by page, in the order in which HubSpot keeps them.
 
     For an overview, or to go through all. To find somebody, hubspot_search_contacts is quicker and takes filters.
@@ -62,5 +68,4 @@ async def hubspot_search_contacts(api: HubSpotApi, ask: ContactSearch) -> Record
     there is a `nextCursor`, pass it as `after` and leave the rest as it was. What was written in the last two minutes
     may not be found yet; what is deleted never is.
     """
-    narrowed = belongs_to("company", ask.company_id) + belongs_to("deal", ask.deal_id)
-    return await searched(api, CONTACTS, ask, narrowed)
+    return await searched(api, CONTACTS, ask, {COMPANIES: ask.company_id, DEALS: ask.deal_id})

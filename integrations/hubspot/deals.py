@@ -7,21 +7,28 @@ from typing import ClassVar
 from pydantic import Field
 
 from integrations.hubspot.api import HubSpotApi
-from integrations.hubspot.asking import One, Page, Search, belongs_to, equals
-from integrations.hubspot.kinds import DEALS, PIPELINE, STAGE
+from integrations.hubspot.asking import One, Page, Search
+from integrations.hubspot.conditions import among
+from integrations.hubspot.kinds import COMPANIES, CONTACTS, DEALS, PIPELINE, STAGE
 from integrations.hubspot.links import CompanyId, ContactId, DealId
-from integrations.hubspot.names import stages
+from integrations.hubspot.meant import Meant
 from integrations.hubspot.objects import listed, read, searched
 from integrations.hubspot.records import Record, Records
 from integrations.tool import tool
 
 
+class DealPage(Page):
+    kind: ClassVar = DEALS
+
+
 class Deal(One):
+    kind: ClassVar = DEALS
     also: ClassVar = One.also | dict.fromkeys(("id", "deal", "url", "recordid"), "deal_id")
     deal_id: DealId = Field(min_length=1, description="Its id, or its URL in HubSpot.", examples=["301"])
 
 
 class DealSearch(Search):
+    kind: ClassVar = DEALS
     also: ClassVar = {
         **Search.also,
         **dict.fromkeys(("dealstage", "stageid", "stagename"), "stage"),
@@ -38,7 +45,7 @@ class DealSearch(Search):
 
 
 @tool("List deals")
-async def hubspot_list_deals(api: HubSpotApi, ask: Page) -> Records:
+async def hubspot_list_deals(api: HubSpotApi, ask: DealPage) -> Records:
     """List the deals of the HubSpot account, page by page, in the order in which HubSpot keeps them.
 
     For an overview, or to go through all. To find some, hubspot_search_deals is quicker and takes filters.
@@ -69,7 +76,9 @@ async def hubspot_search_deals(api: HubSpotApi, ask: DealSearch) -> Records:
     there is a `nextCursor`, pass it as `after` and leave the rest as it was. What was written in the last two minutes
     may not be found yet; what is deleted never is. Sums are for you to make, of all pages.
     """
-    in_stages, in_pipelines = await stages(api, ask.stage, ask.pipeline)
-    placed = equals(STAGE, *in_stages) + equals(PIPELINE, *in_pipelines)
-    narrowed = placed + belongs_to("contact", ask.contact_id) + belongs_to("company", ask.company_id)
-    return await searched(api, DEALS, ask, narrowed)
+    meant = Meant(api)
+    in_pipelines = await meant.pipelines(ask.pipeline) if ask.pipeline else []
+    in_stages = await meant.stages(ask.stage, in_pipelines) if ask.stage else []
+    placed = {STAGE: in_stages, PIPELINE: in_pipelines}
+    conditions = [among(name, "EQ", several) for name, several in placed.items() if several]
+    return await searched(api, DEALS, ask, {CONTACTS: ask.contact_id, COMPANIES: ask.company_id}, conditions)

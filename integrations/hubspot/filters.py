@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -25,9 +25,16 @@ SIGNS = {
     "IS_EMPTY": "NOT_HAS_PROPERTY",
 }
 """Of HubSpot's operators, what else they are called."""
-COMPARES = ("LT", "LTE", "GT", "GTE", "BETWEEN")
+
+LISTS = ("IN", "NOT_IN")
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(LISTS, ("values",)),
+    **dict.fromkeys(("HAS_PROPERTY", "NOT_HAS_PROPERTY"), ()),
+    "BETWEEN": ("value", "high_value"),
+}
+"""Of all others, `value`."""
 _NAME = re.compile(r"[a-z0-9_.]{1,100}")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ][0-9:.]+(Z|[+-]\d{2}:?\d{2})?)?")
+_ORDER = re.compile(r"(?P<down>-?)(?P<name>.*?)(?:[\s:]+(?P<order>asc|desc)\w*)?", re.IGNORECASE)
 
 Operator = Literal[
     "EQ",
@@ -60,7 +67,7 @@ def _operator(given: object) -> object:
 
 def _is_name(given: str) -> str:
     if not _NAME.fullmatch(given):
-        raise ValueError("an internal name has letters, digits and underscores alone, as `annualrevenue` has")
+        raise ValueError("must be an internal name such as `createdate`: letters, digits and underscores alone")
     return given
 
 
@@ -71,57 +78,54 @@ def _plain(value: object) -> object:
     return str(value).lower() if isinstance(value, bool) else value
 
 
+def _several(given: object) -> object:
+    return given if isinstance(given, list) else [given]
+
+
 class Filter(Params):
     also: ClassVar = {
         **dict.fromkeys(("property", "field", "name"), "property_name"),
         **dict.fromkeys(("to", "valueto"), "high_value"),
         "op": "operator",
     }
-    property_name: PropertyName = Field(description="The property's internal name.", examples=["amount"])
+    property_name: str = Field(
+        min_length=1, max_length=200, description="The property's internal name, or its label.", examples=["amount"]
+    )
     operator: Annotated[Operator, BeforeValidator(_operator)] = Field(
         default="EQ", description="CONTAINS_TOKEN finds whole words; `*` stands for the rest of one, as in `ada*`."
     )
     value: Annotated[str, BeforeValidator(_plain)] = Field(
-        default="", description="Ids for owners and stages. Dates as 2026-11-30."
+        default="",
+        description="For owners, stages and other choices the name or the id. "
+        "For dates 2026-11-30, which is all of that day in UTC, or 2026-11-30T15:00:00Z.",
     )
-    high_value: str = Field(default="", description="The upper end, for BETWEEN.")
-    values: list[str] = Field(
-        default=[], max_length=100, description="For IN and NOT_IN; of text properties in lower case."
+    high_value: str = Field(default="", description="The upper end, for BETWEEN. It belongs to what is found.")
+    values: Annotated[list[str], BeforeValidator(_several)] = Field(
+        default=[], max_length=100, description="For IN and NOT_IN."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_its_place(cls, given: object) -> object:
+        """Several values may come as `value`, and the two of a range as `values`."""
+        if not isinstance(given, dict):
+            return given
+        operator = _operator(given.get("operator", given.get("op", "EQ")))
+        value, values = given.get("value"), given.get("values")
+        if operator in LISTS and not values and value not in (None, "", []):
+            return {**given, "value": "", "values": value}
+        several = values or value
+        if operator == "BETWEEN" and isinstance(several, list) and len(several) == len(("low", "high")):
+            return {**given, "value": several[0], "highValue": several[1], "values": []}
+        return given
 
     @model_validator(mode="after")
-    def _can_be_sent(self) -> Filter:
-        self.sent()
+    def _has_what_it_needs(self) -> Filter:
+        needed = NEEDS.get(self.operator, ("value",))
+        for name in needed:
+            if not getattr(self, name):
+                raise ValueError(f"{self.operator} needs `{to_camel(name)}`{', a list' if name == 'values' else ''}")
         return self
-
-    def sent(self) -> Json:
-        given: Json = {"propertyName": self.property_name, "operator": self.operator}
-        match self.operator:
-            case "HAS_PROPERTY" | "NOT_HAS_PROPERTY":
-                return given
-            case "IN" | "NOT_IN":
-                return given | {"values": self._several()}
-            case "BETWEEN":
-                return given | {"value": self._one("value"), "highValue": self._one("high_value")}
-            case _:
-                return given | {"value": self._one("value")}
-
-    def _one(self, name: Literal["value", "high_value"]) -> str:
-        """Moments are compared as milliseconds."""
-        value = self.value if name == "value" else self.high_value
-        if not value:
-            raise ValueError(f"{self.operator} needs `{to_camel(name)}`")
-        return _milliseconds(value) if self.operator in COMPARES and _DATE.fullmatch(value) else value
-
-    def _several(self) -> list[str]:
-        if not (self.values or self.value):
-            raise ValueError(f"{self.operator} needs `values`, a list")
-        return self.values or [self.value]
-
-
-def _milliseconds(text: str) -> str:
-    moment = datetime.fromisoformat(text)
-    return str(int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000))
 
 
 def one_group(given: object) -> object:
@@ -130,7 +134,7 @@ def one_group(given: object) -> object:
     if not isinstance(found, list) or not any(isinstance(each, dict) and "filters" in each for each in found):
         return found
     if len(found) > 1:
-        raise ValueError("all filters have to hold, so there is one group; for alternatives use IN, or search twice")
+        raise ValueError("must be one group, as all filters have to hold; for alternatives use IN, or search twice")
     return found[0]["filters"]
 
 
@@ -147,9 +151,11 @@ def _sort_order(given: object) -> object:
 
 
 def _sort_text(given: str) -> str:
-    name, _, order = given.lower().partition(" ")
-    down = "-" if name.startswith("-") or order.strip().startswith("desc") else ""
-    return f"{down}{name.removeprefix('-')}"
+    found = _ORDER.fullmatch(given.strip())
+    if found is None or not found["name"]:
+        return ""
+    is_down = found["down"] or (found["order"] or "").lower() == "desc"
+    return f"{'-' if is_down else ''}{found['name'].strip()}"
 
 
 SortOrder = Annotated[
@@ -164,7 +170,6 @@ SortOrder = Annotated[
 ]
 
 
-def sorts(order: str) -> list[Json]:
-    """As HubSpot wants it."""
-    direction = "DESCENDING" if order.startswith("-") else "ASCENDING"
-    return [{"propertyName": order.removeprefix("-"), "direction": direction}] if order else []
+def sorts(name: str, order: str) -> list[Json]:
+    """By that property, in the direction of the order that was asked for."""
+    return [{"propertyName": name, "direction": "DESCENDING" if order.startswith("-") else "ASCENDING"}]

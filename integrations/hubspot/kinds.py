@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from integrations.hubspot.api import OBJECTS, PROPERTIES
 
 OWNER, STAGE, PIPELINE = "hubspot_owner_id", "dealstage", "pipeline"
+ASSOCIATED = "associations."
+"""What the names begin with by which a search asks for what belongs to a record."""
 BOOKKEEPING = frozenset({"hs_object_id", "createdate", "lastmodifieddate", "hs_lastmodifieddate"})
 """Of every record, and said in other words."""
+SURE = {"hs_object_id": "number", "createdate": "datetime", OWNER: "enumeration"}
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,12 @@ class Kind:
 
     related: tuple[str, ...]
     """Kinds whose records belong to those of this one."""
+
+    looked_at: str
+    """Where a search looks for words."""
+
+    types: Mapping[str, str] = field(hash=False)
+    """Of properties that every account has and that searches use most, so that nobody has to ask for them."""
 
     @property
     def path(self) -> str:
@@ -54,6 +63,12 @@ CONTACTS = Kind(
     (("firstname", "lastname"), ("email",)),
     ("email", "phone", "jobtitle", "company", "lifecyclestage", "hs_lead_status", OWNER),
     ("companies", "deals"),
+    "names, email addresses, phone numbers and company names",
+    {
+        **SURE,
+        "lastmodifieddate": "datetime",
+        **dict.fromkeys(("email", "firstname", "lastname", "jobtitle", "company"), "string"),
+    },
 )
 COMPANIES = Kind(
     "company",
@@ -66,6 +81,13 @@ COMPANIES = Kind(
         OWNER,
     ),
     ("contacts", "deals"),
+    "names, domains and phone numbers",
+    {
+        **SURE,
+        "hs_lastmodifieddate": "datetime",
+        **dict.fromkeys(("name", "domain", "city", "country"), "string"),
+        **dict.fromkeys(("numberofemployees", "annualrevenue"), "number"),
+    },
 )
 DEALS = Kind(
     "deal",
@@ -74,5 +96,13 @@ DEALS = Kind(
     (("dealname",),),
     ("amount", "deal_currency_code", STAGE, PIPELINE, "closedate", OWNER),
     ("contacts", "companies"),
+    "names and descriptions",
+    {
+        **SURE,
+        **dict.fromkeys(("hs_lastmodifieddate", "closedate"), "datetime"),
+        **dict.fromkeys((STAGE, PIPELINE), "enumeration"),
+        "dealname": "string",
+        "amount": "number",
+    },
 )
 KINDS = {kind.many: kind for kind in (CONTACTS, COMPANIES, DEALS)}

@@ -25,17 +25,17 @@ def id_of(kind: Kind, given: object) -> str:
         return _id_in(link, kind)
     if not text or _NUMBER.fullmatch(text) or (kind is CONTACTS and is_email(text)):
         return text
-    also = ", or an email address" if kind is CONTACTS else ""
-    raise ValueError(f"the id of a {kind.one} is a number{also}; hubspot_search_{kind.many} finds it by other words")
+    also = "a number, an email address or a URL" if kind is CONTACTS else "a number or a URL"
+    raise ValueError(f"must be {also}; `hubspot_search_{kind.many}` finds {kind.many} by name")
 
 
 def _id_in(link: re.Match[str], kind: Kind) -> str:
     type_id, word, number = link.groups()
     meant = next((each for each in KINDS.values() if type_id == each.type_id or word == each.one), None)
     if meant is None:
-        raise ValueError(f"that URL is not one of a {kind.one}")
+        raise ValueError(f"must be the URL of a {kind.one}; this one is not")
     if meant is not kind:
-        raise ValueError(f"that is the URL of a {meant.one}, which hubspot_get_{meant.one} reads")
+        raise ValueError(f"must be the URL of a {kind.one}; `hubspot_get_{meant.one}` reads this one, of a {meant.one}")
     return number
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
-from integrations.api import ToolFailed
+from integrations.api import ToolFailed, taken_in
 from integrations.hubspot.api import DETAILS, NOT_THERE, OWNERS, PIPELINES, HubSpotApi
 from integrations.hubspot.kinds import BOOKKEEPING, OWNER, PIPELINE, STAGE, Kind
+from integrations.hubspot.properties import Properties, Property, no_property, where_names_are
 from integrations.reading import objects
 from integrations.tool import Json
 
 MOST_OWNERS = 500
 """In one answer."""
 
+SHOWN = "HubSpot shows them."
 MOST_TOLD = 10
 """Properties that there are none of."""
 
@@ -36,8 +37,8 @@ class Names:
             found[OWNER] = await self._owners(owners)
         if values.get(STAGE) or values.get(PIPELINE):
             pipelines = await self._asked(PIPELINES, "Names of stages")
-            found[PIPELINE] = _labels(results(pipelines))
-            found[STAGE] = _labels(_stages(results(pipelines)))
+            found[PIPELINE] = labels(results(pipelines))
+            found[STAGE] = labels(stages_of(results(pipelines)))
         return found
 
     async def url(self, kind: Kind, records: list[Json]) -> str:
@@ -52,14 +53,22 @@ class Names:
 
     async def unknown(self, kind: Kind, records: list[Json], chosen: list[str]) -> None:
         """Tells of properties that there are none of: HubSpot leaves them out, and says null of what is empty."""
-        there = {name for each in records for name in each.get("properties") or {}}
-        unknown = [name for name in chosen if name not in there and name not in BOOKKEEPING] if records else []
-        if not unknown:
+        seen = {name for each in records for name in each.get("properties") or {}} | BOOKKEEPING
+        if not records or seen.issuperset(chosen):
             return
-        known = [str(each.get("name")) for each in results(await self._asked(kind.definitions, "Names of properties"))]
-        for name in unknown[:MOST_TOLD]:
-            near = " or ".join(f"`{each}`" for each in get_close_matches(name, known))
-            self.notes.append(f"There is no property `{name}` of {kind.many}{f': is it {near}?' if near else '.'}")
+        there = await self._properties(kind)
+        told = [no_property(kind, name, there.values()) for name in chosen if name not in seen and name not in there]
+        if there and len(told) == len(chosen):
+            raise ToolFailed("invalid_arguments", " ".join([*told[:MOST_TOLD], where_names_are(kind)]))
+        self.notes.extend(told[:MOST_TOLD])
+
+    async def _properties(self, kind: Kind) -> Mapping[str, Property]:
+        try:
+            with taken_in(SHOWN):
+                return await Properties(self.api, kind).all()
+        except ToolFailed as failed:
+            self.notes.append(f"Names of properties are missing here: {failed.text}")
+            return {}
 
     async def _owners(self, ids: list[str]) -> Mapping[str, str]:
         """Those who have left are told apart; records keep their ids."""
@@ -78,7 +87,8 @@ class Names:
 
     async def _asked(self, path: str, what: str, query: Mapping[str, object] | None = None) -> Json:
         try:
-            found: Json = await self.api.get(path, query)
+            with taken_in(SHOWN):
+                found: Json = await self.api.get(path, query)
         except ToolFailed as failed:
             if failed.text != NOT_THERE:
                 self.notes.append(f"{what} are missing here: {failed.text}")
@@ -86,44 +96,12 @@ class Names:
         return found
 
 
-async def stages(api: HubSpotApi, stage: str, pipeline: str) -> tuple[list[str], list[str]]:
-    """The ids of the stages and of the pipelines that are called like that, or have that id."""
-    if not stage and not pipeline:
-        return [], []
-    pipelines = results(await api.get(PIPELINES))
-    chosen = _called(pipelines, pipeline, "pipeline") if pipeline else pipelines
-    ids = list(_labels(_called(_stages(chosen), stage, "stage"))) if stage else []
-    return ids, list(_labels(chosen)) if pipeline else []
-
-
-def _stages(pipelines: list[Json]) -> list[Json]:
+def stages_of(pipelines: list[Json]) -> list[Json]:
     return [stage for each in pipelines for stage in each.get("stages") or []]
 
 
-def _labels(found: list[Json]) -> dict[str, str]:
+def labels(found: list[Json]) -> dict[str, str]:
     return {str(each.get("id")): str(each.get("label")) for each in found}
-
-
-def _called(found: list[Json], name: str, what: str) -> list[Json]:
-    """There may be several: every pipeline has stages of its own."""
-    word = name.casefold()
-    matching = [each for each in found if word in (str(each.get(key)).casefold() for key in ("id", "label"))]
-    if not matching:
-        there = ", ".join(f"{label} ({number})" for number, label in list(_labels(found).items())[:30])
-        raise ToolFailed("invalid_arguments", f"There is no {what} “{name}”. These are there: {there}.")
-    return matching
-
-
-async def owner_id(api: HubSpotApi, owner: str) -> str:
-    """Of an owner who is named by an email address."""
-    if "@" not in owner:
-        return owner
-    found = results(await api.get(OWNERS, {"email": owner, "limit": 1}))
-    if not found:
-        raise ToolFailed(
-            "invalid_arguments", f"No owner has the email address {owner}. hubspot_search_owners finds them by name."
-        )
-    return str(found[0]["id"])
 
 
 def person(owner: Json) -> str:
@@ -133,6 +111,14 @@ def person(owner: Json) -> str:
 
 def results(body: Json) -> list[Json]:
     return objects(body.get("results"))
+
+
+def next_cursor(body: Json) -> str | None:
+    match body:
+        case {"paging": {"next": {"after": after}}} if after:
+            return str(after)
+        case _:
+            return None
 
 
 def _values(records: list[Json], name: str) -> list[str]:

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, starmap
 from urllib.parse import quote
 
 from integrations.api import ToolFailed, taken_in
 from integrations.hubspot.api import NOT_THERE, HubSpotApi
-from integrations.hubspot.asking import REACHABLE, One, Page, Search, equals
-from integrations.hubspot.filters import MAX_FILTERS, Filter, sorts
+from integrations.hubspot.asking import REACHABLE, One, Page, Search
+from integrations.hubspot.conditions import Conditions, among, belongs_to
+from integrations.hubspot.filters import MAX_FILTERS, sorts
 from integrations.hubspot.kinds import OWNER, Kind
-from integrations.hubspot.names import Names, owner_id, results
+from integrations.hubspot.meant import Meant
+from integrations.hubspot.names import Names, next_cursor, results
+from integrations.hubspot.properties import Properties
 from integrations.hubspot.reading import read_many, read_one
 from integrations.hubspot.records import Record, Records
 from integrations.tool import Json
 
 LONGEST_LIST = 1_200
 """Characters of names of properties in one URL, which has 2,048 at most."""
-LESS = "Ask for less at once, by a smaller `limit` or with fewer `properties`."
-MANY = "Name fewer, or use hubspot_search_{}, which has room for more."
-NOT_FOUND_YET = (
-    "A search finds what begins with the words in names, addresses and numbers; what was written in the last two "
-    "minutes may not be found yet, but is listed."
-)
+LESS = "Ask for fewer at once with a smaller `limit`, or for fewer `properties`."
+MANY = "Those are too many `properties` for a list. Name fewer, or use `hubspot_search_{}`, which has room for more."
+NOT_FOUND_YET = "Records of the last two minutes may be missing; `hubspot_list_{}` has them."
+WHERE_WORDS_ARE = "`query` matches the beginnings of words in {}."
 
 
 async def listed(api: HubSpotApi, kind: Kind, ask: Page) -> Records:
     names, *more = _in_urls(kind.wanted(ask.properties))
     if more:
-        raise ToolFailed("invalid_arguments", f"Those are too many `properties` for a list. {MANY.format(kind.many)}")
+        raise ToolFailed("invalid_arguments", MANY.format(kind.many))
     query = {
         "limit": ask.limit,
         "after": ask.after or None,
@@ -41,33 +42,46 @@ async def listed(api: HubSpotApi, kind: Kind, ask: Page) -> Records:
     return await _told(api, kind, body, ask.properties)
 
 
-async def searched(api: HubSpotApi, kind: Kind, ask: Search, narrowed: Sequence[Filter]) -> Records:
-    """`narrowed`: by more than every search can be."""
-    filters = [*ask.filters, *narrowed, *equals(OWNER, await owner_id(api, ask.owner))]
-    if len(filters) > MAX_FILTERS:
-        raise ToolFailed(
-            "invalid_arguments", f"HubSpot takes {MAX_FILTERS} conditions at most; these are {len(filters)}."
-        )
-    place = int(ask.after or 0)
-    body = {
-        "query": ask.query,
-        "limit": min(ask.limit, REACHABLE - place),
-        "after": ask.after,
-        "properties": list(kind.wanted(ask.properties)),
-        "filterGroups": [{"filters": [each.sent() for each in filters]}] if filters else [],
-        "sorts": sorts(ask.sort),
-    }
-    sent = {name: value for name, value in body.items() if value}
+async def searched(
+    api: HubSpotApi, kind: Kind, ask: Search, belongings: Mapping[Kind, str], placed: Sequence[Json] = ()
+) -> Records:
+    """`belongings`: by kind, which record they belong to, if to any; `placed`: by more than every search can be."""
+    given = {one: number for one, number in belongings.items() if number}
+    _few_enough(len(ask.filters) + len(placed) + len(given) + bool(ask.owner))
+    meant, properties, place = Meant(api), Properties(api, kind), int(ask.after or 0)
     with taken_in(LESS):
+        conditions = Conditions(kind, properties, meant)
+        ids = {one: await meant.record(one, number) for one, number in given.items()}
+        filters = [*[await conditions.of(each) for each in ask.filters], *placed, *starmap(belongs_to, ids.items())]
+        filters += [among(OWNER, "EQ", [await meant.owner(ask.owner)])] if ask.owner else []
+        body = {
+            "query": ask.query,
+            "limit": min(ask.limit, REACHABLE - place),
+            "after": ask.after,
+            "properties": list(kind.wanted(ask.properties)),
+            "filterGroups": [{"filters": filters}] if filters else [],
+            "sorts": await _sorts(properties, ask.sort),
+        }
+        sent = {name: value for name, value in body.items() if value}
         found = await api.sent("POST", f"{kind.path}/search", body=sent, reads=True)
-    records = await _told(api, kind, found, ask.properties)
-    return records.model_copy(update=_bounded(records, place))
+    for one, number in {} if found.get("total") else ids.items():
+        await meant.there(one, number)
+    return _bounded(await _told(api, kind, found, ask.properties), place, kind, ask)
+
+
+def _few_enough(count: int) -> None:
+    if count > MAX_FILTERS:
+        raise ToolFailed("invalid_arguments", f"HubSpot takes {MAX_FILTERS} conditions at most; these are {count}.")
+
+
+async def _sorts(properties: Properties, order: str) -> list[Json]:
+    return sorts((await properties.called(order.removeprefix("-"))).name, order) if order else []
 
 
 async def read(api: HubSpotApi, kind: Kind, record_id: str, ask: One) -> Record:
     """`record_id`: of a contact also an email address."""
     try:
-        with taken_in("Ask for fewer `properties`, and not for all with `full`."):
+        with taken_in(_smaller(ask)):
             parts = await _parts(api, kind, record_id, ask)
     except ToolFailed as failed:
         if failed.text != NOT_THERE:
@@ -96,25 +110,24 @@ async def _told(api: HubSpotApi, kind: Kind, body: Json, chosen: list[str]) -> R
     return Records(records=records, total=body.get("total"), next_cursor=next_cursor(body), notes=names.notes)
 
 
-def next_cursor(body: Json) -> str | None:
-    match body:
-        case {"paging": {"next": {"after": after}}} if after:
-            return str(after)
-        case _:
-            return None
-
-
-def _bounded(records: Records, place: int) -> Json:
+def _bounded(records: Records, place: int, kind: Kind, ask: Search) -> Records:
     """Further than HubSpot pages there is no cursor."""
-    if not records.records:
-        return {"notes": [*records.notes, NOT_FOUND_YET]}
+    if not records.total:
+        words = [WHERE_WORDS_ARE.format(kind.looked_at)] if ask.query else []
+        return records.model_copy(update={"notes": [*records.notes, *words, NOT_FOUND_YET.format(kind.many)]})
     if not records.next_cursor or place + len(records.records) < REACHABLE:
-        return {}
+        return records
     note = (
         f"HubSpot pages no further than {REACHABLE:,} results. For the rest, sort by `hs_object_id` and search again "
         f"with the filter `hs_object_id GT` and the last id that you have."
     )
-    return {"next_cursor": None, "notes": [*records.notes, note]}
+    return records.model_copy(update={"next_cursor": None, "notes": [*records.notes, note]})
+
+
+def _smaller(ask: One) -> str:
+    if ask.full:
+        return "Ask without `full`, for those `properties` that you need."
+    return "Ask for fewer `properties`." if ask.properties else "Ask only for those `properties` that you need."
 
 
 async def _all_names(api: HubSpotApi, kind: Kind) -> tuple[str, ...]:
@@ -132,5 +145,6 @@ def _in_urls(names: tuple[str, ...]) -> Iterator[str]:
 
 
 def _absent(kind: Kind, record_id: str, ask: One) -> str:
-    where = "in the recycling bin" if ask.archived else "outside of the recycling bin (`archived: true` looks there)"
-    return f"HubSpot has no {kind.one} {record_id} {where}. hubspot_search_{kind.many} finds {kind.many} by name."
+    there = f"HubSpot has no {'deleted ' if ask.archived else ''}{kind.one} {record_id}."
+    also = "" if ask.archived else " `archived: true` reads deleted ones."
+    return f"{there}{also} `hubspot_search_{kind.many}` finds {kind.many} by name."

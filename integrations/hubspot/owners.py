@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from integrations.api import ToolFailed
+from integrations.api import ToolFailed, taken_in
 from integrations.hubspot.api import NOT_THERE, OWNERS, HubSpotApi
-from integrations.hubspot.asking import PAGED, Archived, Cursor, Limit, place
+from integrations.hubspot.asking import PAGED, Cursor, Limit, not_for_lists, place
 from integrations.hubspot.links import is_email
-from integrations.hubspot.names import MOST_OWNERS, person, results
-from integrations.hubspot.objects import next_cursor
+from integrations.hubspot.meant import MOST_PAGES, everybody
+from integrations.hubspot.names import MOST_OWNERS, next_cursor, person, results
 from integrations.hubspot.people import Owner, Owners
+from integrations.hubspot.properties import plain
 from integrations.tool import Json, Params, tool
 
-MOST_PAGES = 10
-"""Of a search, which looks through all owners."""
+LESS = "Ask for fewer at once with a smaller `limit`."
+SEARCHED = ("query", "name", "q", "text", "search", "term")
 
 
 def _id(given: object) -> str:
     text = str(given).strip()
     if not (text.isdecimal() or is_email(text)):
-        raise ValueError("the id of an owner is a number, or an email address; hubspot_search_owners finds it by name")
+        raise ValueError("must be a number or an email address; `hubspot_search_owners` finds owners by name")
     return text
 
 
@@ -32,7 +32,12 @@ class OwnerPage(Params):
     limit: Limit = 100
     after: Cursor = ""
     email: str = Field(default="", max_length=300, description="Only the owner with this email address.")
-    archived: Archived = False
+    archived: bool = Field(default=False, description="List those who have left instead.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_no_search(cls, given: object) -> object:
+        return not_for_lists(given, SEARCHED, "hubspot_search_owners")
 
 
 class OneOwner(Params):
@@ -49,9 +54,19 @@ class OneOwner(Params):
     )
     archived: bool = Field(default=False, description="Read an owner who has left.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _by_user(cls, given: object) -> object:
+        """A user's id may come by its own name."""
+        if not isinstance(given, dict):
+            return given
+        users = {name: value for name, value in given.items() if value and plain(str(name)) in ("userid", "user")}
+        rest = {name: value for name, value in given.items() if name not in users}
+        return {**rest, "ownerId": next(iter(users.values())), "idProperty": "userId"} if users else given
+
 
 class OwnerSearch(Params):
-    also: ClassVar = PAGED | dict.fromkeys(("email", "name", "q", "text", "search", "term"), "query")
+    also: ClassVar = PAGED | dict.fromkeys(("email", *SEARCHED), "query")
     query: str = Field(
         min_length=1, max_length=300, description="A part of the name, or an email address.", examples=["Grace"]
     )
@@ -75,7 +90,8 @@ async def hubspot_list_owners(api: HubSpotApi, ask: OwnerPage) -> Owners:
         "email": ask.email or None,
         "archived": ask.archived or None,
     }
-    body = await api.get(OWNERS, query)
+    with taken_in(LESS):
+        body = await api.get(OWNERS, query)
     return Owners(owners=list(map(_owner, results(body))), next_cursor=next_cursor(body))
 
 
@@ -111,32 +127,16 @@ async def hubspot_search_owners(api: HubSpotApi, ask: OwnerSearch) -> Owners:
     Then give hubspot_search_contacts, hubspot_search_companies or hubspot_search_deals the id as `owner`.
     """
     words = ask.query.casefold().split()
-    everybody = [each async for each in _everybody(api, ask)]
-    found = [each for each in everybody if all(word in _described(each) for word in words)]
+    email = ask.query if is_email(ask.query) else None
+    there = [each async for each in everybody(api, email=email, archived=ask.archived)]
+    found = [each for each in there if all(word in _described(each) for word in words)]
     start = int(ask.after or 0)
     end = start + ask.limit
-    notes = [] if found else ["No owner is called that. hubspot_list_owners tells who there is."]
-    if len(everybody) >= MOST_PAGES * MOST_OWNERS:
+    notes = [] if found else ["No owner is called that. `hubspot_list_owners` tells who there is."]
+    if len(there) >= MOST_PAGES * MOST_OWNERS:
         notes.append(f"Only the first {MOST_PAGES * MOST_OWNERS:,} owners were looked through.")
     more = str(end) if end < len(found) else None
     return Owners(owners=list(map(_owner, found[start:end])), total=len(found), next_cursor=more, notes=notes)
-
-
-async def _everybody(api: HubSpotApi, ask: OwnerSearch) -> AsyncIterator[Json]:
-    """Of a whole email address, whoever has it."""
-    query = {
-        "limit": MOST_OWNERS,
-        "email": ask.query if is_email(ask.query) else None,
-        "archived": ask.archived or None,
-    }
-    after: str | None = None
-    for _ in range(MOST_PAGES):
-        body = await api.get(OWNERS, {**query, "after": after})
-        for each in results(body):
-            yield each
-        after = next_cursor(body)
-        if after is None:
-            return
 
 
 def _described(owner: Json) -> str:
@@ -155,5 +155,7 @@ def _owner(found: Json) -> Owner:
 
 
 def _absent(ask: OneOwner) -> str:
-    where = "among those who have left" if ask.archived else "(`archived: true` looks among those who have left)"
-    return f"HubSpot has no owner {ask.owner_id} {where}. hubspot_search_owners finds owners by name."
+    what = "user" if ask.id_property == "userId" else "owner"
+    there = f"HubSpot has no {what} {ask.owner_id}{' who has left' if ask.archived else ''}."
+    also = "" if ask.archived else " `archived: true` reads those who have left."
+    return f"{there}{also} `hubspot_search_owners` finds owners by name."

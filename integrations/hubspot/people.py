@@ -36,7 +36,7 @@ class Owners(Result):
     def text(self) -> str:
         return "\n".join(
             [
-                counted(len(self.owners), self.total, self.next_cursor),
+                counted(len(self.owners), self.total, self.next_cursor, ("owner", "owners")),
                 *(f"- {each.line()}" for each in self.owners),
                 *noted(self.next_cursor, self.notes),
             ]

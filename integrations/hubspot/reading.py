@@ -71,13 +71,13 @@ def _associations(names: Names, kind: Kind, found: Json) -> dict[str, list[str]]
         read[many] = ids[:MOST_ASSOCIATED]
         if len(ids) > MOST_ASSOCIATED or page.get("paging"):
             names.notes.append(
-                f"Not all of its {many} are told here: "
-                f"hubspot_search_{many} with `{kind.one}Id: {found['id']}` lists them, page by page."
+                f"These are the first {MOST_ASSOCIATED} of its {many}: "
+                f"`hubspot_search_{many}` with `{kind.one}Id: {found['id']}` lists all, page by page."
             )
     return read
 
 
 def _cut_note(kind: Kind, limit: int) -> str:
-    more = f"hubspot_get_{kind.one} with only that one in `properties` reads {ALONE[0]:,} of them"
-    where = "the rest is to be seen in HubSpot" if limit == ALONE[0] else more
+    more = f"`hubspot_get_{kind.one}` with only that one in `properties` reads {ALONE[0]:,} of them"
+    where = "HubSpot shows the rest" if limit == ALONE[0] else more
     return f"Values of more than {limit:,} characters are cut, as the … at their end tells; {where}."

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from integrations.reading import one_line
+from integrations.hubspot.kinds import KINDS
+from integrations.reading import more_follow, one_line
 from integrations.tool import Result
 
 ROOM = 45_000
@@ -32,15 +33,15 @@ class Record(Result):
     notes: list[str] = Field(default_factory=list)
 
     def text(self) -> str:
-        lines = [f"{self.name} ({self._what})", *filter(None, [self.url]), self._when(), ""]
+        lines = [f"{self.name} ({self._what})", *filter(None, [self.url, _begun(self._when())]), ""]
         lines += [f"{name}: {value}" for name, value in self._told()]
         lines += ["", *self._belongings()] if self.associations else []
         return "\n".join([*lines, *noted(None, self.notes)])
 
     def in_a_list(self) -> str:
-        told = " · ".join(f"{name}: {one_line(value)}" for name, value in self._told())
+        told = [f"{name}: {one_line(value)}" for name, value in self._told()] or ["(no values)"]
         where = f" {self.url}" if self.url else ""
-        return f"- {self.name} ({self._what}){where}\n  {told or '(no values)'}"
+        return f"- {self.name} ({self._what}){where}\n  {' · '.join(filter(None, [*told, self._when()]))}"
 
     @property
     def _what(self) -> str:
@@ -48,7 +49,8 @@ class Record(Result):
 
     def _when(self) -> str:
         said = {"created": self.created_at, "updated": self.updated_at}
-        return ", ".join(f"{word} {moment[:10]}" for word, moment in said.items() if moment).capitalize()
+        told = ", ".join(f"{word} {moment[:16].replace('T', ' ')}" for word, moment in said.items() if moment)
+        return told and f"{told} UTC"
 
     def _told(self) -> list[tuple[str, str]]:
         meant = {name: f" ({told})" for name, told in self.names.items()}
@@ -66,22 +68,35 @@ class Records(Result):
     notes: list[str] = Field(default_factory=list)
 
     def text(self) -> str:
-        first = counted(len(self.records), self.total, self.next_cursor)
+        first = counted(len(self.records), self.total, self.next_cursor, self._names())
         told = [each.in_a_list() for each in self.records]
         return "\n".join([first, *told, *noted(self.next_cursor, self.notes)])
 
+    def _names(self) -> tuple[str, str]:
+        return next(((each.one, each.many) for each in KINDS.values() if each.one == self._kind), ("record", "records"))
 
-def counted(count: int, total: int | None, next_cursor: str | None) -> str:
+    @property
+    def _kind(self) -> str:
+        return self.records[0].kind if self.records else ""
+
+
+def counted(count: int, total: int | None, next_cursor: str | None, names: tuple[str, str]) -> str:
+    """`names`: what one is called, and what many are."""
     if not count:
-        return "Nothing found."
+        return f"Nothing more: there are {total:,} in all, on the pages before." if total else "Nothing found."
+    one, many = names
     if total and total > count:
-        return f"{count} of {total:,}:"
-    return f"{count}, and more follow:" if next_cursor else f"{count} found:"
+        return f"{count} of {total:,} {many}:"
+    return f"{count} {one if count == 1 else many}{', and more follow' if next_cursor else ''}:"
 
 
 def noted(next_cursor: str | None, notes: list[str]) -> list[str]:
-    more = [f"More follow: pass `after: {next_cursor}`."] if next_cursor else []
+    more = [more_follow("after", next_cursor)] if next_cursor else []
     return ["", *more, *notes] if more or notes else []
+
+
+def _begun(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def shortened(text: str, limit: int) -> str:

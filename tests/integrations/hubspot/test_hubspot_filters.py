@@ -2,55 +2,33 @@ from typing import Any
 
 import pytest
 
-from integrations.hubspot.deals import hubspot_search_deals
-from integrations.hubspot.filters import Filter, sorts
+from integrations.hubspot.deals import hubspot_list_deals, hubspot_search_deals
+from integrations.hubspot.filters import Filter
+from integrations.hubspot.owners import hubspot_get_owner, hubspot_list_owners
+from integrations.tool import ServiceTool
 
 
 @pytest.mark.parametrize(
-    ("given", "sent"),
+    ("given", "read"),
     [
-        ({"property": "Amount", "value": 5}, {"propertyName": "amount", "operator": "EQ", "value": "5"}),
-        (
-            {"field": "amount", "op": ">=", "value": "5"},
-            {"propertyName": "amount", "operator": "GTE", "value": "5"},
-        ),
-        (
-            {"name": "closedate", "operator": "lt", "value": "2026-11-30"},
-            {"propertyName": "closedate", "operator": "LT", "value": "1795996800000"},
-        ),
-        (
-            {"name": "closedate", "operator": "GT", "value": "2026-11-30T01:00:00+01:00"},
-            {"propertyName": "closedate", "operator": "GT", "value": "1795996800000"},
-        ),
-        (
-            {"propertyName": "closedate", "operator": "between", "value": "1", "high_value": "2026-11-30"},
-            {"propertyName": "closedate", "operator": "BETWEEN", "value": "1", "highValue": "1795996800000"},
-        ),
-        (
-            {"propertyName": "batch", "operator": "EQ", "value": "2026-11-30"},
-            {"propertyName": "batch", "operator": "EQ", "value": "2026-11-30"},
-        ),
-        (
-            {"propertyName": "stage", "operator": "in", "values": ["a", "b"]},
-            {"propertyName": "stage", "operator": "IN", "values": ["a", "b"]},
-        ),
-        (
-            {"propertyName": "stage", "operator": "not in", "value": "a"},
-            {"propertyName": "stage", "operator": "NOT_IN", "values": ["a"]},
-        ),
-        (
-            {"propertyName": "email", "operator": "exists", "value": "whatever"},
-            {"propertyName": "email", "operator": "HAS_PROPERTY"},
-        ),
-        (
-            {"propertyName": "done", "value": True},
-            {"propertyName": "done", "operator": "EQ", "value": "true"},
-        ),
+        ({"property": "Amount", "value": 5}, ("Amount", "EQ", "5", "", [])),
+        ({"field": "amount", "op": ">=", "value": "5"}, ("amount", "GTE", "5", "", [])),
+        ({"name": "amount", "operator": "between", "value": 1, "high_value": 2}, ("amount", "BETWEEN", "1", "2", [])),
+        ({"name": "amount", "operator": "BETWEEN", "values": [1, 2]}, ("amount", "BETWEEN", "1", "2", [])),
+        ({"name": "amount", "operator": "BETWEEN", "value": [1, 2]}, ("amount", "BETWEEN", "1", "2", [])),
+        ({"name": "stage", "operator": "in", "values": ["a", "b"]}, ("stage", "IN", "", "", ["a", "b"])),
+        ({"name": "stage", "operator": "in", "value": ["a", "b"]}, ("stage", "IN", "", "", ["a", "b"])),
+        ({"name": "stage", "operator": "IN", "values": "a"}, ("stage", "IN", "", "", ["a"])),
+        ({"name": "stage", "operator": "not in", "value": "a"}, ("stage", "NOT_IN", "", "", ["a"])),
+        ({"name": "email", "operator": "exists", "value": "x"}, ("email", "HAS_PROPERTY", "x", "", [])),
+        ({"name": "done", "value": True}, ("done", "EQ", "true", "", [])),
     ],
     ids=str,
 )
-def test_a_filter_is_sent_as_hubspot_wants_it_however_it_was_meant(given: dict[str, Any], sent: dict[str, Any]) -> None:
-    assert Filter.model_validate(given).sent() == sent
+def test_a_filter_is_understood_however_it_is_written(given: dict[str, Any], read: tuple[object, ...]) -> None:
+    one = Filter.model_validate(given)
+
+    assert (one.property_name, one.operator, one.value, one.high_value, one.values) == read
 
 
 @pytest.mark.parametrize(
@@ -60,8 +38,9 @@ def test_a_filter_is_sent_as_hubspot_wants_it_however_it_was_meant(given: dict[s
         ({"propertyName": ["a"], "value": "1"}, "`filters.0.propertyName`: must be a text."),
         ({"propertyName": "amount"}, "`filters.0`: EQ needs `value`."),
         ({"propertyName": "amount", "operator": "IN"}, "`filters.0`: IN needs `values`, a list."),
-        ({"propertyName": "closedate", "operator": "GT", "value": "2026-02-30"}, "`filters.0`: day is out of range"),
-        ({"propertyName": "the amount", "value": "1"}, "`filters.0.propertyName`: an internal name has letters"),
+        ({"propertyName": "amount", "operator": "BETWEEN", "value": "1"}, "`filters.0`: BETWEEN needs `highValue`."),
+        ({"propertyName": "amount", "operator": "BETWEEN", "values": [1]}, "`filters.0`: BETWEEN needs `value`."),
+        ({"propertyName": "", "value": "1"}, "`filters.0.propertyName`: must not be empty."),
         ({"propertyName": "amount", "value": ["1"]}, "`filters.0.value`: must be a text."),
     ],
 )
@@ -91,20 +70,52 @@ def test_filters_may_be_one_or_many_and_in_a_group(given: object) -> None:
 @pytest.mark.parametrize(
     ("given", "order"),
     [
-        ("closedate", [{"propertyName": "closedate", "direction": "ASCENDING"}]),
-        ("-CloseDate", [{"propertyName": "closedate", "direction": "DESCENDING"}]),
-        ("closedate desc", [{"propertyName": "closedate", "direction": "DESCENDING"}]),
-        (["-closedate"], [{"propertyName": "closedate", "direction": "DESCENDING"}]),
-        (
-            [{"propertyName": "closedate", "direction": "DESCENDING"}, {"propertyName": "amount"}],
-            [{"propertyName": "closedate", "direction": "DESCENDING"}],
-        ),
-        ({"property": "closedate"}, [{"propertyName": "closedate", "direction": "ASCENDING"}]),
-        ("", []),
+        ("closedate", "closedate"),
+        ("-CloseDate", "-CloseDate"),
+        ("closedate desc", "-closedate"),
+        ("Close Date", "Close Date"),
+        ("Close Date DESCENDING", "-Close Date"),
+        ("closedate:asc", "closedate"),
+        (["-closedate"], "-closedate"),
+        ([{"propertyName": "closedate", "direction": "DESCENDING"}, {"propertyName": "amount"}], "-closedate"),
+        ({"property": "closedate"}, "closedate"),
+        ("", ""),
     ],
     ids=str,
 )
-def test_one_order_is_understood_in_many_ways(given: object, order: list[dict[str, str]]) -> None:
+def test_one_order_is_understood_in_many_ways(given: object, order: str) -> None:
     asked = hubspot_search_deals.parsed({"query": "looms", "sort": given})
 
-    assert sorts(asked.sort) == order  # type: ignore[union-attr]
+    assert asked.sort == order  # type: ignore[union-attr]
+
+
+def test_an_order_is_enough_to_search_by_and_a_limit_is_not() -> None:
+    assert not isinstance(hubspot_search_deals.parsed({"sort": "-amount"}), list)
+    assert hubspot_search_deals.parsed({"limit": 5, "archived": False}) == [
+        "Give a `query`, a `sort` or something to narrow the search by; `hubspot_list_deals` lists all there is."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "advice"),
+    [
+        (hubspot_list_deals, {"query": "looms"}, "A list takes no `query`; `hubspot_search_deals` does."),
+        (hubspot_list_deals, {"orderBy": "-amount"}, "A list takes no `orderBy`; `hubspot_search_deals` does."),
+        (hubspot_list_owners, {"name": "Grace"}, "A list takes no `name`; `hubspot_search_owners` does."),
+        (
+            hubspot_search_deals,
+            {"query": "looms", "archived": "true"},
+            "A search never finds deleted records; `hubspot_list_deals` with `archived: true` lists them.",
+        ),
+    ],
+    ids=str,
+)
+def test_what_another_tool_takes_is_told_with_its_name(tool: ServiceTool, args: dict[str, Any], advice: str) -> None:
+    assert tool.parsed(args) == [advice]
+
+
+@pytest.mark.parametrize("given", [{"userId": 9002}, {"user_id": "9002"}, {"ownerId": 9002, "idProperty": "userId"}])
+def test_a_user_may_be_named_as_such(given: dict[str, Any]) -> None:
+    asked = hubspot_get_owner.parsed(given)
+
+    assert (asked.owner_id, asked.id_property) == ("9002", "userId")  # type: ignore[union-attr]

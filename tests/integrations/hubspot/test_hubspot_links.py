@@ -31,7 +31,7 @@ def test_a_record_is_found_by_what_people_and_models_give_for_it(kind: Kind, giv
         (COMPANIES, "ada@globex.example", "hubspot_search_companies"),
         (COMPANIES, "https://app.hubspot.com/contacts/576/record/0-3/301", "hubspot_get_deal"),
         (COMPANIES, "https://app.hubspot.com/contacts/576/contact/101", "hubspot_get_contact"),
-        (DEALS, "https://app.hubspot.com/contacts/576/record/0-5/9", "not one of a deal"),
+        (DEALS, "https://app.hubspot.com/contacts/576/record/0-5/9", "must be the URL of a deal"),
         (DEALS, "https://hubspot.com.evil.example/contacts/576/record/0-3/9", "hubspot_search_deals"),
     ],
 )

@@ -1,0 +1,137 @@
+"""Which owner, stage, pipeline or contact is meant by a name or an address that was given for an id?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from urllib.parse import quote
+
+from integrations.api import ToolFailed
+from integrations.hubspot.api import NOT_THERE, OWNERS, PIPELINES, HubSpotApi
+from integrations.hubspot.kinds import Kind
+from integrations.hubspot.names import MOST_OWNERS, labels, next_cursor, person, results, stages_of
+from integrations.hubspot.properties import MOST_TOLD, near_to
+from integrations.tool import Json
+
+MOST_PAGES = 10
+"""Of owners, where all of them are looked through."""
+
+
+class Meant:
+    """For one call. What there is not is refused, with what there is: HubSpot would just find nothing."""
+
+    def __init__(self, api: HubSpotApi) -> None:
+        self._api = api
+        self._pipelines: list[Json] | None = None
+
+    async def owner(self, given: str) -> str:
+        """Those who have left count as well: records keep their ids."""
+        if given.isdecimal():
+            is_there = await self._is_owner(given)
+            found = [{"id": given}] if is_there else []
+        else:
+            found = await self._owners(given, archived=False) or await self._owners(given, archived=True)
+        if len(found) == 1:
+            return str(found[0]["id"])
+        if found:
+            told = f"Several owners are called “{given}”: {_people(found)}. Give the id of one."
+            raise ToolFailed("invalid_arguments", told)
+        there = [each async for each in everybody(self._api)]
+        raise ToolFailed("invalid_arguments", f"There is no owner “{given}”. {_who_is_there(given, there)}")
+
+    async def stages(self, name: str, pipelines: list[str]) -> list[str]:
+        """There may be several: every pipeline has stages of its own. `pipelines`: in these alone, if in any."""
+        there = [each for each in await self._all() if not pipelines or str(each.get("id")) in pipelines]
+        in_pipelines = {str(stage.get("id")): str(each.get("label")) for each in there for stage in stages_of([each])}
+        told = {number: f"{number}, {in_pipelines[number]}" for number in in_pipelines}
+        return _called(labels(stages_of(there)), name, "stage", told)
+
+    async def pipelines(self, name: str) -> list[str]:
+        return _called(labels(await self._all()), name, "pipeline", {})
+
+    async def record(self, kind: Kind, given: str) -> str:
+        """Of a contact also by an email address. What is a number is taken for an id."""
+        if "@" not in given:
+            return given
+        try:
+            path = f"{kind.path}/{quote(given, safe='')}"
+            found = await self._api.get(path, {"idProperty": "email", "properties": "email"})
+        except ToolFailed as failed:
+            raise _none_of(kind, given, failed) from failed
+        return str(found.get("id"))
+
+    async def there(self, kind: Kind, number: str) -> None:
+        """Raises where there is no such record: what belongs to it is then no matter of finding."""
+        try:
+            await self._api.get(f"{kind.path}/{number}", {"properties": "hs_object_id"})
+        except ToolFailed as failed:
+            raise _none_of(kind, number, failed) from failed
+
+    async def _all(self) -> list[Json]:
+        if self._pipelines is None:
+            self._pipelines = results(await self._api.get(PIPELINES))
+        return self._pipelines
+
+    async def _is_owner(self, number: str) -> bool:
+        for archived in (None, True):
+            try:
+                await self._api.get(f"{OWNERS}/{number}", {"archived": archived})
+            except ToolFailed as failed:
+                if failed.text != NOT_THERE:
+                    return True  # nobody can tell, and the search does without
+            else:
+                return True
+        return False
+
+    async def _owners(self, given: str, *, archived: bool) -> list[Json]:
+        if "@" in given:
+            return results(await self._api.get(OWNERS, {"email": given, "limit": 1, "archived": archived or None}))
+        there = [each async for each in everybody(self._api, archived=archived)]
+        exactly = [each for each in there if person(each).casefold() == given.casefold()]
+        return exactly or [each for each in there if _is_called(each, given)]
+
+
+async def everybody(api: HubSpotApi, *, email: str | None = None, archived: bool = False) -> AsyncIterator[Json]:
+    """All owners, or so many as are looked through; of a whole email address, whoever has it."""
+    after: str | None = None
+    for _ in range(MOST_PAGES):
+        query = {"limit": MOST_OWNERS, "email": email, "archived": archived or None, "after": after}
+        body = await api.get(OWNERS, query)
+        for each in results(body):
+            yield each
+        after = next_cursor(body)
+        if after is None:
+            return
+
+
+def _is_called(owner: Json, given: str) -> bool:
+    there = re.findall(r"\w+", person(owner).casefold())
+    return all(any(each.startswith(word) for each in there) for word in re.findall(r"\w+", given.casefold()))
+
+
+def _who_is_there(given: str, there: list[Json]) -> str:
+    if len(there) <= MOST_TOLD:
+        return f"These are there: {_people(there)}."
+    near = near_to(given, (person(each) for each in there))
+    like = f"Is it {_people([each for each in there if person(each) in near])}? " if near else ""
+    return f"{like}`hubspot_search_owners` finds owners by name."
+
+
+def _people(owners: list[Json]) -> str:
+    return ", ".join(f"{person(each)} ({each['id']})" for each in owners[:MOST_TOLD]) or "nobody"
+
+
+def _called(there: dict[str, str], name: str, what: str, told: dict[str, str]) -> list[str]:
+    word = name.casefold()
+    found = [number for number, label in there.items() if word in (number.casefold(), label.casefold())]
+    if not found:
+        listed = ", ".join(f"{label} ({told.get(number, number)})" for number, label in list(there.items())[:MOST_TOLD])
+        raise ToolFailed("invalid_arguments", f"There is no {what} “{name}”. These are there: {listed}.")
+    return found
+
+
+def _none_of(kind: Kind, given: str, failed: ToolFailed) -> ToolFailed:
+    if failed.text != NOT_THERE:
+        return failed
+    told = f"HubSpot has no {kind.one} {given}. `hubspot_search_{kind.many}` finds {kind.many} by name."
+    return ToolFailed("invalid_arguments", told)

@@ -1,0 +1,111 @@
+"""Which properties does a kind of record have, by whatever name they are called, and which values may they take?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from integrations.api import ToolFailed
+from integrations.hubspot.api import HubSpotApi
+from integrations.hubspot.kinds import ASSOCIATED, OWNER, Kind
+from integrations.reading import objects
+from integrations.tool import Json
+
+MOST_NEAR = 3
+MOST_TOLD = 30
+_MARKS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True)
+class Property:
+    name: str
+    type: str = ""
+    """`string`, `number`, `date`, `datetime`, `enumeration` or `bool`; nothing where that is not known."""
+
+    label: str = ""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """What each value is called; nothing where any will do."""
+
+    is_owner: bool = False
+
+    def value_of(self, given: str) -> str:
+        """Of a choice that is given by its name; of several, all."""
+        return ";".join(self._choice(each) for each in given.split(";")) if self.choices else given
+
+    def _choice(self, given: str) -> str:
+        if given in self.choices:
+            return given
+        found = [value for value, label in self.choices.items() if plain(given) in (plain(value), plain(label))]
+        if len(found) != 1:
+            raise ToolFailed("invalid_arguments", f"`{self.name}` is never “{given}”. {self._told(given)}")
+        return found[0]
+
+    def _told(self, given: str) -> str:
+        near = dict.fromkeys([*near_to(given, self.choices), *near_to(given, self.choices.values())])
+        chosen = {value: label for value, label in self.choices.items() if value in near or label in near}
+        several = self.choices if len(self.choices) <= MOST_TOLD else chosen
+        told = ", ".join(value if value == label else f"{value} ({label})" for value, label in several.items())
+        return f"It takes: {told}." if several is self.choices else f"Is it {told}?" if told else ""
+
+
+class Properties:
+    """Of one kind, for one call. They are read at HubSpot where it takes more than is known of every account."""
+
+    def __init__(self, api: HubSpotApi, kind: Kind) -> None:
+        self._api, self._kind = api, kind
+        self._read: Mapping[str, Property] | None = None
+
+    async def called(self, given: str) -> Property:
+        """By its name, or by the label that people see."""
+        name = given.lower()
+        if name.startswith(ASSOCIATED):
+            return Property(name)
+        if name in self._kind.types:
+            return Property(name, self._kind.types[name], is_owner=name == OWNER)
+        there = await self.all()
+        if name in there or not there:
+            return there.get(name) or Property(name)
+        alike = [each for each in there.values() if plain(given) in (plain(each.name), plain(each.label))]
+        if len(alike) != 1:
+            told = f"{no_property(self._kind, given, there.values())} {where_names_are(self._kind)}"
+            raise ToolFailed("invalid_arguments", told)
+        return alike[0]
+
+    async def all(self) -> Mapping[str, Property]:
+        """By their names."""
+        if self._read is None:
+            body: Json = await self._api.get(self._kind.definitions)
+            self._read = {each.name: each for each in map(_property, objects(body.get("results")))}
+        return self._read
+
+
+def no_property(kind: Kind, given: str, there: Iterable[Property]) -> str:
+    """With those that are like it."""
+    names = {plain(each.label): each.name for each in there} | {plain(each.name): each.name for each in there}
+    near = " or ".join(f"`{each}`" for each in dict.fromkeys(names[each] for each in near_to(plain(given), names)))
+    return f"There is no property `{given}` of {kind.many}{f': is it {near}?' if near else '.'}"
+
+
+def where_names_are(kind: Kind) -> str:
+    return f"`hubspot_get_{kind.one}` with `full: true` shows the names of those that have a value."
+
+
+def near_to(given: str, names: Iterable[str]) -> list[str]:
+    return get_close_matches(given, list(names), n=MOST_NEAR)
+
+
+def plain(name: str) -> str:
+    return _MARKS.sub("", name.casefold())
+
+
+def _property(found: Json) -> Property:
+    name, options = str(found.get("name")), objects(found.get("options"))
+    return Property(
+        name,
+        str(found.get("type") or ""),
+        str(found.get("label") or ""),
+        {str(each.get("value")): str(each.get("label") or each.get("value")) for each in options},
+        is_owner=name == OWNER or found.get("referencedObjectType") == "OWNER",
+    )

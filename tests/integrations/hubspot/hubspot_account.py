@@ -1,0 +1,74 @@
+"""The fake account of HubSpot, asked by the tools with no wire between."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from integrations.api import ToolFailed
+from integrations.hubspot.api import HubSpotApi
+from integrations.tool import Params, Result, ServiceTool
+from tests.fakes.authorization_facts import Client
+from tests.fakes.authorization_tenant import Tenant
+from tests.fakes.authorization_wire import Request
+from tests.fakes.hubspot_world import World
+from tests.integrations.scripted import Written
+
+ORIGIN = "https://api.hubapi.com"
+KINDS = ("contacts", "companies", "deals", "owners")
+
+
+class Account:
+    def __init__(self) -> None:
+        self.tenant = Tenant("hubspot", ORIGIN, threading.RLock())
+        self.world = World(self.tenant)
+        scopes = tuple(f"crm.objects.{kind}.read" for kind in KINDS)
+        self._token = self.tenant.grants.for_client(Client("app"), scopes, None).access.text
+        self.asked: list[str] = []
+
+    async def found(self, tool: ServiceTool, **args: Any) -> Result:
+        asked = tool.parsed(args)
+        assert isinstance(asked, Params), asked
+        return await tool.run(HubSpotApi(self, ORIGIN, _at_once, title="HubSpot"), asked)
+
+    async def ids(self, tool: ServiceTool, **args: Any) -> list[str]:
+        return [each["id"] for each in (await self.found(tool, **args)).structured()["records"]]
+
+    async def failed(self, tool: ServiceTool, **args: Any) -> ToolFailed:
+        with pytest.raises(ToolFailed) as raised:
+            await self.found(tool, **args)
+        return raised.value
+
+    @asynccontextmanager
+    async def request(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        *,
+        lasting: bool = False,  # noqa: ARG002  the port is like that
+    ) -> AsyncIterator[Written]:
+        path, _, query = url.removeprefix(ORIGIN).partition("?")
+        self.asked.append(f"{method} {path}")
+        sent = {name.lower(): value for name, value in headers.items()} | {"authorization": f"Bearer {self._token}"}
+        answer = self.world.answer(Request(method, unquote(path), query, sent, body))
+        yield Written(answer.status, answer.body, {name.lower(): value for name, value in answer.headers.items()})
+
+    def sent(self) -> object:
+        return None
+
+    async def renewed(self, sent: object) -> bool:  # noqa: ARG002
+        return False
+
+    def seconds_left(self) -> float:
+        return 30.0
+
+
+async def _at_once(seconds: float) -> None:
+    pass

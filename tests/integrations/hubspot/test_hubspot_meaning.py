@@ -1,0 +1,273 @@
+from typing import Any
+
+import pytest
+
+from integrations.hubspot.companies import hubspot_search_companies
+from integrations.hubspot.contacts import hubspot_list_contacts, hubspot_search_contacts
+from integrations.hubspot.deals import hubspot_search_deals
+from integrations.hubspot.owners import hubspot_search_owners
+from integrations.tool import ServiceTool
+from tests.integrations.hubspot.hubspot_account import Account
+
+DEFINITIONS = "GET /crm/properties/2026-09/deals"
+
+
+def one(name: str, operator: str = "EQ", value: object = "", **more: object) -> list[dict[str, Any]]:
+    return [{"propertyName": name, "operator": operator, "value": value, **more}]
+
+
+@pytest.mark.parametrize(
+    ("filters", "ids"),
+    [
+        (one("closedate", "EQ", "2026-11-30"), ["301"]),
+        (one("closedate", "IN", "2026-11-30"), ["301"]),
+        (one("closedate", "EQ", "2026-11-30T15:00:00Z"), ["301"]),
+        (one("closedate", "EQ", "2026-11-30T16:00+01:00"), ["301"]),
+        (one("closedate", "EQ", "2026-11-30T14:00:00Z"), []),
+        (one("closedate", "EQ", "1796050800000"), ["301"]),
+        (one("closedate", "NEQ", "2026-11-30T15:00:00Z"), ["302", "303", "304", "305", "306"]),
+        (one("closedate", "LTE", "2026-05-01"), ["306"]),
+        (one("closedate", "LT", "2026-05-01"), []),
+        (one("closedate", "GT", "2026-12-31"), ["305"]),
+        (one("closedate", "GTE", "2026-12-31"), ["302", "305"]),
+        (one("closedate", "BETWEEN", "2026-11-30", highValue="2026-11-30"), ["301"]),
+        (one("closedate", "BETWEEN", "", values=["2026-11-01", "2026-12-15"]), ["301", "303"]),
+        (one("createdate", "EQ", "2026-04-03"), ["301"]),
+        (one("createdate", "GTE", "2026-07-03") + one("createdate", "LTE", "2026-07-03"), ["302"]),
+    ],
+    ids=str,
+)
+async def test_a_day_is_all_of_it_and_a_time_is_a_moment(filters: list[dict[str, Any]], ids: list[str]) -> None:
+    assert await Account().ids(hubspot_search_deals, filters=filters) == ids
+
+
+@pytest.mark.parametrize(
+    ("filters", "problem"),
+    [
+        (one("closedate", "GTE", "tomorrow"), "The filter on `closedate`: “tomorrow” is no date: give a day as 2026-"),
+        (one("closedate", "GTE", "2026"), "The filter on `closedate`: “2026” is no date"),
+        (one("closedate", "GT", "2026-02-30"), "The filter on `closedate`: there is no such date as 2026-02-30."),
+        (one("closedate", "NEQ", "2026-11-30"), "The filter on `closedate`: HubSpot cannot leave out one day"),
+        (one("closedate", "IN", ["2026-11-30", "2026-12-01"]), "The filter on `closedate`: dates are not compared"),
+        (one("amount", "GT", "20,000"), "The filter on `amount`: “20,000” is no number: write it as 1234.5."),
+        (one("amount", "BETWEEN", "1", highValue="many"), "The filter on `amount`: “many” is no number"),
+    ],
+    ids=str,
+)
+async def test_what_cannot_be_compared_is_told_and_not_searched_for(
+    filters: list[dict[str, Any]], problem: str
+) -> None:
+    account = Account()
+    failed = await account.failed(hubspot_search_deals, filters=filters)
+
+    assert failed.kind == "invalid_arguments"
+    assert failed.text.startswith(problem)
+    assert account.asked == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "ids"),
+    [
+        (hubspot_search_deals, {"owner": "Grace Hopper"}, ["301", "302"]),
+        (hubspot_search_deals, {"owner": "grace"}, ["301", "302"]),
+        (hubspot_search_deals, {"owner": "grace@acme.example"}, ["301", "302"]),
+        (hubspot_search_deals, {"ownerId": 7001}, ["301", "302"]),
+        (hubspot_search_deals, {"owner": "Charles Babbage"}, ["306"]),
+        (hubspot_search_deals, {"owner": "charles@acme.example"}, ["306"]),
+        (hubspot_search_deals, {"owner": "7009"}, ["306"]),
+        (hubspot_search_deals, {"filters": one("hubspot_owner_id", "EQ", "Grace Hopper")}, ["301", "302"]),
+        (hubspot_search_deals, {"filters": one("hubspot_owner_id", "IN", ["7001", "Alan"])}, ["301", "302", "303"]),
+        (hubspot_search_deals, {"filters": one("dealstage", "EQ", "Contract sent")}, ["301"]),
+        (hubspot_search_deals, {"filters": one("dealstage", "IN", ["Contract sent", "Due"])}, ["301", "302"]),
+        (hubspot_search_deals, {"filters": one("dealstage", "EQ", "closed won")}, ["304"]),
+        (hubspot_search_deals, {"filters": one("dealstage", "NEQ", "Closed lost"), "owner": "7009"}, []),
+        (hubspot_search_deals, {"filters": one("pipeline", "EQ", "Sales"), "owner": "grace"}, ["301"]),
+        (hubspot_search_deals, {"stage": "Closed won", "pipeline": "Sales"}, ["304"]),
+        (hubspot_search_deals, {"contactId": "ada@globex.example"}, ["301", "302"]),
+        (hubspot_search_companies, {"contactId": "ada@globex.example"}, ["201"]),
+        (hubspot_search_contacts, {"companyId": 203}, ["105", "106"]),
+        (hubspot_search_contacts, {"filters": one("Job Title", "EQ", "chief weaver")}, ["102"]),
+        (hubspot_search_contacts, {"filters": one("job_title", "IN", ["Chief Weaver", "Buyer"])}, ["102", "105"]),
+        (hubspot_search_contacts, {"filters": one("lifecyclestage", "EQ", "Sales Qualified Lead")}, ["106"]),
+        (hubspot_search_contacts, {"filters": one("hs_lead_status", "IN", ["in progress"])}, ["104", "105", "107"]),
+        (hubspot_search_companies, {"filters": one("industry", "EQ", "Import and Export")}, ["204"]),
+        (hubspot_search_deals, {"filters": one("associations.contact", "EQ", "101")}, ["301", "302"]),
+        (
+            hubspot_search_deals,
+            {"filters": one("amount", "HAS_PROPERTY"), "sort": "Amount desc", "limit": 2},
+            ["305", "301"],
+        ),
+    ],
+    ids=str,
+)
+async def test_names_are_understood_where_hubspot_wants_ids(
+    tool: ServiceTool, args: dict[str, Any], ids: list[str]
+) -> None:
+    assert await Account().ids(tool, **args) == ids
+
+
+EVERYBODY = "These are there: Grace Hopper (7001), Alan Turing (7002), Katherine Johnson (7003)."
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "problem"),
+    [
+        (hubspot_search_deals, {"owner": "9999"}, f"There is no owner “9999”. {EVERYBODY}"),
+        (hubspot_search_deals, {"owner": "Ada"}, f"There is no owner “Ada”. {EVERYBODY}"),
+        (hubspot_search_deals, {"owner": "x@acme.example"}, f"There is no owner “x@acme.example”. {EVERYBODY}"),
+        (
+            hubspot_search_deals,
+            {"filters": one("hubspot_owner_id", "NEQ", "Ada")},
+            f"There is no owner “Ada”. {EVERYBODY}",
+        ),
+        (
+            hubspot_search_deals,
+            {"stage": "won", "pipeline": "Renewals"},
+            "There is no stage “won”. These are there: Due (r-due, Renewals), ",
+        ),
+        (
+            hubspot_search_deals,
+            {"stage": "Due", "pipeline": "Sales"},
+            "There is no stage “Due”. These are there: Appointment",
+        ),
+        (
+            hubspot_search_deals,
+            {"filters": one("pipeline", "EQ", "Sale")},
+            "There is no pipeline “Sale”. These are there: Sales (default), Renewals (86012).",
+        ),
+        (
+            hubspot_search_deals,
+            {"contactId": "x@globex.example"},
+            "HubSpot has no contact x@globex.example. `hubspot_search_contacts`",
+        ),
+        (
+            hubspot_search_deals,
+            {"companyId": "999"},
+            "HubSpot has no company 999. `hubspot_search_companies` finds companies by name.",
+        ),
+        (
+            hubspot_search_contacts,
+            {"filters": one("lifecyclestage", "EQ", "custmer")},
+            "`lifecyclestage` is never “custmer”. It takes: subscriber (Subscriber), ",
+        ),
+        (
+            hubspot_search_companies,
+            {"filters": one("anual_revenue", "GT", "1")},
+            "There is no property `anual_revenue` of companies: is it `annualrevenue`?",
+        ),
+        (
+            hubspot_search_deals,
+            {"query": "globex", "sort": "closingdate"},
+            "There is no property `closingdate` of deals: is it `closedate`?",
+        ),
+        (
+            hubspot_search_deals,
+            {"query": "globex", "sort": "-zebra"},
+            "There is no property `zebra` of deals. `hubspot_get_deal` with `full: true` shows",
+        ),
+        (
+            hubspot_list_contacts,
+            {"properties": ["emial"]},
+            "There is no property `emial` of contacts: is it `email`? `hubspot_get_contact`",
+        ),
+    ],
+    ids=str,
+)
+async def test_what_there_is_not_is_refused_with_what_there_is(
+    tool: ServiceTool, args: dict[str, Any], problem: str
+) -> None:
+    failed = await Account().failed(tool, **args)
+
+    assert failed.kind == "invalid_arguments"
+    assert failed.text.startswith(problem)
+
+
+async def test_of_several_owners_with_a_name_none_is_taken() -> None:
+    account = Account()
+    account.world.owners[1]["firstName"] = "Grace"
+    failed = await account.failed(hubspot_search_deals, owner="Grace")
+
+    assert (
+        failed.text
+        == "Several owners are called “Grace”: Grace Hopper (7001), Grace Turing (7002). Give the id of one."
+    )
+    assert await account.ids(hubspot_search_deals, owner="Grace Hopper") == ["301", "302"]
+
+
+async def test_of_many_owners_those_are_told_that_are_like_the_name() -> None:
+    account = Account()
+    one = account.world.owners[0]
+    account.world.owners += [one | {"id": str(n), "firstName": f"Number{n}", "lastName": "Nobody"} for n in range(40)]
+    failed = await account.failed(hubspot_search_deals, owner="Grace Hoper")
+
+    assert failed.text == (
+        "There is no owner “Grace Hoper”. Is it Grace Hopper (7001)? `hubspot_search_owners` finds owners by name."
+    )
+
+
+async def test_an_owner_whom_nobody_can_look_up_is_searched_for_by_id() -> None:
+    account = Account()
+    account.world.hidden = "/crm/owners"
+
+    assert await account.ids(hubspot_search_deals, owner="7001") == ["301", "302"]
+
+
+async def test_properties_that_every_account_has_are_not_asked_for() -> None:
+    account = Account()
+    await account.found(
+        hubspot_search_deals, filters=one("amount", "GT", "1"), sort="-closedate", properties=["amount"]
+    )
+    assert DEFINITIONS not in account.asked
+
+    await account.found(hubspot_search_deals, filters=one("description", "HAS_PROPERTY"), sort="description")
+    assert account.asked.count(DEFINITIONS) == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "first", "notes"),
+    [
+        (
+            {"query": "zebra"},
+            "Nothing found.",
+            [
+                "`query` matches the beginnings of words in names and descriptions.",
+                "Records of the last two minutes may be missing; `hubspot_list_deals` has them.",
+            ],
+        ),
+        (
+            {"filters": one("amount", "GT", "1000000")},
+            "Nothing found.",
+            ["Records of the last two minutes may be missing; `hubspot_list_deals` has them."],
+        ),
+        ({"query": "umbra", "after": "50"}, "Nothing more: there are 2 in all, on the pages before.", []),
+        ({"query": "umbra", "limit": 1, "after": "1"}, "1 of 2 deals:", []),
+        ({"query": "umbra"}, "2 deals:", []),
+        ({"query": "lenses"}, "1 deal:", []),
+    ],
+    ids=str,
+)
+async def test_what_was_found_begins_with_how_many_of_how_many(
+    args: dict[str, Any], first: str, notes: list[str]
+) -> None:
+    found = await Account().found(hubspot_search_deals, **args)
+
+    assert found.text().splitlines()[0] == first
+    assert found.structured()["notes"] == notes
+
+
+async def test_a_page_tells_how_to_go_on_and_when_each_was_made() -> None:
+    text = (await Account().found(hubspot_list_contacts, limit=1, properties=["email"])).text()
+
+    assert text.splitlines() == [
+        "1 contact, and more follow:",
+        "- Ada Lovelace (contact 101) https://app-eu1.hubspot.com/contacts/57685709/record/0-1/101",
+        "  email: ada@globex.example · created 2026-02-03 08:30, updated 2026-02-17 14:05 UTC",
+        "",
+        'More follow: call again with the same arguments and `after` "102".',
+    ]
+
+
+async def test_owners_are_counted_as_such() -> None:
+    text = (await Account().found(hubspot_search_owners, query="acme", limit=2)).text()
+
+    assert text.splitlines()[0] == "2 of 3 owners:"
