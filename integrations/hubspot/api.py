@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 from integrations.api import Api, Busy, No, Reply, Trouble, Unauthorized, Verdict
-from integrations.reading import objects
+from integrations.reading import objects, one_line
 
 VERSION = "2026-09"
 """The dated version that every path carries. The manifest cannot import it, so a test holds its URLs to it."""
@@ -25,6 +25,7 @@ NO_MORE_TODAY = (
     "The account has used up HubSpot's limit of requests for today. It is reset at midnight in the account's time zone."
 )
 LOCKED = HTTPStatus.LOCKED
+LONGEST_SAID, MOST_ERRORS = 500, 5
 LOCKED_SECONDS = 2.0
 WINDOWS = {"SECONDLY": 1.0, "TEN_SECONDLY_ROLLING": 10.0}
 """By the name of a limit, after how many seconds there is surely room again: no header says so."""
@@ -86,7 +87,7 @@ def _forbidden(told: Json, message: str) -> str:
 
 def _scopes(told: Json) -> Iterator[str]:
     """What is needed, of which one is enough; old names of scopes are among them."""
-    for context in (error.get("context") for error in objects(told.get("errors"))):
+    for context in (error.get("context") for error in objects(told.get("errors"))[:MOST_ERRORS]):
         if isinstance(context, Mapping):
             for name in ("requiredGranularScopes", "requiredScopes"):
                 yield from (str(each) for each in context.get(name) or ())
@@ -94,6 +95,6 @@ def _scopes(told: Json) -> Iterator[str]:
 
 def _message(told: Json) -> str:
     """Everything in it may be missing."""
-    said = [told.get("message"), *(error.get("message") for error in objects(told.get("errors")))]
-    parts = dict.fromkeys(str(each).strip() for each in said if each)
+    said = [told.get("message"), *(error.get("message") for error in objects(told.get("errors"))[:MOST_ERRORS])]
+    parts = dict.fromkeys(one_line(str(each))[:LONGEST_SAID] for each in said if each)
     return " ".join(each if each.endswith((".", "!")) else f"{each}." for each in parts) or "it did not say why."

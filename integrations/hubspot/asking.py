@@ -19,6 +19,7 @@ EVERYWHERE = frozenset({"limit", "after", "properties"})
 """What of a search neither narrows nor orders anything."""
 _NAME = re.compile(r"[\w.]+")
 _PLACE = re.compile(r"[0-9]{1,9}")
+_CURSOR = re.compile(r"[\w=.:+/-]{0,200}", re.ASCII)
 
 
 def _names(given: object) -> object:
@@ -30,6 +31,12 @@ def place(given: str) -> str:
     """Of cursors that count."""
     if given and not _PLACE.fullmatch(given):
         raise ValueError("must be the `nextCursor` of the page before, a number")
+    return given
+
+
+def _cursor(given: str) -> str:
+    if not _CURSOR.fullmatch(given):
+        raise ValueError("must be the `nextCursor` of the page before")
     return given
 
 
@@ -49,7 +56,11 @@ Properties = Annotated[
     ),
 ]
 Limit = Annotated[int, Field(ge=1, le=100, description="How many to answer at most.")]
-Cursor = Annotated[str, Field(max_length=200, description="For the next page: `nextCursor` of the page before.")]
+Cursor = Annotated[
+    str,
+    AfterValidator(_cursor),
+    Field(max_length=200, description="For the next page: `nextCursor` of the page before."),
+]
 PAGED = {
     **dict.fromkeys(("cursor", "nextcursor", "startcursor", "pagetoken", "offset"), "after"),
     **dict.fromkeys(("count", "pagesize", "perpage", "first", "max", "maxresults"), "limit"),

@@ -33,6 +33,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "BETWEEN": ("value", "high_value"),
 }
 """Of all others, `value`."""
+LONGEST_ORDER = 200
 _NAME = re.compile(r"[a-z0-9_.]{1,100}")
 _ORDER = re.compile(r"(?P<down>-?)(?P<name>.*?)(?:[\s:]+(?P<order>asc|desc)\w*)?", re.IGNORECASE)
 
@@ -96,10 +97,13 @@ class Filter(Params):
     )
     value: Annotated[str, BeforeValidator(_plain)] = Field(
         default="",
+        max_length=3000,
         description="For owners, stages and other choices the name or the id. "
         "For dates 2026-11-30, which is all of that day in UTC, or 2026-11-30T15:00:00Z.",
     )
-    high_value: str = Field(default="", description="The upper end, for BETWEEN. It belongs to what is found.")
+    high_value: str = Field(
+        default="", max_length=100, description="The upper end, for BETWEEN. It belongs to what is found."
+    )
     values: Annotated[list[str], BeforeValidator(_several)] = Field(
         default=[], max_length=100, description="For IN and NOT_IN."
     )
@@ -151,7 +155,7 @@ def _sort_order(given: object) -> object:
 
 
 def _sort_text(given: str) -> str:
-    found = _ORDER.fullmatch(given.strip())
+    found = _ORDER.fullmatch(given.strip()[:LONGEST_ORDER])
     if found is None or not found["name"]:
         return ""
     is_down = found["down"] or (found["order"] or "").lower() == "desc"

@@ -11,19 +11,26 @@ from integrations.hubspot.kinds import COMPANIES, CONTACTS, DEALS, KINDS, Kind
 
 _URL = re.compile(r"https?://[^/\s]*hubspot\.com/\S*?/(?:record/(0-[0-9]+)|(contact|company|deal))/([0-9]+)")
 _NUMBER = re.compile(r"[0-9]{1,20}")
-_EMAIL = re.compile(r"[^@\s/]+@[^@\s/]+\.[^@\s/]+")
+_EMAIL = re.compile(r"[^@\s/]+@[^@\s/.]+(\.[^@\s/.]+)+")
+LONGEST_EMAIL, LONGEST_URL = 320, 2_000
+"""In bytes, and in characters: more of either is no address that anybody has."""
 
 
 def is_email(text: str) -> bool:
-    return bool(_EMAIL.fullmatch(text))
+    return len(text.encode("utf-8", "replace")) <= LONGEST_EMAIL and bool(_EMAIL.fullmatch(text))
+
+
+def is_number(text: str) -> bool:
+    """As ids of HubSpot are, of any kind."""
+    return bool(_NUMBER.fullmatch(text))
 
 
 def id_of(kind: Kind, given: object) -> str:
     """Nothing stays nothing."""
     text = str(given).strip()
-    if link := _URL.match(text):
+    if link := _URL.match(text[:LONGEST_URL]):
         return _id_in(link, kind)
-    if not text or _NUMBER.fullmatch(text) or (kind is CONTACTS and is_email(text)):
+    if not text or is_number(text) or (kind is CONTACTS and is_email(text)):
         return text
     also = "a number, an email address or a URL" if kind is CONTACTS else "a number or a URL"
     raise ValueError(f"must be {also}; `hubspot_search_{kind.many}` finds {kind.many} by name")

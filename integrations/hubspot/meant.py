@@ -9,7 +9,8 @@ from urllib.parse import quote
 from integrations.api import ToolFailed
 from integrations.hubspot.api import NOT_THERE, OWNERS, PIPELINES, HubSpotApi
 from integrations.hubspot.kinds import Kind
-from integrations.hubspot.names import MOST_OWNERS, labels, next_cursor, person, results, stages_of
+from integrations.hubspot.links import is_email, is_number
+from integrations.hubspot.names import MOST_OWNERS, labels, next_cursor, person, results, said, stages_of
 from integrations.hubspot.properties import MOST_TOLD, near_to
 from integrations.tool import Json
 
@@ -26,9 +27,9 @@ class Meant:
 
     async def owner(self, given: str) -> str:
         """Those who have left count as well: records keep their ids."""
-        if given.isdecimal():
+        if is_number(given):
             is_there = await self._is_owner(given)
-            found = [{"id": given}] if is_there else []
+            found: list[Json] = [{"id": given}] if is_there else []
         else:
             found = await self._owners(given, archived=False) or await self._owners(given, archived=True)
         if len(found) == 1:
@@ -55,10 +56,10 @@ class Meant:
             return given
         try:
             path = f"{kind.path}/{quote(given, safe='')}"
-            found = await self._api.get(path, {"idProperty": "email", "properties": "email"})
+            found: Json = await self._api.get(path, {"idProperty": "email", "properties": "email"})
         except ToolFailed as failed:
             raise _none_of(kind, given, failed) from failed
-        return str(found.get("id"))
+        return said(found.get("id"))
 
     async def there(self, kind: Kind, number: str) -> None:
         """Raises where there is no such record: what belongs to it is then no matter of finding."""
@@ -84,7 +85,7 @@ class Meant:
         return False
 
     async def _owners(self, given: str, *, archived: bool) -> list[Json]:
-        if "@" in given:
+        if is_email(given):
             return results(await self._api.get(OWNERS, {"email": given, "limit": 1, "archived": archived or None}))
         there = [each async for each in everybody(self._api, archived=archived)]
         exactly = [each for each in there if person(each).casefold() == given.casefold()]
@@ -97,7 +98,7 @@ async def everybody(api: HubSpotApi, *, email: str | None = None, archived: bool
     for _ in range(MOST_PAGES):
         query = {"limit": MOST_OWNERS, "email": email, "archived": archived or None, "after": after}
         body = await api.get(OWNERS, query)
-        for each in results(body):
+        for each in results(body)[:MOST_OWNERS]:
             yield each
         after = next_cursor(body)
         if after is None:
@@ -118,7 +119,7 @@ def _who_is_there(given: str, there: list[Json]) -> str:
 
 
 def _people(owners: list[Json]) -> str:
-    return ", ".join(f"{person(each)} ({each['id']})" for each in owners[:MOST_TOLD]) or "nobody"
+    return ", ".join(f"{person(each)} ({said(each.get('id'))})" for each in owners[:MOST_TOLD]) or "nobody"
 
 
 def _called(there: dict[str, str], name: str, what: str, told: dict[str, str]) -> list[str]:

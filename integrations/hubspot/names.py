@@ -8,16 +8,22 @@ from dataclasses import dataclass, field
 from integrations.api import ToolFailed, taken_in
 from integrations.hubspot.api import DETAILS, NOT_THERE, OWNERS, PIPELINES, HubSpotApi
 from integrations.hubspot.kinds import BOOKKEEPING, OWNER, PIPELINE, STAGE, Kind
+from integrations.hubspot.links import is_number
 from integrations.hubspot.properties import Properties, Property, no_property, where_names_are
-from integrations.reading import objects
+from integrations.reading import objects, one_line, shortened
 from integrations.tool import Json
 
 MOST_OWNERS = 500
 """In one answer."""
 
 SHOWN = "HubSpot shows them."
+MOST_GUESSED = 2
+"""Misspelt names for which those like them are looked for, as that takes time."""
+
 MOST_TOLD = 10
 """Properties that there are none of."""
+
+LONGEST_WORDS = 200
 
 Meanings = Mapping[str, Mapping[str, str]]
 """By the name of a property, what each of its values stands for."""
@@ -57,8 +63,9 @@ class Names:
         if not records or seen.issuperset(chosen):
             return
         there = await self._properties(kind)
-        told = [no_property(kind, name, there.values()) for name in chosen if name not in seen and name not in there]
-        if there and len(told) == len(chosen):
+        none = [name for name in chosen if name not in seen and name not in there]
+        told = [no_property(kind, name, there.values() if n < MOST_GUESSED else ()) for n, name in enumerate(none)]
+        if there and len(none) == len(chosen):
             raise ToolFailed("invalid_arguments", " ".join([*told[:MOST_TOLD], where_names_are(kind)]))
         self.notes.extend(told[:MOST_TOLD])
 
@@ -79,6 +86,8 @@ class Names:
 
     async def _people(self, ids: list[str], *, archived: bool = False) -> Mapping[str, str]:
         query = {"archived": archived or None}
+        if len(ids) == 1 and not is_number(ids[0]):
+            return {}
         if len(ids) == 1:
             one = await self._asked(f"{OWNERS}/{ids[0]}", "Names of owners", query)
             return {ids[0]: person(one)} if one else {}
@@ -97,16 +106,28 @@ class Names:
 
 
 def stages_of(pipelines: list[Json]) -> list[Json]:
-    return [stage for each in pipelines for stage in each.get("stages") or []]
+    return [stage for each in pipelines for stage in objects(each.get("stages"))]
 
 
 def labels(found: list[Json]) -> dict[str, str]:
-    return {str(each.get("id")): str(each.get("label")) for each in found}
+    return {said(each.get("id")): said(each.get("label")) for each in found}
 
 
 def person(owner: Json) -> str:
-    name = " ".join(filter(None, (owner.get("firstName"), owner.get("lastName"))))
-    return name or str(owner.get("email") or owner["id"])
+    name = " ".join(filter(None, (said(owner.get("firstName")), said(owner.get("lastName")))))
+    return name or said(owner.get("email") or owner.get("id"))
+
+
+def said(found: object) -> str:
+    """What is a word or a few of an answer, on one line, so that it is not taken for more than that."""
+    return one_line(shortened(str(found), LONGEST_WORDS)) if isinstance(found, str | int) else ""
+
+
+def properties_of(record: Json) -> Mapping[str, str]:
+    """Those that have a value."""
+    there = record.get("properties")
+    told = there.items() if isinstance(there, Mapping) else ()
+    return {name: str(value) for name, value in told if isinstance(value, str | int | float) and value != ""}
 
 
 def results(body: Json) -> list[Json]:
@@ -116,10 +137,10 @@ def results(body: Json) -> list[Json]:
 def next_cursor(body: Json) -> str | None:
     match body:
         case {"paging": {"next": {"after": after}}} if after:
-            return str(after)
+            return said(after) or None
         case _:
             return None
 
 
 def _values(records: list[Json], name: str) -> list[str]:
-    return list(dict.fromkeys(value for each in records if (value := (each.get("properties") or {}).get(name))))
+    return list(dict.fromkeys(value for each in records if (value := properties_of(each).get(name))))

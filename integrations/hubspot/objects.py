@@ -39,7 +39,7 @@ async def listed(api: HubSpotApi, kind: Kind, ask: Page) -> Records:
     }
     with taken_in(LESS):
         body = await api.get(kind.path, query)
-    return await _told(api, kind, body, ask.properties)
+    return await _told(api, kind, body, ask)
 
 
 async def searched(
@@ -66,7 +66,7 @@ async def searched(
         found = await api.sent("POST", f"{kind.path}/search", body=sent, reads=True)
     for one, number in {} if found.get("total") else ids.items():
         await meant.there(one, number)
-    return _bounded(await _told(api, kind, found, ask.properties), place, kind, ask)
+    return _bounded(await _told(api, kind, found, ask), place, kind, ask)
 
 
 def _few_enough(count: int) -> None:
@@ -87,7 +87,7 @@ async def read(api: HubSpotApi, kind: Kind, record_id: str, ask: One) -> Record:
         if failed.text != NOT_THERE:
             raise
         raise ToolFailed("upstream_refused", _absent(kind, record_id, ask)) from failed
-    properties = dict(chain.from_iterable(part.get("properties", {}).items() for part in parts))
+    properties = dict(chain.from_iterable((part.get("properties") or {}).items() for part in parts))
     beside = Names(api)
     return await read_one(beside, kind, parts[0] | {"properties": properties}, ask.properties, full=ask.full)
 
@@ -104,10 +104,11 @@ async def _parts(api: HubSpotApi, kind: Kind, record_id: str, ask: One) -> list[
     return [await api.get(path, {**query, "properties": each}) for each in _in_urls(names)]
 
 
-async def _told(api: HubSpotApi, kind: Kind, body: Json, chosen: list[str]) -> Records:
-    names = Names(api)
-    records = await read_many(names, kind, results(body), chosen)
-    return Records(records=records, total=body.get("total"), next_cursor=next_cursor(body), notes=names.notes)
+async def _told(api: HubSpotApi, kind: Kind, body: Json, ask: Page | Search) -> Records:
+    names, total = Names(api), body.get("total")
+    records = await read_many(names, kind, results(body)[: ask.limit], ask.properties)
+    total = total if isinstance(total, int) else None
+    return Records(records=records, total=total, next_cursor=next_cursor(body), notes=names.notes)
 
 
 def _bounded(records: Records, place: int, kind: Kind, ask: Search) -> Records:
@@ -131,7 +132,7 @@ def _smaller(ask: One) -> str:
 
 
 async def _all_names(api: HubSpotApi, kind: Kind) -> tuple[str, ...]:
-    return tuple(str(each["name"]) for each in results(await api.get(kind.definitions)))
+    return tuple(await Properties(api, kind).all())
 
 
 def _in_urls(names: tuple[str, ...]) -> Iterator[str]:

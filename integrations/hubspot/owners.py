@@ -9,29 +9,39 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from integrations.api import ToolFailed, taken_in
 from integrations.hubspot.api import NOT_THERE, OWNERS, HubSpotApi
 from integrations.hubspot.asking import PAGED, Cursor, Limit, not_for_lists, place
-from integrations.hubspot.links import is_email
+from integrations.hubspot.links import is_email, is_number
 from integrations.hubspot.meant import MOST_PAGES, everybody
-from integrations.hubspot.names import MOST_OWNERS, next_cursor, person, results
+from integrations.hubspot.names import MOST_OWNERS, next_cursor, person, results, said
 from integrations.hubspot.people import Owner, Owners
 from integrations.hubspot.properties import plain
+from integrations.reading import objects
 from integrations.tool import Json, Params, tool
 
 LESS = "Ask for fewer at once with a smaller `limit`."
+MOST_TEAMS = 50
 SEARCHED = ("query", "name", "q", "text", "search", "term")
 
 
 def _id(given: object) -> str:
     text = str(given).strip()
-    if not (text.isdecimal() or is_email(text)):
+    if not (is_number(text) or is_email(text)):
         raise ValueError("must be a number or an email address; `hubspot_search_owners` finds owners by name")
     return text
+
+
+def _email(given: str) -> str:
+    if given and not is_email(given):
+        raise ValueError("must be an email address; `hubspot_search_owners` finds owners by name")
+    return given
 
 
 class OwnerPage(Params):
     also: ClassVar = PAGED
     limit: Limit = 100
     after: Cursor = ""
-    email: str = Field(default="", max_length=300, description="Only the owner with this email address.")
+    email: Annotated[str, AfterValidator(_email)] = Field(
+        default="", description="Only the owner with this email address."
+    )
     archived: bool = Field(default=False, description="List those who have left instead.")
 
     @model_validator(mode="before")
@@ -92,7 +102,7 @@ async def hubspot_list_owners(api: HubSpotApi, ask: OwnerPage) -> Owners:
     }
     with taken_in(LESS):
         body = await api.get(OWNERS, query)
-    return Owners(owners=list(map(_owner, results(body))), next_cursor=next_cursor(body))
+    return Owners(owners=list(map(_owner, results(body)[: ask.limit])), next_cursor=next_cursor(body))
 
 
 @tool("Read an owner")
@@ -140,16 +150,16 @@ async def hubspot_search_owners(api: HubSpotApi, ask: OwnerSearch) -> Owners:
 
 
 def _described(owner: Json) -> str:
-    return f"{person(owner)} {owner.get('email') or ''}".casefold()
+    return f"{person(owner)} {said(owner.get('email'))}".casefold()
 
 
 def _owner(found: Json) -> Owner:
     return Owner(
-        id=str(found["id"]),
+        id=said(found.get("id")),
         name=person(found),
-        email=found.get("email"),
-        user_id=str(found.get("userId") or found.get("userIdIncludingInactive") or "") or None,
-        teams=[str(team["name"]) for team in found.get("teams") or []],
+        email=said(found.get("email")) or None,
+        user_id=said(found.get("userId") or found.get("userIdIncludingInactive")) or None,
+        teams=[said(team.get("name")) for team in objects(found.get("teams"))[:MOST_TEAMS]],
         archived=True if found.get("archived") else None,
     )
 

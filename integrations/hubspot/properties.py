@@ -6,15 +6,18 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import islice
 
 from integrations.api import ToolFailed
 from integrations.hubspot.api import HubSpotApi
 from integrations.hubspot.kinds import ASSOCIATED, OWNER, Kind
-from integrations.reading import objects
+from integrations.reading import objects, one_line
 from integrations.tool import Json
 
 MOST_NEAR = 3
 MOST_TOLD = 30
+MOST_READ, MOST_COMPARED, LONGEST_COMPARED = 5_000, 1_000, 60
+"""Definitions, names that are compared with a misspelt one, and characters of it: accounts have fewer, and shorter."""
 _MARKS = re.compile(r"[\W_]+")
 
 
@@ -43,11 +46,11 @@ class Property:
         return found[0]
 
     def _told(self, given: str) -> str:
-        near = dict.fromkeys([*near_to(given, self.choices), *near_to(given, self.choices.values())])
-        chosen = {value: label for value, label in self.choices.items() if value in near or label in near}
-        several = self.choices if len(self.choices) <= MOST_TOLD else chosen
-        told = ", ".join(value if value == label else f"{value} ({label})" for value, label in several.items())
-        return f"It takes: {told}." if several is self.choices else f"Is it {told}?" if told else ""
+        if len(self.choices) <= MOST_TOLD:
+            return f"It takes: {_listed(self.choices)}."
+        near = {*near_to(given, self.choices), *near_to(given, self.choices.values())}
+        alike = {value: label for value, label in self.choices.items() if value in near or label in near}
+        return f"Is it {_listed(alike)}?" if alike else f"It takes one of {len(self.choices)} others."
 
 
 class Properties:
@@ -77,13 +80,14 @@ class Properties:
         """By their names."""
         if self._read is None:
             body: Json = await self._api.get(self._kind.definitions)
-            self._read = {each.name: each for each in map(_property, objects(body.get("results")))}
+            self._read = {each.name: each for each in map(_property, objects(body.get("results"))[:MOST_READ])}
         return self._read
 
 
 def no_property(kind: Kind, given: str, there: Iterable[Property]) -> str:
     """With those that are like it."""
-    names = {plain(each.label): each.name for each in there} | {plain(each.name): each.name for each in there}
+    first = list(islice(there, MOST_COMPARED // 2))
+    names = {plain(each.label): each.name for each in first} | {plain(each.name): each.name for each in first}
     near = " or ".join(f"`{each}`" for each in dict.fromkeys(names[each] for each in near_to(plain(given), names)))
     return f"There is no property `{given}` of {kind.many}{f': is it {near}?' if near else '.'}"
 
@@ -93,19 +97,24 @@ def where_names_are(kind: Kind) -> str:
 
 
 def near_to(given: str, names: Iterable[str]) -> list[str]:
-    return get_close_matches(given, list(names), n=MOST_NEAR)
+    compared = [each for each in islice(names, MOST_COMPARED) if len(each) <= LONGEST_COMPARED]
+    return get_close_matches(given[:LONGEST_COMPARED], compared, n=MOST_NEAR)
 
 
 def plain(name: str) -> str:
     return _MARKS.sub("", name.casefold())
 
 
+def _listed(choices: Mapping[str, str]) -> str:
+    return ", ".join(value if value == label else f"{value} ({label})" for value, label in choices.items())
+
+
 def _property(found: Json) -> Property:
-    name, options = str(found.get("name")), objects(found.get("options"))
+    name, options = one_line(str(found.get("name"))), objects(found.get("options"))
     return Property(
         name,
         str(found.get("type") or ""),
-        str(found.get("label") or ""),
-        {str(each.get("value")): str(each.get("label") or each.get("value")) for each in options},
+        one_line(str(found.get("label") or "")),
+        {str(each.get("value")): one_line(str(each.get("label") or each.get("value"))) for each in options},
         is_owner=name == OWNER or found.get("referencedObjectType") == "OWNER",
     )

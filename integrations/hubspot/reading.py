@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from integrations.hubspot.kinds import Kind
-from integrations.hubspot.names import Meanings, Names
+from integrations.hubspot.names import Meanings, Names, properties_of, results, said
 from integrations.hubspot.records import ALONE, IN_A_LIST, ROOM, Record, shortened
 from integrations.tool import Json
 
 MOST_ASSOCIATED = 50
-LONGEST_NAME = 200
+BESIDE = 100
+"""Characters of a record beside its values: when it was made, and what joins all this."""
 
 
 async def read_many(names: Names, kind: Kind, objects: list[Json], chosen: list[str]) -> list[Record]:
@@ -19,7 +20,7 @@ async def read_many(names: Names, kind: Kind, objects: list[Json], chosen: list[
 
 async def read_one(names: Names, kind: Kind, found: Json, chosen: list[str], *, full: bool) -> Record:
     """`full`: whatever it has."""
-    shown = tuple(sorted(found.get("properties") or {})) if full else tuple(chosen or kind.shown)
+    shown = tuple(sorted(properties_of(found))) if full else tuple(chosen or kind.shown)
     (record,) = await _read(names, kind, [found], shown, ALONE)
     await names.unknown(kind, [found], chosen)
     associations = _associations(names, kind, found)
@@ -34,7 +35,7 @@ async def _read(
     whole = [_record(kind, each, shown, meanings, beginning) for each in objects]
     for limit in limits:
         records = [_cut(each, limit) for each in whole]
-        if sum(len(each.text()) for each in records) <= ROOM:
+        if sum(map(_length, records)) <= ROOM:
             break
     if records != whole:
         names.notes.append(_cut_note(kind, limit))
@@ -42,19 +43,24 @@ async def _read(
 
 
 def _record(kind: Kind, found: Json, shown: tuple[str, ...], meanings: Meanings, beginning: str) -> Record:
-    number, there = str(found.get("id")), found.get("properties") or {}
-    properties = {name: str(value) for name in shown if (value := there.get(name)) not in (None, "")}
+    number, there = said(found.get("id")), properties_of(found)
+    properties = {name: there[name] for name in shown if name in there}
     return Record(
         kind=kind.one,
         id=number,
-        name=shortened(kind.name(there) or f"(without a name, {number})", LONGEST_NAME),
-        url=found.get("url") or (f"{beginning}{number}" if beginning else None),
+        name=said(kind.name(there)) or f"(without a name, {number})",
+        url=said(found.get("url")) or (f"{beginning}{number}" if beginning else None),
         properties=properties,
         names={name: told for name, value in properties.items() if (told := meanings.get(name, {}).get(value))},
         archived=True if found.get("archived") else None,
-        created_at=found.get("createdAt"),
-        updated_at=found.get("updatedAt"),
+        created_at=said(found.get("createdAt")) or None,
+        updated_at=said(found.get("updatedAt")) or None,
     )
+
+
+def _length(record: Record) -> int:
+    values = sum(len(name) + len(value) for name, value in record.properties.items())
+    return values + len(record.name) + len(record.url or "") + BESIDE
 
 
 def _cut(record: Record, limit: int) -> Record:
@@ -67,7 +73,7 @@ def _associations(names: Names, kind: Kind, found: Json) -> dict[str, list[str]]
     told, read = found.get("associations") or {}, dict[str, list[str]]()
     for many in kind.related:
         page = told.get(many) or {}
-        ids = list(dict.fromkeys(str(each.get("id")) for each in page.get("results") or []))
+        ids = list(dict.fromkeys(said(each.get("id")) for each in results(page)))
         read[many] = ids[:MOST_ASSOCIATED]
         if len(ids) > MOST_ASSOCIATED or page.get("paging"):
             names.notes.append(

@@ -34,7 +34,7 @@ class Record(Result):
 
     def text(self) -> str:
         lines = [f"{self.name} ({self._what})", *filter(None, [self.url, _begun(self._when())]), ""]
-        lines += [f"{name}: {value}" for name, value in self._told()]
+        lines += [f"{name}: {_indented(value)}" for name, value in self._told()]
         lines += ["", *self._belongings()] if self.associations else []
         return "\n".join([*lines, *noted(None, self.notes)])
 
@@ -93,6 +93,11 @@ def counted(count: int, total: int | None, next_cursor: str | None, names: tuple
 def noted(next_cursor: str | None, notes: list[str]) -> list[str]:
     more = [more_follow("after", next_cursor)] if next_cursor else []
     return ["", *more, *notes] if more or notes else []
+
+
+def _indented(value: str) -> str:
+    """What begins a line is ours."""
+    return "\n  ".join(value.splitlines())
 
 
 def _begun(sentence: str) -> str:

@@ -1,4 +1,4 @@
-"""The fake account of HubSpot, asked by the tools with no wire between."""
+"""An account of HubSpot that the tools ask with no wire between: the fake one, or one that a test has written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.fakes.authorization_facts import Client
 from tests.fakes.authorization_tenant import Tenant
 from tests.fakes.authorization_wire import Request
 from tests.fakes.hubspot_world import World
-from tests.integrations.scripted import Written
+from tests.integrations.scripted import Scripted, Written
 
 ORIGIN = "https://api.hubapi.com"
 KINDS = ("contacts", "companies", "deals", "owners")
@@ -68,6 +68,15 @@ class Account:
 
     def seconds_left(self) -> float:
         return 30.0
+
+
+class Script(Scripted[HubSpotApi]):
+    kind = HubSpotApi
+    origin = ORIGIN
+
+
+async def called(tool: ServiceTool, script: Script, **args: Any) -> Result:
+    return await tool.run(script.api, tool.params.model_validate(args))
 
 
 async def _at_once(seconds: float) -> None:

@@ -4,10 +4,9 @@ import pytest
 
 from integrations.api import ToolFailed
 from integrations.errors import Refused, Unreachable, Unreadable
-from integrations.hubspot.api import HubSpotApi
 from integrations.hubspot.contacts import hubspot_list_contacts, hubspot_search_contacts
-from integrations.tool import Result, ServiceTool
-from tests.integrations.scripted import Scripted, Written
+from tests.integrations.hubspot.hubspot_account import Script, called
+from tests.integrations.scripted import Written
 
 NOBODY = Written(200, {"results": [], "total": 0})
 
@@ -15,15 +14,6 @@ NOBODY = Written(200, {"results": [], "total": 0})
 def limited(policy: str, **headers: str) -> Written:
     told = {"status": "error", "message": "Too many.", "errorType": "RATE_LIMIT", "policyName": policy}
     return Written(429, told, headers)
-
-
-class Script(Scripted[HubSpotApi]):
-    kind = HubSpotApi
-    origin = "https://api.hubapi.com"
-
-
-async def called(tool: ServiceTool, script: Script, **args: Any) -> Result:
-    return await tool.run(script.api, tool.params.model_validate(args))
 
 
 async def failure(script: Script) -> ToolFailed:
