@@ -74,7 +74,8 @@ async def hubspot_search_deals(api: HubSpotApi, ask: DealSearch) -> Records:
 
     Gives what hubspot_list_deals gives, and how many there are in all. At most 100 a page and 10,000 in all; while
     there is a `nextCursor`, pass it as `after` and leave the rest as it was. What was written in the last two minutes
-    may not be found yet; what is deleted never is. Sums are for you to make, of all pages.
+    may not be found yet; what is deleted never is. `sort: -amount` alone begins with the largest. Sums are for you to
+    make, of all pages.
     """
     meant = Meant(api)
     in_pipelines = await meant.pipelines(ask.pipeline) if ask.pipeline else []

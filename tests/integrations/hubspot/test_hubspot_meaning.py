@@ -271,3 +271,13 @@ async def test_owners_are_counted_as_such() -> None:
     text = (await Account().found(hubspot_search_owners, query="acme", limit=2)).text()
 
     assert text.splitlines()[0] == "2 of 3 owners:"
+
+
+async def test_of_many_misspelt_properties_the_first_are_told_with_those_like_them() -> None:
+    found = await Account().found(hubspot_list_contacts, properties=["email", "emial", "phon", "compny"])
+
+    assert found.structured()["notes"] == [
+        "There is no property `emial` of contacts: is it `email`?",
+        "There is no property `phon` of contacts: is it `phone`?",
+        "There is no property `compny` of contacts.",
+    ]
