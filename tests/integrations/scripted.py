@@ -27,7 +27,20 @@ class Written:
         yield await self.read()
 
 
-class Scripted(Generic[A]):
+class Lasting:
+    """One credential that never ends, and time enough."""
+
+    def sent(self) -> object:
+        return None
+
+    async def renewed(self, sent: object) -> bool:  # noqa: ARG002
+        return False
+
+    def seconds_left(self) -> float:
+        return 30.0
+
+
+class Scripted(Lasting, Generic[A]):
     """Of one vendor, which a test names in a class of its own."""
 
     kind: type[A]
@@ -58,12 +71,6 @@ class Scripted(Generic[A]):
         if isinstance(answer, Exception):
             raise answer
         yield answer
-
-    def sent(self) -> object:
-        return None
-
-    async def renewed(self, sent: object) -> bool:  # noqa: ARG002
-        return False
 
     def seconds_left(self) -> float:
         return self._seconds_left - sum(self.waited)

@@ -10,12 +10,13 @@ import httpx2
 
 from integrations.api import Api
 from integrations.tool import Result, ServiceTool
-from tests.integrations.scripted import Written
+from tests.harness import NO_TLS
+from tests.integrations.scripted import Lasting, Written
 
 A = TypeVar("A", bound=Api)
 
 
-class Wired(Generic[A]):
+class Wired(Lasting, Generic[A]):
     def __init__(self, kind: type[A], origin: str, token: str) -> None:
         self._kind = kind
         self._origin = origin
@@ -37,15 +38,6 @@ class Wired(Generic[A]):
         lasting: bool = False,  # noqa: ARG002  the port is like that
     ) -> AsyncIterator[Written]:
         given = {**headers, "Authorization": f"Bearer {self._token}"}
-        async with httpx2.AsyncClient(verify=False, trust_env=False) as client:
+        async with httpx2.AsyncClient(verify=NO_TLS, trust_env=False) as client:
             answer = await client.request(method, url, headers=given, content=body)
         yield Written(answer.status_code, answer.content, dict(answer.headers), answer.reason_phrase)
-
-    def sent(self) -> object:
-        return None
-
-    async def renewed(self, sent: object) -> bool:  # noqa: ARG002
-        return False
-
-    def seconds_left(self) -> float:
-        return 30.0

@@ -133,9 +133,7 @@ def test_what_belongs_to_many_tells_how_to_see_them_all(plugboard: Plugboard, pr
 
     assert found["associations"] == {"contacts": [str(n) for n in range(50)], "deals": ["301", "302"]}
     [note] = found["notes"]
-    assert note.startswith(
-        "These are the first 50 of its contacts: `hubspot_search_contacts_acme` with `companyId: 201`"
-    )
+    assert note.startswith("These are the first 50 of its contacts: `hubspot_search_contacts_acme` with `companyId:")
 
 
 def test_a_full_page_of_long_values_is_read_whole_and_shortened(plugboard: Plugboard, provider: Server) -> None:

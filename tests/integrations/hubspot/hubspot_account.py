@@ -17,13 +17,13 @@ from tests.fakes.authorization_facts import Client
 from tests.fakes.authorization_tenant import Tenant
 from tests.fakes.authorization_wire import Request
 from tests.fakes.hubspot_world import World
-from tests.integrations.scripted import Scripted, Written
+from tests.integrations.scripted import Lasting, Scripted, Written
 
 ORIGIN = "https://api.hubapi.com"
 KINDS = ("contacts", "companies", "deals", "owners")
 
 
-class Account:
+class Account(Lasting):
     def __init__(self) -> None:
         self.tenant = Tenant("hubspot", ORIGIN, threading.RLock())
         self.world = World(self.tenant)
@@ -59,15 +59,6 @@ class Account:
         sent = {name.lower(): value for name, value in headers.items()} | {"authorization": f"Bearer {self._token}"}
         answer = self.world.answer(Request(method, unquote(path), query, sent, body))
         yield Written(answer.status, answer.body, {name.lower(): value for name, value in answer.headers.items()})
-
-    def sent(self) -> object:
-        return None
-
-    async def renewed(self, sent: object) -> bool:  # noqa: ARG002
-        return False
-
-    def seconds_left(self) -> float:
-        return 30.0
 
 
 class Script(Scripted[HubSpotApi]):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,45 +16,12 @@ from integrations.tool import Result
 from tests.fakes.authorization_client import app_of
 from tests.fakes.authorization_server import Server, Tenant
 from tests.fakes.notion_world import World
-from tests.harness import many_callers
-from tests.integrations.scripted import Written
+from tests.integrations.wired import Wired
 
 Json = dict[str, Any]
 READ, SEARCH, CREATE, UPDATE = "notion_read", "notion_search", "notion_create", "notion_update"
 QUERY, APPEND = "notion_query_database", "notion_append_blocks"
 CREATE_ROW, UPDATE_ROW = "notion_create_database_page", "notion_update_database_page"
-
-
-@dataclass(frozen=True)
-class Line:
-    """To the fake, with a token that it gave."""
-
-    server: Server
-    token: str
-
-    @asynccontextmanager
-    async def request(
-        self,
-        method: str,
-        url: str,
-        headers: Mapping[str, str],
-        body: bytes = b"",
-        *,
-        lasting: bool = False,  # noqa: ARG002  the port is like that
-    ) -> AsyncIterator[Written]:
-        async with many_callers(self.server.origin, self.token) as client:
-            answer = await client.request(method, url, headers=dict(headers), content=body)
-            told = {name.lower(): value for name, value in answer.headers.items()}
-            yield Written(answer.status_code, answer.content, told, answer.reason_phrase)
-
-    def sent(self) -> object:
-        return self.token
-
-    async def renewed(self, sent: object) -> bool:  # noqa: ARG002
-        return False
-
-    def seconds_left(self) -> float:
-        return 30.0
 
 
 @dataclass(frozen=True)
@@ -80,11 +45,7 @@ class AtHand:
 
     def ask(self, tool: str, **args: Any) -> Result:
         found = next(each for each in TOOLS if each.name == tool)
-        params = found.parsed(args)
-        assert not isinstance(params, list), params
-        api = NotionApi(Line(self.server, self.token), self.server.url("/notion"), title="Notion")
-        result: Result = asyncio.run(found.run(api, params))
-        return result
+        return asyncio.run(Wired(NotionApi, self.server.url("/notion"), self.token).call(found, **args))
 
     def found(self, tool: str, **args: Any) -> Json:
         return self.ask(tool, **args).structured()
