@@ -6,22 +6,30 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from integrations.api import ToolFailed
-from integrations.posthog.api import NOT_THERE, PosthogApi
-from integrations.posthog.results import MOST_BYTES, fitted
+from integrations.api import ToolFailed, taken_in
+from integrations.posthog.api import NO_SUCH_PATH, NOT_THERE, PosthogApi
+from integrations.posthog.results import MOST_BYTES, fitted, is_finite
+from integrations.reading import more_follow
 from integrations.tool import Json, Params, Result, tool
 
 HOSTS = re.compile(r"https?://[^/]+", re.IGNORECASE)
 BEGINNING = "/api/"
-MOST_PARAMS, ROOM_OF_TEXT, ROOM_OF_BODY = 50, 40_000, MOST_BYTES
+MOST_PARAMS, ROOM_OF_TEXT, ROOM_OF_BODY, LONGEST_QUERY = 50, 40_000, MOST_BYTES, 1_500
 FEWEST = 1
-CUT = "Long parts are cut, as the … tells: ask for less, such as one object, or fewer with `limit`."
+OF_PARAMS = frozenset({"limit", "offset", "page", "cursor", "search", "ordering", "order"})
+"""What is put beside `params` by mistake, and belongs into it."""
+CUT = "Long parts are cut, as the … tells: ask for less, such as one object, or fewer with `limit` in `params`."
+LESS = "Ask for less: one object, or fewer with `limit` in `params`."
 ENDED_EARLY = "These are the first {kept} of the {of} on this page: there was no room for more."
+SMALLER = "{} Ask again with `limit` {} in `params` to see all of them, page by page."
+NO_PATH = "PostHog's API has no path {}. A list has its name in the plural, such as /api/projects/1/actions/."
+NOTHING = "PostHog has nothing at {}, or the key may not know of it."
 Value = str | int | float | bool | list[str | int | float | bool]
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def _path(given: object) -> object:
@@ -32,21 +40,41 @@ def _path(given: object) -> object:
     text = text if text.startswith("/") else f"/{text}"
     path = unquote(re.split(r"[?#]", text, maxsplit=1)[0])
     if not path.startswith(BEGINNING):
-        raise ValueError(f"it begins with {BEGINNING}, such as /api/projects/1/actions/")
+        raise ValueError(f"must begin with {BEGINNING}, such as /api/projects/1/actions/")
     if any(part in ("", ".", "..") for part in path.strip("/").split("/")) or not path.isprintable() or "\\" in path:
-        raise ValueError("it is a plain path, without `..`, `//` or the like")
+        raise ValueError("must be a plain path, without `..`, `//` or the like")
     return f"{path.rstrip('/')}/"
+
+
+def _params(given: object) -> object:
+    """As an object; a query that is written out is read as one."""
+    if not isinstance(given, str):
+        return given
+    if not given.lstrip().startswith("{"):
+        return dict(parse_qsl(given.strip().lstrip("?")))
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("must be an object") from error
+
+
+def _sendable(given: dict[str, Value]) -> dict[str, Value]:
+    if any(isinstance(each, int | float) and not is_finite(each) for each in given.values()):
+        raise ValueError("has a number that is too large")
+    if len(urlencode(given, doseq=True)) > LONGEST_QUERY:
+        raise ValueError(f"must have {LONGEST_QUERY:,} characters at most, written as a query")
+    return given
 
 
 class Get(Params):
     also: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("url", "endpoint", "uri"), "path"),
-        **dict.fromkeys(("query", "parameters", "queryparams", "search"), "params"),
+        **dict.fromkeys(("query", "parameters", "queryparams"), "params"),
     }
     path: Annotated[str, BeforeValidator(_path)] = Field(
-        max_length=1_000, description="Begins with /api/.", examples=["/api/projects/12345/actions/"]
+        max_length=400, description="Begins with /api/.", examples=["/api/projects/12345/actions/"]
     )
-    params: dict[str, Value] = Field(
+    params: Annotated[dict[str, Value], BeforeValidator(_params), AfterValidator(_sendable)] = Field(
         default_factory=dict,
         max_length=MOST_PARAMS,
         description="The query, by name; a list repeats its name.",
@@ -55,83 +83,100 @@ class Get(Params):
 
     @model_validator(mode="before")
     @classmethod
-    def _query_of_the_path(cls, given: Any) -> Any:
-        """What stands behind a question mark are parameters too."""
-        path = given.get("path") if isinstance(given, dict) else None
-        if not isinstance(path, str) or "?" not in path or not isinstance(given.get("params", {}), dict):
+    def _query_of_all_forms(cls, given: Any) -> Any:
+        """What stands behind a question mark, or beside `params`, are parameters too."""
+        if not isinstance(given, dict) or not isinstance(path := given.get("path"), str):
+            return given
+        try:
+            params = _params(given.get("params", {}))
+        except ValueError:
+            return given
+        if not isinstance(params, dict):
             return given
         before, _, query = path.partition("?")
-        return {**given, "path": before, "params": {**dict(parse_qsl(query)), **(given.get("params") or {})}}
+        beside = {name: value for name, value in given.items() if name in OF_PARAMS}
+        rest = {name: value for name, value in given.items() if name not in OF_PARAMS}
+        return {**rest, "path": before, "params": {**dict(parse_qsl(query)), **beside, **params}}
 
 
 class Anything(Result):
     path: str
     body: object = Field(description="As PostHog gave it, long parts cut.")
-    next_cursor: str | None = Field(default=None, description="Pass it as `offset` in `params` to go on.")
+    next_params: Json | None = Field(default=None, description="Pass it as `params`, with the same path, to go on.")
     notes: list[str] = Field(default=[])
 
     def text(self) -> str:
-        following = (
-            f'There are more: ask again with "offset": {self.next_cursor} in params.' if self.next_cursor else ""
-        )
-        body = _written(self.body)
-        return "\n\n".join(each for each in (f"GET {self.path}", *self.notes, body, following) if each)
+        following = more_follow("params", self.next_params) if self.next_params else ""
+        parts = (f"GET {self.path}", *self.notes, _written(self.body), following)
+        return "\n\n".join(each for each in parts if each)
 
 
 @tool("Read anything else")
 async def posthog_get(api: PosthogApi, ask: Get) -> Anything:
-    """Read any other path of PostHog's API with GET, where no other tool does: actions, alerts, notebooks, roles, ….
+    """Read any other path of PostHog's API with GET, where no other tool does: actions, alerts, notebooks, members, ….
 
     `path` begins with /api/, mostly /api/projects/{projectId}/…, and `params` are its query. Lists take `limit` and
-    `offset`. Examples: /api/projects/1/actions/, /api/projects/1/session_recordings/,
+    `offset`, histories `limit` and `page`. Examples: /api/projects/1/actions/, /api/projects/1/notebooks/,
     /api/projects/1/feature_flags/7/activity/, /api/organizations/@current/members/. Comes back: PostHog's own JSON,
-    long parts cut. It never changes anything: only GET is sent. Prefer the other tools where there is one.
+    long parts cut. It never changes anything: only GET is sent. Each path needs a scope of its own, which is told where
+    the key lacks it. Prefer the other tools where there is one.
     """
     try:
-        body = await api.get(quote(ask.path, safe="/@$~:"), ask.params)
+        with taken_in(LESS):
+            body = await api.get(quote(ask.path, safe="/@$~:"), ask.params)
     except ToolFailed as failed:
-        if failed.text != NOT_THERE:
+        told = {NOT_THERE: NOTHING, NO_SUCH_PATH: NO_PATH}.get(failed.text)
+        if told is None:
             raise
-        told = f"PostHog has nothing at {ask.path}, or the key may not know of it."
-        raise ToolFailed("upstream_refused", told) from failed
+        raise ToolFailed("upstream_refused", told.format(ask.path)) from failed
     return _told(ask, body)
 
 
 def _told(ask: Get, body: Any) -> Anything:
-    page, notes = (body, list[str]()) if not isinstance(body, dict) else _page(body)
+    page, kept, there = _page(body)
     shown, is_cut = fitted(page, ROOM_OF_BODY // 2)
     if len(_written(shown)) > ROOM_OF_TEXT:
         shown, is_cut = fitted(page, ROOM_OF_TEXT)
-    kept = len(page["results"]) if isinstance(page, dict) and isinstance(page.get("results"), list) else 0
-    more = isinstance(body, dict) and bool(body.get("next") or notes)
+    following, notes = _following(ask, body, kept, there)
     return Anything(
         path=ask.path,
         body=shown,
-        next_cursor=str(_offset(ask) + kept) if more and kept else None,
+        next_params=ask.params | following if following else None,
         notes=[*notes, *([CUT] if is_cut else [])],
     )
 
 
-def _page(body: Json) -> tuple[Json, list[str]]:
-    """Of a list as many as have room, whole."""
-    results = body.get("results")
+def _page(body: Any) -> tuple[Any, int, int]:
+    """Of a list as many as have room, whole; and how many of how many."""
+    results = body.get("results") if isinstance(body, dict) else None
     if not isinstance(results, list):
-        return body, []
+        return body, 0, 0
     kept, room = 0, ROOM_OF_TEXT - 2_000
     for each in results:
         room -= len(_written(each)) + 2
         if room < 0 and kept >= FEWEST:
             break
         kept += 1
-    told = {name: value for name, value in body.items() if name not in ("next", "previous")} | {
-        "results": results[:kept]
-    }
-    return told, [] if kept == len(results) else [ENDED_EARLY.format(kept=kept, of=len(results))]
+    rest = {name: value for name, value in body.items() if name not in ("next", "previous")}
+    return rest | {"results": results[:kept]}, kept, len(results)
+
+
+def _following(ask: Get, body: Any, kept: int, there: int) -> tuple[Json, list[str]]:
+    """What of the query changes for the next page: what PostHog's own link to it says, and never that link's host."""
+    link = body.get("next") if isinstance(body, dict) else None
+    linked = dict(parse_qsl(urlsplit(link).query)) if isinstance(link, str) else {}
+    counted = {name: int(value) if _NUMBER.fullmatch(value) else value for name, value in linked.items()}
+    if kept == there:
+        return {name: value for name, value in counted.items() if str(ask.params.get(name)) != str(value)}, []
+    early = ENDED_EARLY.format(kept=kept, of=there)
+    if linked.keys() & {"page", "cursor"} or ask.params.keys() & {"page", "cursor"}:
+        return {}, [SMALLER.format(early, kept)]
+    return {"offset": _offset(ask) + kept}, [early]
 
 
 def _offset(ask: Get) -> int:
     given = str(ask.params.get("offset", 0))
-    return int(given) if given.isdecimal() else 0
+    return int(given) if _NUMBER.fullmatch(given) else 0
 
 
 def _written(value: object) -> str:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import parse_qs, quote, urlsplit
 
-from integrations.api import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict
+from integrations.api import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict, taken_in
 from integrations.errors import Unreadable
-from integrations.reading import one_line
+from integrations.reading import objects, one_line
 from integrations.tool import Json
 
 ME, KEY = "/api/users/@me/", "/api/personal_api_keys/@current/"
@@ -21,22 +21,31 @@ FEWER = 10
 LONGEST_DETAIL = 700
 
 NOT_THERE = "PostHog has nothing there."
-NOT_JSON = "PostHog did not answer as its API does ({})."
+NO_SUCH_PATH = "PostHog's API has no such path."
+FEWER_STILL = "Narrow what is asked for, such as with `search`, or ask with `limit` 1."
+NOT_ACCEPTED = "PostHog at {base} does not accept this key. It may have been deleted{otherwise}."
+OTHER_REGION = ", or belong to the other region ({base})"
+US, EU = "https://us.posthog.com", "https://eu.posthog.com"
+REGIONS = {US: EU, EU: US}
 LACKS = (
-    "This server's PostHog key lacks `{scope}`. Somebody has to give it this scope, in PostHog under Settings > "
+    "This server's PostHog key lacks `{scope}`. An admin has to give it this scope, in PostHog under Settings > "
     "Personal API keys ({base}/settings/user-api-keys), or make a key that has it and put it into this server."
 )
 LIMITED = (
     "This server's PostHog key is limited to certain projects, and such keys may read project paths alone. "
-    "posthog_list_projects tells the projects."
+    "`posthog_list_projects` lists the projects."
 )
-OTHER_PROJECT = "This server's PostHog key may not read that: {} posthog_list_projects tells the projects it may."
+OTHER_PROJECT = "This server's PostHog key may not read that: {} `posthog_list_projects` lists the projects it may."
 ONLY_IN_APP = "PostHog does not let API keys read this; it can only be seen in PostHog itself."
 NOT_ALLOWED = "PostHog does not allow this: {} A key may do what the person who made it may do."
 HEAVY = (
     "PostHog gave up on the query: {} A shorter time range, fewer columns or a sample (`FROM events SAMPLE 0.1`) help."
 )
+IN_THE_APP = "It can be seen in PostHog itself."
 SEVERAL = "The key is limited to the projects {}: say which in `projectId`."
+NO_CURRENT = (
+    "The key's owner has no current project: say which in `projectId`; `posthog_list_projects` lists the projects."
+)
 _SCOPE = re.compile(r"missing required scope '([^']+)'")
 _SECONDS = re.compile(r"[0-9]{1,6}")
 
@@ -70,13 +79,13 @@ class PosthogApi(Api):
         told: Json = reply.body if isinstance(reply.body, dict) else {}
         match reply.status:
             case status if status in SUCCESSES:
-                return None if isinstance(reply.body, dict | list) else Trouble(NOT_JSON.format(_line(reply)))
+                return None if isinstance(reply.body, dict | list) else Trouble(self.odd(reply))
             case HTTPStatus.UNAUTHORIZED:
-                return Unauthorized()
+                return Unauthorized(self._not_accepted())
             case HTTPStatus.TOO_MANY_REQUESTS:
                 return Busy(_seconds(reply.headers))
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                return _trouble(reply, told)
+                return _heavy(reply, told) or Trouble(self.down(reply))
             case _:
                 return self._refusal(reply, told)
 
@@ -84,6 +93,8 @@ class PosthogApi(Api):
         detail = said(told)
         match reply.status:
             case HTTPStatus.NOT_FOUND:
+                if "ndpoint not found" in detail:
+                    return No(NO_SUCH_PATH)
                 return No(f"{NOT_THERE} {detail}" if "uery" in detail else NOT_THERE)
             case HTTPStatus.FORBIDDEN:
                 return No(self._forbidden(detail))
@@ -104,6 +115,10 @@ class PosthogApi(Api):
             return OTHER_PROJECT.format(detail)
         return ONLY_IN_APP if "personal API key access" in detail else NOT_ALLOWED.format(detail)
 
+    def _not_accepted(self) -> str:
+        other = REGIONS.get(self.base_url)
+        return NOT_ACCEPTED.format(base=self.base_url, otherwise=OTHER_REGION.format(base=other) if other else "")
+
     async def project(self, given: str | None) -> Project:
         """The one that is asked for; the key's own where none is."""
         if given:
@@ -113,26 +128,34 @@ class PosthogApi(Api):
         return self._mine
 
     async def _own_project(self) -> str:
-        limited_to = [str(each) for each in (await self.get(KEY)).get("scoped_teams") or []]
-        if len(limited_to) == 1:
-            return limited_to[0]
-        current = str(((await self.get(ME)).get("team") or {}).get("id") or "")
-        if limited_to and current not in limited_to:
-            raise ToolFailed("invalid_arguments", SEVERAL.format(", ".join(limited_to)))
-        if not current:
-            raise ToolFailed("invalid_arguments", "The key's owner has no current project: say which in `projectId`.")
-        return current
+        limited_to = limits_of(await self.get(KEY))
+        me: Json = {} if len(limited_to) == 1 else await self.get(ME)
+        if own := own_of(limited_to, me):
+            return own
+        raise ToolFailed("invalid_arguments", SEVERAL.format(", ".join(limited_to)) if limited_to else NO_CURRENT)
 
-    async def page(self, path: str, query: Mapping[str, object], limit: int, offset: int) -> Found:
-        """Fewer than asked for, where so many would be more than is taken in."""
+    async def page(
+        self, path: str, query: Mapping[str, object], limit: int, offset: int, *, larger: str = FEWER_STILL
+    ) -> Found:
+        """Fewer than asked for, where so many would be more than is taken in. `larger`: what to do where one is too."""
         asked = {**query, "limit": limit, "offset": offset or None}
         try:
             body = await self.get(path, asked)
         except Unreadable:
-            if limit < FEWER:
-                raise
-            body = await self.get(path, {**asked, "limit": limit // FEWER})
-        return _found(body, offset)
+            with taken_in(larger):
+                body = await self.get(path, {**asked, "limit": max(1, limit // FEWER)})
+        return self._found(body, offset)
+
+    def _found(self, body: Json | list[object], offset: int) -> Found:
+        match body:
+            case {"results": list(items), **rest}:
+                total, following = rest.get("count"), rest.get("next")
+                more = _offset_in(following, offset + len(items)) if following else None
+                return Found(objects(items), total if isinstance(total, int) else None, more)
+            case list(items):
+                return Found(objects(items), None, None)
+            case _:
+                raise ToolFailed("upstream_unavailable", f"{self.title} did not answer with a list. Try again later.")
 
     def seconds_left(self) -> float:
         return self._http.seconds_left()
@@ -149,17 +172,17 @@ def said(told: Json) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _found(body: Json | list[object], offset: int) -> Found:
-    match body:
-        case {"results": list(items), **rest}:
-            rows = [each for each in items if isinstance(each, dict)]
-            total, following = rest.get("count"), rest.get("next")
-            more = _offset_in(following, offset + len(items)) if following else None
-            return Found(rows, total if isinstance(total, int) else None, more)
-        case list(items):
-            return Found([each for each in items if isinstance(each, dict)], None, None)
-        case _:
-            raise ToolFailed("upstream_unavailable", f"{NOT_JSON.format('no list')} Try again later.")
+def limits_of(key: Json) -> list[str]:
+    """The projects that the key is limited to; none: it is not."""
+    return [str(each) for each in key.get("scoped_teams") or []]
+
+
+def own_of(limited_to: list[str], me: Json) -> str | None:
+    """The project that is read where none is given; None where one has to be."""
+    if len(limited_to) == 1:
+        return limited_to[0]
+    current = str((me.get("team") or {}).get("id") or "")
+    return current if current and (not limited_to or current in limited_to) else None
 
 
 def _offset_in(url: object, otherwise: int) -> int:
@@ -168,14 +191,14 @@ def _offset_in(url: object, otherwise: int) -> int:
     return int(given) if _SECONDS.fullmatch(given) else otherwise
 
 
-def _trouble(reply: Reply, told: Json) -> Verdict:
+def _heavy(reply: Reply, told: Json) -> No | None:
     """A query that was too much will be so again."""
     detail = said(told)
     if "query_status" in told:
         return No(f"PostHog could not run the query: {detail}")
     if reply.status == ESTIMATED_TOO_LONG or "max execution time" in detail or "max memory limit" in detail:
         return No(HEAVY.format(detail))
-    return Trouble(f"PostHog has trouble of its own ({_line(reply)}).")
+    return None
 
 
 def _line(reply: Reply) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from pydantic import AfterValidator, BeforeValidator, Field, GetJsonSchemaHandler, model_validator
+from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema
 
 from integrations.tool import Json, Params
 
-MOST, USUAL, DEEPEST = 100, 50, 10_000
-LONGEST_SEARCH = 200
+MOST, USUAL, DEEPEST = 100, 50, 10**9
+LONGEST_SEARCH, LONGEST_SENT = 200, 1_200
+"""The latter as it stands in an address, which may have 2,048 characters in all."""
 LAST = frozenset({"projectId", "limit", "offset", "cursor", "full"})
 OF_PROJECT: Mapping[str, str] = dict.fromkeys(("project", "teamid", "team", "environmentid"), "project_id")
 PAGED: Mapping[str, str] = {
@@ -35,8 +37,35 @@ def _project_id(given: object) -> object:
     if text.lower() in ("", "@current", "current"):
         return None
     if not _NUMBER.fullmatch(text):
-        raise ValueError("it is a number; posthog_list_projects tells those of each project")
+        raise ValueError("must be a number; `posthog_list_projects` lists the projects with theirs")
     return text
+
+
+def choice(*known: str, **others: str) -> BeforeValidator:
+    """One of them in any case, or by another word for it."""
+    names = {each.lower(): each for each in known} | others
+
+    def read(given: object) -> object:
+        return names.get(str(given).strip().lower(), given) if isinstance(given, str | bool) else given
+
+    return BeforeValidator(read)
+
+
+def _alone(given: object) -> object:
+    """Of a list with one name in it, that."""
+    if isinstance(given, list) and len(given) != 1:
+        raise ValueError("must be one name: ask for each by itself")
+    return given[0] if isinstance(given, list) else given
+
+
+def _sendable(given: str) -> str:
+    if len(quote(given)) > LONGEST_SENT:
+        raise ValueError("is too long")
+    return given
+
+
+def _listed(given: object) -> object:
+    return [each.strip() for each in given.split(",")] if isinstance(given, str) else given
 
 
 def from_link(place: str) -> BeforeValidator:
@@ -51,11 +80,13 @@ def from_link(place: str) -> BeforeValidator:
 
 
 def numbered(list_tool: str) -> AfterValidator:
-    return AfterValidator(_checked(_NUMBER, f"it is a number; {list_tool} with `search` finds it by name"))
+    return AfterValidator(
+        _checked(_NUMBER, f"must be a number or a link; `{list_tool}` with `search` finds it by name")
+    )
 
 
 def identified(list_tool: str) -> AfterValidator:
-    return AfterValidator(_checked(_UUID, f"it is a UUID; {list_tool} with `search` finds it by name"))
+    return AfterValidator(_checked(_UUID, f"must be a UUID or a link; `{list_tool}` with `search` finds it by name"))
 
 
 def is_number(text: str) -> bool:
@@ -80,6 +111,10 @@ ProjectId = Annotated[
     BeforeValidator(_project_id),
     Field(description="The project's number; the key's own project where it is left out.", examples=["12345"]),
 ]
+Name = Annotated[str, BeforeValidator(_alone), AfterValidator(_sendable)]
+"""One, which goes into an address."""
+Words = Annotated[str, AfterValidator(_sendable)]
+Names = Annotated[list[Words], BeforeValidator(_listed)]
 Full = Annotated[bool, Field(description="Also give PostHog's own object, under `full`. Long.")]
 
 
@@ -110,9 +145,14 @@ class Paged(InProject):
     offset: int = Field(default=0, ge=0, le=DEEPEST, description="`nextCursor` of the page before, to go on.")
     full: Full = False
 
+    @property
+    def narrowed(self) -> bool:
+        """Whether something was looked for, and not just the next of all."""
+        return bool({to_camel(each) for each in self.model_fields_set} - LAST)
+
 
 class Searched(Paged):
-    search: str | None = Field(
+    search: Words | None = Field(
         default=None, max_length=LONGEST_SEARCH, description="Only those whose name or description has this."
     )
 

@@ -9,36 +9,54 @@ from pydantic import Field
 
 from integrations.api import ToolFailed
 from integrations.posthog.api import PosthogApi, Project
-from integrations.posthog.asking import PAGED, Full, InProject, Searched, from_link, numbered
-from integrations.posthog.objects import Details, listed, one, read, whole
+from integrations.posthog.asking import PAGED, Full, InProject, Searched, Words, choice, from_link, is_number
+from integrations.posthog.flags import flag_number
+from integrations.posthog.objects import Details, cuts, first, listed, none_such, one, read, whole
 from integrations.posthog.querying import run
-from integrations.posthog.results import Item, Line, Page, Part, Prose, Who
+from integrations.posthog.results import Item, Line, Page, Part, Prose, Unusual, Who, finite
 from integrations.posthog.tables import Table, table
 from integrations.tool import Json, tool
 
-PLACE, LIST = "experiments", "posthog_list_experiments"
+PLACE, FLAGS, LIST = "experiments", "feature_flags", "posthog_list_experiments"
 MOST_METRICS = 5
+NOT_BEGUN = "It has not begun: there is nothing to measure."
+MORE_METRICS = "These are the first {} of its {} main metrics."
+WITHOUT = "Without it, leave `results` out."
+STATUSES = choice(
+    *("draft", "running", "paused", "exposure_frozen", "stopped", "complete", "all"),
+    **dict.fromkeys(("completed", "finished", "ended", "done"), "complete"),
+    **dict.fromkeys(("active", "live", "launched"), "running"),
+)
 COLUMNS = ("variant", "persons", "sum", "chance to win", "p-value", "interval of the change", "significant")
 
 
 class ListExperiments(Searched):
-    also: ClassVar[Mapping[str, str]] = {**PAGED, "flagid": "feature_flag_id", "state": "status"}
-    search: str | None = Field(default=None, max_length=200, description="Only those whose name has this.")
-    status: Literal["draft", "running", "paused", "exposure_frozen", "stopped", "complete", "all"] | None = Field(
-        default=None, description="`stopped` and `complete` are the same."
-    )
+    also: ClassVar[Mapping[str, str]] = {
+        **PAGED,
+        **dict.fromkeys(("flagid", "flag", "flagkey", "featureflag", "featureflagkey"), "feature_flag_id"),
+        "state": "status",
+    }
+    search: Words | None = Field(default=None, max_length=200, description="Only those whose name has this.")
+    status: Annotated[
+        Literal["draft", "running", "paused", "exposure_frozen", "stopped", "complete", "all"] | None, STATUSES
+    ] = Field(default=None, description="`stopped` and `complete` are the same.")
     archived: bool | None = Field(default=None, description="Only archived ones; else they are left out.")
-    feature_flag_id: int | None = Field(default=None, description="Only those that hang on this feature flag.")
+    feature_flag_id: Annotated[Words, from_link(FLAGS)] | None = Field(
+        default=None, max_length=400, description="Only those that hang on this feature flag: its number or its key."
+    )
 
 
 class GetExperiment(InProject):
     also: ClassVar[Mapping[str, str]] = {
         **InProject.also,
-        **dict.fromkeys(("id", "experiment", "url"), "experiment_id"),
+        **dict.fromkeys(("id", "experiment", "url", "key", "flag", "flagkey", "featureflagkey"), "experiment_id"),
         **dict.fromkeys(("result", "withresults"), "results"),
     }
-    experiment_id: Annotated[str, from_link(PLACE), numbered(LIST)] = Field(
-        description="Its number, or a link to it.", examples=["61"]
+    experiment_id: Annotated[Words, from_link(PLACE)] = Field(
+        min_length=1,
+        max_length=400,
+        description="Its number, a link to it, or the key of its feature flag.",
+        examples=["61", "checkout-copy"],
     )
     results: bool = Field(default=False, description="Also compute its first five main metrics; slow.")
     full: Full = False
@@ -53,13 +71,14 @@ class Experiment(Item):
     start_date: str | None = None
     end_date: str | None = None
     conclusion: str | None = None
-    archived: bool | None = None
+    archived: Unusual = None
     created_by: Who = None
 
 
 class ExperimentPage(Page[Experiment]):
     what: ClassVar[tuple[str, str]] = ("experiment", "experiments")
-    hint: ClassVar[str] = "`search` looks in names; archived ones only with `archived: true`."
+    hint: ClassVar[str] = "`search` looks in names; `archived: true` lists archived ones."
+    reader: ClassVar[str] = "posthog_get_experiment"
 
 
 class Arm(Part):
@@ -104,14 +123,11 @@ async def posthog_list_experiments(api: PosthogApi, ask: ListExperiments) -> Exp
     """List the experiments (A/B tests) of a PostHog project, by words in the name, status or feature flag.
 
     Comes back: id, name, hypothesis, status, the key of its feature flag, when it began and ended, how it was
-    concluded, link. Variants, metrics and results posthog_get_experiment tells.
+    concluded, link. `posthog_get_experiment` gives variants, metrics and results.
     """
-    query = {
-        "search": ask.search,
-        "status": ask.status,
-        "archived": ask.archived,
-        "feature_flag_id": ask.feature_flag_id,
-    }
+    flag = ask.feature_flag_id
+    number = await flag_number(api, await api.project(ask.project_id), flag) if flag else None
+    query = {"search": ask.search, "status": ask.status, "archived": ask.archived, "feature_flag_id": number}
 
     def made(project: Project, found: Json) -> Experiment:
         return read(Experiment, found, url=_link(project, found), full=whole(found, full=ask.full))
@@ -121,14 +137,15 @@ async def posthog_list_experiments(api: PosthogApi, ask: ListExperiments) -> Exp
 
 @tool("Read an experiment")
 async def posthog_get_experiment(api: PosthogApi, ask: GetExperiment) -> ExperimentDetails:
-    """Read one experiment by its number or link; with `results: true`, also what its main metrics say.
+    """Read one experiment by its number, link or flag's key; with `results: true`, also what its main metrics say.
 
     Comes back: hypothesis, status, dates, conclusion, feature flag, variants with their shares, names of the metrics.
     Results: for each main metric (five at most) a row a variant: how many persons, chance to win or p-value, the
     interval of the change, whether it is significant. They need the scope `query:read`, and some seconds each.
     """
     project = await api.project(ask.project_id)
-    found = await one(api, project, PLACE, ask.experiment_id, "experiment", LIST)
+    number = await _number(api, project, ask.experiment_id)
+    found = await one(api, project, PLACE, number, "experiment", LIST)
     metrics = _metrics(found, "metrics", "primary")
     experiment = read(
         WholeExperiment,
@@ -141,8 +158,26 @@ async def posthog_get_experiment(api: PosthogApi, ask: GetExperiment) -> Experim
         full=whole(found, full=ask.full, alone=True),
     )
     measured = [await _measured(api, project, found, each) for each in metrics[:MOST_METRICS] if ask.results]
-    notes = ["It has not begun: there is nothing to measure."] if ask.results and not found.get("start_date") else []
+    notes = [*_notes(found, len(metrics)), *cuts(experiment)] if ask.results else cuts(experiment)
     return ExperimentDetails(project_id=project.id, experiment=experiment, measured=measured, notes=notes)
+
+
+async def _number(api: PosthogApi, project: Project, said: str) -> str:
+    """Of the latest experiment with the flag of this key."""
+    if is_number(said):
+        return said
+    flag = await flag_number(api, project, said)
+    found = await first(api, project, PLACE, {"feature_flag_id": flag})
+    if found is None:
+        raise none_such(project, "experiment", f"with the feature flag {said}", LIST)
+    return str(found.get("id"))
+
+
+def _notes(found: Json, metrics: int) -> list[str]:
+    """Of the results."""
+    if not found.get("start_date"):
+        return [NOT_BEGUN]
+    return [MORE_METRICS.format(MOST_METRICS, metrics)] if metrics > MOST_METRICS else []
 
 
 async def _measured(api: PosthogApi, project: Project, found: Json, metric: Json) -> Measured:
@@ -152,7 +187,9 @@ async def _measured(api: PosthogApi, project: Project, found: Json, metric: Json
     try:
         response = await run(api, project, query)
     except ToolFailed as failed:
-        if failed.kind not in ("upstream_refused", "invalid_arguments") or "lacks" in failed.text:
+        if "`query:read`" in failed.text:
+            raise ToolFailed(failed.kind, f"{failed.text} {WITHOUT}") from failed
+        if failed.kind not in ("upstream_refused", "invalid_arguments"):
             raise
         return read(Measured, {**told, "failed": failed.text})
     return read(Measured, {**told, "result": _by_variant(response)})
@@ -164,12 +201,13 @@ def _by_variant(response: Json) -> Table:
 
 
 def _row(found: Json) -> list[object]:
-    interval = found.get("credible_interval") or found.get("confidence_interval")
-    told = " to ".join(f"{each:+.1%}" for each in interval if isinstance(each, int | float)) if interval else None
-    chance = found.get("chance_to_win")
+    interval = found.get("credible_interval") or found.get("confidence_interval") or []
+    told = " to ".join(f"{each:+.1%}" for each in map(finite, interval) if isinstance(each, int | float)) or None
+    chance = finite(found.get("chance_to_win"))
     numbers = (found.get("key"), found.get("number_of_samples"), found.get("sum"))
     sure = {True: "yes", False: "no"}.get(found.get("significant"))  # type: ignore[arg-type]
-    return [*numbers, None if chance is None else f"{chance:.1%}", found.get("p_value"), told, sure]
+    likely = f"{chance:.1%}" if isinstance(chance, int | float) else None
+    return [*numbers, likely, found.get("p_value"), told, sure]
 
 
 def _metrics(found: Json, inline: str, shared: str) -> list[Json]:

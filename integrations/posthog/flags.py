@@ -3,36 +3,55 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
 from integrations.posthog.api import PosthogApi, Project
-from integrations.posthog.asking import PAGED, Full, InProject, Searched, from_link, is_number
-from integrations.posthog.objects import Details, listed, none_such, one, read, whole
-from integrations.posthog.results import Item, Line, Page, Part, Prose, Who, line
+from integrations.posthog.asking import PAGED, Full, InProject, Names, Searched, Words, choice, from_link, is_number
+from integrations.posthog.objects import Details, cuts, first, listed, none_such, one, read, whole
+from integrations.posthog.results import Count, Item, Line, Number, Page, Part, Prose, Unusual, Who, line
 from integrations.tool import Json, tool
 
 PLACE = "feature_flags"
 MOST_CONDITIONS = 30
 WHAT, LIST = "feature flag", "posthog_list_feature_flags"
-Truth = Annotated[
-    Literal["true", "false"] | None,
-    BeforeValidator(lambda given: str(given).lower() if isinstance(given, bool) else given),
-]
+MORE_CONDITIONS = "These are the first {} of {} conditions; `full: true` gives the others."
+OPERATORS = {
+    "exact": "is",
+    "is_not": "is not",
+    "icontains": "contains",
+    "not_icontains": "does not contain",
+    "regex": "matches",
+    "not_regex": "does not match",
+    "gt": ">",
+    "gte": "≥",
+    "lt": "<",
+    "lte": "≤",
+    "is_date_exact": "is on",
+    "is_date_before": "is before",
+    "is_date_after": "is after",
+    "flag_evaluates_to": "is",
+}
+"""Any other is told in PostHog's word."""
 
 
 class ListFlags(Searched):
     also: ClassVar[Mapping[str, str]] = {**PAGED, "enabled": "active", "status": "active", "flagtype": "type"}
-    search: str | None = Field(default=None, max_length=200, description="Only those whose key or name has this.")
+    search: Words | None = Field(default=None, max_length=200, description="Only those whose key or name has this.")
     active: Annotated[
         Literal["true", "false", "STALE"] | None,
-        BeforeValidator(lambda given: "STALE" if str(given).upper() == "STALE" else str(given).lower()),
-    ] = Field(default=None, description="Switched on or off; `STALE`: on, and of no use any more.")
-    type: Literal["boolean", "multivariant", "experiment", "remote_config"] | None = None
-    tags: list[str] | None = Field(default=None, max_length=20, description="Only those with one of these tags.")
-    archived: Truth = Field(default=None, description="Only archived ones; else they are left out.")
+        choice("true", "false", "STALE", on="true", enabled="true", active="true", off="false", disabled="false"),
+    ] = Field(default=None, description="Switched on or off; `STALE`: on, but no longer used.")
+    type: Annotated[
+        Literal["boolean", "multivariant", "experiment", "remote_config"] | None,
+        choice("boolean", "multivariant", "experiment", "remote_config", multivariate="multivariant"),
+    ] = Field(default=None, description="`boolean`: on or off; `multivariant`: with variants.")
+    tags: Names | None = Field(default=None, max_length=20, description="Only those with one of these tags.")
+    archived: Annotated[Literal["true", "false"] | None, choice("true", "false")] = Field(
+        default=None, description="Only archived ones; else they are left out."
+    )
 
 
 class GetFlag(InProject):
@@ -40,7 +59,7 @@ class GetFlag(InProject):
         **InProject.also,
         **dict.fromkeys(("id", "flagid", "flag", "key", "flagkey", "url", "featureflag"), "feature_flag_id"),
     }
-    feature_flag_id: Annotated[str, from_link(PLACE)] = Field(
+    feature_flag_id: Annotated[Words, from_link(PLACE)] = Field(
         min_length=1,
         max_length=400,
         description="Its number, its key, or a link to it.",
@@ -52,21 +71,21 @@ class GetFlag(InProject):
 class Variant(Part):
     key: str
     name: Line = None
-    rollout_percentage: float | None = None
+    rollout_percentage: Number = None
     payload: Line = None
 
 
 class Flag(Item):
     apart: ClassVar[tuple[str, ...]] = ()
     headed: ClassVar[tuple[str, ...]] = ("id", "key", "name")
-    key: str
+    key: Annotated[str, BeforeValidator(line)]
     name: Line = Field(default=None, description="What it is for.")
     active: bool | None = None
     rollout: Line = Field(default=None, description="For whom it is on, in short.")
     variants: list[str] = Field(default=[])
     tags: list[str] = Field(default=[])
-    status: str | None = None
-    archived: bool | None = None
+    stale: Unusual = Field(default=None, description="It is on, but no longer used.")
+    archived: Unusual = None
     created_at: str | None = None
     updated_at: str | None = None
     created_by: Who = None
@@ -77,24 +96,26 @@ class Flag(Item):
 
 class FlagPage(Page[Flag]):
     what: ClassVar[tuple[str, str]] = ("feature flag", "feature flags")
-    hint: ClassVar[str] = "`search` looks in keys and names; archived flags only with `archived: true`."
+    hint: ClassVar[str] = "`search` looks in keys and names; `archived: true` lists archived flags."
+    reader: ClassVar[str] = "posthog_get_feature_flag"
 
 
 class WholeFlag(Item):
     headed: ClassVar[tuple[str, ...]] = ("id", "key")
     apart: ClassVar[tuple[str, ...]] = ("name", "conditions", "variants")
-    key: str
+    key: Annotated[str, BeforeValidator(line)]
     name: Prose = Field(default=None, description="What it is for.")
     active: bool | None = None
+    archived: Unusual = None
     conditions: list[str] = Field(default=[], description="It is on where one of these holds; each has a share.")
     variants: list[Variant] = Field(default=[])
     payload: Line = Field(default=None, description="What is sent along where it is on.")
     tags: list[str] = Field(default=[])
-    experiments: list[str] = Field(default=[], description="Their ids, for posthog_get_experiment.")
+    experiments: list[str] = Field(default=[], description="Their ids, for `posthog_get_experiment`.")
     surveys: list[str] = Field(default=[])
     ensure_experience_continuity: bool | None = None
     evaluation_runtime: str | None = None
-    version: int | None = None
+    version: Count = None
     created_at: str | None = None
     updated_at: str | None = None
     created_by: Who = None
@@ -115,8 +136,8 @@ async def posthog_list_feature_flags(api: PosthogApi, ask: ListFlags) -> FlagPag
     """List the feature flags of a PostHog project: by words in key or name, on or off, type or tags.
 
     Use it to find a flag or for an overview. Comes back: id, key, what it is for, whether it is active, for whom (in
-    short), variants, tags, when it was changed, link. For all conditions and payloads read one with
-    posthog_get_feature_flag. Active does not mean on for everybody: see `rollout`.
+    short), variants, tags, when it was changed, link. `posthog_get_feature_flag` gives all conditions and payloads.
+    Active does not mean on for everybody: see `rollout`.
     """
     query = {
         "search": ask.search,
@@ -134,22 +155,24 @@ async def posthog_get_feature_flag(api: PosthogApi, ask: GetFlag) -> FlagDetails
 
     Comes back: every release condition with its share of users, the variants with theirs, payloads, the experiments
     and surveys that hang on it, who made it and when it was changed, link. `full: true` gives PostHog's own object.
-    Whether it is still evaluated: posthog_get with path `/api/projects/{projectId}/feature_flags/{id}/status/`.
+    Whether it is still evaluated: `posthog_get` with path `/api/projects/{projectId}/feature_flags/{id}/status/`.
     """
     project = await api.project(ask.project_id)
-    number = ask.feature_flag_id if is_number(ask.feature_flag_id) else await _number(api, project, ask)
+    number = await flag_number(api, project, ask.feature_flag_id)
     found = await one(api, project, PLACE, number, WHAT, LIST)
-    return FlagDetails(project_id=project.id, feature_flag=_whole_flag(project, found, full=ask.full))
+    flag, there = _whole_flag(project, found, full=ask.full), len(list(_conditions(found)))
+    more = [MORE_CONDITIONS.format(MOST_CONDITIONS, there)] if there > MOST_CONDITIONS and not ask.full else []
+    return FlagDetails(project_id=project.id, feature_flag=flag, notes=[*more, *cuts(flag)])
 
 
-async def _number(api: PosthogApi, project: Project, ask: GetFlag) -> str:
-    """Of the flag with this key."""
-    key = ask.feature_flag_id
-    found = await api.page(project.path(PLACE), {"key": key}, 2, 0)
-    same = [each for each in found.items if str(each.get("key")).lower() == key.lower()]
-    if not same:
+async def flag_number(api: PosthogApi, project: Project, key: str) -> str:
+    """Of the flag with this key, archived or not; a number is one."""
+    if is_number(key):
+        return key
+    found = await first(api, project, PLACE, {"key": key})
+    if found is None or str(found.get("key")).lower() != key.lower():
         raise none_such(project, WHAT, f"with the key {key}", LIST)
-    return str(same[0].get("id"))
+    return str(found.get("id"))
 
 
 def _flag(project: Project, found: Json, full: bool) -> Flag:
@@ -158,8 +181,9 @@ def _flag(project: Project, found: Json, full: bool) -> Flag:
         Flag,
         found,
         url=project.link(f"{PLACE}/{found.get('id')}"),
-        rollout=_in_short(_groups(found)),
+        rollout=_in_short(list(_conditions(found))),
         variants=variants,
+        stale=found.get("status") == "STALE",
         full=whole(found, full=full),
     )
 
@@ -171,7 +195,7 @@ def _whole_flag(project: Project, found: Json, *, full: bool) -> WholeFlag:
         WholeFlag,
         found,
         url=project.link(f"{PLACE}/{found.get('id')}"),
-        conditions=[condition(each) for each in _groups(found)[:MOST_CONDITIONS]],
+        conditions=list(_conditions(found))[:MOST_CONDITIONS],
         variants=variants,
         payload=_payload(payloads.get("true")),
         experiments=[str(each) for each in found.get("experiment_set") or []],
@@ -185,35 +209,48 @@ def _payload(value: object) -> str | None:
     return value if isinstance(value, str | None) else json.dumps(value)
 
 
-def condition(group: Json) -> str:
-    """One of a flag's groups."""
+def _conditions(found: Json) -> Iterator[str]:
+    """In the order in which PostHog tries them."""
+    filters = _filters(found)
+    held_out = (filters.get("holdout") or {}).get("exclusion_percentage")
+    if held_out is not None:
+        yield f"{held_out}% of all are held out, and get no variant"
+    for group in filters.get("groups") or []:
+        if isinstance(group, dict):
+            yield _condition(
+                group, group.get("aggregation_group_type_index", filters.get("aggregation_group_type_index"))
+            )
+
+
+def _condition(group: Json, group_type: int | None) -> str:
+    """For persons, or for groups of persons such as companies, of which PostHog numbers the types."""
     share = group.get("rollout_percentage")
+    whom = "users" if group_type is None else f"groups of type {group_type}"
     filters = [_filter(each) for each in group.get("properties") or [] if isinstance(each, dict)]
+    which = f"of {whom} where {' and '.join(filters)}" if filters else f"of all {whom}"
     variant = f", always variant {group['variant']}" if group.get("variant") else ""
-    return f"{100 if share is None else share}% of {' and '.join(filters) or 'everybody'}{variant}"
+    return f"{100 if share is None else share}% {which}{variant}"
 
 
 def _filter(found: Json) -> str:
-    name = f"cohort {found.get('cohort_name') or found.get('value')}" if found.get("type") == "cohort" else ""
-    value = found.get("value")
+    operator, value = str(found.get("operator") or "exact"), found.get("value")
+    if found.get("type") == "cohort":
+        return str(line(f"{'not ' if operator == 'not_in' else ''}in cohort {found.get('cohort_name') or value}"))
+    words = OPERATORS.get(operator, operator.replace("_", " "))
     told = " or ".join(map(str, value)) if isinstance(value, list) else str(value)
-    operator = str(found.get("operator") or "exact").replace("_", " ")
-    return str(line(name or f"{found.get('key')} {operator} {told}"))
+    flag = "flag " if found.get("type") == "flag" else ""
+    return str(line(f"{flag}{found.get('key')} {words}{'' if operator in ('is_set', 'is_not_set') else ' ' + told}"))
 
 
-def _in_short(groups: list[Json]) -> str | None:
-    if len(groups) > 1:
-        return f"{condition(groups[0])}, and {len(groups) - 1} more"
-    return condition(groups[0]) if groups else None
+def _in_short(conditions: list[str]) -> str | None:
+    more = len(conditions) - 1
+    rest = f"; {more} more condition{'s' if more > 1 else ''}" if more > 0 else ""
+    return f"{conditions[0]}{rest}" if conditions else None
 
 
 def _filters(found: Json) -> Json:
     filters = found.get("filters")
     return filters if isinstance(filters, dict) else {}
-
-
-def _groups(found: Json) -> list[Json]:
-    return [each for each in _filters(found).get("groups") or [] if isinstance(each, dict)]
 
 
 def _variants(found: Json) -> list[Json]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 MOST_ROWS = 50_000
 """PostHog gives no more, whatever is asked for."""
 OPENING, CLOSING = "([{", ")]}"
 SETS = frozenset({"union", "intersect", "except"})
-NOT_A_READ = "a query is one SELECT (or WITH … SELECT): HogQL only reads"
-NOT_ONE = "it is one query, without `;` between several: ask for the others one by one"
-NOT_CLOSED = "a bracket, a quote or a comment in it is not closed"
+NOT_A_READ = "must be one SELECT (or WITH … SELECT): HogQL only reads"
+NOT_ONE = "must be one query, without `;` between several: ask for the others one by one"
+NOT_CLOSED = "has a bracket, a quote or a comment that is not closed"
 _TOKEN = re.compile(
     r"""
       (?P<gap>  \s+ | --[^\n]* | //[^\n]* | /\*.*?\*/ )
@@ -38,6 +39,8 @@ class Query:
     """The LIMIT that it has of its own; None where it has none that is a number."""
 
     has_limit: bool
+    is_set: bool = False
+    """Of several SELECTs: a LIMIT at its end would be one of its last part."""
 
     @classmethod
     def read(cls, text: str) -> Query:
@@ -50,27 +53,16 @@ class Query:
             raise ValueError(NOT_A_READ)
         if ";" in outer:
             raise ValueError(NOT_ONE)
-        limits = [outer[at + 1 :] for at, word in enumerate(outer) if word == "limit"]
-        own = [after for after in limits if not _limits_groups(after)]
-        return cls(text[: tokens[-1].end], _number(own[-1]) if own else None, bool(own))
+        own = [after for after in _limits(outer) if not _limits_groups(after)]
+        return cls(text[: tokens[-1].end], _number(own[-1]) if own else None, bool(own), _is_set(outer))
 
     def within(self, limit: int) -> str:
         """With a LIMIT in any case. The end of a comment is the end of its line."""
         if self.has_limit:
             return self.text
-        if self._is_set:  # a LIMIT at its end would be one of its last part
+        if self.is_set:
             return "\n".join(["SELECT * FROM (", self.text, f") LIMIT {limit}"])
         return f"{self.text}\nLIMIT {limit}"
-
-    @property
-    def _is_set(self) -> bool:
-        words = [each for each in _tokens(self.text) if not each.depth]
-        following = [*(each.text.lower() for each in words[1:]), ""]
-        return any(
-            word.text.lower() in SETS and after in ("all", "distinct", "select", "with", "(")
-            for word, after in zip(words, following, strict=True)
-            if not (word.text.lower() == "except" and after == "(")  # SELECT * EXCEPT (column)
-        )
 
 
 def quoted(text: str) -> str:
@@ -94,6 +86,23 @@ def _tokens(text: str) -> Iterator[Token]:
         raise ValueError(NOT_CLOSED)
 
 
+def _limits(outer: list[str]) -> Iterator[list[str]]:
+    """What follows each LIMIT, as far as it matters; a column may be called limit too."""
+    for at, word in enumerate(outer):
+        after = outer[at + 1 : at + 6]
+        named = at and outer[at - 1] in (".", "as")
+        if word == "limit" and not named and after and (after[0][0] in "0123456789{("):
+            yield after
+
+
+def _is_set(outer: list[str]) -> bool:
+    return any(
+        word in SETS and after in ("all", "distinct", "select", "with", "(")
+        for word, after in pairwise([*outer[1:], ""])
+        if not (word == "except" and after == "(")  # SELECT * EXCEPT (column)
+    )
+
+
 def _limits_groups(after: list[str]) -> bool:
     """LIMIT 1 BY person_id, or LIMIT 1, 2 BY …"""
     return after[1:2] == ["by"] or after[1:2] + after[3:4] == [",", "by"]
@@ -101,5 +110,7 @@ def _limits_groups(after: list[str]) -> bool:
 
 def _number(after: list[str]) -> int | None:
     """Of LIMIT 20, 10 it is the second."""
-    text = after[2] if after[1:2] == [","] and len(after) > 2 else (after or [""])[0]  # noqa: PLR2004
-    return min(int(text), MOST_ROWS) if text.isdecimal() else None
+    text = after[2] if after[1:2] == [","] and len(after) > 2 else after[0]  # noqa: PLR2004
+    if not re.fullmatch(r"[0-9]{1,18}(e[0-9])?", text):
+        return None
+    return min(int(float(text)), MOST_ROWS)

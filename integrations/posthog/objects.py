@@ -2,50 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from integrations.api import ToolFailed
-from integrations.posthog.api import NOT_THERE, PosthogApi, Project
+from integrations.api import ToolFailed, taken_in
+from integrations.posthog.api import IN_THE_APP, NOT_THERE, Found, PosthogApi, Project
 from integrations.posthog.asking import Paged
-from integrations.posthog.results import Answer, Item, Page, Part, fitted, fitting
+from integrations.posthog.results import Answer, Item, Page, Part, fitted, fitting, is_cut
 from integrations.tool import Json
 
 OTHERWISE = "PostHog answered otherwise than its API promises. Try again later."
 ROOM_ALONE, ROOM_IN_A_LIST = 30_000, 6_000
 ENDED_EARLY = "Fewer than were asked for, to stay readable."
-NONE_SUCH = "Project {project} has no {what} {id}. {tool} finds them."
+PAST_THE_END = "There are no more from `offset` {} on."
+SIMILAR = "Nothing has these words; these are similar."
+CUT_HERE = "Long texts are cut where a … tells how much is missing; `full: true` gives more of each."
+CUT_THERE = "Long texts are cut where a … tells how much is missing; `{}` gives more of each."
+NONE_SUCH = "Project {project} has no {what} {id}. `{tool}` finds them."
 
 P = TypeVar("P", bound=Page[Any])
 S = TypeVar("S", bound=Part)
 Made = Callable[[Project, Json], Item]
 
 
+async def first(api: PosthogApi, project: Project, place: str, query: Mapping[str, object]) -> Json | None:
+    """Of those that a name or a key leads to."""
+    found = await api.page(project.path(place), query, 1, 0, larger=IN_THE_APP)
+    return found.items[0] if found.items else None
+
+
+class NoneSuch(ToolFailed):
+    """Of a thing that was named: the project does not have it."""
+
+
 async def listed(api: PosthogApi, ask: Paged, place: str, query: Mapping[str, object], page: type[P], made: Made) -> P:
     """`place`: the end of its path, such as `feature_flags`."""
     project = await api.project(ask.project_id)
     found = await api.page(project.path(place), query, ask.limit, ask.offset)
-    items = [made(project, each) for each in found.items]
+    items = [made(project, each) for each in found.items[: ask.limit]]
     kept = fitting(items)
-    is_cut = kept < len(items)
-    following = ask.offset + kept if is_cut else found.next
+    following = ask.offset + kept if kept < len(found.items) else found.next
     return page.model_validate(
         {
             "project_id": project.id,
             "results": items[:kept],
             "total": found.total,
             "next_cursor": None if following is None else str(following),
-            "notes": [ENDED_EARLY] if is_cut else [],
+            "notes": [*_notes(ask, found, page), *([ENDED_EARLY] if kept < len(items) else []), *_cuts(items, page)],
         }
     )
 
 
-async def one(api: PosthogApi, project: Project, place: str, id: str, what: str, tool: str) -> Json:  # noqa: A002
+async def one(
+    api: PosthogApi,
+    project: Project,
+    place: str,
+    id: str,  # noqa: A002
+    what: str,
+    tool: str,
+) -> Json:
     """`tool` lists them."""
     try:
-        found: Json = await api.get(project.path(place, id))
+        with taken_in(IN_THE_APP):
+            found: Json = await api.get(project.path(place, id))
     except ToolFailed as failed:
         if failed.text != NOT_THERE:
             raise
@@ -53,9 +74,8 @@ async def one(api: PosthogApi, project: Project, place: str, id: str, what: str,
     return found
 
 
-def none_such(project: Project, what: str, id: str, tool: str) -> ToolFailed:  # noqa: A002
-    told = NONE_SUCH.format(project=project.id, what=what, id=id, tool=tool)
-    return ToolFailed("upstream_refused", told)
+def none_such(project: Project, what: str, id: str, tool: str) -> NoneSuch:  # noqa: A002
+    return NoneSuch("upstream_refused", NONE_SUCH.format(project=project.id, what=what, id=id, tool=tool))
 
 
 def read(kind: type[S], found: Json, /, **more: object) -> S:
@@ -74,6 +94,11 @@ def whole(found: Json, *, full: bool, alone: bool = False) -> Json | None:
     return cut if isinstance(cut, dict) else {"beginning": cut}
 
 
+def cuts(item: Item) -> list[str]:
+    """A note, where there is more of it to be had."""
+    return [CUT_HERE] if item.full is None and is_cut(item.text()) else []
+
+
 class Details(Answer):
     """Of one object."""
 
@@ -82,3 +107,30 @@ class Details(Answer):
 
     def text(self) -> str:
         return "\n\n".join([f"In project {self.project_id}:", self.item().text(), *self.notes])
+
+
+def _notes(ask: Paged, found: Found, page: type[Page[Any]]) -> Iterator[str]:
+    """Why nothing was found, or nothing that quite fits."""
+    words = str(getattr(ask, "search", None) or "").lower()
+    if not found.items:
+        if ask.offset:
+            yield PAST_THE_END.format(ask.offset)
+        elif page.hint and ask.narrowed:
+            yield page.hint
+    elif words and all(_is_similar(each, words) for each in found.items):
+        yield SIMILAR
+
+
+def _is_similar(found: Json, words: str) -> bool:
+    """Cohorts are found with typos too, and PostHog does not mark them."""
+    marked = found.get("search_match_type")
+    cohort = "is_static" in found and words not in str(found.get("name")).lower()
+    return marked == "similar" if marked else cohort
+
+
+def _cuts(items: list[Item], page: type[Page[Any]]) -> list[str]:
+    if not any(is_cut(each.text()) for each in items):
+        return []
+    if page.reader:
+        return [CUT_THERE.format(page.reader)]
+    return [CUT_HERE] if any(each.full is None for each in items) else []

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from integrations.api import ToolFailed
 from integrations.posthog.api import PosthogApi, Project
-from integrations.posthog.asking import PAGED, Full, InProject, Paged, Searched, from_link, is_number, is_uuid, numbered
-from integrations.posthog.objects import Details, listed, none_such, one, read, whole
-from integrations.posthog.results import Item, Line, Page, Prose, Who, fitted
+from integrations.posthog.asking import (
+    PAGED,
+    Full,
+    InProject,
+    Name,
+    Paged,
+    Searched,
+    Words,
+    from_link,
+    is_number,
+    is_uuid,
+    numbered,
+)
+from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, none_such, one, read, whole
+from integrations.posthog.results import Count, Item, Line, Page, Prose, Unusual, Who, fitted
 from integrations.tool import Json, tool
 
 PERSONS, COHORTS = "persons", "cohorts"
-LIST_PERSONS, LIST_COHORTS = "posthog_list_persons", "posthog_list_cohorts"
+WITHOUT = "Without it, give `personId` as a UUID, or `distinctId`."
+WHAT, LIST_PERSONS, LIST_COHORTS = "person", "posthog_list_persons", "posthog_list_cohorts"
 MOST_IDS, MOST_PROPERTIES = 5, 12
 ROOM_OF_PROPERTIES, ROOM_OF_FILTERS = 1_000, 12_000
 TELLING = ("email", "name", "username", "plan", "company", "role", "$initial_referring_domain", "$geoip_country_name")
@@ -24,11 +38,11 @@ TELLING = ("email", "name", "username", "plan", "company", "role", "$initial_ref
 
 class ListPersons(Paged):
     also: ClassVar[Mapping[str, str]] = {**PAGED, **dict.fromkeys(("userid", "user"), "distinct_id")}
-    search: str | None = Field(
+    search: Words | None = Field(
         default=None, max_length=200, description="A part of an email, a name, a distinct ID or a person's ID."
     )
-    email: str | None = Field(default=None, max_length=400, description="Only with exactly this email address.")
-    distinct_id: str | None = Field(default=None, max_length=400, description="Only who has exactly this one.")
+    email: Name | None = Field(default=None, max_length=400, description="Only with exactly this email address.")
+    distinct_id: Name | None = Field(default=None, max_length=400, description="Only who has exactly this one.")
 
 
 class GetPerson(InProject):
@@ -36,7 +50,7 @@ class GetPerson(InProject):
         **InProject.also,
         **dict.fromkeys(("id", "uuid", "person", "email", "distinctid", "userid", "url"), "person_id"),
     }
-    person_id: Annotated[str, from_link("persons?")] = Field(
+    person_id: Annotated[Name, from_link("persons?")] = Field(
         min_length=1,
         max_length=400,
         description="A UUID, a number, an email address, a distinct ID, or a link.",
@@ -54,7 +68,7 @@ class GetCohort(InProject):
 
 
 class Person(Item):
-    headed: ClassVar[tuple[str, ...]] = ("name", "uuid")
+    headed: ClassVar[tuple[str, ...]] = ("id", "name", "uuid")
     apart: ClassVar[tuple[str, ...]] = ("properties",)
     uuid: str | None = Field(default=None, description="For `personId` of other tools.")
     name: Line = None
@@ -64,12 +78,17 @@ class Person(Item):
     created_at: str | None = None
 
     def heading(self) -> str:
-        return f"{self.name or '(without a name)'} (id {self.uuid or self.id})"
+        number = f", number {self.id}" if self.uuid and self.id != self.uuid else ""
+        return f"{self.name or '(without a name)'} (id {self.uuid or self.id}{number})"
 
 
 class PersonPage(Page[Person]):
     what: ClassVar[tuple[str, str]] = ("person", "persons")
-    hint: ClassVar[str] = "Persons without properties (anonymous ones) are not listed; events tell their distinct IDs."
+    hint: ClassVar[str] = (
+        "`search` matches parts of emails, names and IDs; `email` and `distinctId` have to be exact. There is no other "
+        "filter: `posthog_query` finds persons by a property."
+    )
+    reader: ClassVar[str] = "posthog_get_person"
 
 
 class PersonDetails(Details):
@@ -82,11 +101,11 @@ class PersonDetails(Details):
 class Cohort(Item):
     name: Line = None
     description: Prose = None
-    count: int | None = Field(default=None, description="How many persons are in it.")
+    count: Count = Field(default=None, description="How many persons are in it.")
     is_static: bool | None = Field(default=None, description="A list made once, which no rule changes.")
-    is_calculating: bool | None = None
+    is_calculating: Unusual = None
     last_calculation: str | None = None
-    errors_calculating: int | None = None
+    errors_calculating: Annotated[int | None, BeforeValidator(lambda value: value or None)] = None
     created_at: str | None = None
     created_by: Who = None
 
@@ -100,6 +119,7 @@ class WholeCohort(Cohort):
 class CohortPage(Page[Cohort]):
     what: ClassVar[tuple[str, str]] = ("cohort", "cohorts")
     hint: ClassVar[str] = "`search` looks in names."
+    reader: ClassVar[str] = "posthog_get_cohort"
 
 
 class CohortDetails(Details):
@@ -114,8 +134,8 @@ async def posthog_list_persons(api: PosthogApi, ask: ListPersons) -> PersonPage:
     """Find persons (users) of a PostHog project by a part of their email, name or ID, or list them.
 
     Comes back: id, name, distinct IDs, the properties that tell most, when they were last seen, link. All properties:
-    posthog_get_person. What somebody did: posthog_list_events with `personId`. To count persons or find them by a
-    property, use posthog_query on the table persons.
+    `posthog_get_person`. What somebody did: `posthog_list_events` with `personId`. To count persons or find them by a
+    property, use `posthog_query` on the table persons.
     """
     query = {"search": ask.search, "email": ask.email, "distinct_id": ask.distinct_id}
 
@@ -130,12 +150,12 @@ async def posthog_get_person(api: PosthogApi, ask: GetPerson) -> PersonDetails:
     """Read one person with all their properties: by UUID, number, email address, distinct ID or link.
 
     Comes back: name, distinct IDs, every property, when they were first and last seen, link. Next:
-    posthog_list_events with `personId` tells what they did. `full: true` gives PostHog's own object.
+    `posthog_list_events` with `personId` tells what they did. `full: true` gives PostHog's own object.
     """
     project = await api.project(ask.project_id)
     found = await _someone(api, project, ask.person_id)
     person = _person(project, found, whole(found, full=ask.full, alone=True), some=False)
-    return PersonDetails(project_id=project.id, person=person)
+    return PersonDetails(project_id=project.id, person=person, notes=cuts(person))
 
 
 @tool("List cohorts")
@@ -143,7 +163,7 @@ async def posthog_list_cohorts(api: PosthogApi, ask: Searched) -> CohortPage:
     """List the cohorts (groups of persons) of a PostHog project; `search` finds them by name, with typos too.
 
     Comes back: id, name, description, how many persons are in it, whether it is static, when it was last computed,
-    link. Its rules posthog_get_cohort tells. Who is in one: posthog_query with
+    link. `posthog_get_cohort` gives its rules. Who is in one: `posthog_query` with
     `SELECT id FROM persons WHERE id IN COHORT 41`.
     """
 
@@ -165,22 +185,39 @@ async def posthog_get_cohort(api: PosthogApi, ask: GetCohort) -> CohortDetails:
     filters, _ = fitted(found.get("filters"), ROOM_OF_FILTERS)
     more = {"filters": filters if isinstance(filters, dict) else None, "full": whole(found, full=ask.full, alone=True)}
     cohort = read(WholeCohort, found, url=_cohort_link(project, found), **more)
-    return CohortDetails(project_id=project.id, cohort=cohort)
+    return CohortDetails(project_id=project.id, cohort=cohort, notes=cuts(cohort))
+
+
+async def known_person(api: PosthogApi, project: Project, uuid: str) -> None:
+    """Fails where there is none."""
+    try:
+        await one(api, project, PERSONS, uuid, WHAT, LIST_PERSONS)
+    except NoneSuch:
+        raise
+    except ToolFailed:  # it can't be known, and what was asked for has been answered
+        return
+
+
+async def person_called(api: PosthogApi, project: Project, said: str) -> str:
+    """The UUID of who has this number, email address or distinct ID."""
+    try:
+        found = await _someone(api, project, said)
+    except ToolFailed as failed:
+        if "`person:read`" not in failed.text:
+            raise
+        raise ToolFailed(failed.kind, f"{failed.text} {WITHOUT}") from failed
+    return str(found.get("uuid") or found.get("id"))
 
 
 async def _someone(api: PosthogApi, project: Project, said: str) -> Json:
     """An ID may be a distinct ID as well, which the SDK of an app may have made in any form."""
     if is_uuid(said) or is_number(said):
-        try:
-            return await one(api, project, PERSONS, said, "person", LIST_PERSONS)
-        except ToolFailed as failed:
-            if not failed.text.startswith(f"Project {project.id} has no"):
-                raise
+        with suppress(NoneSuch):
+            return await one(api, project, PERSONS, said, WHAT, LIST_PERSONS)
     for name in ("email", "distinct_id") if "@" in said else ("distinct_id",):
-        found = await api.page(project.path(PERSONS), {name: said}, 1, 0)
-        if found.items:
-            return found.items[0]
-    raise none_such(project, "person", said, LIST_PERSONS)
+        if found := await first(api, project, PERSONS, {name: said}):
+            return found
+    raise none_such(project, WHAT, said, LIST_PERSONS)
 
 
 def _person(project: Project, found: Json, full: Json | None, *, some: bool) -> Person:

@@ -8,18 +8,27 @@ from typing import ClassVar
 from pydantic import Field
 
 from integrations.api import ToolFailed
-from integrations.posthog.api import KEY, ME, PosthogApi, Project
+from integrations.posthog.api import KEY, ME, NOT_THERE, PosthogApi, Project, limits_of, own_of
 from integrations.posthog.asking import Full, InProject
-from integrations.posthog.objects import Details, read, whole
-from integrations.posthog.results import Item, Line, Part, fitting
+from integrations.posthog.objects import Details, cuts, read, whole
+from integrations.posthog.results import Item, Line, Part, Unusual, fitting
 from integrations.tool import Json, Params, Result, tool
 
 MOST_ORGANIZATIONS, MOST_PROJECTS, MOST_LOOKED_AT = 20, 100, 1_000
+NONE_SUCH = "There is no project {} that this key may read. `posthog_list_projects` lists those it may."
+CANNOT_BE_READ = "Project {} cannot be read: it was deleted, or the key's owner has left it."
+NAMES_UNKNOWN = "Of the key's projects only the numbers are known. {}"
+ONE_ALONE = "This is the current project alone; the list could not be read. {}"
+NONE_CURRENT = "None of them is current: each call has to say `projectId`."
 
 
 class ListProjects(Params):
-    also: ClassVar[Mapping[str, str]] = dict.fromkeys(("query", "q", "name"), "search")
+    also: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("query", "q", "name"), "search"),
+        **dict.fromkeys(("pagesize", "count", "first", "max"), "limit"),
+    }
     search: str | None = Field(default=None, max_length=200, description="Only those whose name has this.")
+    limit: int = Field(default=MOST_PROJECTS, ge=1, le=MOST_PROJECTS, description="How many at most.")
 
 
 class GetProject(InProject):
@@ -37,7 +46,7 @@ class ProjectItem(Item):
 
 
 class Settings(ProjectItem):
-    is_demo: bool | None = None
+    is_demo: Unusual = None
     ingested_event: bool | None = Field(default=None, description="It has received events at some time.")
     api_token: str | None = Field(
         default=None, description="What its apps send events with. It is public and reads nothing."
@@ -68,8 +77,13 @@ class Owner(Part):
     """The person whose key it is."""
 
     team: Json | None = None
-    organization: dict[str, object] | None = None
     organizations: list[dict[str, object]] = Field(default=[])
+
+    def named(self, found: Json) -> Json:
+        """With its organization's name, where PostHog gives its number."""
+        names = {each.get("id"): each.get("name") for each in self.organizations}
+        given = found.get("organization")
+        return {**found, "organization": names.get(given, given)}
 
 
 @tool("List projects")
@@ -80,23 +94,19 @@ async def posthog_list_projects(api: PosthogApi, ask: ListProjects) -> Projects:
     the current project if they are given none. Comes back: number, name, organization, time zone, whether it is the
     current one, link. All of them at once, 100 at most; `search` looks for a part of the name.
     """
-    key = await api.get(KEY)
-    limited_to = [str(each) for each in key.get("scoped_teams") or []][:MOST_PROJECTS]
-    owner = read(Owner, await api.get(ME))
-    current = str((owner.team or {}).get("id"))
-    notes = list[str]()
-    try:
-        raw = await _each(api, limited_to) if limited_to else await _of_all(api, owner, key.get("scoped_organizations"))
-    except ToolFailed as failed:
-        if failed.kind != "upstream_refused" or not owner.team:
-            raise
-        raw, notes = [owner.team], [f"This is the current project alone; the list could not be read. {failed.text}"]
-    told = [read(ProjectItem, each, url=_link(api, each), is_current=str(each["id"]) == current) for each in raw]
+    key, me = await api.get(KEY), await api.get(ME)
+    owner, limited_to = read(Owner, me), limits_of(key)
+    if limited_to:
+        raw, notes = await _each(api, owner, limited_to[:MOST_PROJECTS])
+    else:
+        raw, notes = await _all(api, owner, key.get("scoped_organizations"))
+    own = own_of(limited_to, me)
+    told = [read(ProjectItem, each, url=_link(api, each), is_current=str(each["id"]) == own) for each in raw]
     wanted = [each for each in told if (ask.search or "").lower() in (each.name or "").lower()]
-    kept = min(fitting(wanted), MOST_PROJECTS)
+    kept = min(fitting(wanted), ask.limit)
     if kept < len(wanted):
         notes.append(f"These are the first {kept} of {len(wanted)}: `search` finds others.")
-    return Projects(projects=wanted[:kept], notes=notes)
+    return Projects(projects=wanted[:kept], notes=[*notes, *([] if own else [NONE_CURRENT])])
 
 
 @tool("Read a project")
@@ -109,26 +119,47 @@ async def posthog_get_project(api: PosthogApi, ask: GetProject) -> ProjectDetail
     """
     project = await api.project(ask.project_id)
     found = await _one(api, project)
-    item = read(Settings, found, url=project.link(), full=whole(found, full=ask.full, alone=True))
-    return ProjectDetails(project_id=project.id, project=item)
+    named = read(Owner, await api.get(ME)).named(found)
+    item = read(Settings, named, url=project.link(), full=whole(found, full=ask.full, alone=True))
+    return ProjectDetails(project_id=project.id, project=item, notes=cuts(item))
 
 
-async def _each(api: PosthogApi, numbers: list[str]) -> list[Json]:
-    """A key that is limited to projects may not list any."""
-    return [await _one(api, await api.project(each)) for each in numbers]
+async def _each(api: PosthogApi, owner: Owner, numbers: list[str]) -> tuple[list[Json], list[str]]:
+    """A key that is limited to projects may not list any. One that cannot be read hides none of the others."""
+    found, notes = list[Json](), list[str]()
+    for number in numbers:
+        try:
+            found.append(owner.named(await _one(api, Project(number, api.base_url))))
+        except ToolFailed as failed:
+            if failed.kind != "upstream_refused":
+                raise
+            if "lacks" in failed.text:
+                return [{"id": each} for each in numbers], [NAMES_UNKNOWN.format(failed.text)]
+            notes.append(CANNOT_BE_READ.format(number))
+    return found, notes
 
 
-async def _of_all(api: PosthogApi, owner: Owner, limited_to: list[str] | None) -> list[Json]:
+async def _all(api: PosthogApi, owner: Owner, limited_to: list[str] | None) -> tuple[list[Json], list[str]]:
     """Of the organizations that the owner is in, or those that the key is limited to."""
     found = list[Json]()
-    for organization in owner.organizations[:MOST_ORGANIZATIONS]:
-        if limited_to and organization.get("id") not in limited_to:
-            continue
-        offset: int | None = 0
-        while offset is not None and len(found) < MOST_LOOKED_AT:
-            page = await api.page(f"/api/organizations/{organization.get('id')}/projects/", {}, MOST_PROJECTS, offset)
-            found += [{**each, "organization": organization.get("name")} for each in page.items]
-            offset = page.next
+    try:
+        for organization in owner.organizations[:MOST_ORGANIZATIONS]:
+            if not limited_to or organization.get("id") in limited_to:
+                found += await _of_one(api, organization, MOST_LOOKED_AT - len(found))
+    except ToolFailed as failed:
+        if failed.kind != "upstream_refused" or not owner.team:
+            raise
+        return [owner.named(owner.team)], [ONE_ALONE.format(failed.text)]
+    return found, []
+
+
+async def _of_one(api: PosthogApi, organization: Mapping[str, object], most: int) -> list[Json]:
+    found = list[Json]()
+    offset: int | None = 0
+    while offset is not None and len(found) < most:
+        page = await api.page(f"/api/organizations/{organization.get('id')}/projects/", {}, MOST_PROJECTS, offset)
+        found += [{**each, "organization": organization.get("name")} for each in page.items]
+        offset = page.next
     return found
 
 
@@ -136,11 +167,10 @@ async def _one(api: PosthogApi, project: Project) -> Json:
     try:
         found: Json = await api.get(project.path())
     except ToolFailed as failed:
-        if failed.kind != "upstream_refused" or "nothing there" not in failed.text:
+        if failed.text != NOT_THERE:
             raise
-        told = f"There is no project {project.id} that this key may read. posthog_list_projects tells those it may."
-        raise ToolFailed("upstream_refused", told) from failed
-    return {**found, "organization": None}
+        raise ToolFailed("upstream_refused", NONE_SUCH.format(project.id)) from failed
+    return found
 
 
 def _link(api: PosthogApi, found: Json) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Self
+from contextlib import suppress
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from integrations.api import ToolFailed
-from integrations.posthog.api import NOT_THERE, PosthogApi, Project
+from integrations.api import ToolFailed, taken_in
+from integrations.posthog.api import NOT_THERE, PosthogApi, Project, said
 from integrations.posthog.asking import InProject
 from integrations.posthog.hogql import MOST_ROWS, Query
 from integrations.posthog.results import Answer, clock, fitted, written
@@ -21,24 +23,27 @@ PAUSES = (0.15, 0.3, 0.6, 1.0, 1.5)
 MARGIN_SECONDS = 0.5
 MOST = 10_000
 USUAL = 100
+LONGEST_QUERY = 50_000
 STILL_RUNNING = (
-    'The query is still running at PostHog: nothing is known of its result yet. Call posthog_query with queryId "{id}" '
-    "and projectId {project} to go on waiting, for ten minutes from now; or ask for less, such as a shorter time range."
+    "The query is still running at PostHog: nothing is known of its result yet. Call `posthog_query` with queryId "
+    '"{id}" and projectId {project} to go on waiting, for ten minutes from now; or ask for less, such as less time.'
 )
-GONE = "PostHog has no query {id} (any more): a result is kept for ten minutes. Send the query again."
+GONE = "PostHog has no query {id}: a result is kept for ten minutes. Send the query again."
 MORE = (
-    "There are more rows than these {limit}. Raise `limit` (to {most:,} at most), let the query count or group, or go "
-    "on by a column that it is sorted by, such as `WHERE timestamp < …`: PostHog takes no OFFSET from API keys."
+    "There are more rows: these are the first {limit}. Raise `limit` (to {most:,} at most), let the query count or "
+    "group, or go on by a column that it is sorted by, such as `WHERE timestamp < …`: PostHog takes no OFFSET from "
+    "API keys."
 )
-PERHAPS_MORE = (
-    "These are as many rows as the query's own LIMIT of {limit}, so there may be more. Raise it (to {most:,} at most), "
-    "or go on by a column that it is sorted by, such as `WHERE timestamp < …`: PostHog takes no OFFSET from API keys."
-)
+PERHAPS_MORE = "The query's own LIMIT {limit} may have cut rows."
 LOOK_UP = (
-    "posthog_list_event_definitions and posthog_list_property_definitions tell the names of events and properties; "
-    "`SELECT * FROM events LIMIT 1` tells the columns."
+    "`posthog_list_event_definitions` and `posthog_list_property_definitions` list the names of events and properties; "
+    "`SELECT * FROM events LIMIT 1` shows the columns."
 )
-
+LESS = "Select fewer columns or rows, or let the query count or group."
+ONE_OF_BOTH = "Give either a `query`, or the `queryId` of one that is running"
+NO_SUCH_KIND = "must be a query in HogQL; `posthog_get_insight` runs those of other kinds that are stored"
+HOGQL = "HogQLQuery"
+_FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)\n?\s*```", re.DOTALL)
 _NAMES = re.compile(r"resolve|unknown (table|field|column|identifier)|not found", re.IGNORECASE)
 
 
@@ -46,6 +51,19 @@ class StillRunning(ToolFailed):
     def __init__(self, project: Project, query_id: str) -> None:
         super().__init__("upstream_refused", STILL_RUNNING.format(id=query_id, project=project.id))
         self.query_id = query_id
+
+
+def _plain(given: object) -> object:
+    """Out of a fence, or out of the object in which PostHog's API takes it."""
+    if isinstance(given, str) and given.lstrip().startswith("{"):
+        with suppress(ValueError, RecursionError):
+            return _plain(json.loads(given))
+    if isinstance(given, dict):
+        if given.get("kind", HOGQL) != HOGQL or not isinstance(given.get("query"), str):
+            raise ValueError(NO_SUCH_KIND)
+        return given["query"]
+    found = _FENCE.fullmatch(given.strip()) if isinstance(given, str) else None
+    return found[1] if found else given
 
 
 def _one_read(given: str) -> str:
@@ -62,11 +80,11 @@ class RunQuery(InProject):
         **dict.fromkeys(("variables", "parameters", "params", "placeholders"), "values"),
         **dict.fromkeys(("refresh", "force", "nocache"), "fresh"),
     }
-    query: Annotated[str, AfterValidator(_one_read)] | None = Field(
+    query: Annotated[str, BeforeValidator(_plain), AfterValidator(_one_read)] | None = Field(
         default=None,
         min_length=1,
-        max_length=50_000,
-        description="One HogQL SELECT. Has to be left out only with `queryId`.",
+        max_length=LONGEST_QUERY,
+        description="One HogQL SELECT. Left out only with `queryId`.",
         examples=["SELECT event, count() FROM events WHERE timestamp > now() - INTERVAL 7 DAY GROUP BY event"],
     )
     limit: int = Field(
@@ -83,10 +101,18 @@ class RunQuery(InProject):
         default=None, max_length=200, pattern=r"^[\w-]+$", description="Of a query that was still running."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _kind_left_out(cls, given: Any) -> Any:
+        """As in PostHog's API, where it stands beside the query."""
+        if not isinstance(given, dict) or given.get("kind") != HOGQL:
+            return given
+        return {name: value for name, value in given.items() if name != "kind"}
+
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.query is None) == (self.query_id is None):
-            raise ValueError("Give either a `query`, or the `queryId` of one that is running")
+            raise ValueError(ONE_OF_BOTH)
         return self
 
 
@@ -101,10 +127,9 @@ class Rows(Answer):
     running: str | None = Field(
         default=None, description="It is not done yet: pass this as `queryId` to go on waiting."
     )
-    url: str | None = None
 
     def text(self) -> str:
-        parts = [self._head(), *self.notes, self._body(), self.url or ""]
+        parts = [self._head(), *self.notes, self._body()]
         return "\n\n".join(part for part in parts if part)
 
     def _head(self) -> str:
@@ -139,7 +164,7 @@ async def _finished(api: PosthogApi, project: Project, told: Json) -> Json:
         tries += 1
     found: Json = (status or {}).get("results") or told
     if found.get("error"):
-        raise ToolFailed("invalid_arguments", f"PostHog could not run the query: {found['error']}")
+        raise ToolFailed("invalid_arguments", f"PostHog could not run the query: {said({'detail': found['error']})}")
     return found
 
 
@@ -163,8 +188,8 @@ def as_of(response: Json) -> list[str]:
 async def posthog_query(api: PosthogApi, ask: RunQuery) -> Rows:
     """Run one HogQL query (ClickHouse's SQL over PostHog's data): counts, groups, joins, whatever no other tool tells.
 
-    First look up the names of events and properties (posthog_list_event_definitions,
-    posthog_list_property_definitions); do not guess them. Tables: events (event, timestamp, distinct_id,
+    First look up the names of events and properties (`posthog_list_event_definitions`,
+    `posthog_list_property_definitions`); do not guess them. Tables: events (event, timestamp, distinct_id,
     properties.$browser, person.properties.email), persons, sessions, groups, and more under system. Always bound the
     time: `timestamp > now() - INTERVAL 30 DAY`. Comes back: columns and rows, at most `limit` (100) where the query
     has no LIMIT; whether there are more is always told. No OFFSET: go on by a sorted column. A query that takes long
@@ -172,10 +197,11 @@ async def posthog_query(api: PosthogApi, ask: RunQuery) -> Rows:
     """
     project = await api.project(ask.project_id)
     try:
-        if ask.query is not None:
-            return await _run(api, project, ask, Query.read(ask.query))
-        status = await _looked_at(api, project, str(ask.query_id))
-        return _told(project, await _finished(api, project, status), None, ask.limit)
+        with taken_in(LESS):
+            if ask.query is not None:
+                return await _run(api, project, ask, Query.read(ask.query))
+            status = await _looked_at(api, project, str(ask.query_id))
+            return _told(project, await _finished(api, project, status), None, ask.limit)
     except StillRunning as running:
         return Rows(project_id=project.id, running=running.query_id, notes=[running.text])
 
@@ -194,14 +220,15 @@ async def _run(api: PosthogApi, project: Project, ask: RunQuery, query: Query) -
 
 
 def _told(project: Project, response: Json, query: Query | None, limit: int) -> Rows:
-    found, url = table_of(response), project.link("sql")
+    found = table_of(response)
     if found is None:
         cut, _ = fitted(response.get("results"))
-        return Rows(project_id=project.id, other=cut, notes=as_of(response), url=url)
-    more, note = _cut_short(found.returned, query or _said_to_be(response), limit, is_ours=query is not None)
+        return Rows(project_id=project.id, other=cut, notes=as_of(response))
+    known = query or _said_to_be(response)
+    more, note = _cut_short(found.returned, known, limit, is_ours=query is not None)
     if note == MORE:  # one row more was asked for, in order to know
         found = table_of({**response, "results": response["results"][:limit]}) or found
-    own = (query or _said_to_be(response)).limit if note == PERHAPS_MORE else limit
+    own = known.limit if note == PERHAPS_MORE else limit
     notes = [note.format(limit=own, most=MOST if note == MORE else MOST_ROWS)] if note else []
     return Rows(
         project_id=project.id,
@@ -209,15 +236,15 @@ def _told(project: Project, response: Json, query: Query | None, limit: int) -> 
         rows=found.rows,
         returned=found.returned,
         has_more=more,
-        notes=[*notes, *as_of(response)],
-        url=url,
+        notes=[*notes, *as_of(response), *found.notes()],
     )
 
 
 def _said_to_be(response: Json) -> Query:
     """The query that was run, of one that somebody has come back for."""
     try:
-        return Query.read(str(response.get("query") or response.get("hogql")))
+        text = response.get("query") or response.get("hogql")
+        return Query.read(str(text)[: LONGEST_QUERY + 1_000])
     except ValueError:
         return Query("", None, has_limit=True)
 

@@ -10,25 +10,42 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from integrations.reading import one_line, shortened
+from integrations.reading import more_follow, one_line, shortened
 from integrations.tool import Json, Result
 
 ROOM, MOST_BYTES = 40_000, 150_000
 LONGEST_LINE, LONGEST_PROSE, LONGEST_JSON = 300, 3_000, 8_000
 MEASURES = ((4_000, 300), (800, 100), (200, 40), (100, 15), (50, 5), (30, 2))
 """How long a text and a list may be, tried one after the other until all of it has room."""
-SECRETS = frozenset({"secret_api_token", "secret_api_token_backup", "live_events_token", "temporary_token"})
+SECRET = re.compile(
+    r"secret.*(token|key)|(token|key).*secret|^(live_events|temporary|access|refresh)_?token|^personal_api_key",
+    re.IGNORECASE,
+)
 """What PostHog tells with other things, and nobody needs in order to read."""
-DEEPEST = 12
-_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2}:[0-9]{2})[0-9:.]*(Z|\+00:00)?")
+DEEPEST, MARK = 12, 40
+LARGEST = 1e300
+"""A number beyond it is none that JSON, or anybody, can go on with."""
+_TIME = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(?:\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})?"
+)
+_CUT = re.compile(r"… \[[0-9]+ more (characters|fields)\]|\[[0-9]+ more\]")
+
+
+def clipped(text: str, most: int) -> str:
+    """It tells how much is missing, where it is."""
+    return text if len(text) <= most else f"{text[:most]}… [{len(text) - most} more characters]"
+
+
+def is_cut(text: str) -> bool:
+    return bool(_CUT.search(text))
 
 
 def line(value: object) -> object:
-    return shortened(one_line(value), LONGEST_LINE) or None if isinstance(value, str) else value
+    return clipped(one_line(value), LONGEST_LINE) or None if isinstance(value, str) else value
 
 
 def prose(value: object) -> object:
-    return shortened(value.strip(), LONGEST_PROSE) or None if isinstance(value, str) else value
+    return clipped(value.strip(), LONGEST_PROSE) or None if isinstance(value, str) else value
 
 
 def who(value: object) -> object:
@@ -36,9 +53,21 @@ def who(value: object) -> object:
     return value.get("email") or value.get("first_name") if isinstance(value, dict) else value
 
 
+def finite(value: object) -> object:
+    return value if not isinstance(value, int | float) or is_finite(value) else None
+
+
+def is_finite(value: float) -> bool:
+    return -LARGEST < value < LARGEST
+
+
 Line = Annotated[str | None, BeforeValidator(line)]
 Prose = Annotated[str | None, BeforeValidator(prose)]
 Who = Annotated[str | None, BeforeValidator(who)]
+Number = Annotated[float | None, BeforeValidator(finite)]
+Count = Annotated[int | None, BeforeValidator(finite)]
+Unusual = Annotated[bool | None, BeforeValidator(lambda value: value or None)]
+"""Told where it is so, since mostly it is not."""
 
 
 class Part(BaseModel):
@@ -94,7 +123,9 @@ class Page(Answer, Generic[S]):
     what: ClassVar[tuple[str, str]]
     """One of them, and many."""
     hint: ClassVar[str] = ""
-    """Where there is nothing."""
+    """What can be asked for, where nothing was found that is so."""
+    reader: ClassVar[str] = ""
+    """The tool that reads one of them."""
     going_on: ClassVar[str] = "offset"
 
     total: int | None = Field(default=None, description="How many there are in all, where PostHog tells.")
@@ -103,16 +134,19 @@ class Page(Answer, Generic[S]):
     results: list[S]
 
     def text(self) -> str:
-        following = f"There are more: ask again with {self.going_on} {self.next_cursor}." if self.next_cursor else ""
-        parts = (self._head(), *self.notes, *(item.text() for item in self.results), following)
+        parts = (self._head(), *self.notes, *(item.text() for item in self.results), self._following())
         return "\n\n".join(part for part in parts if part)
 
     def _head(self) -> str:
         number = len(self.results)
-        if not number:
-            return f"No {self.what[1]} in project {self.project_id}. {self.hint}".strip()
         of_all = f" of {self.total}" if self.total and self.total > number else ""
-        return f"{number}{of_all} {self.what[number > 1 or bool(of_all)]} in project {self.project_id}:"
+        more = ", and more follow" if self.next_cursor and not of_all else ""
+        counted = f"{number or 'No'}{of_all} {self.what[number != 1 or bool(of_all)]}"
+        return f"{counted} in project {self.project_id}{more}{':' if number else '.'}"
+
+    def _following(self) -> str:
+        value = self.next_cursor
+        return "" if value is None else more_follow(self.going_on, int(value) if value.isdecimal() else value)
 
 
 def fitting(items: Sequence[Item]) -> int:
@@ -128,25 +162,25 @@ def fitting(items: Sequence[Item]) -> int:
 
 def fitted(value: Any, room: int = MOST_BYTES // 3) -> tuple[Any, bool]:
     """JSON that is no longer than there is room, and whether something was cut for that."""
-    plain = pruned(value, 10**9, 10**9)
-    if _size(plain) <= room:
-        return plain, False
+    if _left(value, room, 10**9, 10**9) >= 0:
+        return pruned(value, 10**9, 10**9), False
     for text, length in MEASURES:
-        cut = pruned(value, text, length)
-        if _size(cut) <= room:
-            return cut, True
-    return shortened(json.dumps(plain, ensure_ascii=False), room // 2), True
+        if _left(value, room, text, length) >= 0:
+            return pruned(value, text, length), True
+    return shortened(json.dumps(pruned(value, *MEASURES[-1], depth=2), ensure_ascii=False), room // 2), True
 
 
 def pruned(value: Any, text: int, length: int, depth: int = DEEPEST) -> Any:
     """Without secrets; what is cut is told where it was."""
     if isinstance(value, str):
-        return value if len(value) <= text else f"{value[:text]}… [{len(value) - text} more characters]"
+        return clipped(value, text)
+    if isinstance(value, int | float) and not is_finite(value):
+        return "a number too large for JSON"
     if not depth and isinstance(value, dict | list):
         return "[deeper than is shown]"
     if isinstance(value, dict):
-        kept = [(name, each) for name, each in value.items() if name not in SECRETS]
-        more = {"…": f"{len(kept) - length} more fields"} if len(kept) > length else {}
+        kept = [(name, each) for name, each in value.items() if not _is_secret(name, each)]
+        more = {"…": f"… [{len(kept) - length} more fields]"} if len(kept) > length else {}
         return {name: pruned(each, text, length, depth - 1) for name, each in kept[:length]} | more
     if isinstance(value, list):
         rest = [f"[{len(value) - length} more]"] if len(value) > length else []
@@ -154,13 +188,43 @@ def pruned(value: Any, text: int, length: int, depth: int = DEEPEST) -> Any:
     return value
 
 
+def _left(value: Any, room: int, text: int, length: int, depth: int = DEEPEST) -> int:
+    """Of the room, of what `pruned` would give; below nothing as soon as it is known that there is none."""
+    if room < 0 or not depth:
+        return room - MARK
+    if isinstance(value, str):
+        return (
+            room
+            - len(json.dumps(value[: min(text, room + 1)], ensure_ascii=False).encode())
+            - MARK * (len(value) > text)
+        )
+    if not isinstance(value, dict | list):
+        return room - len(str(value)) - 2 if not isinstance(value, int | float) or is_finite(value) else room - MARK
+    names = list(value)[:length] if isinstance(value, dict) else []
+    for name in names:
+        room -= len(str(name).encode()) + 4
+    for each in [value[name] for name in names] if isinstance(value, dict) else value[:length]:
+        room = _left(each, room - 2, text, length, depth - 1)
+        if room < 0:
+            break
+    return room - MARK * (len(value) > length) - 2
+
+
+def _is_secret(name: object, value: object) -> bool:
+    return isinstance(value, str) and bool(SECRET.search(str(name)))
+
+
 def written(value: object, most: int = LONGEST_JSON) -> str:
     return shortened(json.dumps(value, ensure_ascii=False), most) if value is not None else ""
 
 
-def clock(text: str) -> str:
-    """A time to the minute. Its zone is told where it is not UTC."""
-    return _TIME.sub(r"\1 \2", text)
+def clock(text: str, *, seconds: bool = False) -> str:
+    """A time with its zone, to the minute; any other text as it is."""
+    found = _TIME.fullmatch(text)
+    if not found:
+        return text
+    zone = {"Z": " UTC", "+00:00": " UTC", None: ""}.get(found[4], f" {found[4]}")
+    return f"{found[1]} {found[2]}{(found[3] or '') if seconds else ''}{zone}"
 
 
 def _facts(part: Part, apart: tuple[str, ...]) -> Iterator[str]:
@@ -171,7 +235,10 @@ def _facts(part: Part, apart: tuple[str, ...]) -> Iterator[str]:
 
 def _told(name: str, value: object, *, apart: bool = False) -> str:
     """With its name, except for a description. Where there is room, several are told one below the other."""
-    text = _listed(value) if apart and isinstance(value, list) else _worded(value)
+    if apart and isinstance(value, str):
+        text = value.replace("\n", "\n    ")  # no line of it may look like one of ours
+    else:
+        text = _listed(value) if apart and isinstance(value, list) else _worded(value)
     if name == "description" or not text:
         return text
     return f"{name.replace('_', ' ')}:{'' if text[0].isspace() else ' '}{text}"
@@ -188,7 +255,7 @@ def _worded(value: object) -> str:
         case Part() | list() | dict():
             return _compound(value)
         case _:
-            return clock(str(value))
+            return clock(one_line(str(value)))
 
 
 def _compound(value: Part | list[Any] | Json) -> str:
@@ -198,12 +265,16 @@ def _compound(value: Part | list[Any] | Json) -> str:
         return written(value)
     if value and isinstance(value[0], Part):
         return _listed(value)
-    return ", ".join(written(each) if isinstance(each, dict) else str(each) for each in value)
+    words = [written(each) if isinstance(each, dict) else one_line(str(each)) for each in value]
+    return (
+        ", ".join(json.dumps(each, ensure_ascii=False) for each in words) if _run_together(words) else ", ".join(words)
+    )
+
+
+def _run_together(words: Sequence[str]) -> bool:
+    """Where commas alone do not tell one from the next."""
+    return len(words) > 1 and any("," in each for each in words) and not words[0].startswith("{")
 
 
 def _listed(values: Sequence[Any]) -> str:
-    return "".join(f"\n    - {each.text() if isinstance(each, Part) else each}" for each in values)
-
-
-def _size(value: object) -> int:
-    return len(json.dumps(value, ensure_ascii=False).encode())
+    return "".join(f"\n    - {each.text() if isinstance(each, Part) else one_line(str(each))}" for each in values)

@@ -9,20 +9,31 @@ from pydantic import Field
 
 from integrations.api import ToolFailed
 from integrations.posthog.api import PosthogApi, Project
-from integrations.posthog.asking import PAGED, Full, InProject, Searched, from_link, identified
-from integrations.posthog.objects import Details, listed, one, read, whole
-from integrations.posthog.results import Item, Line, Page, Part, Prose, Who
+from integrations.posthog.asking import PAGED, Full, InProject, Searched, choice, from_link, identified
+from integrations.posthog.objects import Details, cuts, listed, one, read, whole
+from integrations.posthog.results import Count, Item, Line, Number, Page, Part, Prose, Unusual, Who
 from integrations.tool import Json, tool
 
 PLACE, LIST = "surveys", "posthog_list_surveys"
 COUNTED = {"shown": "survey shown", "dismissed": "survey dismissed", "answered": "survey sent"}
 """By our word, PostHog's event."""
 
+STATUSES = choice(
+    *("draft", "running", "complete"),
+    **dict.fromkeys(("completed", "finished", "ended", "stopped", "closed"), "complete"),
+    **dict.fromkeys(("active", "live", "open", "launched"), "running"),
+)
+TYPES = choice("popover", "widget", "external_survey", "api", external="external_survey", popup="popover")
+
 
 class ListSurveys(Searched):
     also: ClassVar[Mapping[str, str]] = {**PAGED, "state": "status", "surveytype": "type"}
-    status: Literal["draft", "running", "complete"] | None = None
-    type: Literal["popover", "widget", "external_survey", "api"] | None = None
+    status: Annotated[Literal["draft", "running", "complete"] | None, STATUSES] = Field(
+        default=None, description="Not yet begun, open, or over."
+    )
+    type: Annotated[Literal["popover", "widget", "external_survey", "api"] | None, TYPES] = Field(
+        default=None, description="How it is shown; `external_survey`: by a link, `api`: by the team's own code."
+    )
     archived: bool | None = Field(default=None, description="Only archived ones, or only others.")
 
 
@@ -46,13 +57,14 @@ class Survey(Item):
     questions: list[str] = Field(default=[])
     start_date: str | None = None
     end_date: str | None = None
-    archived: bool | None = None
+    archived: Unusual = None
     created_by: Who = None
 
 
 class SurveyPage(Page[Survey]):
     what: ClassVar[tuple[str, str]] = ("survey", "surveys")
     hint: ClassVar[str] = "`search` looks in names and descriptions."
+    reader: ClassVar[str] = "posthog_get_survey"
 
 
 class Question(Part):
@@ -66,12 +78,12 @@ class Question(Part):
 class Counts(Part):
     """Events, and persons that they are of."""
 
-    shown: int | None = None
-    shown_to: int | None = None
-    dismissed: int | None = None
-    answered: int | None = None
-    answered_by: int | None = None
-    response_rate: float | None = Field(default=None, description="Percent of the times that it was shown.")
+    shown: Count = None
+    shown_to: Count = None
+    dismissed: Count = None
+    answered: Count = None
+    answered_by: Count = None
+    response_rate: Number = Field(default=None, description="Percent of the times that it was shown.")
     first_seen: str | None = None
     last_answer: str | None = None
 
@@ -81,7 +93,7 @@ class WholeSurvey(Survey):
     description: Prose = None
     questions: list[Question] = Field(default=[])  # type: ignore[assignment]  # more of each
     linked_flag_id: str | None = None
-    responses_limit: int | None = None
+    responses_limit: Count = None
     counts: Counts | None = None
 
 
@@ -96,8 +108,8 @@ class SurveyDetails(Details):
 async def posthog_list_surveys(api: PosthogApi, ask: ListSurveys) -> SurveyPage:
     """List the surveys of a PostHog project, by words, status or type.
 
-    Comes back: id, name, type, the questions, when it began and ended, link. How often it was answered
-    posthog_get_survey tells. Nothing that fits `search` exactly: then what is similar comes.
+    Comes back: id, name, type, the questions, when it began and ended, link. `posthog_get_survey` counts its answers.
+    If nothing has the words of `search`, similar ones come back.
     """
     query = {"search": ask.search, "status": ask.status, "type": ask.type, "archived": ask.archived}
 
@@ -113,15 +125,15 @@ async def posthog_list_surveys(api: PosthogApi, ask: ListSurveys) -> SurveyPage:
 async def posthog_get_survey(api: PosthogApi, ask: GetSurvey) -> SurveyDetails:
     """Read one survey by its UUID or link, and how often it was shown, dismissed and answered.
 
-    Comes back: questions with their ids, types and choices, dates, counts. The answers themselves: posthog_get with
-    path `/api/projects/{projectId}/surveys/{id}/responses/` (params `limit`, `offset`, `question_id`, `since`).
+    Comes back: questions with their ids, types and choices, dates, counts. The answers themselves: `posthog_get`
+    with path `/api/projects/{projectId}/surveys/{id}/responses/` (params `limit`, `offset`, `question_id`, `since`).
     """
     project = await api.project(ask.project_id)
     found = await one(api, project, PLACE, ask.survey_id, "survey", LIST)
     counts, notes = await _counts(api, project, ask) if ask.stats and found.get("start_date") else (None, [])
     more = {"url": _link(project, found), "full": whole(found, full=ask.full, alone=True), "counts": counts}
     survey = read(WholeSurvey, found, questions=[read(Question, each) for each in _questions(found)], **more)
-    return SurveyDetails(project_id=project.id, survey=survey, notes=notes)
+    return SurveyDetails(project_id=project.id, survey=survey, notes=[*notes, *cuts(survey)])
 
 
 async def _counts(api: PosthogApi, project: Project, ask: GetSurvey) -> tuple[Counts | None, list[str]]:

@@ -10,16 +10,20 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from integrations.posthog.results import fitted
+from integrations.posthog.results import clipped, fitted, is_cut, is_finite
 from integrations.reading import one_line, shortened
 from integrations.tool import Json
 
 TEXT_ROOM, BYTES_ROOM = 30_000, 100_000
-LONGEST_CELL, MOST_COLUMNS = 2_000, 60
-LONGEST_SHOWN = (LONGEST_CELL, 600, 200)
-"""Of a cell, in the text: the first where all of it has room, or the last."""
+LONGEST_CELL, MOST_COLUMNS = 2_100, 60
+LONGEST_SHOWN = (2_000, 600, 200)
+"""Of a value: the first where all rows have room, or the last."""
 
 Row = list[Any]
+
+
+CUT = "Values are cut where a … or a [more] tells so: select parts of them, or fewer rows."
+NOT_ALL = "Shown are the first {} of {} rows: ask for fewer columns, or for less at once."
 
 
 class Table(BaseModel):
@@ -30,33 +34,37 @@ class Table(BaseModel):
     returned: int = Field(description="How many rows PostHog gave; the first of them are in `rows`.")
 
     def text(self) -> str:
-        for longest in LONGEST_SHOWN:
-            told = [[shown(cell, longest) for cell in row] for row in self.rows]
-            if sum(len(cell) + 3 for row in told for cell in row) <= TEXT_ROOM:
-                break
-        lines = [" | ".join(self.columns), *(" | ".join(row) for row in told)]
-        if any(cell.endswith("…") for row in told for cell in row):
-            lines.append(
-                f"[Values are cut at {longest} characters, as the … tells: select parts of them, or fewer rows.]"
-            )
-        if self.returned > len(self.rows):
-            first = f"the first {len(self.rows)} of {self.returned} rows"
-            lines.append(f"[Shown are {first}: ask for fewer columns, or for less at once.]")
-        return "\n".join(lines)
+        told = [[shown(cell, LONGEST_CELL) for cell in row] for row in self.rows]
+        return "\n".join([" | ".join(shown(each, LONGEST_CELL) for each in self.columns), *map(" | ".join, told)])
+
+    def notes(self) -> list[str]:
+        """What is missing, and how to get it."""
+        cut = any(is_cut(shown(cell, LONGEST_CELL)) for row in self.rows for cell in row)
+        rest = [NOT_ALL.format(len(self.rows), self.returned)] if self.returned > len(self.rows) else []
+        return [*([CUT] if cut else []), *rest]
 
 
 def table(columns: Sequence[object], rows: Sequence[Sequence[object]]) -> Table:
-    """As many rows as there is room for."""
+    """As many rows as there is room for, with as much of each value as lets the most of them be shown."""
+    kept = list[Row]()
+    for longest in LONGEST_SHOWN:
+        kept = _kept(rows, longest)
+        if len(kept) == len(rows):
+            break
+    names = [clipped(one_line(str(each)), LONGEST_SHOWN[-1]) for each in columns[:MOST_COLUMNS]]
+    return Table(columns=names, rows=kept, returned=len(rows))
+
+
+def _kept(rows: Sequence[Sequence[object]], longest: int) -> list[Row]:
     text, room, kept = TEXT_ROOM, BYTES_ROOM, list[Row]()
     for row in rows:
-        cells = [_cell(each) for each in row[:MOST_COLUMNS]]
-        text -= sum(len(shown(each, LONGEST_SHOWN[-1])) + 3 for each in cells)
+        cells = [_cell(each, longest) for each in row[:MOST_COLUMNS]]
+        text -= sum(len(shown(each, LONGEST_CELL)) + 3 for each in cells)
         room -= len(json.dumps(cells, ensure_ascii=False).encode())
         if kept and (text < 0 or room < 0):
             break
         kept.append(cells)
-    names = [shortened(str(each), LONGEST_SHOWN[-1]) for each in columns[:MOST_COLUMNS]]
-    return Table(columns=names, rows=kept, returned=len(rows))
+    return kept
 
 
 def table_of(response: Json) -> Table | None:
@@ -88,10 +96,11 @@ def shown(cell: object, longest: int) -> str:
     return shortened(one_line(text).replace("|", "\\|"), longest)
 
 
-def _cell(value: object) -> object:
-    if isinstance(value, str | list | dict):
-        cut, _ = fitted(value, LONGEST_CELL)
-        return cut
+def _cell(value: object, longest: int) -> object:
+    if isinstance(value, str):
+        return clipped(value, longest)
+    if isinstance(value, list | dict | int | float):
+        return fitted(value, longest)[0]
     return value
 
 
@@ -158,7 +167,7 @@ def _step(found: Json) -> str:
 
 
 def _share(count: float, whole: float) -> str:
-    return f"{count / whole:.1%}" if whole else ""
+    return f"{count / whole:.1%}" if whole and is_finite(count) and is_finite(whole) else ""
 
 
 def _count(found: object) -> object:

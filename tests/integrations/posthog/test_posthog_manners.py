@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from integrations.api import ToolFailed
-from integrations.errors import Refused, Unreachable, Unreadable
+from integrations.errors import Unreachable, Unreadable
 from integrations.posthog.api import PosthogApi
 from integrations.posthog.events import posthog_list_events
 from integrations.posthog.flags import posthog_list_feature_flags
@@ -69,11 +69,12 @@ async def test_a_limit_that_outlasts_the_call_is_told_with_its_seconds() -> None
     assert (failed.kind, failed.retry_after) == ("rate_limited", 60.0)
 
 
-async def test_a_refused_key_is_no_matter_for_the_tool() -> None:
-    with pytest.raises(Refused) as raised:
-        await called(posthog_list_feature_flags, Script(refused(401, "Invalid personal API key.")))
+async def test_a_refused_key_may_be_one_of_the_other_region() -> None:
+    failed = await failure(Script(refused(401, "Invalid personal API key.")))
 
-    assert raised.value.status == 401
+    assert failed.kind == "reconnect_required"
+    assert "PostHog at https://us.posthog.com does not accept this key." in failed.text
+    assert "the other region (https://eu.posthog.com)" in failed.text
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ async def test_a_refused_key_is_no_matter_for_the_tool() -> None:
             "upstream_refused",
             "refused the request (301)",
         ),
-        (Written(200, {"detail": "no list"}), "upstream_unavailable", "no list"),
+        (Written(200, {"detail": "no list"}), "upstream_unavailable", "did not answer with a list"),
     ],
 )
 async def test_a_refusal_says_what_to_do(answer: Written, kind: str, text: str) -> None:

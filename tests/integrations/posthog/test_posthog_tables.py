@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import pytest
@@ -61,16 +62,34 @@ def test_of_many_rows_as_many_are_kept_as_have_room_and_the_rest_is_told() -> No
     found = table(["text"], [["x" * 150]] * 1000)
 
     assert 100 < len(found.rows) < 250
-    assert found.text().endswith(
-        f"[Shown are the first {len(found.rows)} of 1000 rows: ask for fewer columns, or for less at once.]"
-    )
+    assert found.notes() == [
+        f"Shown are the first {len(found.rows)} of 1000 rows: ask for fewer columns, or for less at once."
+    ]
 
 
 def test_few_long_values_are_shown_further_than_many() -> None:
     few, many = table(["text"], [["x" * 1_500]] * 3), table(["text"], [["x" * 1_500]] * 40)
 
-    assert "cut" not in few.text()
-    assert "[Values are cut at 600 characters" in many.text()
+    assert few.notes() == []
+    assert "Values are cut" in many.notes()[0]
+
+
+def test_a_value_is_cut_in_the_structure_as_it_is_in_the_text() -> None:
+    found = table(["text"], [["x" * 1_500]] * 40)
+
+    assert found.rows[0] == [f"{'x' * 600}… [900 more characters]"]
+    assert found.rows[0][0] in found.text()
+
+
+@pytest.mark.parametrize("count", [float("inf"), float("nan"), 10**400])
+def test_a_number_that_is_none_for_json_hides_no_result(count: float) -> None:
+    steps = table_of(
+        {"results": [{"name": "seen", "order": 0, "count": 8}, {"name": "paid", "order": 1, "count": count}]}
+    )
+
+    assert steps
+    assert [row[2] for row in steps.rows] == ["100.0%", ""]
+    assert json.loads(json.dumps(steps.rows, allow_nan=False))[1][1] == "a number too large for JSON"
 
 
 def test_a_bar_in_a_value_is_none_between_values() -> None:

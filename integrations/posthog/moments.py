@@ -1,0 +1,95 @@
+"""Which time is meant by a date, a time or `7d`, in PostHog's words and in a person's?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from integrations.posthog.results import clock
+
+UNITS: Mapping[str, str] = {
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), "M"),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), "h"),
+    **dict.fromkeys(("d", "day", "days"), "d"),
+    **dict.fromkeys(("w", "week", "weeks"), "w"),
+    **dict.fromkeys(("mo", "month", "months"), "m"),
+    **dict.fromkeys(("y", "yr", "year", "years"), "y"),
+}
+"""PostHog's letters, in which a minute is no `m`."""
+WORDS = {"M": "minute", "h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}
+DAYS = {"M": 0, "h": 1 / 24, "d": 1, "w": 7, "m": 31, "y": 366}
+DAYS_OF_NAMES = {"today": "dStart", "yesterday": "-1dStart"}
+USUAL_DAYS = 7
+ALL = "all"
+IS_NONE = "must be a date, a time such as 2026-11-17T09:00:00Z, or how long ago, such as 24h, 7d or 30min"
+WHICH_M = "must say which: minutes are `min`, such as 30min, and months are `mo`, such as 2mo"
+_AGO = re.compile(r"-?\s?([0-9]{1,4})\s?([A-Za-z]+)(?:\s+ago)?")
+_READ = re.compile(r"-([0-9]+)([Mhdwmy])")
+
+
+def posthogs(given: str) -> str:
+    """A date, a time, or how long ago; as PostHog understands it."""
+    word = given.lower()
+    if word == ALL or word in DAYS_OF_NAMES:
+        return DAYS_OF_NAMES.get(word, word)
+    if found := _AGO.fullmatch(given):
+        if found[2].lower() == "m":
+            raise ValueError(WHICH_M)
+        if unit := UNITS.get(found[2].lower()):
+            return f"-{int(found[1])}{unit}"
+    try:
+        instant(given)
+    except ValueError as error:
+        raise ValueError(IS_NONE) from error
+    return given
+
+
+Moment = Annotated[str, AfterValidator(posthogs)]
+
+
+def instant(given: str) -> datetime:
+    """Of a date or a time; one without a zone is in the project's, which PostHog knows. With room before and after."""
+    at = datetime.fromisoformat(given)
+    if not 1900 < at.year < 9000:  # noqa: PLR2004
+        raise ValueError(IS_NONE)
+    return at
+
+
+def past(time: str) -> str:
+    """The least time after it, since what is asked for ends before."""
+    at = instant(time)
+    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) + timedelta(microseconds=1)).isoformat()
+
+
+def some_days_before(before: str) -> str:
+    """Where an end is given and no beginning."""
+    if found := _READ.fullmatch(before):
+        return f"-{int(int(found[1]) * DAYS[found[2]]) + USUAL_DAYS}d"
+    if before in DAYS_OF_NAMES.values():
+        return f"-{USUAL_DAYS + 1}d"
+    return ALL if before == ALL else (instant(before) - timedelta(days=USUAL_DAYS)).isoformat()
+
+
+def span(after: str, before: str | None) -> str:
+    """In words, after `events`."""
+    if before:
+        begins = "from the first" if after == ALL else f"from {_worded(after)}"
+        return f"{begins} until {_worded(before)}"
+    if found := _READ.fullmatch(after):
+        return f"in the last {_many(found).removeprefix('1 ')}"
+    return "ever" if after == ALL else f"since {_worded(after)}"
+
+
+def _worded(moment: str) -> str:
+    if found := _READ.fullmatch(moment):
+        return f"{_many(found)} ago"
+    names = {posthogs: f"the beginning of {name}" for name, posthogs in DAYS_OF_NAMES.items()}
+    return names.get(moment) or clock(moment)
+
+
+def _many(found: re.Match[str]) -> str:
+    return f"{found[1]} {WORDS[found[2]]}{'' if found[1] == '1' else 's'}"
