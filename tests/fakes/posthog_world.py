@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any
 from tests.fakes.authorization_tenant import Tenant
 from tests.fakes.authorization_wire import Answer, Request, said
 from tests.fakes.posthog_world_data import KATHERINE, ORGANIZATION, SHOP, events, objects, projects
+from tests.fakes.posthog_world_lists import PARAMETERS, listed
 from tests.fakes.posthog_world_query import Queries, QueryRefused
 
 Json = dict[str, Any]
@@ -19,25 +19,10 @@ USUAL_PAGE, LONGEST_SEARCH = 100, 200
 SCOPES = (
     *("user:read", "organization:read", "project:read", "feature_flag:read", "insight:read", "query:read"),
     *("person:read", "cohort:read", "dashboard:read", "annotation:read", "experiment:read", "survey:read"),
-    *("event_definition:read", "property_definition:read", "action:read"),
+    *("event_definition:read", "property_definition:read", "action:read", "activity_log:read"),
 )
-SEARCHED = {"annotations": ("content",), "feature_flags": ("key", "name"), "persons": ("name", "uuid")}
-"""Elsewhere it is the name and the description."""
-PARAMETERS = {
-    "feature_flags": ("search", "active", "archived", "type", "tags", "key"),
-    "insights": ("search", "insight", "saved", "favorited", "short_id"),
-    "persons": ("search", "email", "distinct_id"),
-    "experiments": ("search", "status", "archived", "feature_flag_id"),
-    "surveys": ("search", "status", "type", "archived"),
-    "property_definitions": (
-        "search",
-        "type",
-        "event_names",
-        "filter_by_event_names",
-        "is_numerical",
-        "exclude_hidden",
-    ),
-}
+PARTS = frozenset({("surveys", "stats"), ("feature_flags", "activity")})
+"""What can be read of an object besides itself."""
 _OBJECT = re.compile(r"/api/projects/(?P<project>[^/]+)/(?P<place>\w+)/(?:(?P<id>[^/]+)/)?(?:(?P<more>\w+)/)?")
 _PROJECT = re.compile(r"/api/projects/(?P<project>[^/]+)/")
 _PROJECTS = re.compile(r"/api/organizations/(?P<organization>[^/]+)/projects/")
@@ -129,7 +114,7 @@ class World:
             return said(self._project(key, found["project"], "project:read"))
         if found := _OBJECT.fullmatch(path):
             return self._object(request, key, **found.groupdict())
-        raise Refused(404, "invalid_request", "not_found", "Not found.")
+        raise no_endpoint()
 
     def _all_projects(self, request: Request, key: Key, organization: str) -> Answer:
         self._need(key, "organization:read")
@@ -159,24 +144,29 @@ class World:
         id: str | None,  # noqa: A002  its name in the path
         more: str | None,
     ) -> Answer:
-        owner = self._project(key, project, f"{place.removesuffix('s')}:read")
+        if (place not in self.objects and place != "query") or (more and (place, more) not in PARTS):
+            raise no_endpoint()
+        scope = "activity_log" if more == "activity" else place.removesuffix("s")
+        owner = self._project(key, project, f"{scope}:read")
         if place == "query":
             return self._look(id) if id else self._query(request)
-        if place not in self.objects:
-            raise Refused(404, "invalid_request", "not_found", "Not found.")
         there = self.objects[place] if owner["id"] == SHOP else []
         if id is None:
             return self._list(request, place, there)
         found = next((each for each in there if id in (str(each["id"]), each.get("uuid"))), None)
         if found is None:
             raise Refused(404, "invalid_request", "not_found", "Not found.")
-        return said(_stats() if (place, more) == ("surveys", "stats") else _shown(found))
+        if more == "activity":
+            return _activity(request, found)
+        return said(_stats() if more == "stats" else _shown(found))
 
     def _list(self, request: Request, place: str, there: list[Json]) -> Answer:
         known = {*PARAMETERS.get(place, ("search",)), "limit", "offset"}
         for name in request.query.keys() - known:
             raise Refused(400, "validation_error", "invalid_input", "Unknown parameter.", name)
-        found = [each for each in there if _wanted(place, each, request.query)]
+        if len(request.query.get("search", "")) > LONGEST_SEARCH:
+            raise Refused(400, "validation_error", "invalid_input", "Ensure it has at most 200 characters.", "search")
+        found = listed(place, there, request.query)
         return self._page(request, [_shown(each) for each in found], counts=place != "persons")
 
     def _page(self, request: Request, found: list[Json], *, counts: bool = True) -> Answer:
@@ -224,54 +214,22 @@ class World:
             raise Refused(403, "authentication_error", "permission_denied", detail)
 
 
+def no_endpoint() -> Refused:
+    return Refused(404, "invalid_request", "not_found", "Endpoint not found.")
+
+
+def _activity(request: Request, flag: Json) -> Answer:
+    """Numbered by pages; an offset is not known, and does nothing."""
+    page, limit = int(request.query.get("page", 1)), int(request.query.get("limit", 10))
+    history = [{"activity": "updated", "detail": {"name": flag["key"], "version": each}} for each in range(9, 0, -1)]
+    url = f"https://elsewhere.posthog.example{request.path}?page={page + 1}&limit={limit}"
+    shown = history[(page - 1) * limit : page * limit]
+    following = url if page * limit < len(history) else None
+    return said({"results": shown, "next": following, "previous": None, "total_count": len(history)})
+
+
 def _shown(found: Json) -> Json:
     return {name: value for name, value in found.items() if name != "of"}
-
-
-def _wanted(place: str, found: Json, asked: dict[str, str]) -> bool:
-    if len(word := asked.get("search", "").lower()) > LONGEST_SEARCH:
-        raise Refused(400, "validation_error", "invalid_input", "Ensure it has at most 200 characters.", "search")
-    searched = [str(found.get(name) or "") for name in SEARCHED.get(place, ("name", "description"))]
-    checks = [word in " ".join(searched).lower(), bool(found.get("archived")) == (asked.get("archived") == "true")]
-    for name, value in asked.items():
-        if name in ("active", "status", "type", "key", "short_id", "favorited") and (place, name) != _PROPERTY_TYPE:
-            checks.append(_same(place, name, value, found))
-    if "email" in asked:
-        checks.append(found["properties"].get("email") == asked["email"])
-    if "distinct_id" in asked:
-        checks.append(asked["distinct_id"] in found["distinct_ids"])
-    if "tags" in asked:
-        checks.append(bool(set(json.loads(asked["tags"])) & set(found["tags"])))
-    if "insight" in asked:
-        kind = str((found["query"].get("source") or {}).get("kind"))
-        checks.append(asked["insight"] == {"HogQLQuery": "SQL"}.get(kind, kind.removesuffix("Query").upper()))
-    if place == "property_definitions":
-        checks.append(_is_property(found, asked))
-    return all(checks)
-
-
-_PROPERTY_TYPE = ("property_definitions", "type")
-
-
-def _same(place: str, name: str, value: str, found: Json) -> bool:
-    if (place, name) == ("feature_flags", "type"):
-        is_many = "multivariate" in found["filters"]
-        return value == ("multivariant" if is_many else "boolean") or (
-            value == "experiment" and found["experiment_set"]
-        )
-    if (place, name) == ("surveys", "status"):
-        return value == ("complete" if found["end_date"] else "running" if found["start_date"] else "draft")
-    if value == "STALE":
-        return bool(found["status"] == value)
-    there = found[name]
-    return value == ((str(there).lower()) if isinstance(there, bool) else there)
-
-
-def _is_property(found: Json, asked: dict[str, str]) -> bool:
-    of, seen = found["of"]
-    names = json.loads(asked["event_names"]) if asked.get("filter_by_event_names") == "true" else list(seen)
-    numeric = asked.get("is_numerical") != "true" or found["is_numerical"]
-    return of == asked.get("type", "event") and (not seen or bool(set(names) & set(seen))) and numeric
 
 
 def _stats() -> Json:

@@ -84,6 +84,7 @@ def _made(at: str = "2026-10-01T09:30:00Z") -> Json:
 
 def _flags() -> list[Json]:
     globex = {"key": "email", "type": "person", "value": ["@globex.example"], "operator": "icontains"}
+    seats = {"key": "seats", "type": "group", "value": "5", "operator": "gte"}
     everyone = {"properties": [], "rollout_percentage": 100}
     variants = [{"key": "control", "rollout_percentage": 50}, {"key": "short", "rollout_percentage": 50}]
     usual = {"deleted": False, "archived": False, "updated_at": "2026-11-10T08:00:00Z", "version": 3, **_made()}
@@ -125,6 +126,21 @@ def _flags() -> list[Json]:
             "tags": [],
             "status": "INACTIVE",
             "filters": {"groups": [everyone], "payloads": {}},
+            "experiment_set": [],
+        },
+        {
+            **usual,
+            "id": 10,
+            "key": "team-plans",
+            "name": "Plans for whole companies",
+            "active": True,
+            "tags": [],
+            "status": "STALE",
+            "filters": {
+                "groups": [{"properties": [seats], "rollout_percentage": 20}],
+                "aggregation_group_type_index": 0,
+                "payloads": {},
+            },
             "experiment_set": [],
         },
     ]
@@ -176,6 +192,8 @@ def _dashboard() -> Json:
     known = {each["id"]: each for each in _insights()}
     tiles = [{"id": 321, "insight": known[21]}, {"id": 322, "insight": known[22]}]
     text = {"id": 323, "insight": None, "text": {"body": "Looked at every **Monday**."}}
+    button = {"id": 324, "insight": None, "button_tile": {"text": "Shop", "url": "https://shop.acme.example"}}
+    widget = {"id": 325, "insight": None, "widget": {"widget_type": "error_tracking", "config": {}}}
     return {
         "id": 31,
         "name": "Product KPIs",
@@ -183,7 +201,7 @@ def _dashboard() -> Json:
         "pinned": True,
         "tags": ["weekly"],
         "last_accessed_at": "2026-11-16T08:00:00Z",
-        "tiles": [*tiles, text],
+        "tiles": [*tiles, text, button, widget],
         **_made(),
     }
 

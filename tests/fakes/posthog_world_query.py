@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from tests.fakes.posthog_world_data import NOW, PAGES, PEOPLE
 
@@ -18,7 +19,18 @@ NO_OFFSET = (
     "OFFSET is not supported on queries made with a personal API key. For pagination, use keyset pagination on the "
     "`timestamp` column, e.g. `WHERE timestamp > :last_seen_timestamp ORDER BY timestamp LIMIT N`."
 )
-UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+UNITS = {"M": 1 / 1440, "h": 1 / 24, "d": 1, "w": 7, "m": 30, "q": 91, "y": 365}
+"""In days. An m is a month, and a second is none."""
+ZONE = ZoneInfo("Europe/Berlin")
+"""The project's: in it are times without a zone, and those of events when they come back."""
+STARTS: Mapping[str, Callable[[datetime], str]] = {
+    "toStartOfHour": lambda at: at.strftime("%Y-%m-%dT%H:00:00"),
+    "toStartOfDay": lambda at: at.strftime("%Y-%m-%d"),
+    "toStartOfWeek": lambda at: (at - timedelta(days=at.isoweekday() % 7)).strftime("%Y-%m-%d"),
+    "toStartOfMonth": lambda at: at.strftime("%Y-%m-01"),
+}
+COHORTS = {"41": "json_extract(properties, '$.plan') = 'pro'", "42": f"id = '{next(iter(PEOPLE))}'"}
+"""Who is in them."""
 LENGTHS = {"MINUTE": "minutes", "HOUR": "hours", "DAY": "days", "WEEK": "weeks"}
 TABLES = {
     "events": ("uuid", "event", "timestamp", "distinct_id", "person_id", "properties", "person_properties"),
@@ -26,6 +38,7 @@ TABLES = {
 }
 _PROPERTY = re.compile(r"\b(person\.)?properties\.(\$?\w+)")
 _AGO = re.compile(r"now\(\)\s*-\s*INTERVAL\s+(\d+)\s+(MINUTE|HOUR|DAY|WEEK)", re.IGNORECASE)
+_COHORT = re.compile(r"\bIN COHORT (4[12])\b", re.IGNORECASE)
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
@@ -101,19 +114,27 @@ def _fits(event: Json, query: Json) -> bool:
     wanted = [(each[1] if each else "").replace("\\'", "'").replace("\\\\", "\\") for each in ids]
     return (
         query.get("event") in (None, event["event"])
-        and query.get("personId") in (None, event["person_id"])
+        and query.get("personId") in (None, event["person_id"], str(501 + list(PEOPLE).index(event["person_id"])))
         and all(each == event["distinct_id"] for each in wanted)
     )
 
 
 def _moment(given: str) -> datetime:
-    if relative := re.fullmatch(r"-(\d+)([mhdw])", given):
-        return NOW - timedelta(**{UNITS[relative[2]]: int(relative[1])})
-    at = datetime.fromisoformat(given)
-    return at if at.tzinfo else at.replace(tzinfo=NOW.tzinfo)
+    """What is none that PostHog knows is now."""
+    try:
+        at = datetime.fromisoformat(given)
+    except ValueError:
+        relative = re.search(r"-?([0-9]+)?([hdwmqyM])(Start)?", given)
+        if relative is None:
+            return NOW
+        at = NOW.astimezone(ZONE) - timedelta(days=UNITS[relative[2]] * int(relative[1] or 0))
+        return at.replace(hour=0, minute=0, second=0, microsecond=0) if relative[3] else at
+    return at if at.tzinfo else at.replace(tzinfo=ZONE)
 
 
 def _column(event: Json, name: str) -> Any:
+    if name == "timestamp":
+        return datetime.fromisoformat(event[name]).astimezone(ZONE).isoformat()
     return event["person_id"] if name == "person.id" else event[name]
 
 
@@ -122,6 +143,8 @@ def _database(tables: Mapping[str, list[Json]]) -> sqlite3.Connection:
     database.create_aggregate("uniq", 1, Uniq)  # type: ignore[arg-type]
     database.create_function("now", 0, lambda: NOW.strftime("%Y-%m-%dT%H:%M:%S.000000+00:00"))
     database.create_function("toDate", 1, lambda text: str(text)[:10])
+    for name, begins in STARTS.items():
+        database.create_function(name, 1, lambda text, begins=begins: begins(datetime.fromisoformat(text)))
     people = {each["uuid"]: json.dumps(each["properties"]) for each in tables["persons"]}
     rows = {
         "events": [{**each, "person_properties": people.get(each["person_id"], "{}")} for each in tables["events"]],
@@ -160,7 +183,10 @@ def _translated(text: str) -> str:
         at = NOW - timedelta(**{LENGTHS[found[2].upper()]: int(found[1])})
         return at.strftime("'%Y-%m-%dT%H:%M:%S.000000+00:00'")
 
-    return _PLACE.sub(r":\1", _AGO.sub(ago, _PROPERTY.sub(property_of, text)))
+    def members(found: re.Match[str]) -> str:
+        return f"IN (SELECT id FROM persons WHERE {COHORTS[found[1]]})"  # noqa: S608  its own words
+
+    return _PLACE.sub(r":\1", _COHORT.sub(members, _AGO.sub(ago, _PROPERTY.sub(property_of, text))))
 
 
 def _refused(said: str) -> QueryRefused:

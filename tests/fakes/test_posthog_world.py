@@ -38,7 +38,8 @@ def said(world: World, text: str, **values: object) -> dict[str, object]:
         (f"{PROJECT}/cohorts/", "", "phc_1", 401, "authentication_failed"),
         (f"{PROJECT}/cohorts/", "", "phx_blog", 403, "permission_denied"),
         (f"/api/projects/{BLOG}/cohorts/", "", "phx_blog", 403, "permission_denied"),
-        (f"{PROJECT}/nonsense/", "", "phx_all", 403, "permission_denied"),
+        (f"{PROJECT}/nonsense/", "", "phx_blog", 404, "not_found"),
+        (f"{PROJECT}/feature_flags/7/nonsense/", "", "phx_all", 404, "not_found"),
         ("/api/projects/99/cohorts/", "", "phx_demo", 404, "not_found"),
         (f"{PROJECT}/cohorts/99/", "", "phx_demo", 404, "not_found"),
         (f"{PROJECT}/cohorts/", "colour=red", "phx_demo", 400, "invalid_input"),
@@ -95,3 +96,68 @@ def test_rows_are_cut_at_a_hundred_where_nobody_says_how_many(world: World) -> N
 )
 def test_hogql_that_posthog_would_not_take_is_refused(world: World, text: str, detail: str) -> None:
     assert str(said(world, text)["detail"]).startswith(detail)
+
+
+@pytest.mark.parametrize(
+    ("query", "keys"),
+    [
+        ("key=New-Checkout", ["new-checkout"]),
+        ("search=checkout", ["checkout-copy"]),
+        ("archived=true", ["new-checkout"]),
+        ("active=STALE", ["team-plans"]),
+    ],
+)
+def test_an_archived_flag_is_found_by_its_key_alone(world: World, query: str, keys: list[str]) -> None:
+    world.objects["feature_flags"][0]["archived"] = True
+    found = json.loads(asked(world, f"{PROJECT}/feature_flags/", query).body)["results"]
+
+    assert [each["key"] for each in found] == keys
+
+
+def test_where_nothing_has_the_words_what_is_like_them_comes(world: World) -> None:
+    def marks(place: str, word: str) -> list[str | None]:
+        found = json.loads(asked(world, f"{PROJECT}/{place}/", f"search={word}").body)["results"]
+        return [each.get("search_match_type") for each in found]
+
+    assert marks("insights", "funnel") == ["exact"]
+    assert marks("insights", "funel") == ["similar"]
+    assert marks("cohorts", "payng") == [None]
+    assert marks("annotations", "relese") == []
+
+
+def test_favorites_are_asked_for_by_whatever_is_said_of_them(world: World) -> None:
+    found = json.loads(asked(world, f"{PROJECT}/insights/", "favorited=false").body)["results"]
+
+    assert [each["id"] for each in found] == [21]
+
+
+@pytest.mark.parametrize(
+    ("after", "number"), [("-2m", 63), ("-400M", 2), ("-60s", 0), ("2026-11-17T11:30:00", 1), ("dStart", 5)]
+)
+def test_times_are_those_that_posthog_understands(world: World, after: str, number: int) -> None:
+    world.looks = 0
+    query = {"kind": "EventsQuery", "select": ["timestamp"], "after": after}
+    found = json.loads(asked(world, f"{PROJECT}/query/", method="POST", body={"query": query}).body)["results"]
+
+    assert len(found) == number
+    assert all(each[0].endswith("+01:00") for each in found)
+
+
+def test_a_history_goes_on_by_pages(world: World) -> None:
+    found = json.loads(asked(world, f"{PROJECT}/feature_flags/7/activity/", "limit=4&page=2&offset=1").body)
+
+    assert [each["detail"]["version"] for each in found["results"]] == [5, 4, 3, 2]
+    assert found["next"].endswith("?page=3&limit=4")
+
+
+@pytest.mark.parametrize(("cohort", "people"), [(41, 2), (42, 1)])
+def test_who_is_in_a_cohort_can_be_asked(world: World, cohort: int, people: int) -> None:
+    found = said(world, f"SELECT id FROM persons WHERE id IN COHORT {cohort}")  # noqa: S608  a number of ours
+
+    assert len(found["results"]) == people  # type: ignore[arg-type]
+
+
+def test_events_can_be_counted_by_week(world: World) -> None:
+    found = said(world, "SELECT toStartOfWeek(timestamp) AS week, count() FROM events GROUP BY week ORDER BY week")
+
+    assert [row[0] for row in found["results"]] == ["2026-11-08", "2026-11-15"]  # type: ignore[attr-defined]
