@@ -20,6 +20,7 @@ HOSTS = re.compile(r"https?://[^/]+", re.IGNORECASE)
 BEGINNING = "/api/"
 MOST_PARAMS, ROOM_OF_TEXT, ROOM_OF_BODY, LONGEST_QUERY = 50, 40_000, MOST_BYTES, 1_500
 FEWEST = 1
+TOO_MANY = f"must be {MOST_PARAMS} at most"
 OF_PARAMS = frozenset({"limit", "offset", "page", "cursor", "search", "ordering", "order"})
 """What is put beside `params` by mistake, and belongs into it."""
 CUT = "Long parts are cut, as the … tells: ask for less, such as one object, or fewer with `limit` in `params`."
@@ -50,12 +51,19 @@ def _params(given: object) -> object:
     """As an object; a query that is written out is read as one."""
     if not isinstance(given, str):
         return given
-    if not given.lstrip().startswith("{"):
-        return dict(parse_qsl(given.strip().lstrip("?")))
+    if not given.lstrip().startswith("{") and "=" in given:
+        return dict(_pairs(given.strip().lstrip("?")))
     try:
         return json.loads(given)
     except (ValueError, RecursionError) as error:
         raise ValueError("must be an object") from error
+
+
+def _pairs(query: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(query, max_num_fields=MOST_PARAMS)
+    except ValueError as error:
+        raise ValueError(TOO_MANY) from error
 
 
 def _sendable(given: dict[str, Value]) -> dict[str, Value]:
@@ -83,20 +91,21 @@ class Get(Params):
 
     @model_validator(mode="before")
     @classmethod
-    def _query_of_all_forms(cls, given: Any) -> Any:
+    def _understood(cls, given: object) -> object:
         """What stands behind a question mark, or beside `params`, are parameters too."""
-        if not isinstance(given, dict) or not isinstance(path := given.get("path"), str):
-            return given
+        read = super()._understood(given)  # type: ignore[operator]  # a proxy, which gives the function
+        if not isinstance(read, dict) or not isinstance(path := read.get("path"), str):
+            return read
         try:
-            params = _params(given.get("params", {}))
+            params = _params(read.get("params", {}))
         except ValueError:
-            return given
+            return read
         if not isinstance(params, dict):
-            return given
+            return read
         before, _, query = path.partition("?")
-        beside = {name: value for name, value in given.items() if name in OF_PARAMS}
-        rest = {name: value for name, value in given.items() if name not in OF_PARAMS}
-        return {**rest, "path": before, "params": {**dict(parse_qsl(query)), **beside, **params}}
+        beside = {name: value for name, value in read.items() if name in OF_PARAMS}
+        rest = {name: value for name, value in read.items() if name not in OF_PARAMS}
+        return {**rest, "path": before, "params": {**dict(_pairs(query)), **beside, **params}}
 
 
 class Anything(Result):

@@ -73,7 +73,8 @@ class Property(Item):
 
 class Properties(Page[Property]):
     what: ClassVar[tuple[str, str]] = ("property", "properties")
-    hint: ClassVar[str] = "`search` looks in names; `type` is event, person or session."
+    hint: ClassVar[str] = "`search` looks in names."
+    besides: ClassVar[str] = "Those of persons and sessions have another `type`."
 
 
 @tool("List event definitions")

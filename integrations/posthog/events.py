@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from datetime import UTC
 from typing import Annotated, ClassVar, Self
 from urllib.parse import quote
 
@@ -33,7 +34,6 @@ LESS = "Ask for fewer with `limit`, or for a shorter time."
 FURTHER = "`after` looks further back, such as `30d` or `all`."
 MIXED_UP = "`after` must be earlier than `before`"
 _CURSOR = re.compile(r"(?P<before>[^~]+)~(?P<skip>[0-9]{1,5})|(?P<offset>[0-9]{1,5})")
-_ZERO = re.compile(r"(?:\.0+)?(?:\+00:00|Z)$")
 
 
 def _cursor(given: str) -> str:
@@ -134,7 +134,7 @@ async def posthog_list_events(api: PosthogApi, ask: ListEvents) -> EventPage:
     events = [_event(project, row, full=ask.full) for row in rows[: ask.limit]]
     kept = fitting(events)
     has_more = kept < len(rows) or bool(response.get("hasMore"))
-    if not events:
+    if not events and not ask.cursor:
         await _explained(api, project, ask)
     return EventPage(
         project_id=project.id,
@@ -205,16 +205,24 @@ def _following(shown: list[Event], ask: ListEvents) -> str:
 def _event(project: Project, row: Json, *, full: bool) -> Event:
     properties = _read(row.get("properties"))
     told, _ = fitted(_telling(properties), ROOM_OF_PROPERTIES)
-    at = quote(_ZERO.sub("Z", str(row.get("timestamp"))), safe=":")
     return read(
         Event,
         row,
         id=row.get("uuid"),
-        url=project.link(f"events/{row.get('uuid')}/{at}"),
+        url=project.link(f"events/{row.get('uuid')}/{_in_address(str(row.get('timestamp')))}"),
         person_id=None if row.get("person.id") is None else str(row["person.id"]),
         properties=told if isinstance(told, dict) else {},
         full=whole({**row, "properties": properties}, full=full),
     )
+
+
+def _in_address(time: str) -> str:
+    """Short, and without a plus."""
+    try:
+        at = instant(time)
+    except ValueError:
+        return quote(time, safe="")
+    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat()}Z" if at.tzinfo else quote(time, safe=":")
 
 
 def _read(properties: object) -> Json:

@@ -77,7 +77,8 @@ class Experiment(Item):
 
 class ExperimentPage(Page[Experiment]):
     what: ClassVar[tuple[str, str]] = ("experiment", "experiments")
-    hint: ClassVar[str] = "`search` looks in names; `archived: true` lists archived ones."
+    hint: ClassVar[str] = "`search` looks in names."
+    besides: ClassVar[str] = "`archived: true` lists archived experiments."
     reader: ClassVar[str] = "posthog_get_experiment"
 
 

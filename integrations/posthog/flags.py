@@ -96,7 +96,8 @@ class Flag(Item):
 
 class FlagPage(Page[Flag]):
     what: ClassVar[tuple[str, str]] = ("feature flag", "feature flags")
-    hint: ClassVar[str] = "`search` looks in keys and names; `archived: true` lists archived flags."
+    hint: ClassVar[str] = "`search` looks in keys and names."
+    besides: ClassVar[str] = "`archived: true` lists archived flags."
     reader: ClassVar[str] = "posthog_get_feature_flag"
 
 

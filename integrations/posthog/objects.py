@@ -115,8 +115,7 @@ def _notes(ask: Paged, found: Found, page: type[Page[Any]]) -> Iterator[str]:
     if not found.items:
         if ask.offset:
             yield PAST_THE_END.format(ask.offset)
-        elif page.hint and ask.narrowed:
-            yield page.hint
+        yield from (each for each in (words and page.hint, ask.narrowed and page.besides) if each and not ask.offset)
     elif words and all(_is_similar(each, words) for each in found.items):
         yield SIMILAR
 

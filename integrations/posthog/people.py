@@ -84,10 +84,8 @@ class Person(Item):
 
 class PersonPage(Page[Person]):
     what: ClassVar[tuple[str, str]] = ("person", "persons")
-    hint: ClassVar[str] = (
-        "`search` matches parts of emails, names and IDs; `email` and `distinctId` have to be exact. There is no other "
-        "filter: `posthog_query` finds persons by a property."
-    )
+    hint: ClassVar[str] = "`search` matches parts of emails, names and IDs; `posthog_query` finds them by a property."
+    besides: ClassVar[str] = "`email` and `distinctId` match exactly."
     reader: ClassVar[str] = "posthog_get_person"
 
 

@@ -23,7 +23,7 @@ PAUSES = (0.15, 0.3, 0.6, 1.0, 1.5)
 MARGIN_SECONDS = 0.5
 MOST = 10_000
 USUAL = 100
-LONGEST_QUERY = 50_000
+LONGEST_QUERY = 20_000
 STILL_RUNNING = (
     "The query is still running at PostHog: nothing is known of its result yet. Call `posthog_query` with queryId "
     '"{id}" and projectId {project} to go on waiting, for ten minutes from now; or ask for less, such as less time.'

@@ -123,7 +123,9 @@ class Page(Answer, Generic[S]):
     what: ClassVar[tuple[str, str]]
     """One of them, and many."""
     hint: ClassVar[str] = ""
-    """What can be asked for, where nothing was found that is so."""
+    """Where `search` looks, when it has found nothing."""
+    besides: ClassVar[str] = ""
+    """What else could be asked for, when nothing was found that is so."""
     reader: ClassVar[str] = ""
     """The tool that reads one of them."""
     going_on: ClassVar[str] = "offset"
@@ -141,7 +143,8 @@ class Page(Answer, Generic[S]):
         number = len(self.results)
         of_all = f" of {self.total}" if self.total and self.total > number else ""
         more = ", and more follow" if self.next_cursor and not of_all else ""
-        counted = f"{number or 'No'}{of_all} {self.what[number != 1 or bool(of_all)]}"
+        none = "No more" if self.total else "No"
+        counted = f"{number or none}{of_all if number else ''} {self.what[number != 1 or bool(of_all)]}"
         return f"{counted} in project {self.project_id}{more}{':' if number else '.'}"
 
     def _following(self) -> str:

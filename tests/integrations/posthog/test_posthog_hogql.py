@@ -1,4 +1,5 @@
 import re
+from time import process_time
 
 import pytest
 
@@ -23,6 +24,11 @@ from integrations.posthog.hogql import MOST_ROWS, NOT_A_READ, NOT_CLOSED, NOT_ON
         ("SELECT event FROM events LIMIT 1 BY person_id LIMIT 7", 7),
         ("WITH a AS (SELECT 1 LIMIT 3) SELECT * FROM a", None),
         ("(SELECT 1) UNION ALL (SELECT 2)", None),
+        ("SELECT properties.limit FROM events", None),
+        ("SELECT count() AS limit FROM events", None),
+        ("SELECT event FROM events ORDER BY limit", None),
+        ("SELECT event FROM events LIMIT 1e3", 1_000),
+        ("SELECT limit, event FROM events LIMIT 4", 4),
     ],
 )
 def test_the_limit_that_a_query_has_of_its_own_is_known(text: str, limit: int | None) -> None:
@@ -30,6 +36,13 @@ def test_the_limit_that_a_query_has_of_its_own_is_known(text: str, limit: int | 
 
     assert query.limit == limit
     assert query.has_limit is (limit is not None)
+
+
+def test_a_query_of_nothing_but_limits_is_read_at_once() -> None:
+    began = process_time()
+    Query.read("SELECT 1 " + "limit 1 " * 6_000)
+
+    assert process_time() - began < 0.5
 
 
 def test_a_limit_that_is_no_number_is_one_all_the_same() -> None:

@@ -1,0 +1,87 @@
+"""PostHog with the company behind it, and its tools asked without a wire between them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from integrations.api import ToolFailed
+from integrations.posthog.api import PosthogApi
+from integrations.posthog.tools import TOOLS
+from integrations.tool import Json, Params, Result
+from tests.fakes.authorization_tenant import Tenant
+from tests.fakes.authorization_wire import Request
+from tests.fakes.posthog_world import World
+
+US = "https://us.posthog.com"
+BY_NAME = {each.name: each for each in TOOLS}
+
+
+@dataclass(frozen=True)
+class Answered:
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+    reason: str = ""
+
+    async def read(self) -> bytes:
+        return self.body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield self.body
+
+
+class Shop:
+    def __init__(self) -> None:
+        self.world = World(Tenant("posthog", "http://127.0.0.1", threading.RLock()), looks=0)
+        self.asked: list[str] = []
+
+    async def found(self, tool: str, **args: Any) -> Result:
+        parsed = BY_NAME[tool].parsed(args)
+        assert isinstance(parsed, Params), parsed
+        return await BY_NAME[tool].run(PosthogApi(self, US, self._pause, title="PostHog"), parsed)
+
+    async def told(self, tool: str, **args: Any) -> str:
+        """What a model reads, whatever comes of it."""
+        parsed = BY_NAME[tool].parsed(args)
+        if isinstance(parsed, list):
+            return " ".join(parsed)
+        try:
+            return (await self.found(tool, **args)).text()
+        except ToolFailed as failed:
+            return failed.text
+
+    async def structured(self, tool: str, **args: Any) -> Json:
+        return (await self.found(tool, **args)).structured()
+
+    @asynccontextmanager
+    async def request(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],  # noqa: ARG002  the key is added here
+        body: bytes = b"",
+        *,
+        lasting: bool = False,  # noqa: ARG002  the port is like that
+    ) -> AsyncIterator[Answered]:
+        parts = urlsplit(url)
+        self.asked.append(f"{method} {parts.path}{f'?{parts.query}' if parts.query else ''}")
+        sent = {"authorization": "Bearer phx_demo", "content-type": "application/json"}
+        answer = self.world.answer(Request(method, parts.path, parts.query, sent, body))
+        yield Answered(answer.status, answer.body, {name.lower(): each for name, each in answer.headers.items()})
+
+    def sent(self) -> object:
+        return None
+
+    async def renewed(self, sent: object) -> bool:  # noqa: ARG002
+        return False
+
+    def seconds_left(self) -> float:
+        return 30.0
+
+    async def _pause(self, seconds: float) -> None:
+        raise AssertionError(seconds)

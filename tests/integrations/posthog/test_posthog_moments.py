@@ -1,0 +1,55 @@
+import pytest
+
+from integrations.posthog.moments import IS_NONE, WHICH_M, posthogs, span
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ("7d", "-7d"),
+        ("-24h", "-24h"),
+        ("30min", "-30M"),
+        ("30 minutes ago", "-30M"),
+        ("2mo", "-2m"),
+        ("1 year", "-1y"),
+        ("ALL", "all"),
+        ("today", "dStart"),
+        ("Yesterday", "-1dStart"),
+        ("2026-11-01", "2026-11-01"),
+        ("2026-11-01T09:00:00+01:00", "2026-11-01T09:00:00+01:00"),
+    ],
+)
+def test_a_time_is_sent_in_posthogs_words(given: str, sent: str) -> None:
+    assert posthogs(given) == sent
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("30m", WHICH_M),
+        ("30M", WHICH_M),
+        ("60s", IS_NONE),
+        ("soon", IS_NONE),
+        ("2026-11-31", IS_NONE),
+        ("9999-12-31T23:59:59", IS_NONE),
+    ],
+)
+def test_what_posthog_would_take_for_another_time_is_asked_back(given: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why[:30]):
+        posthogs(given)
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "told"),
+    [
+        ("-7d", None, "in the last 7 days"),
+        ("-1h", None, "in the last hour"),
+        ("all", None, "ever"),
+        ("2026-11-01", None, "since 2026-11-01"),
+        ("dStart", None, "since the beginning of today"),
+        ("all", "-2w", "from the first until 2 weeks ago"),
+        ("2026-11-01", "2026-11-17T00:00:00Z", "from 2026-11-01 until 2026-11-17 00:00 UTC"),
+    ],
+)
+def test_a_span_is_told_in_words(after: str, before: str | None, told: str) -> None:
+    assert span(after, before) == told
