@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from integrations.api import ToolFailed, taken_in
 from integrations.posthog.api import NO_SUCH_PATH, NOT_THERE, PosthogApi
-from integrations.posthog.results import MOST_BYTES, fitted, is_finite
+from integrations.posthog.cutting import MOST_BYTES, fitted, is_finite
 from integrations.reading import more_follow
 from integrations.tool import Json, Params, Result, tool
 

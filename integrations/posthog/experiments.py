@@ -13,7 +13,7 @@ from integrations.posthog.asking import PAGED, Full, InProject, Searched, Words,
 from integrations.posthog.flags import flag_number
 from integrations.posthog.objects import Details, cuts, first, listed, none_such, one, read, whole
 from integrations.posthog.querying import run
-from integrations.posthog.results import Item, Line, Page, Part, Prose, Unusual, Who, finite
+from integrations.posthog.results import Item, Line, Number, Page, Part, Prose, Unusual, Who, finite
 from integrations.posthog.tables import Table, table
 from integrations.tool import Json, tool
 
@@ -86,7 +86,7 @@ class Arm(Part):
     """One of the variants."""
 
     key: str
-    rollout_percentage: float | None = None
+    rollout_percentage: Number = None
 
 
 class Measured(Part):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import PAGED, Full, InProject, Names, Searched, Words, choice, from_link, is_number
+from integrations.posthog.conditions import conditions, filters_of
 from integrations.posthog.objects import Details, cuts, first, listed, none_such, one, read, whole
 from integrations.posthog.results import Count, Item, Line, Number, Page, Part, Prose, Unusual, Who, line
 from integrations.tool import Json, tool
@@ -18,23 +19,6 @@ PLACE = "feature_flags"
 MOST_CONDITIONS = 30
 WHAT, LIST = "feature flag", "posthog_list_feature_flags"
 MORE_CONDITIONS = "These are the first {} of {} conditions; `full: true` gives the others."
-OPERATORS = {
-    "exact": "is",
-    "is_not": "is not",
-    "icontains": "contains",
-    "not_icontains": "does not contain",
-    "regex": "matches",
-    "not_regex": "does not match",
-    "gt": ">",
-    "gte": "≥",
-    "lt": "<",
-    "lte": "≤",
-    "is_date_exact": "is on",
-    "is_date_before": "is before",
-    "is_date_after": "is after",
-    "flag_evaluates_to": "is",
-}
-"""Any other is told in PostHog's word."""
 
 
 class ListFlags(Searched):
@@ -161,7 +145,7 @@ async def posthog_get_feature_flag(api: PosthogApi, ask: GetFlag) -> FlagDetails
     project = await api.project(ask.project_id)
     number = await flag_number(api, project, ask.feature_flag_id)
     found = await one(api, project, PLACE, number, WHAT, LIST)
-    flag, there = _whole_flag(project, found, full=ask.full), len(list(_conditions(found)))
+    flag, there = _whole_flag(project, found, full=ask.full), len(list(conditions(found)))
     more = [MORE_CONDITIONS.format(MOST_CONDITIONS, there)] if there > MOST_CONDITIONS and not ask.full else []
     return FlagDetails(project_id=project.id, feature_flag=flag, notes=[*more, *cuts(flag)])
 
@@ -182,7 +166,7 @@ def _flag(project: Project, found: Json, full: bool) -> Flag:
         Flag,
         found,
         url=project.link(f"{PLACE}/{found.get('id')}"),
-        rollout=_in_short(list(_conditions(found))),
+        rollout=_in_short(list(conditions(found))),
         variants=variants,
         stale=found.get("status") == "STALE",
         full=whole(found, full=full),
@@ -190,13 +174,13 @@ def _flag(project: Project, found: Json, full: bool) -> Flag:
 
 
 def _whole_flag(project: Project, found: Json, *, full: bool) -> WholeFlag:
-    payloads = _filters(found).get("payloads") or {}
+    payloads = filters_of(found).get("payloads") or {}
     variants = [{**each, "payload": _payload(payloads.get(each.get("key")))} for each in _variants(found)]
     return read(
         WholeFlag,
         found,
         url=project.link(f"{PLACE}/{found.get('id')}"),
-        conditions=list(_conditions(found))[:MOST_CONDITIONS],
+        conditions=list(conditions(found))[:MOST_CONDITIONS],
         variants=variants,
         payload=_payload(payloads.get("true")),
         experiments=[str(each) for each in found.get("experiment_set") or []],
@@ -210,50 +194,12 @@ def _payload(value: object) -> str | None:
     return value if isinstance(value, str | None) else json.dumps(value)
 
 
-def _conditions(found: Json) -> Iterator[str]:
-    """In the order in which PostHog tries them."""
-    filters = _filters(found)
-    held_out = (filters.get("holdout") or {}).get("exclusion_percentage")
-    if held_out is not None:
-        yield f"{held_out}% of all are held out, and get no variant"
-    for group in filters.get("groups") or []:
-        if isinstance(group, dict):
-            yield _condition(
-                group, group.get("aggregation_group_type_index", filters.get("aggregation_group_type_index"))
-            )
-
-
-def _condition(group: Json, group_type: int | None) -> str:
-    """For persons, or for groups of persons such as companies, of which PostHog numbers the types."""
-    share = group.get("rollout_percentage")
-    whom = "users" if group_type is None else f"groups of type {group_type}"
-    filters = [_filter(each) for each in group.get("properties") or [] if isinstance(each, dict)]
-    which = f"of {whom} where {' and '.join(filters)}" if filters else f"of all {whom}"
-    variant = f", always variant {group['variant']}" if group.get("variant") else ""
-    return f"{100 if share is None else share}% {which}{variant}"
-
-
-def _filter(found: Json) -> str:
-    operator, value = str(found.get("operator") or "exact"), found.get("value")
-    if found.get("type") == "cohort":
-        return str(line(f"{'not ' if operator == 'not_in' else ''}in cohort {found.get('cohort_name') or value}"))
-    words = OPERATORS.get(operator, operator.replace("_", " "))
-    told = " or ".join(map(str, value)) if isinstance(value, list) else str(value)
-    flag = "flag " if found.get("type") == "flag" else ""
-    return str(line(f"{flag}{found.get('key')} {words}{'' if operator in ('is_set', 'is_not_set') else ' ' + told}"))
-
-
 def _in_short(conditions: list[str]) -> str | None:
     more = len(conditions) - 1
     rest = f"; {more} more condition{'s' if more > 1 else ''}" if more > 0 else ""
     return f"{conditions[0]}{rest}" if conditions else None
 
 
-def _filters(found: Json) -> Json:
-    filters = found.get("filters")
-    return filters if isinstance(filters, dict) else {}
-
-
 def _variants(found: Json) -> list[Json]:
-    told = (_filters(found).get("multivariate") or {}).get("variants") or []
+    told = (filters_of(found).get("multivariate") or {}).get("variants") or []
     return [each for each in told if isinstance(each, dict)]

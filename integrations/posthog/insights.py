@@ -11,9 +11,10 @@ from pydantic import AfterValidator, Field
 from integrations.api import ToolFailed, taken_in
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import PAGED, Full, InProject, Searched, choice, from_link, is_number
+from integrations.posthog.cutting import fitted, is_cut
 from integrations.posthog.objects import Details, cuts, first, listed, none_such, one, read, whole
 from integrations.posthog.querying import StillRunning, as_of, run
-from integrations.posthog.results import Item, Line, Page, Unusual, Who, fitted, is_cut, written
+from integrations.posthog.results import Item, Line, Page, Unusual, Who, written
 from integrations.posthog.tables import Table, table_of
 from integrations.tool import Json, tool
 

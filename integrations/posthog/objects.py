@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from integrations.api import ToolFailed, taken_in
 from integrations.posthog.api import IN_THE_APP, NOT_THERE, Found, PosthogApi, Project
 from integrations.posthog.asking import Paged
-from integrations.posthog.results import Answer, Item, Page, Part, fitted, fitting, is_cut
+from integrations.posthog.cutting import fitted, is_cut
+from integrations.posthog.results import Answer, Item, Page, Part, fitting
 from integrations.tool import Json
 
 OTHERWISE = "PostHog answered otherwise than its API promises. Try again later."

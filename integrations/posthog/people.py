@@ -23,8 +23,9 @@ from integrations.posthog.asking import (
     is_uuid,
     numbered,
 )
+from integrations.posthog.cutting import fitted
 from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, none_such, one, read, whole
-from integrations.posthog.results import Count, Item, Line, Page, Prose, Unusual, Who, fitted
+from integrations.posthog.results import Count, Item, Line, Page, Prose, Unusual, Who
 from integrations.tool import Json, tool
 
 PERSONS, COHORTS = "persons", "cohorts"

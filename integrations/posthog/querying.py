@@ -13,8 +13,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from integrations.api import ToolFailed, taken_in
 from integrations.posthog.api import NOT_THERE, PosthogApi, Project, said
 from integrations.posthog.asking import InProject
+from integrations.posthog.cutting import fitted
 from integrations.posthog.hogql import MOST_ROWS, Query
-from integrations.posthog.results import Answer, clock, fitted, written
+from integrations.posthog.results import Answer, clock, written
 from integrations.posthog.tables import Table, table_of
 from integrations.tool import Json, tool
 

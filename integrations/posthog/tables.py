@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from integrations.posthog.results import clipped, fitted, is_cut, is_finite
+from integrations.posthog.cutting import clipped, fitted, is_cut, is_finite
 from integrations.reading import one_line, shortened
 from integrations.tool import Json
 

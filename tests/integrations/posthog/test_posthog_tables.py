@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from integrations.posthog.results import fitted, pruned
+from integrations.posthog.cutting import fitted, pruned
 from integrations.posthog.tables import table, table_of
 
 DAYS = ["2026-11-16", "2026-11-17"]

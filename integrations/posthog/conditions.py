@@ -1,0 +1,64 @@
+"""For whom is a feature flag on, in words?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from integrations.posthog.results import line
+from integrations.tool import Json
+
+OPERATORS = {
+    "exact": "is",
+    "is_not": "is not",
+    "icontains": "contains",
+    "not_icontains": "does not contain",
+    "regex": "matches",
+    "not_regex": "does not match",
+    "gt": ">",
+    "gte": "≥",
+    "lt": "<",
+    "lte": "≤",
+    "is_date_exact": "is on",
+    "is_date_before": "is before",
+    "is_date_after": "is after",
+    "flag_evaluates_to": "is",
+}
+"""Any other is told in PostHog's word."""
+
+
+def filters_of(found: Json) -> Json:
+    filters = found.get("filters")
+    return filters if isinstance(filters, dict) else {}
+
+
+def conditions(found: Json) -> Iterator[str]:
+    """In the order in which PostHog tries them."""
+    filters = filters_of(found)
+    held_out = (filters.get("holdout") or {}).get("exclusion_percentage")
+    if held_out is not None:
+        yield f"{held_out}% of all are held out, and get no variant"
+    for group in filters.get("groups") or []:
+        if isinstance(group, dict):
+            yield _condition(
+                group, group.get("aggregation_group_type_index", filters.get("aggregation_group_type_index"))
+            )
+
+
+def _condition(group: Json, group_type: int | None) -> str:
+    """For persons, or for groups of persons such as companies, of which PostHog numbers the types."""
+    share = group.get("rollout_percentage")
+    whom = "users" if group_type is None else f"groups of type {group_type}"
+    filters = [_filter(each) for each in group.get("properties") or [] if isinstance(each, dict)]
+    which = f"of {whom} where {' and '.join(filters)}" if filters else f"of all {whom}"
+    variant = f", always variant {group['variant']}" if group.get("variant") else ""
+    return f"{100 if share is None else share}% {which}{variant}"
+
+
+def _filter(found: Json) -> str:
+    operator, value = str(found.get("operator") or "exact"), found.get("value")
+    if found.get("type") == "cohort":
+        return str(line(f"{'not ' if operator == 'not_in' else ''}in cohort {found.get('cohort_name') or value}"))
+    words = OPERATORS.get(operator, operator.replace("_", " "))
+    told = " or ".join(map(str, value)) if isinstance(value, list) else str(value)
+    flag = "flag " if found.get("type") == "flag" else ""
+    return str(line(f"{flag}{found.get('key')} {words}{'' if operator in ('is_set', 'is_not_set') else ' ' + told}"))

@@ -1,0 +1,89 @@
+"""How is JSON made no longer than there is room for, so that what is missing is told?"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from integrations.reading import shortened
+
+MOST_BYTES = 150_000
+MEASURES = ((4_000, 300), (800, 100), (200, 40), (100, 15), (50, 5), (30, 2))
+"""How long a text and a list may be, tried one after the other until all of it has room."""
+SECRET = re.compile(
+    r"secret.*(token|key)|(token|key).*secret|^(live_events|temporary|access|refresh)_?token|^personal_api_key",
+    re.IGNORECASE,
+)
+"""What PostHog tells with other things, and nobody needs in order to read."""
+DEEPEST, MARK = 12, 40
+LARGEST = 1e300
+"""A number beyond it is none that JSON, or anybody, can go on with."""
+_CUT = re.compile(r"… \[[0-9]+ more (characters|fields)\]|\[[0-9]+ more\]")
+
+
+def clipped(text: str, most: int) -> str:
+    """It tells how much is missing, where it is."""
+    return text if len(text) <= most else f"{text[:most]}… [{len(text) - most} more characters]"
+
+
+def is_cut(text: str) -> bool:
+    return bool(_CUT.search(text))
+
+
+def is_finite(value: float) -> bool:
+    return -LARGEST < value < LARGEST
+
+
+def fitted(value: Any, room: int = MOST_BYTES // 3) -> tuple[Any, bool]:
+    """JSON that is no longer than there is room, and whether something was cut for that."""
+    if _left(value, room, 10**9, 10**9) >= 0:
+        return pruned(value, 10**9, 10**9), False
+    for text, length in MEASURES:
+        if _left(value, room, text, length) >= 0:
+            return pruned(value, text, length), True
+    return shortened(json.dumps(pruned(value, *MEASURES[-1], depth=2), ensure_ascii=False), room // 2), True
+
+
+def pruned(value: Any, text: int, length: int, depth: int = DEEPEST) -> Any:
+    """Without secrets; what is cut is told where it was."""
+    if isinstance(value, str):
+        return clipped(value, text)
+    if isinstance(value, int | float) and not is_finite(value):
+        return "a number too large for JSON"
+    if not depth and isinstance(value, dict | list):
+        return "[deeper than is shown]"
+    if isinstance(value, dict):
+        kept = [(name, each) for name, each in value.items() if not _is_secret(name, each)]
+        more = {"…": f"… [{len(kept) - length} more fields]"} if len(kept) > length else {}
+        return {name: pruned(each, text, length, depth - 1) for name, each in kept[:length]} | more
+    if isinstance(value, list):
+        rest = [f"[{len(value) - length} more]"] if len(value) > length else []
+        return [pruned(each, text, length, depth - 1) for each in value[:length]] + rest
+    return value
+
+
+def _left(value: Any, room: int, text: int, length: int, depth: int = DEEPEST) -> int:
+    """Of the room, of what `pruned` would give; below nothing as soon as it is known that there is none."""
+    if room < 0 or not depth:
+        return room - MARK
+    if isinstance(value, str):
+        return (
+            room
+            - len(json.dumps(value[: min(text, room + 1)], ensure_ascii=False).encode())
+            - MARK * (len(value) > text)
+        )
+    if not isinstance(value, dict | list):
+        return room - len(str(value)) - 2 if not isinstance(value, int | float) or is_finite(value) else room - MARK
+    names = list(value)[:length] if isinstance(value, dict) else []
+    for name in names:
+        room -= len(str(name).encode()) + 4
+    for each in [value[name] for name in names] if isinstance(value, dict) else value[:length]:
+        room = _left(each, room - 2, text, length, depth - 1)
+        if room < 0:
+            break
+    return room - MARK * (len(value) > length) - 2
+
+
+def _is_secret(name: object, value: object) -> bool:
+    return isinstance(value, str) and bool(SECRET.search(str(name)))
