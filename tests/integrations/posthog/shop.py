@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,26 +15,13 @@ from integrations.tool import Json, Params, Result
 from tests.fakes.authorization_tenant import Tenant
 from tests.fakes.authorization_wire import Request
 from tests.fakes.posthog_world import World
+from tests.integrations.scripted import Lasting, Written
 
 US = "https://us.posthog.com"
 BY_NAME = {each.name: each for each in TOOLS}
 
 
-@dataclass(frozen=True)
-class Answered:
-    status: int
-    body: bytes
-    headers: Mapping[str, str]
-    reason: str = ""
-
-    async def read(self) -> bytes:
-        return self.body
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        yield self.body
-
-
-class Shop:
+class Shop(Lasting):
     def __init__(self) -> None:
         self.world = World(Tenant("posthog", "http://127.0.0.1", threading.RLock()), looks=0)
         self.asked: list[str] = []
@@ -67,21 +53,12 @@ class Shop:
         body: bytes = b"",
         *,
         lasting: bool = False,  # noqa: ARG002  the port is like that
-    ) -> AsyncIterator[Answered]:
+    ) -> AsyncIterator[Written]:
         parts = urlsplit(url)
         self.asked.append(f"{method} {parts.path}{f'?{parts.query}' if parts.query else ''}")
         sent = {"authorization": "Bearer phx_demo", "content-type": "application/json"}
         answer = self.world.answer(Request(method, parts.path, parts.query, sent, body))
-        yield Answered(answer.status, answer.body, {name.lower(): each for name, each in answer.headers.items()})
-
-    def sent(self) -> object:
-        return None
-
-    async def renewed(self, sent: object) -> bool:  # noqa: ARG002
-        return False
-
-    def seconds_left(self) -> float:
-        return 30.0
+        yield Written(answer.status, answer.body, {name.lower(): each for name, each in answer.headers.items()})
 
     async def _pause(self, seconds: float) -> None:
         raise AssertionError(seconds)
