@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
 from pydantic import Field
 
+from integrations.api import ToolFailed
+from integrations.errors import UpstreamError
 from integrations.linear import documents, filters
 from integrations.linear.api import LinearApi, read
-from integrations.linear.asks import IssueFilters, ListProjects, SearchIssues, project_like
+from integrations.linear.asks import IssueFilters, ListIssues, ListProjects, SearchIssues, project_like
 from integrations.linear.problems import ADMIN
-from integrations.linear.shapes import Shape
+from integrations.linear.shapes import Shape, State
 from integrations.linear.words import IDENTIFIER, UUID
 from integrations.reading import one_line, shortened
 
 Json = dict[str, Any]
 
 MOST_LIKE, LIKE, ENOUGH, LONGEST = 12, 2, 0.6, 80
+MOMENT = 3.0
 ALL_THERE = "Each name that was given is there; together the filters leave nothing."
 NO_ISSUE = f"The connected app may see no issue yet. {ADMIN}"
 NO_TEAM = f"The connected app may see no team yet. {ADMIN}"
@@ -68,8 +73,33 @@ class Names(Shape):
     nodes: list[Named] = Field(default=[])
 
 
-async def why_nothing(api: LinearApi, ask: IssueFilters) -> list[str]:
-    """Sentences for a model, of a list that came out empty."""
+async def why(
+    api: LinearApi, ask: ListIssues | SearchIssues | ListProjects, states: Sequence[State | None]
+) -> list[str]:
+    """Sentences for a model, of a list in which there are these: why it is empty, or lacks some of what was named."""
+    if ask.after:
+        return []
+    if states:
+        return await _why_not_all(api, ask, {each.name.casefold() for each in states if each})
+    return await (_why_no_project(api, ask) if isinstance(ask, ListProjects) else _why_no_issue(api, ask))
+
+
+async def _why_not_all(api: LinearApi, ask: IssueFilters | ListProjects, seen: Container[str]) -> list[str]:
+    """Of several states, those that are nowhere: where others are found, nobody would notice. It costs a moment, and
+    never the list.
+    """
+    several = ask.state if ask.state and len(ask.state) > 1 else ()
+    words = [each for each in several if each.casefold() not in seen]
+    with suppress(ToolFailed, UpstreamError, TimeoutError):
+        async with asyncio.timeout(MOMENT):
+            if isinstance(ask, ListProjects):
+                return await _unknown_statuses(api, words)
+            asked = [each for each in _asked(ask) if each.what == "state" and each.given in words]
+            return await _missing(api, asked) if asked else []
+    return []
+
+
+async def _why_no_issue(api: LinearApi, ask: IssueFilters) -> list[str]:
     if ask.filter() is None and not isinstance(ask, SearchIssues):
         return [NO_ISSUE]
     asked = list(_asked(ask))
@@ -81,7 +111,7 @@ async def why_nothing(api: LinearApi, ask: IssueFilters) -> list[str]:
     return notes if ask.include_archived else [*notes, ARCHIVED.format("issues")]
 
 
-async def why_no_project(api: LinearApi, ask: ListProjects) -> list[str]:
+async def _why_no_project(api: LinearApi, ask: ListProjects) -> list[str]:
     asked = [_team(ask.team_id)] if ask.team_id else []
     if ask.query:
         asked.append(Asked("project", ask.query, project_like(ask.query), _like(ask.query, "name")))

@@ -73,7 +73,7 @@ async def linear_list_projects(api: LinearApi, ask: ListProjects) -> ProjectPage
     answer = await api.ask_some(documents.projects(full=ask.full), ask.variables())
     projects = answer.data.get("projects")
     found = page(projects, "projects", of(Project, whole(projects, ask.full)), answer.notes)
-    why = [] if found.items or ask.after else await names.why_no_project(api, ask)
+    why = await names.why(api, ask, [each.status for each in found.items])
     return ProjectPage(
         projects=list(found.items), **paging(found, *why, *_cut((each.full for each in found.items), FEWER))
     )
@@ -93,7 +93,7 @@ async def linear_list_issues(api: LinearApi, ask: ListIssues) -> IssuePage:
     answer = await api.ask_some(documents.issues(full=ask.full), ask.variables())
     issues = answer.data.get("issues")
     found = page(issues, "issues", of(Issue, whole(issues, ask.full)), answer.notes)
-    why = [] if found.items or ask.after else await names.why_nothing(api, ask)
+    why = await names.why(api, ask, [each.state for each in found.items])
     return IssuePage(
         issues=list(found.items),
         order=ask.order_by,
@@ -148,7 +148,7 @@ async def linear_search_issues(api: LinearApi, ask: SearchIssues) -> HitPage:
     full = whole(hits, ask.full)
     made = of(Hit, lambda node: {"excerpt": excerpt(node.get("description"), ask.query), **full(node)})
     found = page(hits, "issues", made, answer.notes)
-    why = [] if found.items or ask.after else await names.why_nothing(api, ask)
+    why = await names.why(api, ask, [each.state for each in found.items])
     return HitPage(
         issues=list(found.items),
         total=found.total,

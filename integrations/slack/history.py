@@ -13,7 +13,17 @@ from integrations.reading import more_follow, objects
 from integrations.slack.addresses import Address
 from integrations.slack.api import Place, SlackApi, next_cursor
 from integrations.slack.marks import Mark, beside
-from integrations.slack.messages import Message, counted, has_ts, is_notice, longest_of, message_of, people_in, room_for
+from integrations.slack.messages import (
+    LONGEST,
+    Message,
+    counted,
+    has_ts,
+    is_notice,
+    longest_of,
+    message_of,
+    people_in,
+    room_for,
+)
 from integrations.slack.people import People
 from integrations.tool import Json, Result
 
@@ -99,9 +109,13 @@ async def read(api: SlackApi, place: Place, section: Section) -> History:
     for message in spoken:
         people.take(message)
     await people.learn(api, people_in(spoken))
-    longest, channel = longest_of(spoken), section.where.channel
-    told = [message_of(each, channel, place, people, longest, full=section.full) for each in spoken]
-    fitting = room_for(told)
+    first, channel = _beside(spoken, section), section.where.channel
+    shares = [LONGEST] * first + [longest_of(spoken[first:])] * (len(spoken) - first)
+    told = [
+        message_of(each, channel, place, people, longest, full=section.full)
+        for each, longest in zip(spoken, shares, strict=True)
+    ]
+    fitting = first + room_for(told[first:])
     is_cut = fitting < len(told) or len(there) < len(given)
     return History(
         channel_id=channel,
@@ -141,6 +155,14 @@ def _is_shown_already(message: Json, section: Section) -> bool:
     """Slack begins every page of a thread with the message that the thread hangs on."""
     goes_on = bool(section.mark.slack or section.mark.end)
     return goes_on and message.get("ts") == section.where.thread_ts
+
+
+def _beside(spoken: Sequence[Json], section: Section) -> int:
+    """How many come with those that were asked for, and take no room of theirs: Slack begins a thread with its first
+    message, however old that is.
+    """
+    is_beside = section.where.thread_ts and len(spoken) > 1 and str(spoken[0]["ts"]) < (section.oldest or "")
+    return 1 if is_beside else 0
 
 
 def _following(page: Json, section: Section, there: Sequence[Json], cut: Sequence[Message] | None) -> str | None:

@@ -18,6 +18,8 @@ ROOM = 40_000
 """Characters of one answer."""
 LONGEST = 2000
 """Of a message, where many share the room."""
+AROUND = 160
+"""Of one, besides what it says: when, who, and how to get the rest."""
 LONGEST_NAME = 200
 MARKUP = 6
 """How much longer a text may be with its markup in it."""
@@ -80,12 +82,13 @@ def message_of(found: Json, channel: str, place: Place, people: People, longest:
     ts, thread_ts = str(found.get("ts")), str(found.get("thread_ts"))
     is_reply = bool(TS.fullmatch(thread_ts)) and thread_ts != ts
     sender_id = found.get("user") or found.get("bot_id")
+    alone = f'ask for it alone, with `limit` 1 and `{"oldest" if is_reply else "latest"}` "{ts}"'
     return Message(
         ts=ts,
         time=time_of(ts),
         sender=_sender(found, people),
         sender_id=one_line(str(sender_id)) if sender_id else None,
-        content=_cut(content(found), people, longest, f'`{"oldest" if is_reply else "latest"}` "{ts}"'),
+        content=_cut(content(found), people, longest, alone if longest < ROOM else "they are to be read in Slack"),
         thread_ts=thread_ts if is_reply else None,
         replies=found.get("reply_count") or None,
         reactions=[_line(f"{each.get('name')} {each.get('count')}") for each in objects(found.get("reactions"))]
@@ -110,8 +113,9 @@ def as_json(full: Json | None) -> list[str]:
 
 
 def longest_of(messages: Sequence[Json]) -> int:
-    """Characters of one: what the short ones leave of the room is for the long ones."""
-    room, lengths = ROOM, sorted(len(content(each)) for each in messages)
+    """Characters of one, ROOM where there is no other: what the short ones leave is for the long ones."""
+    lengths = sorted(len(content(each)) for each in messages)
+    room = ROOM - AROUND * len(lengths) if len(lengths) > 1 else ROOM
     for number, length in enumerate(lengths):
         share = room // (len(lengths) - number)
         if length > share:
@@ -156,10 +160,10 @@ def _line(text: str) -> str:
     return shortened(one_line(text), LONGEST_NAME)
 
 
-def _cut(raw: str, people: People, longest: int, alone: str) -> str:
+def _cut(raw: str, people: People, longest: int, rest: str) -> str:
     """Before it is made plain, too: that takes its time."""
     text = plain(raw[: longest * MARKUP], people.name)
     if len(text) <= longest and len(raw) <= longest * MARKUP:
         return text
     missing = len(text[longest:]) + len(raw[longest * MARKUP :])
-    return f"{text[:longest].rstrip()} [{missing:,} more characters: ask for it alone, with `limit` 1 and {alone}]"
+    return f"{text[:longest].rstrip()} [{missing:,} more characters: {rest}]"

@@ -7,6 +7,7 @@ from tests.fakes.authorization_wire import said
 from tests.fakes.slack_world_data import GENERAL, INCIDENTS, OUTAGE, at
 from tests.harness import Plugboard
 from tests.toolkits.slack_desk import POST, Slack, connected_slack
+from tests.toolkits.slack_texts import halved
 
 REPLY = {"channel": INCIDENTS, "threadTs": OUTAGE, "text": "Thanks!"}
 
@@ -152,3 +153,9 @@ def test_a_post_without_a_word_on_it_is_posted_all_the_same(slack: Slack) -> Non
     slack.world.then("chat.postMessage", lambda work: (work(), said({"ok": True}))[1])
     found = slack.desk.found(POST, channel=GENERAL, text="Hi")
     assert found == {"channel": GENERAL, "ts": "", "url": "https://acme.slack.com/archives/C0GENERAL01"}
+
+
+def test_half_a_character_in_the_answer_makes_no_failure_of_a_post(slack: Slack) -> None:
+    slack.world.then("chat.postMessage", halved)
+    assert slack.desk.found(POST, channel=GENERAL, text="Hi")["message"] == "Hi �"
+    assert len(slack.world.posted) == 1

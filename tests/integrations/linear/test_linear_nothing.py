@@ -49,6 +49,36 @@ async def test_the_word_that_is_to_blame_is_told(linear: Linear, args: dict[str,
     assert await linear.notes("list_issues", **args) == [*told, ISSUES]
 
 
+@pytest.mark.parametrize(
+    ("tool", "args", "told"),
+    [
+        ("list_issues", {"teamId": "DES", "state": ["Backlog", "Doing"]}, ["Team DES has no state `Doing`."]),
+        ("list_issues", {"state": ["todo", "Doing"]}, ["No team that the app may see has a state `Doing`."]),
+        ("search_issues", {"query": "safari", "state": ["open", "Doing"]}, ["No team that the app may see has"]),
+        ("list_projects", {"state": ["started", "Runing"]}, ["There is no project status `Runing`."]),
+        ("list_projects", {"state": ["started", "at risk"]}, ["`at risk` tells of health", "There is no project"]),
+        ("list_issues", {"teamId": "DES", "state": ["Backlog", "Todo"]}, []),
+        ("list_projects", {"state": ["started", "Canceled"]}, []),
+    ],
+)
+async def test_a_state_that_is_nowhere_is_told_though_others_are_found(
+    linear: Linear, tool: str, args: dict[str, Any], told: list[str]
+) -> None:
+    notes = await linear.notes(tool, **args)
+    assert [note[: len(each)] for note, each in zip(notes, told, strict=True)] == told
+
+
+async def test_what_is_found_is_not_lost_where_nobody_tells_what_is_missing(linear: Linear) -> None:
+    linear.world.afterwards(lambda: linear.world.limit(seconds=1200))
+    found = await linear.call("list_issues", teamId="DES", state=["Backlog", "Doing"])
+    assert ([each.identifier for each in found.issues], found.notes) == (["DES-23"], [])
+
+
+async def test_of_one_page_after_another_it_is_told_once(linear: Linear) -> None:
+    first = await linear.call("list_issues", state=["Todo", "Doing"], first=1)
+    assert await linear.notes("list_issues", state=["Todo", "Doing"], first=1, after=first.next_cursor) == []
+
+
 async def test_words_that_are_there_are_not_blamed(linear: Linear) -> None:
     notes = await linear.notes("list_issues", teamId="DES", label="Mobile", cycle="current", includeArchived=True)
     assert notes == ["Each name that was given is there; together the filters leave nothing."]

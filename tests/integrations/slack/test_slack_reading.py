@@ -94,6 +94,30 @@ async def test_what_is_cut_can_be_read_whole_as_it_is_told(slack: Slack, args: d
     assert alone.messages[-1].content == "y" * 35_000
 
 
+async def test_as_many_long_messages_as_were_asked_for_share_the_room(slack: Slack) -> None:
+    slack.world.messages[GENERAL] = said(6, length=11_000)
+    found = await slack.read(channelId=GENERAL, limit=4)
+    assert [len(each.content) > 9_000 for each in found.messages] == [True] * 4
+
+
+async def test_a_long_beginning_of_a_thread_takes_nothing_from_the_reply_that_is_asked_for(slack: Slack) -> None:
+    slack.world.messages[GENERAL] = [
+        message(at(1), ADA, "r" * 35_000, thread_ts=at(1)),
+        reply(at(2), ADA, "y" * 39_900, at(1)),
+    ]
+    root, answer = (await slack.read(channelId=GENERAL, threadTs=at(1), limit=1, oldest=at(2))).messages
+    assert answer.content == "y" * 39_900
+    assert root.content.endswith(f'[33,000 more characters: ask for it alone, with `limit` 1 and `latest` "{at(1)}"]')
+    alone = await slack.read(channelId=GENERAL, threadTs=at(1), limit=1, latest=at(1))
+    assert [each.content for each in alone.messages] == ["r" * 35_000]
+
+
+async def test_what_is_too_long_even_alone_is_not_to_be_asked_for_again(slack: Slack) -> None:
+    slack.world.messages[GENERAL] = [message(at(1), ADA, "x" * 45_000)]
+    only = (await slack.read(channelId=GENERAL, limit=1)).messages[0]
+    assert only.content.endswith("x [5,000 more characters: they are to be read in Slack]")
+
+
 async def test_days_are_counted_from_slacks_now(slack: Slack) -> None:
     now = slack.now()
     slack.world.messages[GENERAL] = [
