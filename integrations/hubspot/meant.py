@@ -45,10 +45,11 @@ class Meant:
         there = [each for each in await self._all() if not pipelines or str(each.get("id")) in pipelines]
         in_pipelines = {str(stage.get("id")): str(each.get("label")) for each in there for stage in stages_of([each])}
         told = {number: f"{number}, {in_pipelines[number]}" for number in in_pipelines}
-        return _called(labels(stages_of(there)), name, "stage", told)
+        where = " in that pipeline" if pipelines else ""
+        return _called(labels(stages_of(there)), name, "stage", where, told)
 
     async def pipelines(self, name: str) -> list[str]:
-        return _called(labels(await self._all()), name, "pipeline", {})
+        return _called(labels(await self._all()), name, "pipeline", "", {})
 
     async def record(self, kind: Kind, given: str) -> str:
         """Of a contact also by an email address. What is a number is taken for an id."""
@@ -122,12 +123,12 @@ def _people(owners: list[Json]) -> str:
     return ", ".join(f"{person(each)} ({said(each.get('id'))})" for each in owners[:MOST_TOLD]) or "nobody"
 
 
-def _called(there: dict[str, str], name: str, what: str, told: dict[str, str]) -> list[str]:
+def _called(there: dict[str, str], name: str, what: str, where: str, told: dict[str, str]) -> list[str]:
     word = name.casefold()
     found = [number for number, label in there.items() if word in (number.casefold(), label.casefold())]
     if not found:
         listed = ", ".join(f"{label} ({told.get(number, number)})" for number, label in list(there.items())[:MOST_TOLD])
-        raise ToolFailed("invalid_arguments", f"There is no {what} “{name}”. These are there: {listed}.")
+        raise ToolFailed("invalid_arguments", f"There is no {what} “{name}”{where}. These are there: {listed}.")
     return found
 
 

@@ -97,7 +97,9 @@ class NotionApi(Api):
             case HTTPStatus.TOO_MANY_REQUESTS | 529:
                 return _busy(reply.headers, error)
             case HTTPStatus.CONFLICT:
-                return Trouble("Somebody else was changing the same at that moment.", undone=True)
+                return Trouble(
+                    "Somebody else was changing the same at that moment, so Notion did not do it.", undone=True
+                )
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 return _trouble(self.down(reply), _more(error))
             case status:

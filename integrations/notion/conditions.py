@@ -15,11 +15,11 @@ TIMESTAMP = "(timestamp)"
 TIMES = {name: Property(name, name, TIMESTAMP) for name in ("created_time", "last_edited_time")}
 """Every page has them, be they properties of the database or not."""
 AS_IS: Mapping[str, str] = {
-    "formula": "{'property': '%s', 'formula': {'number': {'greater_than': 5}}}, or string, checkbox, date for number",
-    "rollup": "{'property': '%s', 'rollup': {'any': {'rich_text': {'contains': 'x'}}}}, or every, none, number, date",
+    "formula": '{"property": "%s", "formula": {"number": {"greater_than": 5}}}, or string, checkbox, date for number',
+    "rollup": '{"property": "%s", "rollup": {"any": {"rich_text": {"contains": "x"}}}}, or every, none, number, date',
 }
 """What they hold has a type of its own, which only the filter says."""
-ONE_TEST = "a condition has a property and its test, such as {'property': 'Status', 'equals': 'Done'}"
+ONE_TEST = 'a condition has a property and its test, such as {"property": "Status", "equals": "Done"}'
 DEEPEST = 2
 TOO_DEEP = "`and` and `or` can stand in each other once: Notion takes no deeper filter"
 TEST_WORDS, VALUE_WORDS = ("operator", "op", "comparison", "comparator", "condition"), ("value", "values")

@@ -11,7 +11,7 @@ from typing import Any
 
 from integrations.api import ToolFailed, taken_in
 from integrations.errors import Unreadable
-from integrations.notion.api import MAX_PAGE, Json, NotionApi
+from integrations.notion.api import MAX_PAGE, OLD_CURSOR, Json, NotionApi
 from integrations.notion.markdown import Node, as_markdown
 
 MAX_CHARS = 30_000
@@ -78,6 +78,8 @@ class Reader:
                 if nodes and (node is None or size > MAX_CHARS or not node.is_whole):
                     return _content(nodes, str(here), with_ids=with_ids)
                 nodes += [node] if node else []
+        if cursor and not nodes:
+            raise ToolFailed("invalid_arguments", OLD_CURSOR)
         return _content(nodes, None, with_ids=with_ids)
 
     async def _nodes(self, of: str, place: Place) -> AsyncGenerator[tuple[Place, Node | None], None]:
@@ -134,6 +136,15 @@ class Reader:
         self._left -= 1
         async with self._gate:
             return await self._api.read(f"/v1/blocks/{of}/children", {"page_size": size, "start_cursor": cursor})
+
+
+def parted(text: str, cursor: str | None) -> Content:
+    """Of a block with nothing in it, whose text alone may be more than an answer: the cursor counts its parts."""
+    place = Place.read(cursor)
+    at, rest = place.skip, text[place.skip * MAX_CHARS :]
+    if place.cursor or (at and not rest):
+        raise ToolFailed("invalid_arguments", OLD_CURSOR)
+    return Content(rest[:MAX_CHARS], str(Place(at + 1)) if len(rest) > MAX_CHARS else None)
 
 
 def _content(nodes: list[Node], cursor: str | None, *, with_ids: bool) -> Content:

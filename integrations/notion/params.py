@@ -150,8 +150,8 @@ class CreatePage(Params):
         AnyObject,
         Field(
             description=(
-                "Where: the id or address of a page or database, or {'page_id': …}, {'data_source_id': …}, "
-                "{'workspace': true}. Left out: the top of the workspace, which only who connected sees."
+                'Where: the id or address of a page or database, or {"page_id": …}, {"data_source_id": …}, '
+                '{"workspace": true}. Left out: the top of the workspace, which only who connected sees.'
             ),
             json_schema_extra=either,
         ),
@@ -217,9 +217,9 @@ class QueryDatabase(OfDatabase):
         BeforeValidator(as_filter),
         Field(
             description=(
-                "Short, values by property: {'Status': 'Done', 'Tags': ['Q4', 'Q3']}. A condition: {'property': 'Due', "
-                "'before': '2026-12-01'}, or {'Due': {'after': 'today', 'before': 'one_month_from_now'}}. "
-                "Several: {'and': […]} or {'or': […]}. Notion's own filters are taken as well."
+                'Short, values by property: {"Status": "Done", "Tags": ["Q4", "Q3"]}. A condition: {"property": "Due", '
+                '"before": "2026-12-01"}, or {"Due": {"after": "today", "before": "one_month_from_now"}}. '
+                'Several: {"and": […]} or {"or": […]}. Filters as Notion has them are taken as well.'
             ),
             examples=[{"Status": "In progress"}, {"property": "Due", "on_or_before": "2026-12-01"}],
         ),
@@ -229,7 +229,7 @@ class QueryDatabase(OfDatabase):
         BeforeValidator(lambda given: [given] if isinstance(given := from_text(given), str | dict) else given),
         Field(
             max_length=100,
-            description="Such as [{'property': 'Due', 'direction': 'ascending'}], or ['-created_time'].",
+            description='Such as [{"property": "Due", "direction": "ascending"}], or ["-created_time"].',
         ),
     ] = None
     properties: Annotated[

@@ -20,9 +20,9 @@ NO_SOURCE = (
 )
 NO_PARENT = (
     "`parent` is not understood. Leave it out for the top of the workspace, or pass the id or address of a page or "
-    "database, or one of {'page_id': …}, {'data_source_id': …}, {'database_id': …}, {'workspace': true}."
+    'database, or one of {"page_id": …}, {"data_source_id": …}, {"database_id": …}, {"workspace": true}.'
 )
-BELOW_BLOCK = "A page cannot be made below a block: pass the page that the block is on as {'page_id': …}."
+BELOW_BLOCK = 'A page cannot be made below a block: pass the page that the block is on as {"page_id": …}.'
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from integrations.notion.api import MAX_PAGE, Json, NotionApi
-from integrations.notion.content import Content, Reader
+from integrations.notion.content import Content, Reader, parted
 from integrations.notion.markdown import Node, as_markdown, block_address
 from integrations.notion.params import ReadPage
 from integrations.notion.places import DataSource, data_sources, thing
 from integrations.notion.results import READ_IN_PART, Kind, Page, Read, Source, place_of
 from integrations.notion.richtext import plain
-from integrations.notion.showing import MAX_READ_VALUE
+from integrations.notion.showing import MAX_READ_VALUE, bounded
 from integrations.reading import one_line, shortened
 
 MOST_PAGES_OF_VALUES = 3
@@ -55,10 +55,11 @@ async def _block(api: NotionApi, ask: ReadPage, found: Json) -> Read:
     title = shortened(one_line(text), LONGEST_TITLE) or str(found.get("type"))
     page, where = _titled(found, title, full=ask.full), place_of(found.get("parent"))
     if not found.get("has_children"):
-        return _read("block", page, where, Content(as_markdown([Node(found)]), None), [])
+        return _read("block", page, where, parted(as_markdown([Node(found)]), ask.start_cursor), [])
     content = await Reader(api).content(found["id"], ask.start_cursor, with_ids=ask.with_block_ids)
     if len(text) > LONGEST_TITLE and not ask.start_cursor:
-        content = Content(f"{as_markdown([Node(found)])}\n\n{content.text}", content.next_cursor)
+        own = bounded(as_markdown([Node(found)]), MAX_READ_VALUE)
+        content = Content(f"{own}\n\n{content.text}", content.next_cursor)
     return _read("block", page, where, content, [])
 
 

@@ -22,9 +22,12 @@ MAX_CHARS = 40_000
 MORE = ", and more follow"
 NO_CONTENT = "(There is no content.)"
 NO_PAGES = "No page matches. `notion_read` of the data source tells which properties and options there are."
-IN_PART = "Some values are shown in part: `notion_read` of the page gives all of them."
+NOTHING_MORE = "Nothing more: what there is, is on the pages before."
+IN_PART = "Some values are shown in part: `notion_read` of the page shows more of them."
+SAVED_IN_PART = "Some values are shown in part: `notion_read` of the page, with `full` true, gives all of them."
 READ_IN_PART = "Some values are shown in part: `full` true gives all of them."
 INCOMPLETE = "Notion did not look through everything, so there may be more: ask for something narrower."
+NONE_YET = "Nothing was found, but Notion did not look through everything: ask for something narrower."
 Kind = Literal["page", "database", "data_source", "block"]
 Item = TypeVar("Item", bound=Result)
 
@@ -204,15 +207,16 @@ def fitting(answer: Json, place: Place, size: int, made: Callable[[Json], Item])
     return items, str(answer["next_cursor"]) if answer.get("has_more") and answer.get("next_cursor") else None
 
 
-def notes_of(answer: Json) -> list[str]:
+def notes_of(answer: Json, *, none: str) -> list[str]:
+    """`none`: what to say where nothing was found; nothing where something was."""
     status = answer.get("request_status") or {}
     if status.get("type") != "incomplete":
-        return []
-    return [INCOMPLETE]
+        return [none] if none else []
+    return [NONE_YET if none else INCOMPLETE]
 
 
-def notes_on(pages: Iterable[Page]) -> list[str]:
-    return [IN_PART] if any(page.cut for page in pages) else []
+def notes_on(pages: Iterable[Page], note: str = IN_PART) -> list[str]:
+    return [note] if any(page.cut for page in pages) else []
 
 
 def place_of(parent: Json | None) -> str | None:

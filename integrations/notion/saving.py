@@ -10,7 +10,7 @@ from integrations.notion.api import Json, Missing, NotionApi
 from integrations.notion.ids import address
 from integrations.notion.people import knowing
 from integrations.notion.places import Parent, thing
-from integrations.notion.results import Appended, Page, Saved, notes_on
+from integrations.notion.results import SAVED_IN_PART, Appended, Page, Saved, notes_on
 from integrations.notion.richtext import unmarked
 from integrations.notion.schema import Property, Schema
 from integrations.notion.showing import MAX_READ_VALUE
@@ -67,7 +67,8 @@ async def created_page(
     if others:
         await _added(api, saved.id, others, None, f"The page was created, {saved.url} (id {saved.id}).", len(first))
     new = schema.new_options(properties) if schema else []
-    return Saved(message=f"Page created {parent.where}.", page=saved, notes=[*new, *draft.notes, *notes_on([saved])])
+    notes = [*new, *draft.notes, *notes_on([saved], SAVED_IN_PART)]
+    return Saved(message=f"Page created {parent.where}.", page=saved, notes=notes)
 
 
 async def changed_page(
@@ -91,7 +92,7 @@ async def changed_page(
     body |= _icon(icon)
     page = await api.changed("PATCH", f"/v1/pages/{page_id}", body, look=LOOK_AT_PAGE, none="Nothing was changed.")
     saved = Page.of(page, full=full, most=MAX_READ_VALUE)
-    return Saved(message=DONE[archived], page=saved, notes=[*new, *notes_on([saved])])
+    return Saved(message=DONE[archived], page=saved, notes=[*new, *notes_on([saved], SAVED_IN_PART)])
 
 
 async def append(api: NotionApi, to: str, draft: Draft, after: str | None) -> Appended:

@@ -83,7 +83,8 @@ class Schema:
         known = {each.name: each.options for each in self.properties if each.options}
         return [
             f"`{one_line(name)}` got a new option: {one_line(option)}."
-            for name in made.keys() & known.keys()
+            for name in made
+            if name in known
             for option in _names(made[name])
             if option not in known[name]
         ]

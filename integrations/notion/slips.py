@@ -30,7 +30,7 @@ def from_text(given: object) -> object:
 def as_object(given: object) -> object:
     read = from_text(given)
     if not isinstance(read, dict):
-        raise ValueError("must be an object, such as {'Status': 'Done'}")  # noqa: TRY004  pydantic reads this one
+        raise ValueError('must be an object, such as {"Status": "Done"}')  # noqa: TRY004  pydantic reads this one
     return read
 
 

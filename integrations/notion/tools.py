@@ -25,6 +25,7 @@ from integrations.notion.places import data_source, parent_of
 from integrations.notion.reading import read_thing
 from integrations.notion.results import (
     NO_PAGES,
+    NOTHING_MORE,
     Appended,
     Found,
     Page,
@@ -89,7 +90,7 @@ async def notion_search(api: NotionApi, ask: Search) -> Searched:
     with taken_in(FEWER):
         answer = await api.asked("/v1/search", body)
     found, cursor = fitting(answer, place, ask.page_size, lambda each: Found.of(each, full=ask.full))
-    notes = notes_of(answer) or ([] if found or cursor else [NOTHING_FOUND])
+    notes = notes_of(answer, none="" if found or cursor else NOTHING_MORE if ask.start_cursor else NOTHING_FOUND)
     return Searched(results=found, has_more=cursor is not None, next_cursor=cursor, notes=notes)
 
 
@@ -129,8 +130,8 @@ async def notion_query_database(api: NotionApi, ask: QueryDatabase) -> Rows:
     Pass the id or address of a database or of a data source. Where a database has several data sources, the answer
     names them: choose one. A wrong property name is answered with the names, types and options that there are.
 
-    `filter` takes values by name ({'Status': 'Done'}), conditions ({'property': 'Due', 'before': '2026-12-01'}), or
-    Notion's own filters with and/or; people by name or id, relations by id. `sorts` takes ['Due', '-created_time'].
+    `filter` takes values by name ({"Status": "Done"}), conditions ({"property": "Due", "before": "2026-12-01"}), or
+    Notion's own filters with and/or; people by name or id, relations by id. `sorts` takes ["Due", "-created_time"].
 
     Gives each page's id, url, title and values; notion_read gives its content. For more, call again with the same
     arguments and `nextCursor` as `startCursor`.
@@ -149,13 +150,14 @@ async def notion_query_database(api: NotionApi, ask: QueryDatabase) -> Rows:
     with taken_in(FEWER):
         answer = await api.asked(f"/v1/data_sources/{source.id}/query", body)
     rows, cursor = fitting(answer, place, ask.page_size, lambda each: Page.of(each, full=ask.full, only=only))
+    none = "" if rows or cursor else NOTHING_MORE if ask.start_cursor else NO_PAGES
     return Rows(
         data_source_id=source.id,
         data_source_name=source.name,
         results=rows,
         has_more=cursor is not None,
         next_cursor=cursor,
-        notes=[*(notes_of(answer) or ([] if rows or cursor else [NO_PAGES])), *notes_on(rows)],
+        notes=[*notes_of(answer, none=none), *notes_on(rows)],
     )
 
 
@@ -164,7 +166,7 @@ async def notion_create_database_page(api: NotionApi, ask: CreateDatabasePage) -
     """Add a page to a database, with values for its properties and, if you like, content in Markdown.
 
     Pass the id or address of the database (or of a data source, where it has several), and values by the property's
-    name: {'Name': 'Report', 'Status': 'In progress', 'Due': '2026-12-01', 'Tags': ['Q4'], 'Done': false}. People go
+    name: {"Name": "Report", "Status": "In progress", "Due": "2026-12-01", "Tags": ["Q4"], "Done": false}. People go
     by name or id, relations by id. A status has to be one of its options; a select gets new ones. What does not fit is
     answered with the names, types and options that there are, and nothing is created.
 

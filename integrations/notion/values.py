@@ -110,7 +110,7 @@ def written(kind: str, value: Any, who: Who = page_id) -> Json:
         return {kind: [_person_of(each, who) for each in _several(given)]}
     write = _WRITERS.get(kind)
     if write is None and given is value:
-        raise Unfit(f"must be given as Notion has it, {{'{kind}': …}}")
+        raise Unfit(f'must be given as Notion has it, {{"{kind}": …}}')
     return {kind: write(given) if write else given}
 
 

@@ -50,8 +50,8 @@ def searched(records: list[Json], kind: str, body: Json) -> tuple[list[Json], in
     words = [each.lower() for each in re.findall(r"\w+", _query(body))]
     there = [each for each in records if not each["archived"] and _says(each, kind, words)]
     found = [each for each in there if not groups or any(_fits(each, kind, group, there_are) for group in groups)]
-    for order in reversed(body.get("sorts", [])[:1]):
-        found.sort(key=lambda each: _sort_key(each, order["propertyName"]), reverse=order["direction"] == "DESCENDING")
+    for order in body.get("sorts", [])[:1]:
+        found = _sorted(found, order["propertyName"], order["direction"])
     after = str(start + limit) if len(found) > start + limit else None
     return found[start : start + limit], len(found), after
 
@@ -146,6 +146,13 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return datetime.fromisoformat(text).timestamp() * 1000
+
+
+def _sorted(records: list[Json], name: str, direction: str) -> list[Json]:
+    """What has no value comes last, whatever the direction."""
+    full = [each for each in records if each["properties"].get(name)]
+    full.sort(key=lambda each: _sort_key(each, name), reverse=direction == "DESCENDING")
+    return full + [each for each in records if not each["properties"].get(name)]
 
 
 def _sort_key(record: Json, name: str) -> Any:

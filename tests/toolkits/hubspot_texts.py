@@ -46,9 +46,9 @@ def case(
     return Case(tool, asks)
 
 
-def listing(kind: str, big: str) -> Case:
+def listing(kind: str, big: str, wrong_too: Ways = ()) -> Case:
     more: Ways = ({"limit": 2, "properties": "createdate, Hubspot_Owner_Id, nonsense"}, {"archived": True})
-    wrong: Ways = ({"limit": 0}, {"limit": 500}, {"query": "Ada"}, {"properties": ["two words"]})
+    wrong: Ways = ({"limit": 0}, {"limit": 500}, {"query": "Ada"}, {"properties": ["two words"]}, *wrong_too)
     huge = {"limit": 2, "properties": [big]}
     return case(f"hubspot_list_{kind}", {"limit": 2}, more, wrong, {}, nothing_in(kind), huge, {"limit": 3})
 
@@ -66,7 +66,11 @@ def reading(one: str, number: int, big: str, more: Ways, wrong: Ways) -> Case:
     )
 
 
-def searching(kind: str, query: str, more: Ways, big: str, page: Json | None = None) -> Case:
+def where(name: str, value: object, operator: str = "EQ") -> Json:
+    return {"filters": [{"name": name, "operator": operator, "value": value}]}
+
+
+def searching(kind: str, query: str, more: Ways, big: str, page: Json | None = None, wrong_too: Ways = ()) -> Case:
     wrong: Ways = (
         {},
         {"query": query, "archived": True},
@@ -76,6 +80,7 @@ def searching(kind: str, query: str, more: Ways, big: str, page: Json | None = N
         {"filters": [{"propertyName": "no_such_thing", "value": "1"}]},
         {"filterGroups": [{"filters": []}, {"filters": []}]},
         {"query": query, "owner": "nobody@acme.example"},
+        *wrong_too,
     )
     huge = {"query": query, "properties": [big]}
     page = page or {"query": query, "limit": 1}
@@ -85,9 +90,9 @@ def searching(kind: str, query: str, more: Ways, big: str, page: Json | None = N
 
 RECORD_URL = "https://app-eu1.hubspot.com/contacts/57685709/record"
 CASES = (
-    listing("contacts", "company"),
+    listing("contacts", "company", ({"properties": ["emial"]},)),
     listing("companies", "description"),
-    listing("deals", "description"),
+    listing("deals", "description", ({"sort": "-amount"},)),
     reading("contact", 101, "company", ({"email": "ada@globex.example"}, {"id": 199, "archived": "true"}), ()),
     reading("company", 201, "description", ({"id": f"{RECORD_URL}/0-2/202/"},), ({"id": f"{RECORD_URL}/0-1/101"},)),
     reading("deal", 301, "description", ({"id": f"{RECORD_URL}/0-3/306"},), ({"id": "ada@globex.example"},)),
@@ -99,8 +104,11 @@ CASES = (
             {"dealId": "303", "query": "som"},
             {"owner": "alan@acme.example", "properties": ["lifecyclestage"]},
             {"filters": [{"property": "createdate", "op": ">=", "value": "2026-08-01"}]},
+            where("lifecyclestage", "Sales Qualified Lead"),
+            where("Job Title", "Head of Radio"),
         ),
         "company",
+        wrong_too=(where("lifecyclestage", "custmer"),),
     ),
     searching(
         "companies",
@@ -134,14 +142,29 @@ CASES = (
                 ],
                 "sort": "-amount",
             },
+            {"owner": "Grace Hopper"},
+            {"owner": "Charles Babbage"},
+            where("dealstage", ["Contract sent", "Due"], "IN"),
+            where("closedate", "2026-11-30"),
+            {"sort": "-amount", "limit": 2},
+            {"contactId": "ada@globex.example"},
+            {"query": "umbra", "after": "50"},
         ),
         "description",
+        wrong_too=(
+            {"owner": "9999"},
+            {"stage": "Due", "pipeline": "Sales"},
+            where("closedate", "tomorrow", "GTE"),
+            where("closedate", "2026-11-30", "NEQ"),
+            {"query": "globex", "sort": "closingdate"},
+            {"companyId": 999},
+        ),
     ),
     case(
         "hubspot_list_owners",
         {},
         ({"limit": 2}, {"email": "grace@acme.example"}, {"archived": True}),
-        ({"limit": 101}, {"name": "Grace"}),
+        ({"limit": 101}, {"name": "Grace"}, {"email": "Grace"}),
         {},
         nobody,
         page={"limit": 1},
@@ -149,7 +172,12 @@ CASES = (
     case(
         "hubspot_get_owner",
         {"ownerId": 7001},
-        ({"id": "9002", "by": "userId"}, {"email": "katherine@acme.example"}, {"ownerId": 7009, "archived": True}),
+        (
+            {"id": "9002", "by": "userId"},
+            {"userId": 9002},
+            {"email": "katherine@acme.example"},
+            {"ownerId": 7009, "archived": True},
+        ),
         ({}, {"ownerId": "Grace"}),
         {"ownerId": 7009},
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from tests.fakes.authorization_server import Fault
@@ -19,7 +20,7 @@ from tests.fakes.notion_world_data import (
     task_id,
 )
 from tests.fakes.notion_world_rules import error
-from tests.fakes.notion_world_store import ADA, id_of
+from tests.fakes.notion_world_store import ADA, id_of, rich
 from tests.toolkits.contract import Json
 from tests.toolkits.notion_desk import (
     APPEND,
@@ -35,6 +36,8 @@ from tests.toolkits.notion_desk import (
 from tests.toolkits.scenes import Ask, Case, Scene, Texts, outlined, runs_counted
 
 PASSES = Fault("slow", seconds=0)
+NO_JSON = Fault("html", after=True)
+CONFLICT = error(409, "conflict_error", "Conflict occurred while saving. Please try again.")
 READS_BEFORE = {CREATE: 0, UPDATE: 0, CREATE_ROW: 1, UPDATE_ROW: 2, APPEND: 0}
 """How many requests come before the one that writes."""
 OWN_BLOCKS = [{"type": "divider", "divider": {}}, "## A text among blocks"]
@@ -60,10 +63,18 @@ WRONG_ROW = {
     "Urgent": "so",
 }
 NOT_SHARED = f"{Scene.EMPTY}: it is not shared"
+IN_TRASH = f"{Scene.WRONG}: in the trash"
+NO_CURSOR = f"{Scene.WRONG}: a cursor that is none"
+CUT, ALONE = id_of("block", "long"), id_of("block", "alone")
+FOUR_LEVELS = "- one\n  - two\n    - three\n      - four"
 
 
 def brief(scene: str) -> str:
     return outlined(runs_counted(scene))
+
+
+def ids_counted(scene: str) -> str:
+    return re.sub(r"[0-9a-f-]{36}(, [0-9a-f-]{36}){5,}", lambda found: f"[{found[0].count(', ') + 1} ids]", scene)
 
 
 def long_page(notion: Notion) -> None:
@@ -84,6 +95,54 @@ def long_rows(notion: Notion) -> None:
             found |= {"type": "multi_select", "multi_select": [{"name": f"{'x' * 400} {each}"} for each in range(20)]}
 
 
+def long_block(notion: Notion) -> None:
+    """With more in it than goes into one answer."""
+    block = notion.world.store.block(GUIDE, {"type": "toggle", "toggle": {"rich_text": "Minutes"}}, of=CUT)
+    for each in range(120):
+        text = f"Line {each} ".ljust(400, "x")
+        notion.world.store.block(block["id"], {"type": "paragraph", "paragraph": {"rich_text": text}})
+    notion.world.store.children[GUIDE].remove(CUT)
+    notion.world.store.children[GUIDE].insert(0, CUT)
+
+
+def lone_block(notion: Notion) -> None:
+    text = [{"type": "text", "text": {"content": "x" * 2000}}] * 35
+    notion.world.store.block(GUIDE, {"type": "paragraph", "paragraph": {"rich_text": text}}, of=ALONE)
+
+
+def much_related(notion: Notion) -> None:
+    """A page shows 25 of them."""
+    every = [{"id": id_of("related", str(each))} for each in range(40)]
+    found = notion.world.store.objects[task_id(4)]["properties"]["Blocks"]
+    found |= {"relation": every[:25], "has_more": True, "all": every}
+
+
+def long_note(notion: Notion) -> None:
+    found = notion.world.store.objects[task_id(3)]["properties"]["Notes"]
+    found["rich_text"] = rich("x" * 5000)
+
+
+def trashed(of: str) -> Callable[[Notion], None]:
+    return lambda notion: notion.world.store.objects[of].update(in_trash=True)
+
+
+def without_people(notion: Notion) -> None:
+    notion.world.capabilities.remove("users")
+
+
+def reading_alone(notion: Notion) -> None:
+    notion.world.capabilities &= {"read"}
+
+
+def gives_up(notion: Notion) -> None:
+    notion.world.incomplete = True
+
+
+def conflicting(notion: Notion) -> None:
+    """As often as it is tried."""
+    notion.world.next_answers += [CONFLICT] * 3
+
+
 def cut_midway(notion: Notion) -> None:
     notion.tenant.fault("api", PASSES, times=2)
     notion.tenant.fault("api", Fault("close", after=True))
@@ -91,7 +150,11 @@ def cut_midway(notion: Notion) -> None:
 
 def lines_counted(scene: str) -> str:
     """In what was asked."""
-    return scene.replace(r"Line\n\n" * 249, "… ")
+    return re.sub(r"(Line(\\n\\n)?){20,}", lambda found: f"[{found[0].count('Line'):,} times Line]", scene)
+
+
+def querying(wanted: Json) -> Json:
+    return {"databaseId": TASKS, "filter": wanted, "properties": ["Due", "Owner"]}
 
 
 READING = Case(
@@ -109,8 +172,17 @@ READING = Case(
         f"{Scene.EMPTY}: a block with nothing in it": {"pageId": id_of("block", GUIDE, "1")},
         NOT_SHARED: {"pageId": SALARIES},
         Scene.WRONG: {"pageId": "the launch plan", "depth": 3},
+        NO_CURSOR: {"pageId": PLAN, "startCursor": "2"},
         Scene.HUGE: Ask({"pageId": PLAN}, long_page, brief),
         Scene.PAGE: Ask({"pageId": PLAN}, shown=brief, to_the_end=True),
+        f"{Scene.HUGE}: a long value": Ask({"pageId": task_id(3)}, long_note, brief),
+        f"{Scene.HUGE}: a long value, whole": Ask({"pageId": task_id(3), "full": True}, shown=brief),
+        f"{Scene.HUGE}: many related pages": Ask({"pageId": task_id(4)}, much_related, ids_counted),
+        f"{Scene.HUGE}: a block": Ask({"pageId": GUIDE}, long_block, brief),
+        f"{Scene.HUGE}: that block": Ask({"pageId": CUT}, shown=brief),
+        f"{Scene.HUGE}: a block without others in it": Ask({"pageId": ALONE}, lone_block, brief),
+        f"{Scene.HUGE}: what follows in that block": Ask({"pageId": ALONE, "startCursor": "2."}, shown=brief),
+        f"{Scene.OTHERWISE}: in the trash": Ask({"pageId": task_id(2)}, trashed(task_id(2))),
     },
     usual={"pageId": PLAN},
 )
@@ -122,7 +194,10 @@ SEARCHING = Case(
         f"{Scene.OTHERWISE}: only data sources": {"filter": "data_source"},
         Scene.EMPTY: {"query": "zzz"},
         Scene.WRONG: {"filter": "block", "pageSize": 500},
+        NO_CURSOR: {"startCursor": "2"},
         Scene.HUGE: Ask({"query": "xxx", "pageSize": 100, "full": True}, crowded, brief),
+        f"{Scene.OTHERWISE}: Notion gives up": Ask({"query": "launch"}, gives_up),
+        f"{Scene.EMPTY}: Notion gives up": {"query": "zzz"},
     },
 )
 QUERYING = Case(
@@ -133,12 +208,24 @@ QUERYING = Case(
         f"{Scene.OTHERWISE}: several data sources": {"databaseId": CUSTOMERS},
         f"{Scene.OTHERWISE}: one of them": {"databaseId": CUSTOMERS, "dataSourceId": ACCOUNTS},
         f"{Scene.OTHERWISE}: as Notion has it": {"databaseId": TASKS, "pageSize": 1, "full": True},
+        f"{Scene.OTHERWISE}: a span of days": querying({"Due": {"after": "2026-11-20", "before": "2026-12-05"}}),
+        f"{Scene.OTHERWISE}: somebody's": querying({"Owner": "Ada"}),
         Scene.EMPTY: {"databaseId": TASKS, "filter": {"Points": 99}},
         NOT_SHARED: {"databaseId": SALARIES},
         Scene.WRONG: {"filter": "Status is Done"},
         f"{Scene.WRONG}: no such property": {"databaseId": TASKS, "filter": {"State": "Done"}},
         f"{Scene.WRONG}: no such option": {"databaseId": TASKS, "filter": {"Status": "Finished"}},
+        f"{Scene.WRONG}: no such test": querying({"Due": {"near": "x"}}),
+        f"{Scene.WRONG}: no date": querying({"Due": "30 Nov"}),
+        f"{Scene.WRONG}: nobody": querying({"Owner": "Linus"}),
+        f"{Scene.WRONG}: a page": {"databaseId": WIKI},
+        NO_CURSOR: {"databaseId": TASKS, "startCursor": "2"},
+        f"{Scene.HUGE}: many related pages": Ask(
+            {"databaseId": TASKS, "filter": {"No.": 4}}, much_related, ids_counted
+        ),
         Scene.HUGE: Ask({"databaseId": TASKS, "pageSize": 12}, long_rows, brief),
+        f"{Scene.OTHERWISE}: Notion gives up": Ask(querying({"Status": "Done"}), gives_up),
+        f"{Scene.RIGHTS}: to see who there is": Ask(querying({"Owner": "Ada"}), without_people),
     },
     usual={"databaseId": TASKS_SOURCE},
 )
@@ -166,6 +253,8 @@ CREATING = Case(
             cut_midway,
             lines_counted,
         ),
+        IN_TRASH: Ask({"name": "New", "parent": PLAN}, trashed(PLAN)),
+        f"{Scene.RIGHTS}: to insert": Ask({"name": "New", "parent": WIKI}, reading_alone),
     },
     usual={"name": "New", "parent": {"page_id": WIKI}},
     writes=True,
@@ -176,12 +265,17 @@ UPDATING = Case(
         Scene.MEANT: {"pageId": PLAN, "name": "Launch plan 2"},
         f"{Scene.OTHERWISE}: its properties": {"pageId": task_id(2), "properties": {"Status": "in progress"}},
         f"{Scene.OTHERWISE}: to the trash": {"pageId": task_id(2), "archived": True},
+        IN_TRASH: {"pageId": task_id(2), "properties": {"Points": 3}},
         f"{Scene.OTHERWISE}: out of the trash": {"pageId": task_id(2), "in_trash": "false"},
         f"{Scene.OTHERWISE}: its icon": {"pageId": PLAN, "icon": "🚀"},
         NOT_SHARED: {"pageId": SALARIES, "archived": True},
         Scene.WRONG: {"pageId": PLAN},
         f"{Scene.WRONG}: a database": {"pageId": TASKS, "archived": True},
+        f"{Scene.WRONG}: the content": {"pageId": PLAN, "content": "# New"},
+        f"{Scene.WRONG}: an icon by its name": {"pageId": PLAN, "icon": "rocket"},
         Scene.HUGE: Ask({"pageId": task_id(1), "properties": {"Notes": "x" * 40_000}}, long_rows, brief),
+        f"{Scene.DOWN}: somebody else changes it": Ask({"pageId": PLAN, "name": "Launch plan 3"}, conflicting),
+        f"{Scene.RIGHTS}: to update": Ask({"pageId": PLAN, "name": "Launch plan 3"}, reading_alone),
     },
     usual={"pageId": task_id(2), "icon": "🚀"},
     writes=True,
@@ -191,6 +285,7 @@ CREATING_ROWS = Case(
     {
         Scene.MEANT: {"databaseId": TASKS, "properties": WHOLE_ROW, "content": "**Soon.**"},
         f"{Scene.OTHERWISE}: in one of several data sources": {"databaseId": CUSTOMERS, "properties": {"Name": "x"}},
+        f"{Scene.OTHERWISE}: with an option that is new": {"databaseId": LEADS, "Name": "Lyra", "Plan": "Team"},
         NOT_SHARED: {"databaseId": SALARIES, "properties": {"Task": "New"}},
         Scene.WRONG: {"databaseId": TASKS_SOURCE, "properties": ["Task", "New"]},
         f"{Scene.WRONG}: values that do not fit": {"databaseId": TASKS, "properties": WRONG_ROW},
@@ -206,11 +301,15 @@ UPDATING_ROWS = Case(
     UPDATE_ROW,
     {
         Scene.MEANT: {"pageId": task_id(1), "properties": {"Status": "Done", "Points": 8}},
+        f"{Scene.OTHERWISE}: without `properties`": {"pageId": task_id(1), "Status": "Done"},
         f"{Scene.OTHERWISE}: emptied": {"pageId": task_id(1), "properties": {"Due": None, "Tags": [], "Owner": None}},
         NOT_SHARED: {"pageId": SALARIES, "properties": {"Points": 1}},
         Scene.WRONG: {"pageId": task_id(1), "properties": {}},
         f"{Scene.WRONG}: no such option": {"pageId": task_id(1), "properties": {"Status": "Doing"}},
         f"{Scene.WRONG}: no such property": {"pageId": task_id(1), "properties": {"Stat": "Done"}},
+        f"{Scene.HUGE}: many related pages": Ask(
+            {"pageId": task_id(4), "properties": {"Points": 1}}, much_related, ids_counted
+        ),
         Scene.HUGE: Ask({"pageId": task_id(1), "properties": {"Points": 1}}, long_rows, brief),
     },
     usual={"pageId": task_id(1), "properties": {"Points": 1}},
@@ -226,8 +325,16 @@ APPENDING = Case(
         NOT_SHARED: {"pageId": SALARIES, "content": "New"},
         Scene.WRONG: {"pageId": PLAN, "children": []},
         f"{Scene.WRONG}: both": {"pageId": PLAN, "content": "a", "children": OWN_BLOCKS},
+        f"{Scene.WRONG}: a database": {"pageId": TASKS, "content": "a"},
+        f"{Scene.WRONG}: more blocks than there can be": Ask(
+            {"pageId": PLAN, "content": "\n\n".join(["Line"] * 2001)}, shown=lines_counted
+        ),
+        f"{Scene.OTHERWISE}: a list that is too deep": {"pageId": PLAN, "content": FOUR_LEVELS},
         "the page itself": Ask({"pageId": PLAN}, tool=READ),
         Scene.HUGE: Ask({"pageId": PLAN, "content": "x" * 190_000}, shown=brief),
+        f"{Scene.HUGE}: many blocks": Ask({"pageId": PLAN, "content": "\n\n".join(["Line"] * 30)}, shown=lines_counted),
+        IN_TRASH: Ask({"pageId": PLAN, "content": "a"}, trashed(PLAN)),
+        f"{Scene.RIGHTS}: to insert": Ask({"pageId": WIKI, "content": "a"}, reading_alone),
     },
     usual={"pageId": PLAN, "content": "New"},
     writes=True,
@@ -242,10 +349,13 @@ def blocked(notion: Notion, _: str) -> None:
     notion.world.limit(seconds=None, reason="public_api_request_blocked")
 
 
-def cut_off(notion: Notion, tool: str) -> None:
-    for _ in range(READS_BEFORE[tool]):
-        notion.tenant.fault("api", PASSES)
-    notion.tenant.fault("api", Fault("close", after=True))
+def at_the_write(fault: Fault) -> Callable[[Notion, str], None]:
+    def happens(notion: Notion, tool: str) -> None:
+        for _ in range(READS_BEFORE[tool]):
+            notion.tenant.fault("api", PASSES)
+        notion.tenant.fault("api", fault)
+
+    return happens
 
 
 def answering(status: int, code: str, text: str, more: Json | None = None) -> Callable[..., None]:
@@ -265,7 +375,8 @@ TEXTS = Texts(
     },
     ended="it was removed at Notion",
     lost={
-        Scene.LOST: cut_off,
+        Scene.LOST: at_the_write(Fault("close", after=True)),
+        f"{Scene.LOST}: it is no JSON": at_the_write(NO_JSON),
         f"{Scene.LOST}: it is unavailable, after it has saved": answering(
             503, "service_unavailable", "Notion is unavailable.", SAVED
         ),

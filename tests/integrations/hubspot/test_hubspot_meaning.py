@@ -92,6 +92,8 @@ async def test_what_cannot_be_compared_is_told_and_not_searched_for(
         (hubspot_search_contacts, {"filters": one("hs_lead_status", "IN", ["in progress"])}, ["104", "105", "107"]),
         (hubspot_search_companies, {"filters": one("industry", "EQ", "Import and Export")}, ["204"]),
         (hubspot_search_deals, {"filters": one("associations.contact", "EQ", "101")}, ["301", "302"]),
+        (hubspot_search_deals, {"sort": "-amount", "limit": 2}, ["305", "301"]),
+        (hubspot_search_deals, {"sort": "amount"}, ["304", "302", "303", "301", "305", "306"]),
         (
             hubspot_search_deals,
             {"filters": one("amount", "HAS_PROPERTY"), "sort": "Amount desc", "limit": 2},
@@ -123,12 +125,12 @@ EVERYBODY = "These are there: Grace Hopper (7001), Alan Turing (7002), Katherine
         (
             hubspot_search_deals,
             {"stage": "won", "pipeline": "Renewals"},
-            "There is no stage “won”. These are there: Due (r-due, Renewals), ",
+            "There is no stage “won” in that pipeline. These are there: Due (r-due, Renewals), ",
         ),
         (
             hubspot_search_deals,
             {"stage": "Due", "pipeline": "Sales"},
-            "There is no stage “Due”. These are there: Appointment",
+            "There is no stage “Due” in that pipeline. These are there: Appointment",
         ),
         (
             hubspot_search_deals,

@@ -109,6 +109,7 @@ def test_who_collides_with_another_has_done_nothing() -> None:
 
     assert isinstance(found, Trouble)
     assert found.undone
+    assert found.text == "Somebody else was changing the same at that moment, so Notion did not do it."
 
 
 @pytest.mark.parametrize("place", [Place(), Place(7), Place(100, "abc"), Place(0, "1.2")])

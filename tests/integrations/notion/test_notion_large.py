@@ -12,7 +12,7 @@ from integrations.notion.params import ReadPage, Search
 from integrations.notion.reading import read_thing
 from integrations.notion.tools import notion_search
 from tests.fakes.notion_world_data import GUIDE, PLAN, furnished
-from tests.integrations.notion.at_hand import APPEND, AtHand
+from tests.integrations.notion.at_hand import APPEND, READ, AtHand
 from tests.integrations.scripted import Scripted, Written
 
 LARGE = Unreadable("Larger than is taken in.")
@@ -44,6 +44,33 @@ def test_blocks_that_are_too_large_all_the_same_are_told_to_be() -> None:
 def test_who_asks_for_too_much_is_told_to_ask_for_less() -> None:
     with pytest.raises(ToolFailed, match="Ask for fewer at a time: `pageSize` 5"):
         asyncio.run(notion_search.run(Script(LARGE).api, Search()))
+
+
+def long_block(notion: AtHand) -> str:
+    """Of 100,000 characters, on a page."""
+    text = [{"type": "text", "text": {"content": each * 2000}} for each in "abcde" * 10]
+    block: Any = notion.world.store.block(PLAN, {"type": "paragraph", "paragraph": {"rich_text": text}})
+    return str(block["id"])
+
+
+def test_a_block_whose_text_alone_is_too_long_comes_in_parts(notion: AtHand) -> None:
+    block, cursor, parts = long_block(notion), None, list[str]()
+    while cursor or not parts:
+        found = notion.found(READ, pageId=block, startCursor=cursor)
+        cursor = found.get("nextCursor")
+        parts.append(found["content"])
+
+    assert "".join(parts) == "".join(each * 2000 for each in "abcde" * 10)
+    assert max(map(len, parts)) == 30_000
+
+
+def test_a_block_with_a_long_text_shows_its_beginning_before_what_is_in_it(notion: AtHand) -> None:
+    block = long_block(notion)
+    notion.world.store.block(block, {"type": "paragraph", "paragraph": {"rich_text": "Inside"}})
+
+    content = notion.found(READ, pageId=block)["content"]
+
+    assert content.endswith("… (96,000 more characters)\n\nInside")
 
 
 def test_what_is_not_there_is_told_to_have_been_left_as_it_is(notion: AtHand) -> None:

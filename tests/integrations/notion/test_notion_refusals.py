@@ -65,9 +65,19 @@ def test_a_block_to_add_behind_has_to_be_on_the_page_itself(notion: AtHand, afte
     assert told.endswith("Nothing was added.")
 
 
-@pytest.mark.parametrize(("tool", "args"), [(SEARCH, {}), (QUERY, {"databaseId": TASKS}), (READ, {"pageId": PLAN})])
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        (SEARCH, {"startCursor": id_of("nowhere")}),
+        (QUERY, {"databaseId": TASKS, "startCursor": id_of("nowhere")}),
+        (READ, {"pageId": PLAN, "startCursor": id_of("nowhere")}),
+        (READ, {"pageId": PLAN, "startCursor": "50."}),
+        (READ, {"pageId": id_of("block", PLAN, "0"), "startCursor": "1."}),
+        (READ, {"pageId": id_of("block", PLAN, "0"), "startCursor": id_of("nowhere")}),
+    ],
+)
 def test_who_goes_on_from_nowhere_is_told_to_start_again(notion: AtHand, tool: str, args: dict[str, Any]) -> None:
-    told = notion.refused(tool, **args, startCursor=id_of("nowhere"))
+    told = notion.refused(tool, **args)
 
     assert told == "`startCursor` is not valid any more. Start again without it."
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from integrations.notion.schema import Property, Schema
 from tests.fakes.notion_world_data import PLAN, TASKS, TASKS_SOURCE, WIKI, task_id
 from tests.fakes.notion_world_store import id_of
 from tests.integrations.notion.at_hand import (
@@ -20,7 +21,8 @@ from tests.integrations.notion.at_hand import (
     problems,
 )
 
-IN_PART = "Some values are shown in part: `notion_read` of the page gives all of them."
+IN_PART = "Some values are shown in part: `notion_read` of the page shows more of them."
+SAVED_IN_PART = "Some values are shown in part: `notion_read` of the page, with `full` true, gives all of them."
 
 
 def values(notion: AtHand) -> dict[str, Any]:
@@ -39,15 +41,15 @@ def relate(notion: AtHand, number: int) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("tool", "args"),
+    ("tool", "args", "note"),
     [
-        (QUERY, {"databaseId": TASKS, "filter": {"No.": 1}}),
-        (UPDATE_ROW, {"pageId": task_id(1), "properties": {"Points": 1}}),
-        (UPDATE, {"pageId": task_id(1), "icon": {"type": "emoji", "emoji": "🚀"}}),
+        (QUERY, {"databaseId": TASKS, "filter": {"No.": 1}}, IN_PART),
+        (UPDATE_ROW, {"pageId": task_id(1), "properties": {"Points": 1}}, SAVED_IN_PART),
+        (UPDATE, {"pageId": task_id(1), "icon": {"type": "emoji", "emoji": "🚀"}}, SAVED_IN_PART),
     ],
 )
 def test_a_relation_of_which_notion_shows_a_part_is_told_to_be_longer(
-    notion: AtHand, tool: str, args: dict[str, Any]
+    notion: AtHand, tool: str, args: dict[str, Any], note: str
 ) -> None:
     ids = relate(notion, 40)
 
@@ -57,8 +59,8 @@ def test_a_relation_of_which_notion_shows_a_part_is_told_to_be_longer(
 
     assert page["properties"]["Blocks"] == [*ids[:25], "… (and more)"]
     assert page["cut"] == ["Blocks"]
-    assert told["notes"] == [IN_PART]
-    assert found.text().endswith(IN_PART)
+    assert told["notes"] == [note]
+    assert found.text().endswith(note)
     assert "cut" not in notion.found(READ, pageId=task_id(1))["page"]
 
 
@@ -93,6 +95,24 @@ def test_what_notion_gave_up_is_told_without_its_jargon(notion: AtHand) -> None:
     assert notion.found(QUERY, databaseId=TASKS)["notes"] == [told]
 
 
+def test_nothing_found_is_not_all_that_there_is_where_notion_gave_up(notion: AtHand) -> None:
+    notion.world.incomplete = True
+
+    told = "Nothing was found, but Notion did not look through everything: ask for something narrower."
+    assert notion.found(SEARCH, query="zzz")["notes"] == [told]
+    assert notion.found(QUERY, databaseId=TASKS, filter={"Points": 99})["notes"] == [told]
+
+
+@pytest.mark.parametrize(("tool", "args"), [(SEARCH, {"query": "launch"}), (QUERY, {"databaseId": TASKS})])
+def test_who_goes_on_behind_the_end_is_not_told_that_there_is_nothing(
+    notion: AtHand, tool: str, args: dict[str, Any]
+) -> None:
+    found = notion.found(tool, **args, startCursor="50.")
+
+    assert found["results"] == []
+    assert found["notes"] == ["Nothing more: what there is, is on the pages before."]
+
+
 @pytest.mark.parametrize(
     ("parent", "message"),
     [
@@ -112,6 +132,15 @@ def test_an_option_that_is_new_is_told(notion: AtHand) -> None:
 
     assert made["notes"] == ["`Tags` got a new option: Brand."]
     assert changed["notes"] == ["`Tags` got a new option: Other."]
+
+
+def test_options_that_are_new_are_told_in_the_order_in_which_they_were_given() -> None:
+    names = [f"Choice {each}" for each in range(12)]
+    schema = Schema(tuple(Property(name, "select", options=("Old",)) for name in names))
+
+    told = schema.new_options(schema.fitted(dict.fromkeys(reversed(names), "New")))
+
+    assert told == [f"`{name}` got a new option: New." for name in reversed(names)]
 
 
 def test_a_list_that_is_too_deep_is_told_to_be_flatter_and_keeps_its_order(notion: AtHand) -> None:

@@ -202,7 +202,7 @@ def test_the_manifest_lists_the_tools_that_there_are() -> None:
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        ({"databaseId": ONE, "filter": "{Status: Done"}, "`filter`: must be an object, such as {'Status': 'Done'}."),
+        ({"databaseId": ONE, "filter": "{Status: Done"}, '`filter`: must be an object, such as {"Status": "Done"}.'),
         ("Tasks", "must be an object."),
     ],
 )
