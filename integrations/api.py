@@ -49,6 +49,10 @@ class ToolFailed(Exception):
         self.text = text
         self.retry_after = retry_after
 
+    def saying(self, text: str) -> ToolFailed:
+        """The same, told in other words."""
+        return ToolFailed(self.kind, text, self.retry_after, is_down=self.is_down)
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:

@@ -134,7 +134,7 @@ async def _added(
             if not done:
                 raise
             told = f"{before} {done} of {total} blocks are there; add only those that are not. {failed.text}".strip()
-            raise ToolFailed(failed.kind, told, failed.retry_after) from failed
+            raise failed.saying(told) from failed
         new = [str(each["id"]) for each in answer.get("results", [])[: len(part)]]
         ids += new
         after = new[-1] if after and new else None

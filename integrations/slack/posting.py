@@ -48,7 +48,7 @@ async def told(api: SlackApi) -> AsyncIterator[None]:
     except ToolFailed as failed:
         if failed.kind in ("upstream_refused", "invalid_arguments") or LOOK_FIRST in failed.text:
             raise
-        raise ToolFailed(failed.kind, f"{failed.text} {NOTHING_POSTED}", failed.retry_after) from failed
+        raise failed.saying(f"{failed.text} {NOTHING_POSTED}") from failed
 
 
 def posted(said: Json, place: Place, where: Address) -> Posted:
