@@ -23,7 +23,10 @@ LONGEST_DETAIL = 700
 NOT_THERE = "PostHog has nothing there."
 NO_SUCH_PATH = "PostHog's API has no such path."
 FEWER_STILL = "Narrow what is asked for, such as with `search`, or ask with `limit` 1."
-NOT_ACCEPTED = "PostHog at {base} does not accept this key. It may have been deleted{otherwise}."
+NOT_ACCEPTED = (
+    "PostHog at {base} does not accept this server's key. It may have been deleted{otherwise}. An admin has to put a "
+    "key that is valid there into this server."
+)
 OTHER_REGION = ", or belong to the other region ({base})"
 US, EU = "https://us.posthog.com", "https://eu.posthog.com"
 REGIONS = {US: EU, EU: US}

@@ -75,6 +75,7 @@ class Properties(Page[Property]):
     what: ClassVar[tuple[str, str]] = ("property", "properties")
     hint: ClassVar[str] = "`search` looks in names."
     besides: ClassVar[str] = "Those of persons and sessions have another `type`."
+    unless: ClassVar[str] = "type"
 
 
 @tool("List event definitions")

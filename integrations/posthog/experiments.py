@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -11,7 +12,7 @@ from integrations.api import ToolFailed
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import PAGED, Full, InProject, Searched, Words, choice, from_link, is_number
 from integrations.posthog.flags import flag_number
-from integrations.posthog.objects import Details, cuts, first, listed, none_such, one, read, whole
+from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, none_such, one, read, whole
 from integrations.posthog.querying import run
 from integrations.posthog.results import Item, Line, Number, Page, Part, Prose, Unusual, Who, finite
 from integrations.posthog.tables import Table, table
@@ -79,6 +80,7 @@ class ExperimentPage(Page[Experiment]):
     what: ClassVar[tuple[str, str]] = ("experiment", "experiments")
     hint: ClassVar[str] = "`search` looks in names."
     besides: ClassVar[str] = "`archived: true` lists archived experiments."
+    unless: ClassVar[str] = "archived"
     reader: ClassVar[str] = "posthog_get_experiment"
 
 
@@ -96,7 +98,8 @@ class Measured(Part):
     failed: str | None = None
 
     def text(self) -> str:
-        return f"{self.name} ({self.kind}):\n{self.result.text() if self.result else self.failed}"
+        kind = f" ({self.kind})" if self.kind else ""
+        return f"{self.name}{kind}:\n{self.result.text() if self.result else self.failed}"
 
 
 class WholeExperiment(Experiment):
@@ -167,11 +170,11 @@ async def _number(api: PosthogApi, project: Project, said: str) -> str:
     """Of the latest experiment with the flag of this key."""
     if is_number(said):
         return said
-    flag = await flag_number(api, project, said)
-    found = await first(api, project, PLACE, {"feature_flag_id": flag})
-    if found is None:
-        raise none_such(project, "experiment", f"with the feature flag {said}", LIST)
-    return str(found.get("id"))
+    with suppress(NoneSuch):
+        flag = await flag_number(api, project, said)
+        if found := await first(api, project, PLACE, {"feature_flag_id": flag}):
+            return str(found.get("id"))
+    raise none_such(project, "experiment", f"with the feature flag {said}", LIST)
 
 
 def _notes(found: Json, metrics: int) -> list[str]:
@@ -183,13 +186,13 @@ def _notes(found: Json, metrics: int) -> list[str]:
 
 async def _measured(api: PosthogApi, project: Project, found: Json, metric: Json) -> Measured:
     """One that cannot be computed hides none of the others."""
-    told = {"name": _name(metric), "kind": metric.get("metric_type")}
+    told = {"name": _name(metric), "kind": metric.get("metric_type") or metric.get("kind")}
     query = {"kind": "ExperimentQuery", "experiment_id": found.get("id"), "metric": metric}
     try:
         response = await run(api, project, query)
     except ToolFailed as failed:
         if "`query:read`" in failed.text:
-            raise ToolFailed(failed.kind, f"{failed.text} {WITHOUT}") from failed
+            raise failed.saying(f"{failed.text} {WITHOUT}") from failed
         if failed.kind not in ("upstream_refused", "invalid_arguments"):
             raise
         return read(Measured, {**told, "failed": failed.text})

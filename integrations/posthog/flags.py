@@ -82,6 +82,7 @@ class FlagPage(Page[Flag]):
     what: ClassVar[tuple[str, str]] = ("feature flag", "feature flags")
     hint: ClassVar[str] = "`search` looks in keys and names."
     besides: ClassVar[str] = "`archived: true` lists archived flags."
+    unless: ClassVar[str] = "archived"
     reader: ClassVar[str] = "posthog_get_feature_flag"
 
 
@@ -91,6 +92,7 @@ class WholeFlag(Item):
     key: Annotated[str, BeforeValidator(line)]
     name: Prose = Field(default=None, description="What it is for.")
     active: bool | None = None
+    stale: Unusual = Field(default=None, description="It is on, but no longer used.")
     archived: Unusual = None
     conditions: list[str] = Field(default=[], description="It is on where one of these holds; each has a share.")
     variants: list[Variant] = Field(default=[])
@@ -168,7 +170,7 @@ def _flag(project: Project, found: Json, full: bool) -> Flag:
         url=project.link(f"{PLACE}/{found.get('id')}"),
         rollout=_in_short(list(conditions(found))),
         variants=variants,
-        stale=found.get("status") == "STALE",
+        stale=_is_stale(found),
         full=whole(found, full=full),
     )
 
@@ -183,10 +185,15 @@ def _whole_flag(project: Project, found: Json, *, full: bool) -> WholeFlag:
         conditions=list(conditions(found))[:MOST_CONDITIONS],
         variants=variants,
         payload=_payload(payloads.get("true")),
+        stale=_is_stale(found),
         experiments=[str(each) for each in found.get("experiment_set") or []],
         surveys=[str(each.get("name")) for each in found.get("surveys") or [] if isinstance(each, dict)],
         full=whole(found, full=full, alone=True),
     )
+
+
+def _is_stale(found: Json) -> bool:
+    return bool(found.get("status") == "STALE")
 
 
 def _payload(value: object) -> str | None:

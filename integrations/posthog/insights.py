@@ -171,7 +171,7 @@ async def _computed(api: PosthogApi, project: Project, query: Json, *, fresh: bo
     except ToolFailed as failed:
         if "`query:read`" not in failed.text:
             raise  # also that it is still running
-        raise ToolFailed(failed.kind, f"{failed.text} {WITHOUT}") from failed
+        raise failed.saying(f"{failed.text} {WITHOUT}") from failed
 
 
 def _insight(project: Project, found: Json, full: bool, *, alone: bool = False) -> Insight:

@@ -11,13 +11,12 @@ from integrations.api import ToolFailed, taken_in
 from integrations.posthog.api import IN_THE_APP, NOT_THERE, Found, PosthogApi, Project
 from integrations.posthog.asking import Paged
 from integrations.posthog.cutting import fitted, is_cut
-from integrations.posthog.results import Answer, Item, Page, Part, fitting
+from integrations.posthog.results import PAST_THE_END, Answer, Item, Page, Part, fitting
 from integrations.tool import Json
 
 OTHERWISE = "PostHog answered otherwise than its API promises. Try again later."
 ROOM_ALONE, ROOM_IN_A_LIST = 30_000, 6_000
 ENDED_EARLY = "Fewer than were asked for, to stay readable."
-PAST_THE_END = "There are no more from `offset` {} on."
 SIMILAR = "Nothing has these words; these are similar."
 CUT_HERE = "Long texts are cut where a … tells how much is missing; `full: true` gives more of each."
 CUT_THERE = "Long texts are cut where a … tells how much is missing; `{}` gives more of each."
@@ -115,8 +114,10 @@ def _notes(ask: Paged, found: Found, page: type[Page[Any]]) -> Iterator[str]:
     words = str(getattr(ask, "search", None) or "").lower()
     if not found.items:
         if ask.offset:
-            yield PAST_THE_END.format(ask.offset)
-        yield from (each for each in (words and page.hint, ask.narrowed and page.besides) if each and not ask.offset)
+            yield PAST_THE_END
+            return
+        besides = page.besides if ask.narrowed and page.unless not in ask.model_fields_set else ""
+        yield from (each for each in (words and page.hint, besides) if each)
     elif words and all(_is_similar(each, words) for each in found.items):
         yield SIMILAR
 

@@ -204,7 +204,7 @@ async def person_called(api: PosthogApi, project: Project, said: str) -> str:
     except ToolFailed as failed:
         if "`person:read`" not in failed.text:
             raise
-        raise ToolFailed(failed.kind, f"{failed.text} {WITHOUT}") from failed
+        raise failed.saying(f"{failed.text} {WITHOUT}") from failed
     return str(found.get("uuid") or found.get("id"))
 
 

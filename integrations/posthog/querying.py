@@ -216,7 +216,7 @@ async def _run(api: PosthogApi, project: Project, ask: RunQuery, query: Query) -
     except ToolFailed as failed:
         if failed.kind != "invalid_arguments" or not _NAMES.search(failed.text):
             raise
-        raise ToolFailed(failed.kind, f"{failed.text} {LOOK_UP}") from failed
+        raise failed.saying(f"{failed.text} {LOOK_UP}") from failed
     return _told(project, response, query, ask.limit)
 
 

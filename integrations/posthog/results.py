@@ -15,6 +15,7 @@ from integrations.reading import more_follow, one_line, shortened
 from integrations.tool import Json, Result
 
 ROOM = 40_000
+PAST_THE_END = "There are no more from this `offset` on."
 LONGEST_LINE, LONGEST_PROSE, LONGEST_JSON = 300, 3_000, 8_000
 _TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(?:\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})?"
@@ -103,6 +104,8 @@ class Page(Answer, Generic[S]):
     """Where `search` looks, when it has found nothing."""
     besides: ClassVar[str] = ""
     """What else could be asked for, when nothing was found that is so."""
+    unless: ClassVar[str] = ""
+    """The parameter by which just that has been asked for."""
     reader: ClassVar[str] = ""
     """The tool that reads one of them."""
     going_on: ClassVar[str] = "offset"
@@ -120,7 +123,7 @@ class Page(Answer, Generic[S]):
         number = len(self.results)
         of_all = f" of {self.total}" if self.total and self.total > number else ""
         more = ", and more follow" if self.next_cursor and not of_all else ""
-        none = "No more" if self.total else "No"
+        none = "No more" if self.total or PAST_THE_END in self.notes else "No"
         counted = f"{number or none}{of_all if number else ''} {self.what[number != 1 or bool(of_all)]}"
         return f"{counted} in project {self.project_id}{more}{':' if number else '.'}"
 

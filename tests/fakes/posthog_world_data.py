@@ -20,6 +20,22 @@ PEOPLE = {
 }
 MADE_BY = {"id": 7, "uuid": "018c0f2e-1111-0000-0000-000000000007", "first_name": "Katherine"}
 KATHERINE = {**MADE_BY, "email": "katherine@acme.example"}
+NEWCOMERS = {
+    f"018e7f00-0000-0000-8000-00000000000{number}": (email, name, plan, company)
+    for number, (email, name, plan, company) in enumerate(
+        (
+            ("dorothy@hooli.example", "Dorothy Vaughan", "free", "Hooli"),
+            ("edsger@vandelay.example", "Edsger Dijkstra", "pro", "Vandelay"),
+            ("barbara@hooli.example", "Barbara Liskov", "free", "Hooli"),
+            ("margaret@apollo.example", "Margaret Hamilton", "team", "Apollo"),
+            ("donald@texts.example", "Donald Knuth", "free", "Texts"),
+            ("radia@bridges.example", "Radia Perlman", "pro", "Bridges"),
+        ),
+        4,
+    )
+}
+"""Those who have signed up this week, the last of them first."""
+EVERYBODY = PEOPLE | NEWCOMERS
 PAGES = ("/", "/pricing", "/docs", "/checkout")
 
 
@@ -48,12 +64,12 @@ def objects() -> dict[str, list[Json]]:
         "persons": _persons(),
         "event_definitions": _event_definitions(),
         "property_definitions": _property_definitions(),
-        "actions": [{"id": 91, "name": "Signed up", "steps": [{"event": "signed up"}], "created_by": KATHERINE}],
+        "actions": [{"id": 91, "name": "Signed up", "steps": [{"event": "user signed up"}], "created_by": KATHERINE}],
     }
 
 
 def events() -> list[Json]:
-    """For a week, four times a day, somebody looks at a page; now and then somebody buys something."""
+    """For a week, four times a day, somebody looks at a page; now and then somebody buys something, or signs up."""
     found = list[Json]()
     people = list(PEOPLE)
     for number in range(56):
@@ -64,7 +80,13 @@ def events() -> list[Json]:
         if page == "/checkout" and number % 8 == 3:
             paid = {"plan": PEOPLE[person][2], "amount": 20 + number}
             found.append(_event(100 + number, "order paid", at + timedelta(minutes=5), person, paid))
+    for number, (person, at) in enumerate(_signups().items()):
+        found.append(_event(200 + number, "user signed up", at, person, {"plan": NEWCOMERS[person][2]}))
     return sorted(found, key=lambda each: (each["timestamp"], each["uuid"]), reverse=True)
+
+
+def _signups() -> dict[str, datetime]:
+    return {person: NOW - timedelta(hours=15 + 14 * number) for number, person in enumerate(NEWCOMERS)}
 
 
 def _event(number: int, name: str, at: datetime, person: str, properties: Json) -> Json:
@@ -72,7 +94,7 @@ def _event(number: int, name: str, at: datetime, person: str, properties: Json) 
         "uuid": f"019a0000-0000-7000-8000-{number:012d}",
         "event": name,
         "timestamp": at.strftime("%Y-%m-%dT%H:%M:%S.000000+00:00"),
-        "distinct_id": PEOPLE[person][0],
+        "distinct_id": EVERYBODY[person][0],
         "person_id": person,
         "properties": json.dumps({**properties, "$lib": "web", "$ip": "203.0.113.7"}),
     }
@@ -245,7 +267,7 @@ def _cohorts() -> list[Json]:
     pro = {"type": "person", "key": "plan", "value": "pro", "operator": "exact"}
     rules = {"properties": {"type": "OR", "values": [{"type": "AND", "values": [pro]}]}}
     usual = {"is_calculating": False, "last_calculation": "2026-11-17T05:00:00Z", "errors_calculating": 0, **_made()}
-    paying = {"id": 41, "name": "Paying customers", "description": "Those on pro", "count": 2, "is_static": False}
+    paying = {"id": 41, "name": "Paying customers", "description": "Those on pro", "count": 4, "is_static": False}
     beta = {"id": 42, "name": "Beta testers", "description": "", "count": 1, "is_static": True, "filters": {}}
     return [{**usual, **paying, "filters": rules}, {**usual, **beta}]
 
@@ -269,7 +291,14 @@ def _survey() -> Json:
 
 
 def _persons() -> list[Json]:
-    return [_person(number, uuid, *PEOPLE[uuid]) for number, uuid in enumerate(PEOPLE, 501)]
+    found = [_person(number, uuid, *known) for number, (uuid, known) in enumerate(EVERYBODY.items(), 501)]
+    return [each | _since(_signups().get(each["uuid"])) for each in found]
+
+
+def _since(signed_up: datetime | None) -> Json:
+    """A newcomer has been seen at that time alone."""
+    at = signed_up.strftime("%Y-%m-%dT%H:%M:%SZ") if signed_up else ""
+    return {"created_at": at, "last_seen_at": at} if at else {}
 
 
 def _person(number: int, uuid: str, email: str, name: str, plan: str, company: str) -> Json:
@@ -279,7 +308,7 @@ def _person(number: int, uuid: str, email: str, name: str, plan: str, company: s
         "uuid": uuid,
         "name": email,
         "distinct_ids": [email, f"anon-{number}"],
-        "properties": {**properties, "company": company, "orders": number % 7},
+        "properties": {**properties, "company": company, "orders": number % 7 if uuid in PEOPLE else 0},
         "created_at": "2026-02-01T10:00:00Z",
         "last_seen_at": "2026-11-17T11:00:00Z",
     }
@@ -288,7 +317,10 @@ def _person(number: int, uuid: str, email: str, name: str, plan: str, company: s
 def _event_definitions() -> list[Json]:
     seen = {"last_seen_at": "2026-11-17T11:00:00Z", "created_at": "2025-03-01T09:00:00Z", "tags": [], "verified": False}
     paid = {"name": "order paid", "description": "Money has come in", "verified": True, "tags": ["revenue"]}
-    return [{"id": f"ed-{number}", **seen, **each} for number, each in enumerate(({"name": "$pageview"}, paid), 1)]
+    signed_up = {"name": "user signed up", "description": "Somebody has made an account"}
+    signed_up["last_seen_at"] = "2026-11-16T21:00:00Z"
+    told = ({"name": "$pageview"}, paid, signed_up)
+    return [{"id": f"ed-{number}", **seen, **each} for number, each in enumerate(told, 1)]
 
 
 def _property_definitions() -> list[Json]:
@@ -296,7 +328,7 @@ def _property_definitions() -> list[Json]:
     told = [
         ("$pathname", "String", "event", ("$pageview",)),
         ("$browser", "String", "event", ("$pageview",)),
-        ("plan", "String", "event", ("order paid",)),
+        ("plan", "String", "event", ("order paid", "user signed up")),
         ("amount", "Numeric", "event", ("order paid",)),
         ("email", "String", "person", ()),
         ("plan", "String", "person", ()),

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from tests.fakes.posthog_world_data import NOW, PAGES, PEOPLE
+from tests.fakes.posthog_world_data import EVERYBODY, NOW, PAGES, PEOPLE
 
 Json = dict[str, Any]
 
@@ -26,7 +26,6 @@ ZONE = ZoneInfo("Europe/Berlin")
 STARTS: Mapping[str, Callable[[datetime], str]] = {
     "toStartOfHour": lambda at: at.strftime("%Y-%m-%dT%H:00:00"),
     "toStartOfDay": lambda at: at.strftime("%Y-%m-%d"),
-    "toStartOfWeek": lambda at: (at - timedelta(days=at.isoweekday() % 7)).strftime("%Y-%m-%d"),
     "toStartOfMonth": lambda at: at.strftime("%Y-%m-01"),
 }
 COHORTS = {"41": "json_extract(properties, '$.plan') = 'pro'", "42": f"id = '{next(iter(PEOPLE))}'"}
@@ -37,6 +36,7 @@ TABLES = {
     "persons": ("id", "properties", "created_at"),
 }
 _PROPERTY = re.compile(r"\b(person\.)?properties\.(\$?\w+)")
+_TRANSLATED = re.compile(r"""json_extract\((person_)?properties, '\$\."([^"]+)"'\)""")
 _AGO = re.compile(r"now\(\)\s*-\s*INTERVAL\s+(\d+)\s+(MINUTE|HOUR|DAY|WEEK)", re.IGNORECASE)
 _COHORT = re.compile(r"\bIN COHORT (4[12])\b", re.IGNORECASE)
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -63,7 +63,7 @@ class Queries:
             "TrendsQuery": lambda _: {"results": _trends()},
             "FunnelsQuery": lambda _: {"results": _funnel()},
             "RetentionQuery": lambda _: {"results": _retention()},
-            "ExperimentQuery": lambda _: _experiment(),
+            "ExperimentQuery": _experiment,
         }.get(str(query.get("kind")))
         if made is None:
             raise QueryRefused(f"Unsupported query kind: {query.get('kind')}")
@@ -85,7 +85,7 @@ class Queries:
         database = _database(self._tables())
         try:
             found = database.execute(_translated(text), values)
-            columns = [each[0] for each in found.description]
+            columns = [_TRANSLATED.sub(_named, each[0]) for each in found.description]
             return columns, [list(row) for row in found]
         except sqlite3.Error as error:
             raise _refused(str(error)) from error
@@ -114,7 +114,7 @@ def _fits(event: Json, query: Json) -> bool:
     wanted = [(each[1] if each else "").replace("\\'", "'").replace("\\\\", "\\") for each in ids]
     return (
         query.get("event") in (None, event["event"])
-        and query.get("personId") in (None, event["person_id"], str(501 + list(PEOPLE).index(event["person_id"])))
+        and query.get("personId") in (None, event["person_id"], str(501 + list(EVERYBODY).index(event["person_id"])))
         and all(each == event["distinct_id"] for each in wanted)
     )
 
@@ -143,6 +143,7 @@ def _database(tables: Mapping[str, list[Json]]) -> sqlite3.Connection:
     database.create_aggregate("uniq", 1, Uniq)  # type: ignore[arg-type]
     database.create_function("now", 0, lambda: NOW.strftime("%Y-%m-%dT%H:%M:%S.000000+00:00"))
     database.create_function("toDate", 1, lambda text: str(text)[:10])
+    database.create_function("toStartOfWeek", -1, _week)
     for name, begins in STARTS.items():
         database.create_function(name, 1, lambda text, begins=begins: begins(datetime.fromisoformat(text)))
     people = {each["uuid"]: json.dumps(each["properties"]) for each in tables["persons"]}
@@ -159,6 +160,12 @@ def _database(tables: Mapping[str, list[Json]]) -> sqlite3.Connection:
         )
     database.execute("PRAGMA query_only = 1")
     return database
+
+
+def _week(text: str, mode: int = 0) -> str:
+    """It begins on a Sunday, or with another mode on a Monday."""
+    at = datetime.fromisoformat(text)
+    return (at - timedelta(days=at.weekday() if mode else at.isoweekday() % 7)).strftime("%Y-%m-%d")
 
 
 class Uniq:
@@ -187,6 +194,11 @@ def _translated(text: str) -> str:
         return f"IN (SELECT id FROM persons WHERE {COHORTS[found[1]]})"  # noqa: S608  its own words
 
     return _PLACE.sub(r":\1", _COHORT.sub(members, _AGO.sub(ago, _PROPERTY.sub(property_of, text))))
+
+
+def _named(translated: re.Match[str]) -> str:
+    """As it was written, where a column has no other name."""
+    return f"{'person.' if translated[1] else ''}properties.{translated[2]}"
 
 
 def _refused(said: str) -> QueryRefused:
@@ -222,7 +234,10 @@ def _retention() -> list[Json]:
     ]
 
 
-def _experiment() -> Json:
+def _experiment(query: Json) -> Json:
+    """Metrics of before 2025 are of other kinds, and asked for otherwise."""
+    if (kind := query.get("metric", {}).get("kind")) != "ExperimentMetric":
+        raise QueryRefused(f"metric.kind: Input should be 'ExperimentMetric', not '{kind}'")
     more = {"chance_to_win": 0.942, "credible_interval": [0.012, 0.087], "significant": True, "method": "bayesian"}
     return {
         "kind": "ExperimentQuery",

@@ -77,6 +77,12 @@ def test_hogql_is_answered_as_far_as_a_tour_needs_it(world: World) -> None:
     assert found["results"] == [["pro", 2, "2026-11-17"], ["free", 1, "2026-11-17"]]
 
 
+def test_a_column_is_called_as_it_was_written(world: World) -> None:
+    found = said(world, "SELECT properties.$browser, person.properties.plan, event AS name FROM events")
+
+    assert found["columns"] == ["properties.$browser", "person.properties.plan", "name"]
+
+
 def test_rows_are_cut_at_a_hundred_where_nobody_says_how_many(world: World) -> None:
     world.events *= 2
     found = said(world, "SELECT uuid FROM events")
@@ -132,7 +138,7 @@ def test_favorites_are_asked_for_by_whatever_is_said_of_them(world: World) -> No
 
 
 @pytest.mark.parametrize(
-    ("after", "number"), [("-2m", 63), ("-400M", 2), ("-60s", 0), ("2026-11-17T11:30:00", 1), ("dStart", 5)]
+    ("after", "number"), [("-2m", 69), ("-400M", 2), ("-60s", 0), ("2026-11-17T11:30:00", 1), ("dStart", 5)]
 )
 def test_times_are_those_that_posthog_understands(world: World, after: str, number: int) -> None:
     world.looks = 0
@@ -150,14 +156,32 @@ def test_a_history_goes_on_by_pages(world: World) -> None:
     assert found["next"].endswith("?page=3&limit=4")
 
 
-@pytest.mark.parametrize(("cohort", "people"), [(41, 2), (42, 1)])
+@pytest.mark.parametrize(("cohort", "people"), [(41, 4), (42, 1)])
 def test_who_is_in_a_cohort_can_be_asked(world: World, cohort: int, people: int) -> None:
     found = said(world, f"SELECT id FROM persons WHERE id IN COHORT {cohort}")  # noqa: S608  a number of ours
 
     assert len(found["results"]) == people  # type: ignore[arg-type]
 
 
-def test_events_can_be_counted_by_week(world: World) -> None:
-    found = said(world, "SELECT toStartOfWeek(timestamp) AS week, count() FROM events GROUP BY week ORDER BY week")
+def test_who_signed_up_this_week_can_be_counted_by_plan(world: World) -> None:
+    found = said(
+        world,
+        "SELECT properties.plan AS plan, count() AS signups FROM events "
+        "WHERE event = {name} AND timestamp > now() - INTERVAL 7 DAY GROUP BY plan ORDER BY signups DESC, plan",
+        name="user signed up",
+    )
 
-    assert [row[0] for row in found["results"]] == ["2026-11-08", "2026-11-15"]  # type: ignore[attr-defined]
+    assert found["results"] == [["free", 3], ["pro", 2], ["team", 1]]
+
+
+@pytest.mark.parametrize(
+    ("week", "weeks"),
+    [
+        ("toStartOfWeek(timestamp)", ["2026-11-08", "2026-11-15"]),
+        ("toStartOfWeek(timestamp, 1)", ["2026-11-09", "2026-11-16"]),
+    ],
+)
+def test_events_can_be_counted_by_week(world: World, week: str, weeks: list[str]) -> None:
+    found = said(world, f"SELECT {week} AS week, count() FROM events GROUP BY week ORDER BY week")  # noqa: S608  ours
+
+    assert [row[0] for row in found["results"]] == weeks  # type: ignore[attr-defined]

@@ -5,18 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.fakes.posthog_world import Key
+from tests.fakes.posthog_world import SCOPES, Key
 from tests.fakes.posthog_world_data import ADA, BLOG, SHOP, SURVEY, events, objects
 from tests.toolkits.contract import Json
 from tests.toolkits.posthog_desk import KEY, PostHog
-from tests.toolkits.scenes import Ask, Case, Scene, Texts, many, runs_counted
+from tests.toolkits.scenes import Ask, Case, Happens, Scene, Texts, many, runs_counted
 
 Ways = tuple[Json, ...]
 LONG = "x" * 60_000
 APP = f"https://us.posthog.com/project/{SHOP}"
 PATH = f"/api/projects/{SHOP}"
+HISTORY = f"{PATH}/feature_flags/7/activity/"
 ALONE = ("posthog_list_projects", "posthog_get")
 """They are of no project."""
+
+
+FENCED = "```sql\nSELECT uniq(distinct_id) AS visitors FROM events\n```"
+SIGNUPS = (
+    "SELECT properties.plan AS plan, count() AS signups FROM events WHERE event = {name} "
+    "AND timestamp > now() - INTERVAL 7 DAY GROUP BY plan ORDER BY signups DESC, plan"
+)
+TOO_LONG = "Estimated query execution time (94 seconds) is too long. Try reducing its scope by changing the time range."
+OLD_METRIC = {"kind": "ExperimentTrendsQuery", "name": "Visits a person"}
 
 
 def at_once(posthog: PostHog) -> None:
@@ -28,8 +38,29 @@ def in_a_while(posthog: PostHog) -> None:
     posthog.world.looks = 1
 
 
+def limited(*teams: int) -> Happens:
+    return lambda posthog: posthog.world.keys.update({KEY: Key(teams=teams)})
+
+
 def without_queries(posthog: PostHog) -> None:
-    posthog.world.keys[KEY] = Key(scopes=("insight:read", "survey:read", "user:read"))
+    posthog.world.keys[KEY] = Key(scopes=tuple(each for each in SCOPES if each != "query:read"))
+
+
+def of_before(posthog: PostHog) -> None:
+    posthog.world.cached_at = "2026-11-17T06:00:00Z"
+
+
+def too_heavy(posthog: PostHog) -> None:
+    posthog.world.fail(512, "server_error", TOO_LONG)
+
+
+def with_an_old_metric(posthog: PostHog) -> None:
+    posthog.world.objects["experiments"][0]["metrics"].insert(0, OLD_METRIC)
+
+
+def with_conditions(posthog: PostHog) -> None:
+    groups = [{"properties": [], "rollout_percentage": each} for each in range(45)]
+    posthog.world.objects["feature_flags"][0]["filters"]["groups"] = groups
 
 
 def outlasting(posthog: PostHog) -> None:
@@ -38,6 +69,7 @@ def outlasting(posthog: PostHog) -> None:
 
 
 def patient(posthog: PostHog) -> None:
+    posthog.world.looks = 0
     posthog.desk.change(timeoutSeconds=30)
 
 
@@ -48,8 +80,9 @@ def furnished_anew(posthog: PostHog) -> None:
 
 
 def enlarged(posthog: PostHog) -> None:
-    """With texts that nobody wants whole."""
+    """With texts that nobody wants whole; all else is as it was."""
     world = posthog.world
+    world.objects, world.cached_at, world.keys[KEY] = objects(), "", Key()
     for each in [*(one for kind in world.objects.values() for one in kind), *world.projects]:
         each |= {"description": LONG, "filters": {**(each.get("filters") or {}), "more": [LONG] * 5}}
         each |= {"properties": {**(each.get("properties") or {}), "bio": LONG}, "notes": [{"text": LONG}] * 5}
@@ -69,7 +102,8 @@ def case(
     **also: Any,
 ) -> Case:
     asks: dict[str, Json | Ask] = {Scene.MEANT: happy, **many(Scene.OTHERWISE, *more), **many(Scene.WRONG, *wrong)}
-    asks |= {Scene.EMPTY: Ask(empty, at_once), Scene.HUGE: Ask(huge or happy, enlarged, runs_counted)}
+    asks |= {Scene.EMPTY: Ask(empty, at_once), **(besides or {})}
+    asks[Scene.HUGE] = Ask(huge or happy, enlarged, runs_counted)
     if more:
         asks[f"{Scene.OTHERWISE}, 1"] = Ask(more[0], at_once)
     if wrong:
@@ -77,19 +111,23 @@ def case(
     usual = happy if tool in ALONE else {"projectId": SHOP, **happy}
     if page is not None:
         asks[Scene.PAGE] = Ask(page, furnished_anew, to_the_end=True)
-    return Case(tool, {**asks, **(besides or {})}, usual=usual, **also)
+    return Case(tool, asks, usual=usual, **also)
 
 
-def listing(name: str, *more: Json, wrong: Ways = (), happy: Json | None = None) -> Case:
-    usual: Ways = (
-        {"limit": 0},
-        {"limit": 101},
-        {"offset": 20_000},
-        {"projectId": "shop"},
-        {"sort": "name"},
+def listing(name: str, *more: Json, wrong: Ways = (), **besides: Json) -> Case:
+    """`besides`: by what comes after the title of what is asked otherwise."""
+    usual: Ways = ({"limit": 0}, {"limit": 101}, {"projectId": "shop"}, {"sort": "name"})
+    found = {f"{Scene.OTHERWISE}: {title.replace('_', ' ')}": args for title, args in besides.items()}
+    return case(
+        f"posthog_list_{name}",
+        {"limit": 2},
+        more,
+        (*usual, *wrong),
+        {"projectId": BLOG},
+        {"full": True},
+        {"limit": 1},
+        {f"{Scene.EMPTY}: behind the last": {"offset": 20_000}, **found},
     )
-    empty, page = {"projectId": BLOG}, {"limit": 1}
-    return case(f"posthog_list_{name}", happy or {"limit": 2}, more, (*usual, *wrong), empty, {"full": True}, page)
 
 
 def reading(
@@ -117,9 +155,13 @@ CASES = (
     case(
         "posthog_list_projects",
         {},
-        ({"search": "blog"},),
-        ({"limit": 5}, {"search": "x" * 201}),
+        ({"search": "blog"}, {"limit": 1}),
+        ({"limit": 101}, {"search": "x" * 201}),
         {"search": "nothing like it"},
+        besides={
+            f"{Scene.OTHERWISE}: by a key for a few": Ask({}, limited(SHOP, BLOG, 999)),
+            f"{Scene.OTHERWISE}: by a key for none that is current": Ask({}, limited(BLOG, 999)),
+        },
     ),
     case(
         "posthog_get_project",
@@ -142,6 +184,9 @@ CASES = (
                 "fresh": True,
             },
             {"query": "SELECT event FROM events UNION ALL SELECT id FROM persons", "limit": 1},
+            {"query": SIGNUPS, "values": {"name": "user signed up"}},
+            {"query": FENCED},
+            {"query": "SELECT properties.limit FROM events", "limit": 3},
         ),
         (
             {},
@@ -158,8 +203,11 @@ CASES = (
         {"query": "SELECT event FROM events WHERE event = 'no such event'"},
         {"query": "SELECT uuid, properties FROM events", "limit": 1000},
         besides={
+            f"{Scene.SLOW}: more than PostHog runs": Ask({"query": QUERY, "projectId": SHOP}, too_heavy),
             f"{Scene.SLOW}: it takes long": Ask({"query": "SELECT event FROM events LIMIT 3"}, outlasting),
             f"{Scene.SLOW}: later": Ask({"queryId": "q0005"}, patient),
+            f"{Scene.OTHERWISE}: when a result is still there": Ask({"query": QUERY}, of_before),
+            f"{Scene.OTHERWISE}: anew": {"query": QUERY, "fresh": True},
         },
     ),
     case(
@@ -170,16 +218,41 @@ CASES = (
             {"personId": f"{APP}/persons/{ADA}", "after": "12h"},
             {"distinct_id": "o'neil\\@example.com", "after": "all"},
             {"limit": 1, "full": True},
+            {"personId": 501, "limit": 2},
+            {"before": "2026-11-15", "limit": 1},
+            {"after": "yesterday", "limit": 1},
         ),
-        ({"limit": 0}, {"after": "yesterday"}, {"cursor": "next"}, {"order": "asc"}),
+        (
+            {"limit": 0},
+            {"after": "30m"},
+            {"after": "recently"},
+            {"cursor": "next"},
+            {"order": "asc"},
+            {"event": "Order Paid"},
+            {"event": "signup"},
+            {"personId": 999},
+        ),
         {"event": "no such event", "after": "-30d"},
         {"limit": 100, "full": True},
         {"event": "order paid", "limit": 3},
         going_on=lambda cursor: {"cursor": cursor},
     ),
     listing("event_definitions", {"search": "paid"}, {"limit": 1, "full": True}),
-    listing("property_definitions", {"eventName": "order paid", "is_numerical": True}, {"type": "person"}),
-    listing("insights", {"search": "funnel"}, {"type": "sql"}, {"favorited": True, "saved": True, "limit": 1}),
+    listing(
+        "property_definitions",
+        {"eventName": "order paid", "is_numerical": True},
+        {"type": "person"},
+        wrong=({"eventName": "nope"},),
+    ),
+    listing(
+        "insights",
+        {"search": "funnel"},
+        {"type": "sql"},
+        {"favorited": True, "saved": True, "limit": 1},
+        {"kind": "TrendsQuery"},
+        nearly_right={"search": "funel"},
+        by_nothing_that_is_there={"search": "zzzzz"},
+    ),
     reading(
         "insight",
         "insightId",
@@ -210,12 +283,25 @@ CASES = (
         {"key": "checkout-copy"},
         {"flag": f"{APP}/feature_flags/9#panel"},
         {"id": "no-such-flag"},
+        {"key": "team-plans"},
+        besides={f"{Scene.OTHERWISE}: with many conditions": Ask({"id": 7}, with_conditions)},
     ),
-    listing("experiments", {"status": "draft"}, wrong=({"status": "finished"},)),
-    reading("experiment", "experimentId", 61, {"id": "61", "results": True}, {"id": 62, "results": True}),
+    listing("experiments", {"status": "draft"}, {"status": "finished"}, {"flagKey": "checkout-copy"}),
+    reading(
+        "experiment",
+        "experimentId",
+        61,
+        {"id": "61", "results": True},
+        {"id": 62, "results": True},
+        {"key": "checkout-copy", "results": True},
+        besides={
+            f"{Scene.OTHERWISE}: with a metric that fails": Ask({"id": 61, "results": True}, with_an_old_metric),
+            f"{Scene.RIGHTS}: with results": Ask({"key": "checkout-copy", "results": True}, without_queries),
+        },
+    ),
     listing("persons", {"search": "ada"}, {"email": "grace@umbra.example"}, {"distinctId": "anon-503"}),
     reading("person", "personId", ADA, {"email": "grace@umbra.example"}, {"id": 503}, {"distinct_id": "anon-503"}),
-    listing("cohorts", {"search": "paying"}),
+    listing("cohorts", {"search": "paying"}, nearly_right={"search": "payng"}),
     reading("cohort", "cohortId", 41, {"url": f"{APP}/cohorts/42"}),
     listing("surveys", {"status": "running"}, {"status": "draft"}),
     reading("survey", "surveyId", SURVEY, {"id": SURVEY, "stats": False}, missing=SURVEY.replace("018f", "018e")),
@@ -226,6 +312,8 @@ CASES = (
             {"path": f"https://us.posthog.com{PATH}/feature_flags?limit=1"},
             {"url": f"{PATH}/feature_flags/", "params": {"limit": 1, "offset": 2}},
             {"path": PATH},
+            {"path": HISTORY, "limit": 4},
+            {"path": HISTORY, "params": {"limit": 4, "page": 3}},
         ),
         (
             {},
@@ -234,10 +322,14 @@ CASES = (
             {"path": "/api/%2e%2e/admin/"},
             {"path": f"{PATH}/actions/", "method": "POST"},
         ),
-        {"path": f"{PATH}/no_such_thing/"},
+        {"path": f"/api/projects/{BLOG}/actions/"},
         {"path": f"{PATH}/feature_flags/7/"},
-        {"path": f"{PATH}/feature_flags/", "params": {"limit": 2}},
-        going_on=lambda cursor: {"params": {"limit": 2, "offset": cursor}},
+        besides={
+            f"{Scene.EMPTY}: no such path": {"path": f"{PATH}/no_such_thing/"},
+            f"{Scene.EMPTY}: no such object": {"path": f"{PATH}/actions/999/"},
+            Scene.PAGE: {"path": f"{PATH}/feature_flags/", "params": {"limit": 2}},
+            Scene.NEXT: {"path": f"{PATH}/feature_flags/", "params": {"limit": 2, "offset": 2}},
+        },
         strict=False,
     ),
 )

@@ -87,18 +87,17 @@ def test_the_structure_says_what_the_text_says(posthog: PostHog) -> None:
         "projectId": str(SHOP),
         "notes": [],
         "columns": ["event", "n"],
-        "rows": [["$pageview", 56], ["order paid", 7]],
-        "returned": 2,
+        "rows": [["$pageview", 56], ["order paid", 7], ["user signed up", 6]],
+        "returned": 3,
         "hasMore": False,
-        "url": f"{posthog.origin}/project/{SHOP}/sql",
     }
 
 
-@pytest.mark.parametrize(("limit", "has_more"), [(62, True), (63, False), (64, False)])
+@pytest.mark.parametrize(("limit", "has_more"), [(68, True), (69, False), (70, False)])
 def test_rows_that_are_cut_are_never_silent(posthog: PostHog, limit: int, has_more: bool) -> None:
     found = posthog.desk.found("posthog_query", query="SELECT uuid FROM events", limit=limit)
 
-    assert (found["returned"], found["hasMore"]) == (min(limit, 63), has_more)
+    assert (found["returned"], found["hasMore"]) == (min(limit, 69), has_more)
     assert bool(found["notes"]) is has_more
 
 
@@ -106,9 +105,9 @@ def test_as_many_rows_as_the_querys_own_limit_may_not_be_all(posthog: PostHog) -
     all_of_them = posthog.desk.found("posthog_query", query="SELECT uuid FROM events LIMIT 500")
     some = posthog.desk.found("posthog_query", query="SELECT uuid FROM events LIMIT 5", limit=2)
 
-    assert (all_of_them["returned"], all_of_them["hasMore"], all_of_them["notes"]) == (63, False, [])
+    assert (all_of_them["returned"], all_of_them["hasMore"], all_of_them["notes"]) == (69, False, [])
     assert (some["returned"], "hasMore" in some) == (5, False)
-    assert "may be more" in some["notes"][0]
+    assert "may have cut rows" in some["notes"][0]
 
 
 def test_an_insight_that_outlasts_the_call_is_told_without_its_result(posthog: PostHog) -> None:
@@ -126,7 +125,7 @@ def test_a_result_of_before_says_so_and_can_be_had_anew(posthog: PostHog) -> Non
     old = posthog.desk.found("posthog_query", query=query)
     new = posthog.desk.found("posthog_query", query=query, fresh=True)
 
-    assert old["notes"] == ["As of 2026-11-17 06:00; `fresh: true` counts anew."]
+    assert old["notes"] == ["As of 2026-11-17 06:00 UTC; `fresh: true` counts anew."]
     assert new["notes"] == []
 
 
@@ -244,12 +243,11 @@ def test_lists_repeat_their_name_in_a_query(plugboard: Plugboard, provider: Serv
 def test_pages_of_any_path_lead_to_the_end(plugboard: Plugboard, provider: Server) -> None:
     with connected_posthog(plugboard, provider, strict=False) as posthog:
         many(posthog, "actions", 30, note="x" * 3_000)
-        seen, offset = list[int](), "0"
-        while offset:
-            params = {"limit": 20, "offset": int(offset)}
+        seen, params = list[int](), {"limit": 20}
+        while params:
             found = posthog.desk.found("posthog_get", path=f"/api/projects/{SHOP}/actions/", params=params)
             seen += [each["id"] for each in found["body"]["results"]]
-            offset = found.get("nextCursor", "")
+            params = found.get("nextParams", {})
 
         assert seen == list(range(1, 31))
 

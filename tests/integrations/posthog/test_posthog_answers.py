@@ -23,7 +23,7 @@ def shop() -> Shop:
         ({"event": "Order Paid"}, "received no event `Order Paid`; names are exact. Similar ones: `order paid`."),
         ({"event": "nope"}, "`posthog_list_event_definitions` lists them."),
         ({"personId": 999}, "has no person 999."),
-        ({"personId": ADA[:-1] + "9"}, f"has no person {ADA[:-1]}9."),
+        ({"personId": ADA[:-1] + "0"}, f"has no person {ADA[:-1]}0."),
         ({"after": "30m"}, "`after`: must say which: minutes are `min`"),
         ({"after": "recently"}, "`after`: must be a date, a time"),
         ({"after": "2026-11-15", "before": "2026-11-10"}, "`after` must be earlier than `before`."),
@@ -98,13 +98,42 @@ async def test_what_is_slightly_wrong_is_understood(shop: Shop, tool: str, args:
         ({"search": "funel"}, ["Nothing has these words; these are similar."]),
         ({"search": "funnel"}, []),
         ({"search": "zzzzz"}, ["`search` looks in names, descriptions and tags."]),
-        ({"offset": 20_000}, ["There are no more from `offset` 20000 on."]),
+        ({"offset": 20_000}, ["There are no more from this `offset` on."]),
         ({"projectId": BLOG}, []),
     ],
     ids=str,
 )
 async def test_what_was_not_quite_found_is_noted(shop: Shop, args: Any, notes: list[str]) -> None:
     assert (await shop.structured("posthog_list_insights", **args))["notes"] == notes
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "told"),
+    [
+        ("list_feature_flags", {"tags": "no"}, "No feature flags in project 12345.\n\n`archived: true` lists archived"),
+        ("list_feature_flags", {"archived": True}, "No feature flags in project 12345."),
+        ("list_experiments", {"status": "complete"}, "No experiments in project 12345.\n\n`archived: true` lists"),
+        ("list_experiments", {"archived": True}, "No experiments in project 12345."),
+        ("list_property_definitions", {"search": "zzz"}, "Those of persons and sessions have another `type`."),
+        ("list_property_definitions", {"search": "zzz", "type": "person"}, "`search` looks in names."),
+        ("list_persons", {"offset": 20_000}, "No more persons in project 12345."),
+        ("list_persons", {"search": "zzz"}, "No persons in project 12345."),
+    ],
+    ids=str,
+)
+async def test_what_else_could_be_asked_for_is_told_unless_it_was(shop: Shop, tool: str, args: Any, told: str) -> None:
+    found = await shop.told(f"posthog_{tool}", **args)
+
+    assert told in found
+    assert found.count("`archived: true`") == told.count("`archived: true`")
+    assert found.count("another `type`") == told.count("another `type`")
+
+
+async def test_a_flag_that_is_no_longer_used_is_told_in_both_places(shop: Shop) -> None:
+    one = await shop.structured("posthog_get_feature_flag", key="team-plans")
+    some = await shop.structured("posthog_list_feature_flags", search="team-plans")
+
+    assert one["featureFlag"]["stale"] is some["results"][0]["stale"] is True
 
 
 async def test_a_cohort_that_is_only_similar_is_noted_though_posthog_does_not_say_so(shop: Shop) -> None:
@@ -196,7 +225,19 @@ async def test_numbers_that_are_none_in_json_hide_nothing(shop: Shop) -> None:
 
 async def test_an_experiment_is_read_by_the_key_of_its_flag(shop: Shop) -> None:
     assert (await shop.structured("posthog_get_experiment", key="checkout-copy"))["experiment"]["id"] == "61"
-    assert "no experiment with the feature flag dark-mode" in await shop.told("posthog_get_experiment", key="dark-mode")
+    for key in ("dark-mode", "no-such-flag"):
+        told = await shop.told("posthog_get_experiment", key=key)
+        assert f"no experiment with the feature flag {key}. `posthog_list_experiments` finds them." in told
+
+
+async def test_a_metric_that_cannot_be_computed_hides_none_of_the_others(shop: Shop) -> None:
+    old = {"kind": "ExperimentTrendsQuery", "name": "Visits a person"}
+    shop.world.objects["experiments"][0]["metrics"][:0] = [old, {"name": "Of no kind"}]
+    told = await shop.told("posthog_get_experiment", id=61, results=True)
+
+    assert "Visits a person (ExperimentTrendsQuery):\nPostHog does not take this: metric.kind" in told
+    assert "Of no kind:\nPostHog does not take this: metric.kind" in told
+    assert "Orders a person (mean):\nvariant | persons" in told
 
 
 async def test_what_needs_another_right_says_how_to_do_without(shop: Shop) -> None:
@@ -287,7 +328,7 @@ async def test_a_path_that_leads_nowhere_says_why(shop: Shop, args: Any, told: s
     ids=str,
 )
 async def test_a_query_is_understood_in_its_wrappings(shop: Shop, query: object) -> None:
-    assert (await shop.structured("posthog_query", query=query, kind="HogQLQuery"))["rows"] == [[63]]
+    assert (await shop.structured("posthog_query", query=query, kind="HogQLQuery"))["rows"] == [[69]]
 
 
 async def test_a_column_called_limit_is_no_limit(shop: Shop) -> None:

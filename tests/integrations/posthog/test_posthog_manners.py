@@ -73,8 +73,8 @@ async def test_a_refused_key_may_be_one_of_the_other_region() -> None:
     failed = await failure(Script(refused(401, "Invalid personal API key.")))
 
     assert failed.kind == "reconnect_required"
-    assert "PostHog at https://us.posthog.com does not accept this key." in failed.text
-    assert "the other region (https://eu.posthog.com)" in failed.text
+    assert "PostHog at https://us.posthog.com does not accept this server's key." in failed.text
+    assert "the other region (https://eu.posthog.com). An admin has to" in failed.text
 
 
 @pytest.mark.parametrize(
