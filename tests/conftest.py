@@ -1,3 +1,4 @@
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +16,12 @@ from tests.fakes.dynamodb import (
 from tests.harness import Plugboard, Workspace, served
 
 ROOT_KEY = "test:bHVrzZ1Yp0b6mYtqv3cJx8Q9sWfKd2RgTnUoAiEhLjM="
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay where they are, and need not be looked through at each collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

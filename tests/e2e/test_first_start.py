@@ -76,7 +76,7 @@ def test_the_tour_of_the_readme_ends_with_a_call_of_a_tool(tmp_path: Path) -> No
     ):
         until(lambda: is_ready(run) and is_running(demo) and is_up(second))
         filled_in = {"URL": f"{first}/api/workspaces/{run.workspace_id()}", "KEY": run.key()}
-        *_, answer = in_a_shell(calls("/tool-calls", second), tmp_path, **filled_in)
+        *_, answer = in_a_shell(calls("mcp_weather_get_weather", second), tmp_path, **filled_in)
 
     assert json.loads(answer) == shown()
 
