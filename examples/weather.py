@@ -4,8 +4,8 @@
 It speaks MCP 2026-07-28, where each request says all there is to say, and answers the handshake of earlier clients.
 """
 
+import argparse
 import json
-import sys
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -76,5 +76,8 @@ class Weather(BaseHTTPRequestHandler):
         self.send_error(405)  # it says nothing unasked
 
 
-with suppress(KeyboardInterrupt), ThreadingHTTPServer(("127.0.0.1", int([*sys.argv, "8401"][1])), Weather) as server:
+parser = argparse.ArgumentParser(description="An MCP server with made-up weather, to try Plugboard with.")
+parser.add_argument("port", nargs="?", type=int, default=8401, help="8401 where none is given")
+place = ("127.0.0.1", parser.parse_args().port)
+with suppress(KeyboardInterrupt), ThreadingHTTPServer(place, Weather) as server:
     server.serve_forever()

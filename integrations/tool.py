@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema
 
+from integrations.lenient import Form, forms_of, plain
 from integrations.wrong import sentence
 
 MAX_PROBLEMS = 8
 BEYOND = "A number is too large, or lists are nested too deep."
-_PLAIN = re.compile(r"[^a-z0-9]")
-
 Json = dict[str, Any]
 
 
@@ -41,14 +39,20 @@ class Params(BaseModel):
     def _understood(cls, given: object) -> object:
         if not isinstance(given, dict):
             return given
-        names = {_plain(alias): alias for alias in map(to_camel, cls.model_fields)}
-        names |= {_plain(other): to_camel(name) for other, name in cls.also.items()}
-        read: Json = {}
-        for name, value in given.items():
+        names = {plain(alias): alias for alias in map(to_camel, cls.model_fields)}
+        names |= {plain(other): to_camel(name) for other, name in cls.also.items()}
+        forms, read = _forms(cls), Json()
+        for told, value in given.items():
             if value is None:  # models fill in what they leave out
                 continue
-            read.setdefault(names.get(_plain(str(name)), str(name)), value)
+            name = names.get(plain(str(told)), str(told))
+            read.setdefault(name, forms[name].fitted(value) if name in forms else value)
         return read
+
+
+@cache
+def _forms(params: type[Params]) -> dict[str, Form]:
+    return forms_of(params.model_json_schema())
 
 
 class Result(BaseModel):
@@ -162,7 +166,3 @@ def tool(
         )
 
     return made
-
-
-def _plain(name: str) -> str:
-    return _PLAIN.sub("", name.lower())

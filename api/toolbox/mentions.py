@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from api.toolbox.naming import service_tool_name
 
@@ -18,3 +19,15 @@ class Mentions:
         """`quoted`: only between backticks, in a text that shows a vendor's data too, which are to stay as they are."""
         mention = self._quoted if quoted else self._bare
         return mention.sub(lambda found: service_tool_name(found.group(), slug), text)
+
+    def named_in(self, schema: Any, slug: str) -> Any:
+        """In each text of it."""
+        match schema:
+            case str():
+                return self.named(schema, slug)
+            case dict():
+                return {name: self.named_in(each, slug) for name, each in schema.items()}
+            case list():
+                return [self.named_in(each, slug) for each in schema]
+            case _:
+                return schema

@@ -6,8 +6,6 @@ from dataclasses import replace
 from functools import cached_property
 from math import inf
 
-import msgspec
-
 from api.toolbox.descriptions import Tool, normalised
 from api.toolbox.mentions import Mentions
 from api.toolbox.naming import service_tool_name
@@ -37,10 +35,12 @@ class OfService(UpstreamTool):
 
     def shown(self, name: str, server_id: str, slug: str) -> Tool:
         tool = super().shown(name, server_id, slug)
-        texts = (tool.description, tool.input_schema, tool.output_schema)
-        said = self.said(msgspec.json.encode(texts).decode(), slug)
-        description, takes, gives = msgspec.json.decode(said)
-        return replace(tool, description=description, input_schema=takes, output_schema=gives)
+        return replace(
+            tool,
+            description=self.said(tool.description or "", slug),
+            input_schema=self._mentions.named_in(tool.input_schema, slug),
+            output_schema=self._mentions.named_in(tool.output_schema, slug),
+        )
 
     @cached_property
     def validator(self) -> Fitting:  # type: ignore[override]  # it is only ever asked to check

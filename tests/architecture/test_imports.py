@@ -34,6 +34,7 @@ SHARED_BY_SERVICES = {
     "integrations.api",
     "integrations.reading",
     "integrations.wrong",
+    "integrations.lenient",
     "integrations.bodies",
     "integrations.folders",
 }

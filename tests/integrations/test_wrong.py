@@ -45,7 +45,7 @@ async def ask(api: object, asking: Asking) -> Nothing:  # noqa: ARG001
         ({}, "`pageId` is required."),
         ({"pageId": ""}, "`pageId`: must not be empty."),
         ({"pageId": "abcdef"}, "`pageId`: must have 5 characters at most."),
-        ({"pageId": ["a"]}, "`pageId`: must be a text."),
+        ({"pageId": ["a", "b"]}, "`pageId`: must be a text."),
         ({"pageId": "a", "limit": 0}, "`limit`: must be 1 at least."),
         ({"pageId": "a", "limit": 101}, "`limit`: must be 100 at most."),
         ({"pageId": "a", "limit": "many"}, "`limit`: must be a whole number."),

@@ -138,7 +138,7 @@ def test_when_there_is_no_time_for_more_it_is_told_how_much_is_there(notion: Not
 @pytest.mark.parametrize(
     ("parent", "complaint"),
     [
-        (["here"], "`parent` is not understood"),
+        (["here", "there"], "`parent` is not understood"),
         ("here", "`parent`: is no id of Notion"),
         ({"id": id_of("block", GUIDE, "0")}, "cannot be made below a block"),
         ({"database_id": "here"}, "`parent`: is no id of Notion"),

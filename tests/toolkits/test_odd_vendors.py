@@ -71,7 +71,8 @@ class Said(Result):
 
 @tool("Read")
 async def odd_read(api: OddApi, ask: Which) -> Said:
-    """Read what odd_write wrote."""
+    """Read. What is read,
+    odd_write wrote."""
     found = await api.get(f"/said/{ask.name}")
     return Said(said=found["said"], number=int(found.get("number", 0)), notes=["Next: `odd_write`."])
 
@@ -214,7 +215,7 @@ async def test_texts_call_tools_as_the_agent_knows_them(folder: Path) -> None:
 
     read, listed, failed, left_out = await used(odd, folder, use)
 
-    assert listed["description"] == "Read what odd_write_acme wrote."
+    assert listed["description"] == "Read. What is read,\nodd_write_acme wrote."
     assert read["text"] == "odd_read and `odd_read_acme`: odd_write Next: `odd_write_acme`."
     assert read["structuredContent"] == {"said": "odd_write", "number": 0, "notes": ["Next: `odd_write_acme`."]}
     assert failed["text"] == "Error: Not there: odd_write_acme makes one."

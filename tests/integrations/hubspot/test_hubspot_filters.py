@@ -35,13 +35,13 @@ def test_a_filter_is_understood_however_it_is_written(given: dict[str, Any], rea
     ("given", "problem"),
     [
         ({"value": "1"}, "`filters.0.propertyName` is required."),
-        ({"propertyName": ["a"], "value": "1"}, "`filters.0.propertyName`: must be a text."),
+        ({"propertyName": ["a", "b"], "value": "1"}, "`filters.0.propertyName`: must be a text."),
         ({"propertyName": "amount"}, "`filters.0`: EQ needs `value`."),
         ({"propertyName": "amount", "operator": "IN"}, "`filters.0`: IN needs `values`, a list."),
         ({"propertyName": "amount", "operator": "BETWEEN", "value": "1"}, "`filters.0`: BETWEEN needs `highValue`."),
         ({"propertyName": "amount", "operator": "BETWEEN", "values": [1]}, "`filters.0`: BETWEEN needs `value`."),
         ({"propertyName": "", "value": "1"}, "`filters.0.propertyName`: must not be empty."),
-        ({"propertyName": "amount", "value": ["1"]}, "`filters.0.value`: must be a text."),
+        ({"propertyName": "amount", "value": ["1", "2"]}, "`filters.0.value`: must be a text."),
     ],
 )
 def test_of_a_filter_that_cannot_be_it_is_told_why(given: dict[str, Any], problem: str) -> None:
