@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from integrations.api import ToolFailed
+from integrations.api import Api, ToolFailed
 from integrations.client import Http, HttpReply
 from integrations.errors import Answered, Refused, TimedOut, Unreachable, Unreadable, UpstreamError
 from integrations.manifest import ConfigField, ManifestError, OAuth, Service, Tool, load_services
@@ -30,6 +30,7 @@ from integrations.toolkits import Toolkit, toolkit_of
 __all__ = [
     "Account",
     "Answered",
+    "Api",
     "Authorization",
     "Client",
     "ClientAuth",

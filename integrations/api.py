@@ -120,6 +120,8 @@ class Api:
     """One vendor's API for one call of a tool. Each service says the rest: its headers, and what an answer means."""
 
     headers: ClassVar[Mapping[str, str]] = {}
+    has_written = False
+    """Something was changed by this call: whatever comes later, to make it again would change it again."""
 
     def __init__(
         self, http: ServiceHttp, base_url: str, pause: Pause = asyncio.sleep, *, title: str = "The service"
@@ -170,6 +172,7 @@ class Api:
                 continue
             match self.verdict(reply):
                 case None:
+                    self.has_written = self.has_written or not may_repeat
                     return reply.body
                 case Unauthorized(text=told):
                     if renewed or not await self._http.renewed(credential):

@@ -43,7 +43,7 @@ NEVER_DONE = frozenset(
         FailureKind.RATE_LIMITED,
     }
 )
-"""After these, the same call may be made again: nobody has carried it out."""
+"""Where nothing was begun before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,14 @@ class Failure:
 
     is_down: bool = False
     """It says that the upstream is down, and not what it thinks of the request."""
+
+    is_begun: bool = False
+    """A part was done before it failed."""
+
+    @property
+    def is_never_done(self) -> bool:
+        """The same call may be made again: nobody has carried out any of it."""
+        return self.kind in NEVER_DONE and not self.is_begun
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", FailureKind(self.kind))

@@ -22,7 +22,6 @@ from api.http.provided import AnyRequest, provided
 from api.http.routing import IDEMPOTENCY_KEY, Doc, Parameter, Reply, documented, get, post
 from api.kit.deadline import Ticker
 from api.toolbox.calls import Args
-from api.toolbox.failures import NEVER_DONE
 from api.toolbox.known import Format
 from api.toolbox.leaving import WhileThere
 from api.toolbox.results import ToolResult
@@ -151,7 +150,7 @@ async def call_tool(request: AnyRequest) -> Response[bytes]:
 async def _called_once(request: AnyRequest, given: str, tool_name: str, args: Args) -> Response[bytes]:
     async def work() -> tuple[Answer, bool]:
         result = await _called(request, tool_name, args)
-        return Answer(OK, encoded(result)), result.failure is None or result.failure.kind not in NEVER_DONE
+        return Answer(OK, encoded(result)), result.failure is None or not result.failure.is_never_done
 
     return (await provided(request, OnceOutside).run(given, work)).response()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -13,18 +14,19 @@ from api.kit.wire import Exchange
 from api.servers.service import Server
 from api.toolbox import results
 from api.toolbox.credentials import Opened
-from api.toolbox.failures import Failure, FailureKind
+from api.toolbox.failures import Failure, FailureKind, NotConnected
 from api.toolbox.results import ToolResult
 from api.toolbox.scrubbing import Scrubber
 from api.toolbox.texts import safe_line
 from api.toolbox.upstream import Upstream
 from api.toolbox.upstream_tools import UpstreamTools
-from integrations import Params, Refused, Result, ServiceTool, ToolFailed, Toolkit, Unreadable
+from integrations import Api, Params, Refused, Result, ServiceTool, ToolFailed, Toolkit, Unreadable
 
 LONGEST_TEXT = 2000
 ENOUGH_TO_TELL = 0.1
 TOO_MUCH = "{0}'s answer is larger than is taken in, or cannot be read. Ask for less, or look at it in {0} itself."
 MAYBE_DONE = "It may have been done all the same: look before you repeat it."
+HALF_DONE = "It was done, or a part of it, before that: look before you repeat it."
 NOT_UNDERSTOOD = "{} answered in a way that is not understood here."
 NOT_ACCEPTED = "{} does not accept this server's credential any more. Somebody has to enter or connect it again."
 # What a tool meets with where a vendor answers otherwise than it promises.
@@ -102,10 +104,17 @@ class ServiceToolset:
         if isinstance(parsed, list):
             return results.failed(Failure(FailureKind.INVALID_ARGUMENTS, self._line(name, " ".join(parsed))))
         self._busy += 1
+        api = self._api()
         try:
-            return self._told(name, await self._run(tool, parsed))
+            return self._told(name, await self._run(tool, api, parsed))
+        except NotConnected as error:
+            if not api.has_written:  # who called says what is to be said of that
+                raise
+            told = f"{error.failure.text} {HALF_DONE}"
+            return results.failed(replace(error.failure, text=told, is_begun=True))
         except (ToolFailed, Refused, Unreadable, TimeoutError, *ODD) as error:
-            return results.failed(self._failure(error, tool))
+            failure = self._failure(error, tool, has_written=api.has_written)
+            return results.failed(replace(failure, is_begun=api.has_written))
         finally:
             self._busy -= 1
             self._left.set()
@@ -117,27 +126,35 @@ class ServiceToolset:
             structured["notes"] = [listed.said(each, slug, quoted=True) for each in notes]
         return results.of_tool({"content": [text], "structuredContent": structured}, self.scrubbed)
 
-    async def _run(self, tool: ServiceTool, parsed: Params) -> Result:
-        """Just within the time that the call has, so that who knows the tool can say what that means."""
-        seconds = self.server.timeout_seconds - ENOUGH_TO_TELL
-        async with asyncio.timeout(seconds):
+    def _api(self) -> Api:
+        """For one call, which is over just before its time is, so that who knows the tool can say what that means."""
+        until = self._clock.monotonic() + self.server.timeout_seconds - ENOUGH_TO_TELL
+        http = ServiceUpstream(self._upstream, self._opened, until, self._clock)
+        return self._toolkit.api(http, self._base_url, title=self._title)
+
+    async def _run(self, tool: ServiceTool, api: Api, parsed: Params) -> Result:
+        async with asyncio.timeout(self.server.timeout_seconds - ENOUGH_TO_TELL):
             if not self._opened.is_ready():
                 await self._opened.ready()
-            http = ServiceUpstream(self._upstream, self._opened, self._clock.monotonic() + seconds, self._clock)
-            return await tool.run(self._toolkit.api(http, self._base_url, title=self._title), parsed)
+            return await tool.run(api, parsed)
 
-    def _failure(self, error: Exception, tool: ServiceTool) -> Failure:
-        maybe_done = f" {MAYBE_DONE}" if tool.writes else ""
+    def _failure(self, error: Exception, tool: ServiceTool, *, has_written: bool) -> Failure:
+        half_done = f" {HALF_DONE}" if has_written else ""
+        maybe_done = half_done or (f" {MAYBE_DONE}" if tool.writes else "")
         name = tool.name
         match error:
             case ToolFailed(kind=kind, text=text, retry_after=retry_after, is_down=is_down):
                 return Failure(FailureKind(kind), self._line(name, text), retry_after, is_down)
             case Refused(status=HTTPStatus.UNAUTHORIZED):
-                return Failure(FailureKind.RECONNECT_REQUIRED, self._line(name, NOT_ACCEPTED.format(self._title)))
+                return Failure(
+                    FailureKind.RECONNECT_REQUIRED, self._line(name, NOT_ACCEPTED.format(self._title) + half_done)
+                )
             case Refused(text=text):
-                return Failure(FailureKind.UPSTREAM_REFUSED, self._line(name, f"{self._title} refused: {text}."))
+                return Failure(
+                    FailureKind.UPSTREAM_REFUSED, self._line(name, f"{self._title} refused: {text}.{half_done}")
+                )
             case Unreadable(sent=sent):
-                told = TOO_MUCH.format(self._title) + (maybe_done if sent else "")
+                told = TOO_MUCH.format(self._title) + (maybe_done if sent else half_done)
                 return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(name, told))
             case TimeoutError():
                 told = f"{self._title} did not answer within {self.server.timeout_seconds} s."

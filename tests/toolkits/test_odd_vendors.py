@@ -41,16 +41,25 @@ writes = false
 name = "odd_write"
 description = "Write."
 writes = true
+
+[[tools]]
+name = "odd_write_twice"
+description = "Write."
+writes = true
 """
 TOOLS = '''
 from __future__ import annotations
 
-from integrations.api import Api, No, Reply, Trouble, Verdict
+from integrations.api import Api, Busy, No, Reply, Trouble, Unauthorized, Verdict
 from integrations.tool import Params, Result, tool
 
 
 class OddApi(Api):
     def verdict(self, reply: Reply) -> Verdict:
+        if reply.status == 401:
+            return Unauthorized()
+        if reply.status == 429:
+            return Busy(60)
         if reply.status >= 500:
             return Trouble(self.down(reply))
         return None if reply.status == 200 else No("Not there: odd_write makes one.")
@@ -84,7 +93,15 @@ async def odd_write(api: OddApi, ask: Which) -> Said:
     return Said(said=found["said"], number=int(found.get("number", 0)))
 
 
-TOOLS = [odd_read, odd_write]
+@tool("Write twice", writes=True)
+async def odd_write_twice(api: OddApi, ask: Which) -> Said:
+    """Write."""
+    await api.sent("POST", "/said", body={"name": ask.name})
+    await api.sent("PUT", "/said", body={"name": ask.name})
+    return Said(said="done")
+
+
+TOOLS = [odd_read, odd_write, odd_write_twice]
 API = OddApi
 '''
 SAID = b'{"said": "hello"}'
@@ -95,7 +112,7 @@ T = TypeVar("T")
 class Odd:
     def __init__(self, **said: bytes) -> None:
         """What is said to each method; where it begins so, with a status of its own."""
-        self.said = {"GET": SAID, "POST": SAID, **said}
+        self.said = {"GET": SAID, "POST": SAID, "PUT": SAID, **said}
         self.seen: list[str] = []
 
     async def __call__(self, visit: Visit, writer: Any) -> None:
@@ -146,7 +163,7 @@ async def test_half_a_character_in_an_answer_is_marked_as_such(folder: Path) -> 
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999"])
-async def test_an_answer_with_a_number_beyond_all_numbers_may_still_mean_that_it_was_done(
+async def test_an_answer_with_a_number_beyond_all_numbers_does_not_mean_that_nothing_was_done(
     folder: Path, number: str
 ) -> None:
     odd = Odd(POST=b'{"said": "hello", "number": %s}' % number.encode())
@@ -156,9 +173,40 @@ async def test_an_answer_with_a_number_beyond_all_numbers_may_still_mean_that_it
     assert called["error"]["kind"] == "upstream_unavailable"
     assert called["text"] == (
         "Error: Odd answered in a way that is not understood here. "
-        "It may have been done all the same: look before you repeat it."
+        "It was done, or a part of it, before that: look before you repeat it."
     )
     assert odd.seen == ["POST /said"]
+
+
+@pytest.mark.requirement("REL-14")
+@pytest.mark.parametrize(
+    ("second", "kind"),
+    [
+        ("429 Too Many Requests", "rate_limited"),
+        ("401 Unauthorized", "reconnect_required"),
+        ("404 Not Found", "upstream_refused"),
+    ],
+)
+async def test_what_was_begun_is_not_begun_again_with_the_same_key(folder: Path, second: str, kind: str) -> None:
+    odd = Odd(PUT=f"HTTP/1.1 {second}".encode())
+
+    def use(desk: ToolDesk) -> list[Json]:
+        body = {"toolName": desk.name("odd_write_twice"), "args": {"name": "a"}}
+        path, key = f"{desk.workspace.agents}/{desk.agent}/tool-calls", {"Idempotency-Key": "the-same"}
+        return [desk.workspace.admin.post(path, json=body, headers=key).json() for _ in range(3)]
+
+    answers = await used(odd, folder, use)
+
+    assert {answer["error"]["kind"] for answer in answers} == {kind}
+    assert odd.seen.count("POST /said") == 1
+
+
+async def test_of_a_credential_that_ends_midway_it_is_told_that_something_was_done(folder: Path) -> None:
+    odd = Odd(PUT=b"HTTP/1.1 401 Unauthorized")
+
+    called = await used(odd, folder, lambda desk: desk.call("odd_write_twice", name="a"))
+
+    assert called["text"].endswith("It was done, or a part of it, before that: look before you repeat it.")
 
 
 @pytest.mark.requirement("REL-15")
