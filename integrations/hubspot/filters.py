@@ -11,6 +11,9 @@ from pydantic.alias_generators import to_camel
 
 from integrations.tool import Json, Params
 
+LONGEST_VALUE = 200
+"""Of one of several."""
+
 MAX_FILTERS = 6
 """In one group, of which all have to hold; those that tools add count as well."""
 SIGNS = {
@@ -104,7 +107,7 @@ class Filter(Params):
     high_value: str = Field(
         default="", max_length=100, description="The upper end, for BETWEEN. It belongs to what is found."
     )
-    values: Annotated[list[str], BeforeValidator(_several)] = Field(
+    values: Annotated[list[Annotated[str, Field(max_length=LONGEST_VALUE)]], BeforeValidator(_several)] = Field(
         default=[], max_length=100, description="For IN and NOT_IN."
     )
 

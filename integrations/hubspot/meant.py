@@ -14,6 +14,8 @@ from integrations.hubspot.names import MOST_OWNERS, labels, next_cursor, person,
 from integrations.hubspot.properties import MOST_TOLD, near_to
 from integrations.tool import Json
 
+LONGEST_NAME = 200
+_WORDS = re.compile(r"\w+")
 MOST_PAGES = 10
 """Of owners, where all of them are looked through."""
 
@@ -31,7 +33,7 @@ class Meant:
             is_there = await self._is_owner(given)
             found: list[Json] = [{"id": given}] if is_there else []
         else:
-            found = await self._owners(given, archived=False) or await self._owners(given, archived=True)
+            found = await self._owners(given)
         if len(found) == 1:
             return str(found[0]["id"])
         if found:
@@ -85,12 +87,19 @@ class Meant:
                 return True
         return False
 
-    async def _owners(self, given: str, *, archived: bool) -> list[Json]:
+    async def _owners(self, given: str) -> list[Json]:
+        """Who is called just so comes before those whose names begin so, even who has left."""
         if is_email(given):
-            return results(await self._api.get(OWNERS, {"email": given, "limit": 1, "archived": archived or None}))
-        there = [each async for each in everybody(self._api, archived=archived)]
-        exactly = [each for each in there if person(each).casefold() == given.casefold()]
-        return exactly or [each for each in there if _is_called(each, given)]
+            return await self._at(given, archived=False) or await self._at(given, archived=True)
+        here = [each async for each in everybody(self._api)]
+        if exactly := _called_just(here, given):
+            return exactly
+        left = [each async for each in everybody(self._api, archived=True)]
+        words = set(_WORDS.findall(given[:LONGEST_NAME].casefold()))
+        return _called_just(left, given) or _beginning(here, words) or _beginning(left, words)
+
+    async def _at(self, email: str, *, archived: bool) -> list[Json]:
+        return results(await self._api.get(OWNERS, {"email": email, "limit": 1, "archived": archived or None}))
 
 
 async def everybody(api: HubSpotApi, *, email: str | None = None, archived: bool = False) -> AsyncIterator[Json]:
@@ -106,9 +115,17 @@ async def everybody(api: HubSpotApi, *, email: str | None = None, archived: bool
             return
 
 
-def _is_called(owner: Json, given: str) -> bool:
-    there = re.findall(r"\w+", person(owner).casefold())
-    return all(any(each.startswith(word) for each in there) for word in re.findall(r"\w+", given.casefold()))
+def _called_just(owners: list[Json], given: str) -> list[Json]:
+    return [each for each in owners if person(each).casefold() == given.casefold()]
+
+
+def _beginning(owners: list[Json], words: set[str]) -> list[Json]:
+    """Where there is no word to go by, nobody."""
+    return [each for each in owners if words and _has_all(_WORDS.findall(person(each).casefold()), words)]
+
+
+def _has_all(there: list[str], words: set[str]) -> bool:
+    return all(any(each.startswith(word) for each in there) for word in words)
 
 
 def _who_is_there(given: str, there: list[Json]) -> str:
@@ -124,6 +141,8 @@ def _people(owners: list[Json]) -> str:
 
 
 def _called(there: dict[str, str], name: str, what: str, where: str, told: dict[str, str]) -> list[str]:
+    if name in there:  # an id is one, whatever another is called
+        return [name]
     word = name.casefold()
     found = [number for number, label in there.items() if word in (number.casefold(), label.casefold())]
     if not found:

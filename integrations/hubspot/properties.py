@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from itertools import islice
 
 from integrations.api import ToolFailed
@@ -14,6 +15,7 @@ from integrations.hubspot.kinds import ASSOCIATED, OWNER, Kind
 from integrations.reading import objects, one_line
 from integrations.tool import Json
 
+MOST_CHOSEN = 100
 MOST_NEAR = 3
 MOST_TOLD = 30
 MOST_READ, MOST_COMPARED, LONGEST_COMPARED = 5_000, 1_000, 60
@@ -35,15 +37,29 @@ class Property:
 
     def value_of(self, given: str) -> str:
         """Of a choice that is given by its name; of several, all."""
-        return ";".join(self._choice(each) for each in given.split(";")) if self.choices else given
+        if not self.choices:
+            return given
+        several = list(dict.fromkeys(given.split(";")))
+        if len(several) > MOST_CHOSEN:
+            raise ToolFailed("invalid_arguments", f"`{self.name}` takes {MOST_CHOSEN} values at most.")
+        return ";".join(map(self._choice, several))
 
     def _choice(self, given: str) -> str:
         if given in self.choices:
             return given
-        found = [value for value, label in self.choices.items() if plain(given) in (plain(value), plain(label))]
+        found = self._spelt.get(plain(given), set())
         if len(found) != 1:
             raise ToolFailed("invalid_arguments", f"`{self.name}` is never “{given}”. {self._told(given)}")
-        return found[0]
+        return next(iter(found))
+
+    @cached_property
+    def _spelt(self) -> Mapping[str, set[str]]:
+        """The values, by their names and their own letters."""
+        found: dict[str, set[str]] = {}
+        for value, label in self.choices.items():
+            for word in (value, label):
+                found.setdefault(plain(word), set()).add(value)
+        return found
 
     def _told(self, given: str) -> str:
         if len(self.choices) <= MOST_TOLD:

@@ -283,3 +283,27 @@ async def test_of_many_misspelt_properties_the_first_are_told_with_those_like_th
         "There is no property `phon` of contacts: is it `phone`?",
         "There is no property `compny` of contacts.",
     ]
+
+
+async def test_who_has_left_comes_before_those_whose_names_begin_so() -> None:
+    account = Account()
+    account.world.owners.append(account.world.owners[0] | {"id": "7100", "lastName": "Babbage-Smith"})
+    account.world.owners[-1]["firstName"] = "Charles"
+
+    assert await account.ids(hubspot_search_deals, owner="Charles Babbage") == ["306"]
+
+
+@pytest.mark.parametrize("name", ["!!!", "-", "@", "😀"])
+async def test_no_word_is_nobodys_name(name: str) -> None:
+    account = Account()
+    account.world.owners = account.world.owners[:1]
+
+    failed = await account.failed(hubspot_search_deals, owner=name)
+
+    assert failed.kind == "invalid_arguments"
+
+
+async def test_values_of_any_length_are_refused_before_they_are_compared() -> None:
+    told = hubspot_search_deals.parsed({"filters": one("hubspot_owner_id", "IN", values=["a " * 200_000])})
+
+    assert told == ["`filters.0.values.0`: must have 200 characters at most."]
