@@ -37,14 +37,14 @@ class Comment(Item):
     rest: str | None = None
 
     def text(self) -> str:
-        when = (self.created_at or "")[:16].replace("T", " ")
+        when = one_line(self.created_at)[:16].replace("T", " ")
         marks = joined("a reply" if self.reply_to else None, "resolved" if self.resolved_at else None)
         cut = f"\n  ({self.rest})" if self.rest else ""
         return f"[{when} UTC] {self.author}{f' ({marks})' if marks else ''}: {indented(self.body)}{cut}"
 
 
 class Relation(ShortIssue):
-    relation: str = Field(description="What this issue is to the other: blocks, blocked by, duplicate of, related to …")
+    relation: Line = Field(description="What this issue is to it: blocks, blocked by, duplicate of, related to …")
 
     def text(self) -> str:
         return f"{self.relation} {super().text()}"

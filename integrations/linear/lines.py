@@ -58,7 +58,7 @@ def indented(text: str) -> str:
 
 
 def day(time: str | None) -> str:
-    return (time or "")[:10]
+    return one_line(time)[:10]
 
 
 def joined(*facts: str | None) -> str:

@@ -67,7 +67,7 @@ def finite(value: object) -> object:
 
 
 def identifier_of(value: object) -> object:
-    return value.get("identifier") if isinstance(value, dict) else value
+    return line_of(value.get("identifier") if isinstance(value, dict) else value)
 
 
 Described = Annotated[str | None, BeforeValidator(described)]
@@ -111,10 +111,10 @@ class Cycle(Shape):
 class Team(Item):
     id: str
     key: Line = Field(description="What the identifiers of its issues begin with; filters take it.")
-    name: str
-    url: str | None = None
+    name: Line
+    url: Url | None = None
     description: Described = None
-    visibility: str | None = None
+    visibility: Name = None
     parent: Name = Field(default=None, description="The name of the team that it is a part of.")
     active_cycle: Cycle | None = None
     states: Annotated[list[State], BeforeValidator(nodes)] = Field(
@@ -144,8 +144,8 @@ class Project(Item):
     priority: Name = Field(default=None, validation_alias="priorityLabel")
     lead: Ref | None = None
     teams: Annotated[list[TeamRef], BeforeValidator(nodes)] = []
-    start_date: str | None = None
-    target_date: str | None = None
+    start_date: Name = None
+    target_date: Name = None
     updated_at: str | None = None
     full: Json | None = FULL
 
@@ -186,7 +186,7 @@ class Issue(ShortIssue):
     cycle: Cycle | None = None
     labels: Names = []
     estimate: Number = None
-    due_date: str | None = None
+    due_date: Name = None
     created_at: str | None = None
     updated_at: str | None = None
     archived_at: str | None = None

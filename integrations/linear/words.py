@@ -15,12 +15,15 @@ Json = dict[str, Any]
 MAX_WORD = 200
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 IDENTIFIER = re.compile(r"([A-Za-z][A-Za-z0-9]{0,9})[- ]([0-9]{1,9})")
+LIKE_ONE = re.compile(r"#?(?:([A-Za-z][A-Za-z0-9]{0,9})[- ]|([A-Za-z]{1,10}))([0-9]{1,9})")
 SLUG_ID = re.compile(r"(?:.*-)?([0-9a-f]{12})")
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{5,15}(Z|[+-][0-9]{2}:?[0-9]{2})?)?")
 DURATION = re.compile(r"-?P[0-9YMWDTHS.]{2,20}")
-AGO = re.compile(r"-?([0-9]{1,4}) ?(h|d|w|m|y|hours?|days?|weeks?|months?|years?)( ago)?", re.IGNORECASE)
+AGO = re.compile(r"-?([0-9]{1,4}|an?(?= )) ?(h|d|w|y|hours?|days?|weeks?|months?|years?)( ago)?", re.IGNORECASE)
+MINUTES_OR_MONTHS = re.compile(r"-?[0-9]{1,4} ?m( ago)?", re.IGNORECASE)
 LAST = re.compile(r"(?:the )?(?:last|past) (day|week|month|year)", re.IGNORECASE)
 A_PRIORITY = re.compile(r"([0-4])(?:\.0+)?")
+WHICH_M = "must say which `m` is: for months write 2 months; minutes can't be counted, hours can, such as 24h"
 PLACES = frozenset({"team", "project", "issue", "profiles"})
 MOST_WORDS = 10
 PRIORITIES = ("none", "urgent", "high", "medium", "low")
@@ -50,13 +53,13 @@ def several(value: object) -> object:
 
 
 def identifier(value: object) -> object:
-    """`ENG-123` from `eng 123` or a link."""
+    """`ENG-123` from `eng 123`, `ENG123`, `#ENG-123` or a link."""
     place = _place(value) if isinstance(value, str) else None
     if place and place[0] != "issue":
         raise ValueError(f"must be an issue such as ENG-123; this is the link of a {place[0].removesuffix('s')}")
     found = from_url(value)
-    asked = IDENTIFIER.fullmatch(found) if isinstance(found, str) else None
-    return f"{asked[1].upper()}-{asked[2]}" if asked else found
+    asked = LIKE_ONE.fullmatch(found) if isinstance(found, str) else None
+    return f"{(asked[1] or asked[2]).upper()}-{asked[3]}" if asked else found
 
 
 def _place(text: str) -> tuple[str, str] | None:
@@ -65,7 +68,7 @@ def _place(text: str) -> tuple[str, str] | None:
         parts = urlsplit(text.strip())
     except ValueError:
         return None
-    if parts.scheme not in ("http", "https") or not parts.netloc.endswith("linear.app"):
+    if parts.scheme not in ("http", "https") or not f".{parts.hostname}".endswith(".linear.app"):
         return None
     steps = [unquote(step) for step in parts.path.split("/") if step]
     return next(((step, after) for step, after in pairwise(steps) if step in PLACES), None)
@@ -83,13 +86,16 @@ def since(value: object) -> object:
         return text or None
     if ago := AGO.fullmatch(text):
         unit = ago[2][0].upper()
-        return f"-PT{ago[1]}H" if unit == "H" else f"-P{ago[1]}{unit}"
+        number = ago[1] if ago[1].isdigit() else "1"
+        return f"-PT{number}H" if unit == "H" else f"-P{number}{unit}"
     if last := LAST.fullmatch(text):
         return f"-P1{last[1][0].upper()}"
     if DURATION.fullmatch(text):
         return f"-{text.removeprefix('-')}"
     if DATE.fullmatch(text):
         return text
+    if MINUTES_OR_MONTHS.fullmatch(text):
+        raise ValueError(WHICH_M)
     raise ValueError(
         "must be a date such as 2026-11-01, a time such as 2026-11-01T09:00:00Z, or how long ago, such as 24h or 7d"
     )

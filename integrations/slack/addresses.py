@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated
@@ -14,10 +15,15 @@ _ID = re.compile(r"[CGDUW][A-Z0-9]{7,30}")
 _MENTION = re.compile(r"<[#@]([A-Z0-9]+)(?:\|[^>]*)?>")
 _NAME = re.compile(r"#?([\w.-]{1,80})")
 TS = re.compile(r"([0-9]{10})\.([0-9]{1,6})")
-_IN_LINK = re.compile(r"p([0-9]{10})([0-9]{6})")
+_IN_LINK = re.compile(r"p?([0-9]{10})(?:\.([0-9]{1,6})|([0-9]{6}))")
+_OF_THREAD = re.compile(rf"({_ID.pattern})-(.+)")
 MOST_SECONDS = 10**10
 NO_CHANNEL = "must be a channel's ID such as C012AB3CD, its #name, or a link to it"
 NO_DIRECT = "must be a channel: people and direct messages are neither read nor written to here"
+NO_TAIL = (
+    "must be a link that ends with the channel, or with a message such as /C012AB3CD/p1763371860000200; "
+    "what follows the channel in this one is no message"
+)
 NO_MESSAGE = "must be a message's `ts` such as 1763371860.000200, as text, or a link to the message"
 
 
@@ -86,12 +92,33 @@ def _linked(url: str) -> Address:
     except ValueError as error:
         raise ValueError(NO_CHANNEL) from error
     steps = [step for step in parts.path.split("/") if step]
-    channel = next((step for step in steps if _ID.fullmatch(step)), None)
-    if channel is None or not (parts.hostname or "").endswith("slack.com"):
+    number = next((number for number, step in enumerate(steps) if _ID.fullmatch(step)), None)
+    if number is None or not f".{parts.hostname}".endswith(".slack.com"):
         raise ValueError(NO_CHANNEL)
-    message = next((f"{found[1]}.{found[2]}" for step in steps if (found := _IN_LINK.fullmatch(step))), None)
-    thread = plain_ts(parse_qs(parts.query).get("thread_ts", [""])[0])
-    return replace(_of_id(channel), thread_ts=thread or message)
+    where = _of_id(steps[number])
+    message = _behind(where.channel, [*steps[number + 1 :], *([parts.fragment] if parts.fragment else [])])
+    asked = parse_qs(parts.query)
+    named = next((asked[name][0] for name in ("thread_ts", "message_ts") if name in asked), None)
+    thread = plain_ts(named or "") or message
+    if named and thread is None:
+        raise ValueError(NO_TAIL)
+    return replace(where, thread_ts=thread)
+
+
+def _behind(channel: str, steps: Sequence[str]) -> str | None:
+    """The message that a link goes on to behind its channel. Without it, a reply would be a post for everybody."""
+    match steps:
+        case []:
+            return None
+        case ["thread", pair] if (of := _OF_THREAD.fullmatch(pair)) and of[1] == channel:
+            message = plain_ts(of[2])
+        case [step]:
+            message = plain_ts(step)
+        case _:
+            message = None
+    if message is None:
+        raise ValueError(NO_TAIL)
+    return message
 
 
 def _message_linked(url: str) -> str | None:
@@ -108,7 +135,6 @@ def _of_id(text: str) -> Address:
 
 
 def plain_ts(text: str) -> str | None:
-    if found := TS.fullmatch(text):
-        return f"{found[1]}.{found[2].ljust(6, '0')}"
+    """With the dot or, as in links, without it."""
     found = _IN_LINK.fullmatch(text)
-    return f"{found[1]}.{found[2]}" if found else None
+    return f"{found[1]}.{(found[2] or found[3]).ljust(6, '0')}" if found else None

@@ -1,17 +1,15 @@
-"""Which channels are there, and which of them is called so?"""
+"""Which channels are there?"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from pydantic import Field
 
 from integrations.api import ToolFailed
 from integrations.reading import more_follow, objects, one_line
-from integrations.slack.addresses import Address
 from integrations.slack.api import BOTH_KINDS, MOST_AT_ONCE, Place, SlackApi, next_cursor
 from integrations.slack.marks import NOT_OURS
 from integrations.slack.markup import plain
@@ -24,12 +22,6 @@ LONGEST = 250
 ROOM = 35_000
 """Characters of one answer."""
 UNSEEN = "Private channels are seen only after somebody in them has written `/invite @{bot}`."
-NOT_IN_ONE = (
-    "The bot is in no channel called #{name}.{similar} Check the name with `slack_list_channels`; if it is there, "
-    "somebody in it has to write `/invite @{bot}`."
-)
-TOO_MANY = "The bot is in too many channels to look for #{name}: give the ID, which `slack_list_channels` tells."
-MOST_SIMILAR, MOST_COMPARED = 5, 200
 BETWEEN = "~"
 """In our cursors, behind Slack's own: how many of that page have been shown."""
 _NUMBER = re.compile("[0-9]{1,6}")
@@ -136,60 +128,18 @@ async def listed(api: SlackApi, place: Place, search: Search) -> Channels:
     )
 
 
-async def found_by(api: SlackApi, place: Place, where: Address) -> Address:
-    """With the ID of the channel that is called so: one that the bot is in, since it can do nothing in any other.
-
-    Of two the one that is no archive; what it may have been called before only helps to find it.
-    """
-    if where.name is None:
-        return where
-    archived, known = None, dict[str, str]()
-    async for channel in _joined(api, where.name):
-        name = str(channel.get("name"))
-        known |= dict.fromkeys([name, *map(str, channel.get("previous_names") or [])], f"#{name}")
-        if where.name not in (name, channel.get("name_normalized")):
-            continue
-        found = Address(str(channel.get("id")), where.thread_ts)
-        if not channel.get("is_archived"):
-            return found
-        archived = found
-    if archived is None:
-        similar = _similar(where.name, known)
-        raise ToolFailed("invalid_arguments", NOT_IN_ONE.format(name=where.name, bot=place.bot, similar=similar))
-    return archived
-
-
-async def _joined(api: SlackApi, name: str) -> AsyncIterator[Json]:
-    search, cursor = Search(limit=1, joined=True, archived=True), ""
-    for _ in range(MOST_PAGES):
-        page = await api.asked("users.conversations", **_arguments(search), cursor=cursor or None)
-        for channel in objects(page.get("channels")):
-            yield channel
-        cursor = next_cursor(page)
-        if not cursor:
-            return
-    raise ToolFailed("invalid_arguments", TOO_MANY.format(name=name))
-
-
-def _similar(name: str, known: Mapping[str, str]) -> str:
-    likely = sorted(known, key=lambda each: each[:2] != name[:2])[:MOST_COMPARED]
-    near = [*get_close_matches(name, likely, MOST_SIMILAR), *(each for each in known if name in each)]
-    found = list(dict.fromkeys(known[each] for each in near))[:MOST_SIMILAR]
-    return f" Similar: {', '.join(found)}." if found else ""
-
-
 async def _page(api: SlackApi, search: Search, cursor: str, *, is_first: bool) -> Json | None:
     """None where there is a limit to how often one may ask, but something is known already."""
     method = "users.conversations" if search.joined else "conversations.list"
     try:
-        return await api.asked(method, **_arguments(search), cursor=cursor or None)
+        return await api.asked(method, **arguments(search), cursor=cursor or None)
     except ToolFailed as failed:
         if failed.kind != "rate_limited" or is_first:
             raise
         return None
 
 
-def _arguments(search: Search) -> Json:
+def arguments(search: Search) -> Json:
     """They go with every page: Slack does not remember them."""
     return {"types": BOTH_KINDS, "exclude_archived": not search.archived, "limit": MOST_AT_ONCE}
 

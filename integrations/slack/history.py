@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from pydantic import Field
 
@@ -17,18 +18,19 @@ from integrations.slack.messages import (
     LONGEST,
     Message,
     counted,
+    fitting,
     has_ts,
     is_notice,
     longest_of,
     message_of,
     people_in,
-    room_for,
 )
 from integrations.slack.people import People
 from integrations.tool import Json, Result
 
 MOST_ASKED = 999
 END_OF_TIME = "9999999999.999999"
+NONE_THEN = "There are none in that time: without {} the newest come, whenever they were written."
 FEWER = "Ask for fewer messages: a smaller `limit`."
 _OF_ONE = re.compile(r"/p\d{16}\b")
 
@@ -43,6 +45,8 @@ class History(Result):
     notices: int | None = Field(default=None, description="Left out: that somebody joined or left.")
     next_cursor: str | None = Field(default=None, description="Pass it as `cursor`, all else the same, to go on.")
 
+    hint: str | None = None
+
     def text(self) -> str:
         told = [message.told(in_thread=self.thread_ts is not None) for message in self.messages]
         return "\n\n".join([self._head(), *told, *self._foot()])
@@ -56,7 +60,8 @@ class History(Result):
 
     def _left_out(self) -> str:
         notices = "join or leave notice", "join or leave notices"
-        return f" {counted(self.notices, *notices)} left out." if self.notices else ""
+        left_out = f" {counted(self.notices, *notices)} left out." if self.notices else ""
+        return f"{left_out} {self.hint}" if self.hint else left_out
 
     def _foot(self) -> list[str]:
         links = [_OF_ONE.sub("/p<ts without the dot>", each.url) for each in self.messages[-1:]]
@@ -95,6 +100,12 @@ class Section:
             "inclusive": True if oldest or latest else None,
         }
 
+    @property
+    def hint(self) -> str | None:
+        """Where there is nothing within the time that is asked for."""
+        bounds = [name for name, given in (("`oldest`", self.oldest), ("`latest`", self.latest)) if given]
+        return NONE_THEN.format(" and ".join(bounds)) if bounds else None
+
     def behind(self, ts: str) -> Mark:
         return replace(self.mark, slack=None, end=beside(ts, 1 if self.where.thread_ts else -1))
 
@@ -111,19 +122,21 @@ async def read(api: SlackApi, place: Place, section: Section) -> History:
     await people.learn(api, people_in(spoken))
     first, channel = _beside(spoken, section), section.where.channel
     shares = [LONGEST] * first + [longest_of(spoken[first:])] * (len(spoken) - first)
-    told = [
+    made = (
         message_of(each, channel, place, people, longest, full=section.full)
         for each, longest in zip(spoken, shares, strict=True)
-    ]
-    fitting = first + room_for(told[first:])
-    is_cut = fitting < len(told) or len(there) < len(given)
+    )
+    told = [*islice(made, first), *fitting(made)]
+    is_cut = len(told) < len(spoken) or len(there) < len(given)
+    following = _following(page, section, there, told if is_cut else None)
     return History(
         channel_id=channel,
         thread_ts=section.where.thread_ts,
-        messages=told[:fitting],
-        people=people.named(people_in(spoken[:fitting])),
+        messages=told,
+        people=people.named(people_in(spoken[: len(told)])),
         notices=len(found) - len(spoken) or None,
-        next_cursor=_following(page, section, there, told[:fitting] if is_cut else None),
+        next_cursor=following,
+        hint=None if told or following else section.hint,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pydantic import Field
 
@@ -124,14 +124,14 @@ def longest_of(messages: Sequence[Json]) -> int:
     return ROOM
 
 
-def room_for(told: Sequence[Message]) -> int:
-    """How many, one at least."""
+def fitting(told: Iterable[Message]) -> Iterator[Message]:
+    """Those that have room, one at least. Those behind them are not even made."""
     room = ROOM
     for count, message in enumerate(told):
         room -= len(message.text())
         if room < 0 and count:
-            return count
-    return len(told)
+            return
+        yield message
 
 
 def counted(number: int, one: str, many: str) -> str:

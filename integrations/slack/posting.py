@@ -10,6 +10,7 @@ from pydantic import Field
 
 from integrations.api import ToolFailed
 from integrations.errors import Unreadable
+from integrations.reading import shortened
 from integrations.slack.addresses import Address
 from integrations.slack.api import Place, SlackApi
 from integrations.slack.refusals import LOOK_FIRST
@@ -17,6 +18,7 @@ from integrations.tool import Json, Result
 
 NOTHING_POSTED = "Nothing was posted."
 UNREADABLE = "Slack's answer could not be read. Try again later."
+BEGINNING = 300
 TO_TELL_IT = 0.2
 """Seconds, before whoever called stops waiting."""
 
@@ -25,7 +27,7 @@ class Posted(Result):
     channel: str
     ts: str = Field(description="Its ID; `threadTs` of whoever replies to it.")
     thread_ts: str | None = None
-    message: str | None = Field(default=None, description="As Slack took it.")
+    message: str | None = Field(default=None, description="Its beginning, as Slack took it.")
     url: str
 
     def text(self) -> str:
@@ -61,4 +63,4 @@ def posted(said: Json, place: Place, where: Address) -> Posted:
             taken = ""
     thread = where.thread_ts
     url = place.link_to_reply(channel, ts, thread) if ts and thread else place.link(channel, ts or None)
-    return Posted(channel=channel, ts=ts, thread_ts=thread, message=taken or None, url=url)
+    return Posted(channel=channel, ts=ts, thread_ts=thread, message=shortened(taken, BEGINNING) or None, url=url)

@@ -20,8 +20,8 @@ A_MICROSECOND = timedelta(microseconds=1)
 BEGINNING_OF_ALL = datetime.fromtimestamp(0, UTC)
 LEAST_SECONDS = 10**8
 _NUMBER = re.compile(r"0|[0-9]{9,13}")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_AGO = re.compile(r"-?([0-9]{1,4}) ?(min|minute|h|hour|d|day|w|week)s?( ago)?", re.IGNORECASE)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8}")
+_AGO = re.compile(r"-?([0-9]{1,4}|an?(?= )) ?(min|minute|h|hour|d|day|w|week)s?( ago)?", re.IGNORECASE)
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 DAYS_AGO = {"today": 0, "yesterday": 1}
 
@@ -50,7 +50,7 @@ def settled(time: str, now: datetime, *, ends: bool) -> str:
     if not is_counted(time):
         return time
     if ago := _AGO.fullmatch(time):
-        return _written(now - timedelta(**{UNITS[ago[2][0]]: int(ago[1])}))
+        return _written(now - timedelta(**{UNITS[ago[2][0]]: int(ago[1]) if ago[1].isdigit() else 1}))
     if time not in DAYS_AGO:
         return _written(now)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -80,7 +80,7 @@ def _of_number(number: float) -> str:
 
 def _of_iso(text: str, *, ends: bool) -> str:
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text if _DATE.match(text) else "")  # and no week: of that, no end is known
     except ValueError as error:
         raise ValueError(NO_TIME) from error
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from integrations.api import ToolFailed
-from integrations.slack import channels, history, posting
+from integrations.slack import channels, history, named, posting
 from integrations.slack.addresses import Address, ChannelText, Ts, read_address
 from integrations.slack.api import Place, SlackApi
 from integrations.slack.marks import Mark
@@ -22,6 +22,7 @@ LONGEST_TEXT = 40_000
 """Slack cuts what is longer, without a word."""
 
 DATE = "give a date such as 2026-01-31"
+BACKWARDS = "`oldest` is after `latest`, so there is no time between them: give the earlier one as `oldest`."
 CURSOR = Field(
     default=None, max_length=500, description="`nextCursor` of the last answer, with all else the same, to go on."
 )
@@ -102,7 +103,7 @@ class PostMessage(Params):
     text: str = Field(min_length=1, description="Markdown, up to 12,000 characters, unless `format` says otherwise.")
     thread_ts: Ts | None = Field(
         default=None,
-        description="Reply in the thread of this message: its `ts`, as text.",
+        description="Reply in the thread of this message: its `ts`, as text, or a link to it.",
         examples=["1763371860.000200"],
     )
     also_in_channel: bool = Field(default=False, description="Show the reply in the channel too.")
@@ -156,6 +157,8 @@ async def slack_get_channel_history(api: SlackApi, ask: ReadHistory) -> history.
     place = await api.place()
     where = await _where(api, place, ask.channel_id, ask.thread_ts)
     oldest, latest = _settled(api, ask.oldest, ends=False), _settled(api, ask.latest, ends=True)
+    if oldest and latest and oldest > latest:
+        raise ToolFailed("invalid_arguments", BACKWARDS)
     section = history.Section(where, ask.limit, Mark.read(ask.cursor), oldest, latest, ask.full)
     return await history.read(api, place, section)
 
@@ -189,7 +192,7 @@ def _settled(api: SlackApi, time: str | None, *, ends: bool) -> str | None:
 
 
 async def _where(api: SlackApi, place: Place, given: str, thread_ts: str | None) -> Address:
-    where = await channels.found_by(api, place, read_address(given))
+    where = await named.found_by(api, place, read_address(given))
     return replace(where, thread_ts=thread_ts) if thread_ts else where
 
 

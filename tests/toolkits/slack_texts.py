@@ -129,8 +129,10 @@ READING = Case(
             {"channelId": GENERAL, "oldest": "last Monday"},
             {"channelId": GENERAL, "limit": 5000},
             {"channelId": GENERAL, "order": "oldest first"},
+            {"channelId": f"https://acme.slack.com/archives/{GENERAL}/p1794819600"},
         ),
         f"{Scene.WRONG}: a cursor of elsewhere": {"channelId": GENERAL, "cursor": "abc"},
+        "a time that ends before it begins": {"channelId": GENERAL, "oldest": "2026-11-17", "latest": "2026-11-16"},
         f"{Scene.EMPTY}: nobody has said anything": Ask(
             {"channelId": GENERAL}, said(message(at(1), ADA, "<@U0ADA000001> has joined", subtype="channel_join"))
         ),

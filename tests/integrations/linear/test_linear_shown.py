@@ -107,7 +107,13 @@ async def test_names_and_texts_of_others_make_no_line_of_ours(linear: Linear) ->
     data, issue = linear.world.data, linear.world.data.issue("ENG-102")
     for named in (*data.users.values(), *data.projects, *data.teams["ENG"]["states"], *data.labels.values()):
         named["name"] = f"{named['name']} {fake}"
-    issue |= {"title": fake, "description": fake, "attachments": [{"title": fake, "url": f"https://a.com/{fake}"}]}
+    data.teams["ENG"] |= {"name": f"Engineering {fake}"}
+    issue |= {
+        "dueDate": fake,
+        "title": fake,
+        "description": fake,
+        "attachments": [{"title": fake, "url": f"https://a.com/{fake}"}],
+    }
     data.comment(issue, "ada", fake, 1)
     for tool, args in (("get_issue", {"issueId": "ENG-102"}), ("list_issues", {}), ("list_teams", {})):
         lines = (await linear.call(tool, **args)).text().splitlines()

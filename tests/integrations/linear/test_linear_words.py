@@ -25,6 +25,8 @@ def named(word: str, *fields: str) -> dict[str, Any]:
         "ENG-123",
         "eng-123",
         "ENG 123",
+        "eng123",
+        "#ENG-123",
         " ENG-123 ",
         "https://linear.app/acme/issue/ENG-123/some-title",
         "https://linear.app/acme/issue/eng-123",
@@ -143,6 +145,17 @@ def test_a_time_that_is_none_is_told_with_those_that_are_taken() -> None:
     assert "such as 24h or 7d" in found[0]
 
 
+@pytest.mark.parametrize("given", ["1m", "10M", "10m ago"])
+def test_who_may_mean_minutes_or_months_is_asked_which(given: str) -> None:
+    found = ASK["linear_list_issues"].parsed({"updatedSince": given})
+    assert isinstance(found, list)
+    assert found[0].startswith("`updatedSince`: must say which `m` is")
+
+
+def test_a_link_to_elsewhere_is_none_into_linear() -> None:
+    assert filtered(team="https://evillinear.app/acme/team/ENG") != filtered(team="ENG")
+
+
 def test_a_project_is_found_by_its_url() -> None:
     url = "https://linear.app/acme/project/checkout-2-0-6374f9d856f7/overview"
     slug = "checkout-2-0-6374f9d856f7"
@@ -185,6 +198,8 @@ def test_what_is_no_priority_is_told_so_once(given: object) -> None:
         ("2026-11-01T09:00:00Z", "2026-11-01T09:00:00Z"),
         ("7d", "-P7D"),
         ("2 weeks ago", "-P2W"),
+        ("a week ago", "-P1W"),
+        ("2 months", "-P2M"),
         ("36h", "-PT36H"),
         ("P2W", "-P2W"),
         ("last week", "-P1W"),

@@ -19,6 +19,16 @@ from integrations.slack.addresses import Address, read_address, read_ts, time_of
             Address("C012AB3CD", "1763371860.000200"),
         ),
         ("https://app.slack.com/client/T012AB3CD/C012AB3CD", Address("C012AB3CD")),
+        *(
+            (f"https://acme.slack.com/{path}", Address("C012AB3CD", "1763371860.000200"))
+            for path in (
+                "archives/C012AB3CD/p1763371860.000200",
+                "archives/C012AB3CD/1763371860.000200",
+                "archives/C012AB3CD/1763371860000200/",
+                "archives/C012AB3CD?message_ts=1763371860.000200",
+                "client/T012AB3CD/C012AB3CD/thread/C012AB3CD-1763371860.000200",
+            )
+        ),
         (
             "https://acme.slack.com/archives/C012AB3CD/p1763371860000200?thread_ts=x&cid=C012AB3CD",
             Address("C012AB3CD", "1763371860.000200"),
@@ -37,6 +47,7 @@ def test_a_channel_is_understood_however_it_is_written(text: str, expected: Addr
         "#",
         "https://acme.slack.com/",
         "https://example.com/archives/C012AB3CD",
+        "https://evilslack.com/archives/C012AB3CD",
         "<https://a.com|b>",
         "https://[slack.com",
     ],
@@ -47,8 +58,26 @@ def test_what_is_no_channel_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "tail",
+    [
+        "/p1763371860",
+        "/last",
+        "/p1763371860000200/more",
+        "/thread/C0OTHER0001-1763371860.000200",
+        "/thread/C012AB3CD-x",
+        "?thread_ts=x",
+        "#p1763371860",
+    ],
+)
+def test_the_end_of_a_link_is_never_dropped(tail: str) -> None:
+    with pytest.raises(ValueError, match="what follows the channel in this one is no message"):
+        read_address(f"https://acme.slack.com/archives/C012AB3CD{tail}")
+
+
+@pytest.mark.parametrize(
     ("given", "expected"),
     [
+        ("https://acme.slack.com/archives/C012AB3CD/p1763371860.000200", "1763371860.000200"),
         ("1763371860.000200", "1763371860.000200"),
         ("1763371860.0002", "1763371860.000200"),
         (1763371860.0002, "1763371860.000200"),

@@ -33,7 +33,8 @@ def test_a_time_is_understood_however_it_is_written(given: object, expected: str
 
 def test_of_a_day_the_whole_of_it_is_meant() -> None:
     assert read_beginning("2025-11-17") == "1763337600.000000"
-    assert read_end("2025-11-17") == "1763423999.999999"
+    assert read_beginning("20251117") == "1763337600.000000"
+    assert read_end("20251117") == read_end("2025-11-17") == "1763423999.999999"
     assert read_end("9999-12-31") == "9999999999.999999"
 
 
@@ -43,6 +44,8 @@ def test_of_a_day_the_whole_of_it_is_meant() -> None:
         ("7d", "2025-11-10T09:31:00", None),
         ("-7d", "2025-11-10T09:31:00", None),
         ("2 Weeks ago", "2025-11-03T09:31:00", None),
+        ("a week ago", "2025-11-10T09:31:00", None),
+        ("an hour ago", "2025-11-17T08:31:00", None),
         ("36h", "2025-11-15T21:31:00", None),
         ("90min", "2025-11-17T08:01:00", None),
         ("9999w", "0001-01-01", None),
@@ -61,7 +64,7 @@ def test_a_time_that_is_not_counted_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["last one", "", "17.11.2025", "1e99", "7m", float("nan"), float("inf"), 10**400, 12, -5]
+    "given", ["last one", "", "17.11.2025", "1e99", "2026-W47", "7m", float("nan"), float("inf"), 10**400, 12, -5]
 )
 def test_what_is_no_time_is_refused(given: object) -> None:
     for read in (read_beginning, read_end):
