@@ -103,7 +103,8 @@ class NotionApi(Api):
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 return _trouble(self.down(reply), _more(error))
             case status:
-                return _refusal(status, error) if error else No(self.odd(reply))
+                is_its_own = error and status != HTTPStatus.REQUEST_TIMEOUT
+                return _refusal(status, error) if is_its_own else Trouble(self.odd(reply))
 
 
 def _check(body: Json) -> None:

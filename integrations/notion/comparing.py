@@ -55,7 +55,9 @@ _ALIKE: Mapping[str, tuple[str, ...]] = {
     "equals": ("contains", "status"),
 }
 """What stands for it where a type does not have it."""
+A_MONTH = 'a month is {"on_or_after": "2026-11-01", "before": "2026-12-01"}'
 _TESTS = frozenset(each for tests in OPERATORS.values() for each in tests) - {"status"}
+NO_VALUE = "there is no value to compare with"
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 Json = dict[str, Any]
@@ -86,7 +88,7 @@ def _several(of: Property, name: str, value: Any, who: Who) -> list[list[Json]]:
     if not isinstance(value, list):
         return [[_fitted(of, test, value, who)]]
     if not value:
-        raise Unfit("there is no value to compare with")
+        raise Unfit(NO_VALUE)
     each = [_fitted(of, test, one, who) for one in value]
     return [[one] for one in each] if test.startswith("does_not") else [each]
 
@@ -101,12 +103,15 @@ def _test_of(of: Property, name: str) -> str:
     for each in (word, *_ALIKE.get(word, ())):
         if each in there:
             return each
-    raise Unfit(f"{said(name)} is no test of a {of.kind}. Tests: {', '.join(there)}")
+    month = f"; {A_MONTH}" if of.kind in DATES else ""
+    raise Unfit(f"{said(name)} is no test of a {of.kind}. Tests: {', '.join(there)}{month}")
 
 
 def _fitted(of: Property, test: str, value: Any, who: Who) -> Json:
     if test in PERIODS:
         return _period(test, value)
+    if value is None and test in (*SIZES, *MOMENTS):
+        raise Unfit(NO_VALUE)
     if value is None and EMPTY[0] in OPERATORS[of.kind]:
         return {EMPTY[test.startswith("does_not") or test == EMPTY[1]]: True}
     if test in EMPTY:
@@ -129,7 +134,8 @@ def _day(value: Any) -> str:
     try:
         return moment(start)
     except Unfit as unfit:
-        raise Unfit(f"{unfit}, or one of {', '.join(RELATIVE)}") from unfit
+        month = f"; {A_MONTH}" if "month" in str(start).lower() else ""
+        raise Unfit(f"{unfit}, or one of {', '.join(RELATIVE)}{month}") from unfit
 
 
 def _option(of: Property, value: Any) -> Any:
@@ -167,10 +173,12 @@ def _page(value: Any, _: Who) -> str:
 
 
 def _person(value: Any, who: Who) -> str:
-    return "me" if value == "me" else who(str(value))
+    return who(str(value))
 
 
 def _text(value: Any, _: Who) -> Any:
+    if value == "":
+        raise Unfit("is compared with no text; null finds where it is empty")
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 

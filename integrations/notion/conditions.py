@@ -20,9 +20,12 @@ AS_IS: Mapping[str, str] = {
 }
 """What they hold has a type of its own, which only the filter says."""
 ONE_TEST = 'a condition has a property and its test, such as {"property": "Status", "equals": "Done"}'
+MOST_VALUES = 100
+TOO_MANY = f"it has more than {MOST_VALUES} conditions and values"
 DEEPEST = 2
 TOO_DEEP = "`and` and `or` can stand in each other once: Notion takes no deeper filter"
 TEST_WORDS, VALUE_WORDS = ("operator", "op", "comparison", "comparator", "condition"), ("value", "values")
+NO_VALUES = ("property", "timestamp", "type", *TEST_WORDS)
 DIRECTIONS: Mapping[str, str] = {"asc": "ascending", "desc": "descending"}
 
 Json = dict[str, Any]
@@ -31,6 +34,7 @@ Json = dict[str, Any]
 def filtered(given: Mapping[str, Any], schema: Schema, who: Who = page_id) -> Json:
     """Notion's own filters, also where they name the wrong type or none; and `{"Status": "Done"}` for short."""
     try:
+        _check_size(given)
         return _as_deep_as_can_be(_filter(given, schema, who))
     except Unfit as unfit:
         raise ToolFailed("invalid_arguments", f"The filter does not fit: {unfit}.") from unfit
@@ -41,6 +45,20 @@ def ordered(given: Sequence[Any], schema: Schema) -> list[Json]:
         return [_sort(each, schema) for each in given]
     except Unfit as unfit:
         raise ToolFailed("invalid_arguments", f"The sorts do not fit: {unfit}.") from unfit
+
+
+def _check_size(given: Mapping[str, Any]) -> None:
+    left, values = [given], 0
+    while left and values <= MOST_VALUES:
+        each: Any = left.pop()
+        if isinstance(each, Mapping) and each:
+            left += [value for name, value in each.items() if name not in NO_VALUES]
+        elif isinstance(each, list) and each:
+            left += each[: MOST_VALUES + 1]
+        else:
+            values += 1
+    if values > MOST_VALUES:
+        raise Unfit(TOO_MANY)
 
 
 def _filter(given: Mapping[str, Any], schema: Schema, who: Who, depth: int = 0) -> Json:
@@ -100,15 +118,16 @@ def _tests(of: Property, given: Any) -> Json:
     if not isinstance(given, Mapping):
         return {default_test(of): given}
     tests = {name: value for name, value in given.items() if name not in ("property", "timestamp", "type")}
-    inner = [value for name, value in tests.items() if isinstance(value, dict) and not is_test(name)]
+    inner = {name: value for name, value in tests.items() if isinstance(value, dict) and not is_test(name)}
     if inner and len(tests) == 1:
-        return _tests(of, inner[0])
-    value = next((tests[name] for name in VALUE_WORDS if name in tests), None)
-    word = next((tests[name] for name in TEST_WORDS if isinstance(tests.get(name), str)), None)
-    if word or (value is not None and not any(map(is_test, tests))):
-        return {word or default_test(of): True if value is None else value}
-    if not tests or inner:
+        return _tests(of, *inner.values()) if any(inner.values()) else tests
+    if not tests or inner.keys() - VALUE_WORDS:
         raise Unfit(ONE_TEST)
+    has_value = any(name in tests for name in VALUE_WORDS)
+    value = next((tests[name] for name in VALUE_WORDS if name in tests), True)
+    word = next((tests[name] for name in TEST_WORDS if isinstance(tests.get(name), str)), None)
+    if word or (has_value and not any(map(is_test, tests))):
+        return {word or default_test(of): value}
     return tests
 
 

@@ -13,7 +13,10 @@ _ID = re.compile(
     r"(?<![0-9a-f])([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})(?![0-9a-f])",
     re.IGNORECASE,
 )
-NO_ID = "is no id of Notion: pass the 32 digits of an id, or the address of the page"
+NO_ID = (
+    "is no id of Notion: pass the 32 digits of an id, or the address of the page; `notion_search` finds the id of what "
+    "has a title"
+)
 
 
 def page_id(given: object) -> str:

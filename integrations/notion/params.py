@@ -25,12 +25,12 @@ from integrations.tool import Params
 
 LONGEST_CONTENT = 200_000
 MOST_CHILDREN = 100
+MOST_VALUES = 100
 CONTENT = ("content", "markdown", "body", "text", "children", "blocks")
 
 Json = dict[str, Any]
 
 
-Object = Annotated[Json, BeforeValidator(as_object)]
 AnyObject = Annotated[Any, BeforeValidator(from_text)]
 Cursor = Annotated[
     str | None,
@@ -39,7 +39,7 @@ Cursor = Annotated[
     ),
 ]
 PageSize = Annotated[
-    int, BeforeValidator(capped), Field(ge=1, le=MOST_AT_ONCE, description="How many at most in one answer.")
+    int, Field(ge=1, le=MOST_AT_ONCE, description="How many at most in one answer."), BeforeValidator(capped)
 ]
 Full = Annotated[bool, Field(description="Also give what Notion itself answered, which is long.")]
 Content = Annotated[
@@ -51,17 +51,16 @@ Content = Annotated[
     ),
 ]
 Icon = Annotated[str | None, BeforeValidator(as_emoji), Field(max_length=100, description="An emoji.")]
-Values = Annotated[
-    Object,
-    Field(
-        description=(
-            "Values by the property's name: text, number, true/false, option name(s), date `2026-12-01` or "
-            "`2026-12-01/2026-12-05`, people's names, page ids; null empties. Notion's own property objects are "
-            "taken as well."
-        ),
-        examples=[{"Name": "Write the report", "Status": "In progress", "Due": "2026-12-01", "Tags": ["Q4"]}],
+ABOUT_VALUES = Field(
+    description=(
+        "Values by the property's name: text, number, true/false, option name(s), date `2026-12-01` or "
+        "`2026-12-01/2026-12-05`, people's names, page ids; null empties. Notion's own property objects are "
+        "taken as well."
     ),
-]
+    examples=[{"Name": "Write the report", "Status": "In progress", "Due": "2026-12-01", "Tags": ["Q4"]}],
+)
+Values = Annotated[Json, Field(max_length=MOST_VALUES), BeforeValidator(as_object), ABOUT_VALUES]
+SomeValues = Annotated[Json, Field(min_length=1, max_length=MOST_VALUES), BeforeValidator(as_object), ABOUT_VALUES]
 APage = Annotated[PageId, Field(description="The page: its id, or its address in Notion.")]
 ADatabase = Annotated[
     DatabaseId,
@@ -253,14 +252,14 @@ class CreateDatabasePage(WithValues, OfDatabase):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not (self.name or self.properties):
-            raise ValueError("`properties` is required")
+            raise ValueError("Either `properties` or `name` is required")
         return self
 
 
 class UpdateDatabasePage(WithValues, Params):
     also: ClassVar = {**_PAGE, **_VALUES}
     page_id: APage
-    properties: Annotated[Values, Field(min_length=1)]
+    properties: SomeValues
     full: Full = False
 
 

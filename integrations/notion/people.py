@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import TypeVar
+from uuid import UUID
 
 from integrations.api import ToolFailed
 from integrations.notion.api import MAX_PAGE, Json, NotionApi
-from integrations.notion.ids import page_id
 from integrations.notion.values import Unfit, Who, said
 from integrations.reading import objects, one_line
 
@@ -17,8 +19,10 @@ MOST_PAGES = 5
 MOST_NAMED = 20
 LONGEST_NAME = 200
 HOW_TO_SEE = "`notion_read` with `full` true shows the ids on a page where a person is set"
+NO_NAME = "a person has to be given by name or id"
 UNSEEN = f"the connection may not see who there is, so a person has to be given by id; {HOW_TO_SEE}"
 
+_ID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 Made = TypeVar("Made")
 
 
@@ -41,20 +45,30 @@ class Person:
     def __str__(self) -> str:
         return f"{self.name} = {self.id}"
 
+    def is_called(self, asked: str) -> bool:
+        """Wholly; `Hopper, Grace` is Grace Hopper."""
+        name = self.name.lower()
+        turned = "," in asked and sorted(asked.replace(",", " ").split()) == sorted(name.split())
+        return turned or asked in (name, self.email.lower())
+
 
 @dataclass(frozen=True)
 class People:
     known: Sequence[Person]
+    are_all: bool = True
 
     def id(self, name: str) -> str:
-        """Of the one who is called so, wholly or in part."""
-        if is_id(name):
-            return page_id(name)
+        """Of the one who is called so, wholly, or in part where nobody else can be."""
+        if of := _id(name):
+            return of
+        asked = one_line(name[:LONGEST_NAME]).lower()
+        if not asked:
+            raise Unfit(NO_NAME)
         if not self.known:
             raise Unfit(UNSEEN)
-        asked = one_line(name[:LONGEST_NAME]).lower()
-        found = [each for each in self.known if asked in (each.name.lower(), each.email.lower())]
-        found = found or [each for each in self.known if set(asked.split()) <= set(each.name.lower().split())]
+        found = [each for each in self.known if each.is_called(asked)]
+        if not found and self.are_all:
+            found = [each for each in self.known if set(asked.split()) <= set(each.name.lower().split())]
         if len(found) == 1:
             return found[0].id
         if found:
@@ -67,17 +81,17 @@ class People:
         alike = get_close_matches(asked, by_name, n=5) or list(by_name)[:MOST_NAMED]
         more = ", …" if len(alike) < len(by_name) else ""
         named = ", ".join(by_name[each] for each in alike)
+        if not self.are_all:
+            first = f"nobody of the first {len(self.known)} people is called exactly {said(name)}"
+            return Unfit(f"{first}. Among them are: {named}{more}. The others are known by id only; {HOW_TO_SEE}")
         return Unfit(
             f"nobody is called {said(name)}. There are: {named}{more}. Guests are known by id only; {HOW_TO_SEE}"
         )
 
 
-def is_id(name: str) -> bool:
-    try:
-        page_id(name)
-    except ValueError:
-        return False
-    return True
+def _id(name: str) -> str | None:
+    """An address with an id in it is that of a page."""
+    return str(UUID(name.strip())) if _ID.fullmatch(name.strip()) else None
 
 
 async def knowing(api: NotionApi, work: Callable[[Who], Made]) -> Made:
@@ -85,16 +99,17 @@ async def knowing(api: NotionApi, work: Callable[[Who], Made]) -> Made:
     try:
         return work(_only_ids)
     except NamesNeeded:
-        return work(People(await _everybody(api)).id)
+        return work(cache((await _everybody(api)).id))
 
 
 def _only_ids(name: str) -> str:
-    if not is_id(name):
+    of = _id(name)
+    if of is None:
         raise NamesNeeded
-    return page_id(name)
+    return of
 
 
-async def _everybody(api: NotionApi) -> list[Person]:
+async def _everybody(api: NotionApi) -> People:
     """Nobody, where the connection lacks the capability."""
     people, cursor = list[Person](), None
     for _ in range(MOST_PAGES):
@@ -102,10 +117,10 @@ async def _everybody(api: NotionApi) -> list[Person]:
             answer = await api.read("/v1/users", {"page_size": MAX_PAGE, "start_cursor": cursor})
         except ToolFailed as failed:
             if failed.kind == "upstream_refused":
-                return people
+                return People(people, are_all=False)
             raise
         people += [Person.of(each) for each in objects(answer.get("results")) if each.get("type") == "person"]
         cursor = answer.get("next_cursor")
         if not answer.get("has_more"):
-            break
-    return people
+            return People(people)
+    return People(people, are_all=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Literal, TypeVar
 
 from pydantic import Field
@@ -13,6 +14,7 @@ from integrations.notion.content import Place
 from integrations.notion.ids import address
 from integrations.notion.places import DataSource
 from integrations.notion.richtext import plain
+from integrations.notion.schema import MOST_PROPERTIES
 from integrations.notion.showing import MAX_VALUE, bounded, in_words, listed, raw
 from integrations.notion.values import shown, title_of
 from integrations.reading import more_follow, one_line
@@ -45,7 +47,7 @@ class Page(Result):
 
     @classmethod
     def of(cls, found: Json, *, full: bool = False, only: Sequence[str] | None = None, most: int = MAX_VALUE) -> Page:
-        every: Json = found.get("properties") or {}
+        every: Json = dict(islice((found.get("properties") or {}).items(), MOST_PROPERTIES))
         values = shown({name: each for name, each in every.items() if only is None or name in only})
         kept = {name: bounded(value, most, has_more=_has_more(every[name])) for name, value in values.items()}
         return cls(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from integrations.api import ToolFailed
+from integrations.errors import Refused
 from integrations.notion.api import Json, Missing, NotionApi
 from integrations.notion.ids import address
 from integrations.notion.people import knowing
@@ -39,6 +40,7 @@ DONE: Mapping[bool | None, str] = {
     False: "Page taken out of the trash.",
 }
 OUT_OF_TIME = "There was no time for more."
+NOT_ACCEPTED = "Notion does not accept this server's credential any more. Somebody has to enter or connect it again."
 SPARE_SECONDS = 2.0
 ONLY_A_TITLE = "Outside of a database a page has no properties but its title: pass `name`, and the rest as `content`."
 OF_A_PAGE = Schema((Property("title", "title"),))
@@ -130,11 +132,12 @@ async def _added(
         done = there + len(ids)
         try:
             answer = await _in_time(api, to, body, has_begun=bool(done))
-        except ToolFailed as failed:
+        except (ToolFailed, Refused) as stopped:
             if not done:
                 raise
+            failed = stopped if isinstance(stopped, ToolFailed) else ToolFailed("reconnect_required", NOT_ACCEPTED)
             told = f"{before} {done} of {total} blocks are there; add only those that are not. {failed.text}".strip()
-            raise failed.saying(told) from failed
+            raise failed.saying(told) from stopped
         new = [str(each["id"]) for each in answer.get("results", [])[: len(part)]]
         ids += new
         after = new[-1] if after and new else None

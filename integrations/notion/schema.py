@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from integrations.api import ToolFailed
 from integrations.notion.ids import page_id
-from integrations.notion.values import Unfit, Who, written
+from integrations.notion.values import Unfit, Who, said, written
 from integrations.reading import one_line
 
 MOST_OPTIONS = 30
 MOST_NAMED = 60
+MOST_PROPERTIES = 1000
+"""Twice as many as a database can have."""
+MOST_PROBLEMS = 8
 _GROUPS = ("select", "multi_select", "status")
 
 Json = dict[str, Any]
@@ -42,41 +46,62 @@ class Schema:
     @classmethod
     def of(cls, properties: Mapping[str, Json]) -> Schema:
         """Of a data source, or of a page: there are no options then."""
-        return cls(tuple(_property(name, each) for name, each in properties.items()))
+        return cls(tuple(_property(name, each) for name, each in islice(properties.items(), MOST_PROPERTIES)))
 
-    def find(self, said: str) -> Property:
-        """By its name, by its name in other letters, by its id; `title` is whatever the title is called."""
-        plain = said.strip().lower()
-        is_title = plain in ("title", "name")
-        fitting = (
-            [each for each in self.properties if each.name == said],
-            [each for each in self.properties if each.name.strip().lower() == plain],
-            [each for each in self.properties if each.id == said],
-            [each for each in self.properties if each.kind == "title" and is_title],
-        )
-        for found in filter(None, fitting):
-            return found[0]
+    def find(self, name: str) -> Property:
+        if found := self.sought(name):
+            return found
         raise Unfit(f"there is no such property. There are: {self}")
 
-    def names(self, said: Sequence[str]) -> list[str]:
-        try:
-            return [self.find(each).name for each in said]
-        except Unfit as unfit:
-            raise ToolFailed("invalid_arguments", f"These properties cannot be shown: {unfit}.") from unfit
+    def sought(self, name: str) -> Property | None:
+        """By its name, by its name in other letters, by its id; `title` is whatever the title is called."""
+        plain = name.strip().lower()
+        is_title = plain in ("title", "name")
+        fitting = (
+            [each for each in self.properties if each.name == name],
+            [each for each in self.properties if each.name.strip().lower() == plain],
+            [each for each in self.properties if each.id == name],
+            [each for each in self.properties if each.kind == "title" and is_title],
+        )
+        return next((found[0] for found in fitting if found), None)
+
+    def names(self, asked: Sequence[str]) -> list[str]:
+        found = {name: self.sought(name) for name in asked}
+        if unknown := [name for name, each in found.items() if each is None]:
+            raise ToolFailed("invalid_arguments", f"These properties cannot be shown. {self._unknown(unknown)}")
+        return [each.name for each in found.values() if each]
 
     def fitted(self, given: Mapping[str, Any], who: Who = page_id) -> Json:
         """Values as Notion wants them, by the names that it knows."""
         made: Json = {}
-        problems = []
-        for said, value in given.items():
-            try:
-                found = self.find(said)
-                made[found.name] = _known_options(found, written(found.kind, value, who))
-            except Unfit as unfit:
-                problems.append(f"`{said}`: {unfit}.")
-        if problems:
-            raise ToolFailed("invalid_arguments", f"These properties do not fit. {' '.join(problems)}")
+        problems, unknown = list[str](), list[str]()
+        for name, value in given.items():
+            found = self.sought(name)
+            if found is None:
+                unknown.append(name)
+            elif found.name in made:
+                problems.append(f"`{said(name)}`: `{one_line(found.name)}` is given already.")
+            else:
+                made[found.name] = {}
+                try:
+                    made[found.name] = _known_options(found, written(found.kind, value, who))
+                except Unfit as unfit:
+                    problems.append(f"`{said(name)}`: {unfit}.")
+        if problems or unknown:
+            raise ToolFailed("invalid_arguments", f"These properties do not fit. {self._told(problems, unknown)}")
         return made
+
+    def _told(self, problems: Sequence[str], unknown: Sequence[str]) -> str:
+        more = len(problems) - MOST_PROBLEMS
+        counted = [f"There are {more} more problems."] if more > 0 else []
+        return " ".join([*problems[:MOST_PROBLEMS], *counted, *([self._unknown(unknown)] if unknown else [])])
+
+    def _unknown(self, names: Sequence[str]) -> str:
+        """What there is, is told once."""
+        named = ", ".join(f"`{one_line(said(name))}`" for name in names[:MOST_PROBLEMS])
+        more = f" and {len(names) - MOST_PROBLEMS} more" if len(names) > MOST_PROBLEMS else ""
+        are_none = "there are no such properties" if len(names) > 1 else "there is no such property"
+        return f"{named}{more}: {are_none}. There are: {self}."
 
     def new_options(self, made: Json) -> list[str]:
         """Which options Notion will add for values that were fitted."""
@@ -115,10 +140,10 @@ def _known_options(of: Property, made: Json) -> Json:
 
 
 def _known(of: Property, option: Json) -> Json:
-    said = str(option.get("name", ""))
-    if not said or said in of.options:
+    name = str(option.get("name", ""))
+    if not name or name in of.options:
         return option
-    alike = [each for each in of.options if each.lower() == said.lower()]
+    alike = [each for each in of.options if each.lower() == name.lower()]
     if not alike and of.kind == "status":
         raise Unfit(f"must be one of {of.all_options}")
     return {**option, "name": alike[0]} if alike else option

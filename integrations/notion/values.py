@@ -21,6 +21,7 @@ TRUE, FALSE = ("true", "yes", "1", "x", "__yes__"), ("false", "no", "0", "", "__
 PAGES = "must be ids of pages: `notion_search` finds the id of a page by its title"
 LONGEST_SAID = 60
 LONGEST_NUMBER = 400
+MOST_AT_ONCE = 100
 _MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?))?"
@@ -107,7 +108,7 @@ def written(kind: str, value: Any, who: Who = page_id) -> Json:
         raise Unfit("Notion sets this one by itself")
     given = value[kind] if isinstance(value, dict) and kind in value else _unwrapped(value)
     if kind == "people":
-        return {kind: [_person_of(each, who) for each in _several(given)]}
+        return {kind: _people(given, who)}
     write = _WRITERS.get(kind)
     if write is None and given is value:
         raise Unfit(f'must be given as Notion has it, {{"{kind}": …}}')
@@ -208,6 +209,18 @@ def _refer(value: Any) -> list[Json]:
     return [each if isinstance(each, dict) else {"id": _id(each)} for each in _several(value)]
 
 
+def _people(value: Any, who: Who) -> list[Json]:
+    """A text is a name first, in which there may be a comma, and then several. Nobody is there twice."""
+    try:
+        found = [_person_of(value, who)] if isinstance(value, str) and value.strip() else None
+    except Unfit:
+        if "," not in value:
+            raise
+        found = None
+    found = found or [_person_of(each, who) for each in _several(value)]
+    return list({each.get("id", number): each for number, each in enumerate(found)}.values())
+
+
 def _person_of(value: Any, who: Who) -> Json:
     if isinstance(value, dict) and not isinstance(value.get("name"), str):
         return value
@@ -234,8 +247,11 @@ def _several(value: Any) -> list[Any]:
     if value in (None, ""):
         return []
     if isinstance(value, str):
-        return [each.strip() for each in value.split(",") if each.strip()]
-    return value if isinstance(value, list) else [value]
+        value = [each.strip() for each in value.split(",", MOST_AT_ONCE + 1) if each.strip()]
+    several = value if isinstance(value, list) else [value]
+    if len(several) > MOST_AT_ONCE:
+        raise Unfit(f"takes {MOST_AT_ONCE} values at most")
+    return several
 
 
 def _string(value: Any) -> str:

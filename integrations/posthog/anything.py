@@ -30,7 +30,10 @@ SMALLER = "{} Ask again with `limit` {} in `params` to see all of them, page by 
 NO_PATH = "PostHog's API has no path {}. A list has its name in the plural, such as /api/projects/1/actions/."
 NOTHING = "PostHog has nothing at {}, or the key may not know of it."
 Value = str | int | float | bool | list[str | int | float | bool]
+PROJECTS = "; `posthog_list_projects` lists the projects with their numbers"
 _NUMBER = re.compile(r"[0-9]{1,9}")
+_PLACE = re.compile(r"\{\w*\}|<\w+>")
+"""What an example leaves open."""
 
 
 def _path(given: object) -> object:
@@ -42,6 +45,8 @@ def _path(given: object) -> object:
     path = unquote(re.split(r"[?#]", text, maxsplit=1)[0])
     if not path.startswith(BEGINNING):
         raise ValueError(f"must begin with {BEGINNING}, such as /api/projects/1/actions/")
+    if place := _PLACE.search(path):
+        raise ValueError(f"fill in `{place[0]}`{PROJECTS if 'project' in place[0].lower() else ''}")
     if any(part in ("", ".", "..") for part in path.strip("/").split("/")) or not path.isprintable() or "\\" in path:
         raise ValueError("must be a plain path, without `..`, `//` or the like")
     return f"{path.rstrip('/')}/"

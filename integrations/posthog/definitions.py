@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from integrations.api import ToolFailed
 from integrations.posthog.api import PosthogApi, Project
-from integrations.posthog.asking import MOST, PAGED, Name, Searched, Words, choice
+from integrations.posthog.asking import PAGED, Name, Searched, Words, choice
+from integrations.posthog.nearest import names_of
 from integrations.posthog.objects import listed, read, whole
 from integrations.posthog.results import Item, Line, Page, Unusual, line
 from integrations.tool import Json, tool
 
 EVENTS, LIST_EVENTS = "event_definitions", "posthog_list_event_definitions"
-MOST_ALIKE, COMPARED = 5, 100
 NO_EVENT = "Project {project} has received no event `{name}`; names are exact.{alike} `{tool}` lists them."
-ALIKE = " Similar ones: {}."
 
 
 class ListEventNames(Searched):
@@ -112,27 +110,24 @@ async def posthog_list_property_definitions(api: PosthogApi, ask: ListProperties
 
 
 async def known_event(api: PosthogApi, project: Project, name: str) -> None:
-    """Fails where the project has received none of this name, and tells those that are like it."""
+    """Fails where the project has received none of this name."""
+    if told := await unknown_event(api, project, name):
+        raise ToolFailed("invalid_arguments", told)
+
+
+async def unknown_event(api: PosthogApi, project: Project, name: str) -> str:
+    """Says that the project has received none of this name, and tells those that are like it; else nothing."""
     try:
-        alike = await _names(api, project, name)
-        others = [] if name in alike else await _names(api, project, None)
+        if name in (await names_of(api, project, EVENTS, {"search": name[:200]})).there:
+            return ""
+        others = await names_of(api, project, EVENTS, {})
     except ToolFailed:  # it can't be known, and what was asked for has been answered
-        return
-    if name not in [*alike, *others]:
-        near = ", ".join(f"`{line(each)}`" for each in _nearest(name, [*alike, *others]))
-        words = {"name": line(name), "alike": ALIKE.format(near) if near else "", "tool": LIST_EVENTS}
-        raise ToolFailed("invalid_arguments", NO_EVENT.format(project=project.id, **words))
-
-
-async def _names(api: PosthogApi, project: Project, search: str | None) -> list[str]:
-    found = await api.page(project.path(EVENTS), {"search": search and search[:200]}, MOST, 0)
-    return [str(each.get("name")) for each in found.items[:MOST]]
-
-
-def _nearest(name: str, names: list[str]) -> list[str]:
-    by_plain = {each[:COMPARED].lower(): each for each in names}
-    near = get_close_matches(name[:COMPARED].lower(), by_plain, MOST_ALIKE)
-    return [by_plain[each] for each in near]
+        return ""
+    if name in others.there:
+        return ""
+    alike = others.like(name)
+    words = {"name": line(name), "alike": f" {alike}" if alike else "", "tool": LIST_EVENTS}
+    return NO_EVENT.format(project=project.id, **words)
 
 
 def _defined(kind: type[Any], place: str, ask: Searched) -> Any:

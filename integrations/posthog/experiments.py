@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -18,13 +18,12 @@ from integrations.posthog.results import Item, Line, Number, Page, Part, Prose, 
 from integrations.posthog.tables import Table, table
 from integrations.tool import Json, tool
 
-PLACE, FLAGS, LIST = "experiments", "feature_flags", "posthog_list_experiments"
-MOST_METRICS = 5
-NOT_BEGUN = "It has not begun: there is nothing to measure."
+PLACE, FLAGS, LIST, MOST_METRICS = "experiments", "feature_flags", "posthog_list_experiments", 5
 MORE_METRICS = "These are the first {} of its {} main metrics."
-WITHOUT = "Without it, leave `results` out."
+NOT_BEGUN, WITHOUT = "It has not begun: there is nothing to measure.", "Without it, leave `results` out."
+Status = Literal["draft", "running", "paused", "exposure_frozen", "stopped", "complete", "all"]
 STATUSES = choice(
-    *("draft", "running", "paused", "exposure_frozen", "stopped", "complete", "all"),
+    *get_args(Status),
     **dict.fromkeys(("completed", "finished", "ended", "done"), "complete"),
     **dict.fromkeys(("active", "live", "launched"), "running"),
 )
@@ -38,9 +37,9 @@ class ListExperiments(Searched):
         "state": "status",
     }
     search: Words | None = Field(default=None, max_length=200, description="Only those whose name has this.")
-    status: Annotated[
-        Literal["draft", "running", "paused", "exposure_frozen", "stopped", "complete", "all"] | None, STATUSES
-    ] = Field(default=None, description="`stopped` and `complete` are the same.")
+    status: Annotated[Status | None, STATUSES] = Field(
+        default=None, description="`stopped` and `complete` are the same."
+    )
     archived: bool | None = Field(default=None, description="Only archived ones; else they are left out.")
     feature_flag_id: Annotated[Words, from_link(FLAGS)] | None = Field(
         default=None, max_length=400, description="Only those that hang on this feature flag: its number or its key."

@@ -8,10 +8,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
+from integrations.api import ToolFailed
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import PAGED, Full, InProject, Names, Searched, Words, choice, from_link, is_number
 from integrations.posthog.conditions import conditions, filters_of
-from integrations.posthog.objects import Details, cuts, first, listed, none_such, one, read, whole
+from integrations.posthog.nearest import names_of
+from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, none_such, one, read, whole
 from integrations.posthog.results import Count, Item, Line, Number, Page, Part, Prose, Unusual, Who, line
 from integrations.tool import Json, tool
 
@@ -84,6 +86,7 @@ class FlagPage(Page[Flag]):
     besides: ClassVar[str] = "`archived: true` lists archived flags."
     unless: ClassVar[str] = "archived"
     reader: ClassVar[str] = "posthog_get_feature_flag"
+    named: ClassVar[str] = "key"
 
 
 class WholeFlag(Item):
@@ -158,8 +161,17 @@ async def flag_number(api: PosthogApi, project: Project, key: str) -> str:
         return key
     found = await first(api, project, PLACE, {"key": key})
     if found is None or str(found.get("key")).lower() != key.lower():
-        raise none_such(project, WHAT, f"with the key {key}", LIST)
+        raise NoneSuch("upstream_refused", await _no_flag(api, project, key))
     return str(found.get("id"))
+
+
+async def _no_flag(api: PosthogApi, project: Project, key: str) -> str:
+    told = none_such(project, WHAT, f"with the key {key}", LIST).text
+    try:
+        alike = (await names_of(api, project, PLACE, {}, "key")).like(key)
+    except ToolFailed:  # that there is none is known
+        return told
+    return f"{told} {alike}".rstrip()
 
 
 def _flag(project: Project, found: Json, full: bool) -> Flag:

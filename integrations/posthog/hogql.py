@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,6 +14,10 @@ SETS = frozenset({"union", "intersect", "except"})
 NOT_A_READ = "must be one SELECT (or WITH … SELECT): HogQL only reads"
 NOT_ONE = "must be one query, without `;` between several: ask for the others one by one"
 NOT_CLOSED = "has a bracket, a quote or a comment that is not closed"
+MOST_TOKENS = 60
+"""Of a list of names, so far as it is looked at."""
+EVENT = frozenset({"event", '"event"', "`event`"})
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _TOKEN = re.compile(
     r"""
       (?P<gap>  \s+ | --[^\n]* | //[^\n]* | /\*.*?\*/ )
@@ -68,6 +72,37 @@ class Query:
 def quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
+
+
+def events_named(text: str, values: Mapping[str, object]) -> list[str]:
+    """The names that its column `event` has to be: `event = 'paid'`, `event IN ('paid', {name})`."""
+    words = [each.text for each in _tokens(text)]
+    found = list[object]()
+    for at in (at for at, word in enumerate(words) if word.lower() in EVENT):
+        match [each.lower() for each in words[at + 1 : at + 3]]:
+            case ["=", "="]:
+                found += _given(words[at + 3 : at + 6], values)
+            case ["=", _]:
+                found += _given(words[at + 2 : at + 5], values)
+            case ["in", "("]:
+                found += _given(words[at + 3 : at + 3 + MOST_TOKENS], values)
+    return list(dict.fromkeys(each for each in found if isinstance(each, str)))
+
+
+def _given(words: list[str], values: Mapping[str, object]) -> Iterator[object]:
+    """Texts as they are written, and those of `{name}`, up to what is neither."""
+    while words:
+        taken = 1
+        if words[0] == "{" and words[2:3] == ["}"]:
+            taken = 3
+            yield values.get(words[1])
+        elif words[0].startswith("'"):
+            yield _ESCAPED.sub(r"\1", words[0][1:-1].replace("''", "'"))
+        else:
+            return
+        if words[taken : taken + 1] != [","]:
+            return
+        words = words[taken + 1 :]
 
 
 def _tokens(text: str) -> Iterator[Token]:

@@ -27,13 +27,19 @@ USUAL_DAYS = 7
 ALL = "all"
 IS_NONE = "must be a date, a time such as 2026-11-17T09:00:00Z, or how long ago, such as 24h, 7d or 30min"
 WHICH_M = "must say which: minutes are `min`, such as 30min, and months are `mo`, such as 2mo"
+WHICH_WEEK = "must say which: the last seven days are `7d`, and a week of the calendar is the dates of its days"
 _AGO = re.compile(r"-?\s?([0-9]{1,4})\s?([A-Za-z]+)(?:\s+ago)?")
+_ONE_AGO = re.compile(r"(?:an?|one)\s+([a-z]+)\s+ago")
 _READ = re.compile(r"-([0-9]+)([Mhdwmy])")
 
 
 def posthogs(given: str) -> str:
     """A date, a time, or how long ago; as PostHog understands it."""
     word = given.lower()
+    if word in ("last week", "this week"):
+        raise ValueError(WHICH_WEEK)
+    if one := _ONE_AGO.fullmatch(word):
+        return posthogs(f"1 {one[1]} ago")
     if word == ALL or word in DAYS_OF_NAMES:
         return DAYS_OF_NAMES.get(word, word)
     if found := _AGO.fullmatch(given):

@@ -11,6 +11,7 @@ from integrations.api import ToolFailed, taken_in
 from integrations.posthog.api import IN_THE_APP, NOT_THERE, Found, PosthogApi, Project
 from integrations.posthog.asking import Paged
 from integrations.posthog.cutting import fitted, is_cut
+from integrations.posthog.nearest import names_of
 from integrations.posthog.results import PAST_THE_END, Answer, Item, Page, Part, fitting
 from integrations.tool import Json
 
@@ -44,15 +45,35 @@ async def listed(api: PosthogApi, ask: Paged, place: str, query: Mapping[str, ob
     items = [made(project, each) for each in found.items[: ask.limit]]
     kept = fitting(items)
     following = ask.offset + kept if kept < len(found.items) else found.next
+    others = [] if items else await _others(api, project, ask, place, query, page)
     return page.model_validate(
         {
             "project_id": project.id,
             "results": items[:kept],
             "total": found.total,
             "next_cursor": None if following is None else str(following),
-            "notes": [*_notes(ask, found, page), *([ENDED_EARLY] if kept < len(items) else []), *_cuts(items, page)],
+            "notes": [
+                *_notes(ask, found, page),
+                *others,
+                *([ENDED_EARLY] if kept < len(items) else []),
+                *_cuts(items, page),
+            ],
         }
     )
+
+
+async def _others(
+    api: PosthogApi, project: Project, ask: Paged, place: str, query: Mapping[str, object], page: type[Page[Any]]
+) -> list[str]:
+    """Where nothing has the words of `search`, a note of those whose names are like them, or of all where few."""
+    words = getattr(ask, "search", None)
+    if not words or ask.offset or not page.named:
+        return []
+    try:
+        told = (await names_of(api, project, place, {**query, "search": None}, page.named)).like(words)
+    except ToolFailed:  # that there is nothing has been answered
+        return []
+    return [told] if told else []
 
 
 async def one(

@@ -24,13 +24,17 @@ from integrations.posthog.asking import (
     numbered,
 )
 from integrations.posthog.cutting import fitted
-from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, none_such, one, read, whole
+from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, one, read, whole
 from integrations.posthog.results import Count, Item, Line, Page, Prose, Unusual, Who
 from integrations.tool import Json, tool
 
 PERSONS, COHORTS = "persons", "cohorts"
 WITHOUT = "Without it, give `personId` as a UUID, or `distinctId`."
 WHAT, LIST_PERSONS, LIST_COHORTS = "person", "posthog_list_persons", "posthog_list_cohorts"
+NOBODY = (
+    "Project {project} has no person {id}. They go by UUID, number, email address or distinct ID; "
+    "`posthog_list_persons` with `search` finds them by name."
+)
 MOST_IDS, MOST_PROPERTIES = 5, 12
 ROOM_OF_PROPERTIES, ROOM_OF_FILTERS = 1_000, 12_000
 TELLING = ("email", "name", "username", "plan", "company", "role", "$initial_referring_domain", "$geoip_country_name")
@@ -88,6 +92,7 @@ class PersonPage(Page[Person]):
     hint: ClassVar[str] = "`search` matches parts of emails, names and IDs; `posthog_query` finds them by a property."
     besides: ClassVar[str] = "`email` and `distinctId` match exactly."
     reader: ClassVar[str] = "posthog_get_person"
+    named: ClassVar[str] = ""
 
 
 class PersonDetails(Details):
@@ -216,7 +221,7 @@ async def _someone(api: PosthogApi, project: Project, said: str) -> Json:
     for name in ("email", "distinct_id") if "@" in said else ("distinct_id",):
         if found := await first(api, project, PERSONS, {name: said}):
             return found
-    raise none_such(project, WHAT, said, LIST_PERSONS)
+    raise NoneSuch("upstream_refused", NOBODY.format(project=project.id, id=said))
 
 
 def _person(project: Project, found: Json, full: Json | None, *, some: bool) -> Person:

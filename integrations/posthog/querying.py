@@ -14,11 +14,14 @@ from integrations.api import ToolFailed, taken_in
 from integrations.posthog.api import NOT_THERE, PosthogApi, Project, said
 from integrations.posthog.asking import InProject
 from integrations.posthog.cutting import fitted
-from integrations.posthog.hogql import MOST_ROWS, Query
+from integrations.posthog.definitions import unknown_event
+from integrations.posthog.hogql import MOST_ROWS, Query, events_named
 from integrations.posthog.results import Answer, clock, written
 from integrations.posthog.tables import Table, table_of
 from integrations.tool import Json, tool
 
+MOST_LOOKED_UP = 3
+"""Names of events, where a query has found nothing."""
 PAUSES = (0.15, 0.3, 0.6, 1.0, 1.5)
 """Between the looks at a query that is running; the last for all others."""
 MARGIN_SECONDS = 0.5
@@ -217,7 +220,20 @@ async def _run(api: PosthogApi, project: Project, ask: RunQuery, query: Query) -
         if failed.kind != "invalid_arguments" or not _NAMES.search(failed.text):
             raise
         raise failed.saying(f"{failed.text} {LOOK_UP}") from failed
-    return _told(project, response, query, ask.limit)
+    told = _told(project, response, query, ask.limit)
+    unknown = await _unknown(api, project, ask) if _is_empty(told) else []
+    return told.model_copy(update={"notes": [*told.notes, *unknown]})
+
+
+def _is_empty(told: Rows) -> bool:
+    """It has no rows, or a column of nothing but noughts."""
+    return told.other is None and (not told.rows or any(not any(column) for column in zip(*told.rows, strict=False)))
+
+
+async def _unknown(api: PosthogApi, project: Project, ask: RunQuery) -> list[str]:
+    """A note of each event that the query names and the project has never received."""
+    names = events_named(str(ask.query), ask.values)[:MOST_LOOKED_UP]
+    return [told for name in names if (told := await unknown_event(api, project, name))]
 
 
 def _told(project: Project, response: Json, query: Query | None, limit: int) -> Rows:

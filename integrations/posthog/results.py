@@ -108,6 +108,8 @@ class Page(Answer, Generic[S]):
     """The parameter by which just that has been asked for."""
     reader: ClassVar[str] = ""
     """The tool that reads one of them."""
+    named: ClassVar[str] = "name"
+    """By what in PostHog's own object one is known; empty where all are too many to look for one that is like it."""
     going_on: ClassVar[str] = "offset"
 
     total: int | None = Field(default=None, description="How many there are in all, where PostHog tells.")

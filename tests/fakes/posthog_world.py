@@ -10,6 +10,7 @@ from typing import Any
 from tests.fakes.authorization_tenant import Tenant
 from tests.fakes.authorization_wire import Answer, Request, said
 from tests.fakes.posthog_world_data import KATHERINE, ORGANIZATION, SHOP, events, objects, projects
+from tests.fakes.posthog_world_history import activity, members, status
 from tests.fakes.posthog_world_lists import PARAMETERS, listed
 from tests.fakes.posthog_world_query import Queries, QueryRefused
 
@@ -20,12 +21,13 @@ SCOPES = (
     *("user:read", "organization:read", "project:read", "feature_flag:read", "insight:read", "query:read"),
     *("person:read", "cohort:read", "dashboard:read", "annotation:read", "experiment:read", "survey:read"),
     *("event_definition:read", "property_definition:read", "action:read", "activity_log:read"),
+    "organization_member:read",
 )
-PARTS = frozenset({("surveys", "stats"), ("feature_flags", "activity")})
+PARTS = frozenset({("surveys", "stats"), ("feature_flags", "activity"), ("feature_flags", "status")})
 """What can be read of an object besides itself."""
 _OBJECT = re.compile(r"/api/projects/(?P<project>[^/]+)/(?P<place>\w+)/(?:(?P<id>[^/]+)/)?(?:(?P<more>\w+)/)?")
 _PROJECT = re.compile(r"/api/projects/(?P<project>[^/]+)/")
-_PROJECTS = re.compile(r"/api/organizations/(?P<organization>[^/]+)/projects/")
+_ORGANIZATION = re.compile(r"/api/organizations/(?P<organization>[^/]+)/(?P<place>projects|members)/")
 
 
 @dataclass
@@ -108,22 +110,22 @@ class World:
         if path == "/api/personal_api_keys/@current/":
             about = {"id": "key-1", "label": "Plugboard", "value": None, "scoped_organizations": []}
             return said({**about, "scopes": list(key.scopes), "scoped_teams": list(key.teams)})
-        if found := _PROJECTS.fullmatch(path):
-            return self._all_projects(request, key, found["organization"])
+        if found := _ORGANIZATION.fullmatch(path):
+            return self._of_organization(request, key, **found.groupdict())
         if found := _PROJECT.fullmatch(path):
             return said(self._project(key, found["project"], "project:read"))
         if found := _OBJECT.fullmatch(path):
             return self._object(request, key, **found.groupdict())
         raise no_endpoint()
 
-    def _all_projects(self, request: Request, key: Key, organization: str) -> Answer:
-        self._need(key, "organization:read")
+    def _of_organization(self, request: Request, key: Key, organization: str, place: str) -> Answer:
+        self._need(key, "organization:read" if place == "projects" else "organization_member:read")
         if key.teams:
             detail = "API keys with scoped projects are only supported on project-based endpoints."
             raise Refused(403, "authentication_error", "permission_denied", detail)
         if organization not in (ORGANIZATION["id"], "@current"):
             raise Refused(404, "invalid_request", "not_found", "Organization not found.")
-        return self._page(request, self.projects)
+        return self._page(request, self.projects if place == "projects" else members())
 
     def _project(self, key: Key, number: str, scope: str) -> Json:
         found = next((each for each in self.projects if str(each["id"]) == number), None)
@@ -157,7 +159,9 @@ class World:
         if found is None:
             raise Refused(404, "invalid_request", "not_found", "Not found.")
         if more == "activity":
-            return _activity(request, found)
+            return said(activity(request, found))
+        if more == "status":
+            return said(status(found))
         return said(_stats() if more == "stats" else _shown(found))
 
     def _list(self, request: Request, place: str, there: list[Json]) -> Answer:
@@ -216,16 +220,6 @@ class World:
 
 def no_endpoint() -> Refused:
     return Refused(404, "invalid_request", "not_found", "Endpoint not found.")
-
-
-def _activity(request: Request, flag: Json) -> Answer:
-    """Numbered by pages; an offset is not known, and does nothing."""
-    page, limit = int(request.query.get("page", 1)), int(request.query.get("limit", 10))
-    history = [{"activity": "updated", "detail": {"name": flag["key"], "version": each}} for each in range(9, 0, -1)]
-    url = f"https://elsewhere.posthog.example{request.path}?page={page + 1}&limit={limit}"
-    shown = history[(page - 1) * limit : page * limit]
-    following = url if page * limit < len(history) else None
-    return said({"results": shown, "next": following, "previous": None, "total_count": len(history)})
 
 
 def _shown(found: Json) -> Json:

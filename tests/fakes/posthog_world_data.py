@@ -114,6 +114,7 @@ def _flags() -> list[Json]:
         {
             **usual,
             "id": 7,
+            "version": 9,
             "key": "new-checkout",
             "name": "The checkout on one page",
             "active": True,

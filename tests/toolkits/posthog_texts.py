@@ -187,6 +187,7 @@ CASES = (
             {"query": SIGNUPS, "values": {"name": "user signed up"}},
             {"query": FENCED},
             {"query": "SELECT properties.limit FROM events", "limit": 3},
+            {"query": "SELECT count() FROM events WHERE event = 'user_signed_up'"},
         ),
         (
             {},
@@ -237,7 +238,7 @@ CASES = (
         {"event": "order paid", "limit": 3},
         going_on=lambda cursor: {"cursor": cursor},
     ),
-    listing("event_definitions", {"search": "paid"}, {"limit": 1, "full": True}),
+    listing("event_definitions", {"search": "paid"}, {"limit": 1, "full": True}, nearly_right={"search": "signup"}),
     listing(
         "property_definitions",
         {"eventName": "order paid", "is_numerical": True},
@@ -284,6 +285,7 @@ CASES = (
         {"flag": f"{APP}/feature_flags/9#panel"},
         {"id": "no-such-flag"},
         {"key": "team-plans"},
+        {"key": "new_checkout"},
         besides={f"{Scene.OTHERWISE}: with many conditions": Ask({"id": 7}, with_conditions)},
     ),
     listing("experiments", {"status": "draft"}, {"status": "finished"}, {"flagKey": "checkout-copy"}),
@@ -318,6 +320,7 @@ CASES = (
         (
             {},
             {"path": "/decide/"},
+            {"path": "/api/projects/{projectId}/feature_flags/7/status/"},
             {"path": "/api/../admin/"},
             {"path": "/api/%2e%2e/admin/"},
             {"path": f"{PATH}/actions/", "method": "POST"},

@@ -76,8 +76,6 @@ def test_what_is_not_there_is_left_to_who_asked(found: Verdict) -> None:
         (verdict(400, "invalid_json", "No JSON."), "upstream_refused", "does not take this: No JSON."),
         (verdict(403, "restricted_resource", "No."), "upstream_refused", "do that (No). Either it lacks"),
         (verdict(403, "restricted_resource", "Full.", block_limit={}), "upstream_refused", "the blocks of its free"),
-        (judged(404, None), "upstream_refused", "did not answer as its API does (404 Not Found)."),
-        (judged(302, None), "upstream_refused", "did not answer as its API does (302 Found)."),
         (verdict(418, ""), "upstream_refused", "not take this: it answered 418"),
         (verdict(400, "validation_error", ARCHIVED), "upstream_refused", "`notion_update` with `archived` false"),
         (verdict(400, "validation_error", CURSOR), "invalid_arguments", "`startCursor` is not valid any more. Start"),
@@ -93,6 +91,12 @@ def test_a_refusal_says_what_to_do(found: Verdict, kind: str, text: str) -> None
 def test_trouble_at_notion_may_have_left_something_done(status: int) -> None:
     phrase = HTTPStatus(status).phrase
     assert verdict(status, "x") == Trouble(f"Notion is not available ({status} {phrase}).")
+
+
+@pytest.mark.parametrize(("status", "body"), [(404, None), (302, None), (408, None), (408, {"message": "Too slow."})])
+def test_what_is_not_of_its_api_does_not_tell_that_nothing_was_done(status: int, body: object) -> None:
+    phrase = HTTPStatus(status).phrase
+    assert judged(status, body) == Trouble(f"Notion did not answer as its API does ({status} {phrase}).")
 
 
 @pytest.mark.parametrize("more", [{"committed_resource_id": "1"}, {"committed_child_ids": ["1", "2"]}])

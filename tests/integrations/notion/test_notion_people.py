@@ -45,6 +45,41 @@ def test_who_is_not_there_is_told_with_those_who_are(notion: AtHand) -> None:
     assert notion.world.done == []
 
 
+@pytest.mark.parametrize("said", [[""], {"name": ""}, [" "]])
+def test_nobody_is_meant_by_no_name(notion: AtHand, said: object) -> None:
+    told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Owner": said})
+
+    assert "`Owner`: a person has to be given by name or id" in told
+    assert notion.world.done == []
+
+
+@pytest.mark.parametrize("said", ["me", f"https://www.notion.so/{task_id(1)}"])
+def test_neither_me_nor_a_page_is_a_person(notion: AtHand, said: str) -> None:
+    assert "`Owner`: nobody is called " in notion.refused(QUERY, databaseId=TASKS, filter={"Owner": said})
+    assert "`Owner`: nobody is called " in notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Owner": said})
+
+
+@pytest.mark.parametrize("said", ["Hopper, Grace", "Grace, Grace Hopper", ["Grace", GRACE]])
+def test_nobody_is_set_twice_and_a_name_may_have_a_comma(notion: AtHand, said: object) -> None:
+    other = id_of("Tom", "2")
+    notion.world.store.users[other] = "Tom Hooper"
+
+    notion.ask(UPDATE_ROW, pageId=task_id(1), properties={"Owner": said})
+
+    sent = notion.sent(f"/pages/{task_id(1)}")[0]["properties"]["Owner"]["people"]
+    assert [each["id"] for each in sent] == [GRACE]
+
+
+def test_where_not_all_are_known_a_part_of_a_name_is_not_enough(notion: AtHand) -> None:
+    for number in range(600):
+        notion.world.store.users[id_of("crowd", str(number))] = f"Person {number}"
+
+    told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Owner": "Ada"})
+    notion.ask(UPDATE_ROW, pageId=task_id(1), properties={"Owner": "Ada Lovelace"})
+
+    assert "people is called exactly Ada. Among them are: " in told
+
+
 def test_of_two_who_are_called_the_same_one_has_to_be_chosen(notion: AtHand) -> None:
     other = id_of("Ada", "2")
     notion.world.store.users[other] = "Ada Byron"

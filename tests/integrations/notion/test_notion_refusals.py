@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.authorization_server import Fault
 from tests.fakes.notion_world_data import GUIDE, PLAN, TASKS, TASKS_SOURCE, WIKI, task_id
 from tests.fakes.notion_world_store import id_of
 from tests.integrations.notion.at_hand import (
@@ -87,3 +88,12 @@ def test_what_notion_does_not_take_is_told_to_have_changed_nothing(notion: AtHan
 
     assert told.startswith("Notion does not take this: ")
     assert told.endswith("Nothing was changed.")
+
+
+def test_a_credential_that_ends_midway_does_not_hide_what_was_added(notion: AtHand) -> None:
+    notion.tenant.fault("api", Fault("slow", seconds=0))
+    notion.tenant.fault("api", Fault("down", status=401), times=2)
+
+    told = notion.refused(APPEND, "reconnect_required", pageId=PLAN, content="\n\n".join(["Line"] * 250))
+
+    assert told.startswith("100 of 250 blocks are there; add only those that are not. Notion does not accept")

@@ -178,6 +178,32 @@ def test_everything_that_does_not_fit_is_told_at_once() -> None:
     )
 
 
+@pytest.mark.parametrize("given", [{"Size": 1, "size": 2}, {"Name": "a", "title": "b"}])
+def test_a_property_that_is_given_twice_is_refused(given: dict[str, object]) -> None:
+    with pytest.raises(ToolFailed, match="is given already"):
+        SCHEMA.fitted(given)
+
+
+def test_of_many_unknown_properties_it_is_told_once_what_there_is() -> None:
+    with pytest.raises(ToolFailed) as refused:
+        SCHEMA.fitted(dict.fromkeys(map(str, range(20)), 1))
+
+    assert "`6`, `7` and 12 more: there are no such properties. There are: Name" in refused.value.text
+    assert refused.value.text.count("There are: ") == 1
+
+
+def test_more_people_than_notion_takes_are_refused() -> None:
+    with pytest.raises(Unfit, match="takes 100 values at most"):
+        written("relation", [ONE] * 101)
+
+
+def test_the_bounds_of_what_is_taken_are_told_in_words_of_json_schema() -> None:
+    words = {word for each in TOOLS for told in each.listed["inputSchema"]["properties"].values() for word in told}
+
+    assert words.isdisjoint({"ge", "le"})
+    assert {"minimum", "maximum", "minProperties", "maxProperties"} <= words
+
+
 def test_a_database_of_many_properties_and_options_is_told_in_part() -> None:
     many = Schema(tuple(Property(f"P{each}", "select", "", tuple(map(str, range(99)))) for each in range(80)))
 
@@ -189,8 +215,10 @@ def test_a_database_of_many_properties_and_options_is_told_in_part() -> None:
 
 def test_properties_to_show_have_to_be_there() -> None:
     assert SCHEMA.names(["size", "b"]) == ["Size", "Kind"]
-    with pytest.raises(ToolFailed, match="cannot be shown"):
-        SCHEMA.names(["Colour"])
+    with pytest.raises(
+        ToolFailed, match=r"cannot be shown\. `Colour`, `Form`: there are no such properties\. There are: Name"
+    ):
+        SCHEMA.names(["Colour", "size", "Form"])
 
 
 def test_the_manifest_lists_the_tools_that_there_are() -> None:

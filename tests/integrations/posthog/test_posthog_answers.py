@@ -97,7 +97,13 @@ async def test_what_is_slightly_wrong_is_understood(shop: Shop, tool: str, args:
     [
         ({"search": "funel"}, ["Nothing has these words; these are similar."]),
         ({"search": "funnel"}, []),
-        ({"search": "zzzzz"}, ["`search` looks in names, descriptions and tags."]),
+        (
+            {"search": "zzzzz"},
+            [
+                "`search` looks in names, descriptions and tags.",
+                "There are `Visitors and orders`, `Checkout funnel`, `Who comes back`, `Events by name`.",
+            ],
+        ),
         ({"offset": 20_000}, ["There are no more from this `offset` on."]),
         ({"projectId": BLOG}, []),
     ],

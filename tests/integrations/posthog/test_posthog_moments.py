@@ -1,6 +1,6 @@
 import pytest
 
-from integrations.posthog.moments import IS_NONE, WHICH_M, posthogs, span
+from integrations.posthog.moments import IS_NONE, WHICH_M, WHICH_WEEK, posthogs, span
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,8 @@ from integrations.posthog.moments import IS_NONE, WHICH_M, posthogs, span
         ("30 minutes ago", "-30M"),
         ("2mo", "-2m"),
         ("1 year", "-1y"),
+        ("a week ago", "-1w"),
+        ("An hour ago", "-1h"),
         ("ALL", "all"),
         ("today", "dStart"),
         ("Yesterday", "-1dStart"),
@@ -29,6 +31,9 @@ def test_a_time_is_sent_in_posthogs_words(given: str, sent: str) -> None:
         ("30m", WHICH_M),
         ("30M", WHICH_M),
         ("60s", IS_NONE),
+        ("a m ago", WHICH_M),
+        ("last week", WHICH_WEEK),
+        ("This week", WHICH_WEEK),
         ("soon", IS_NONE),
         ("2026-11-31", IS_NONE),
         ("9999-12-31T23:59:59", IS_NONE),

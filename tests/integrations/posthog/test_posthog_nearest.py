@@ -1,0 +1,104 @@
+"""What is said where a name is not quite that of anything?"""
+
+from typing import Any
+
+import pytest
+
+from integrations.posthog.hogql import events_named
+from integrations.posthog.nearest import nearest
+from tests.fakes.posthog_world import SCOPES, Key
+from tests.fakes.posthog_world_data import SHOP
+from tests.integrations.posthog.shop import Shop
+
+SIGNED_UP = "has received no event `user_signed_up`; names are exact. Similar ones: `user signed up`."
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return Shop()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT uuid FROM events WHERE event = 'user_signed_up'",
+        "SELECT count() FROM events WHERE event IN ('user_signed_up')",
+        "SELECT count(), sum(event = 'user_signed_up') FROM events",
+        "SELECT count() FROM events WHERE event = {name}",
+    ],
+)
+async def test_a_query_that_finds_nothing_names_the_event_that_there_is_none_of(shop: Shop, query: str) -> None:
+    assert SIGNED_UP in await shop.told("posthog_query", query=query, values={"name": "user_signed_up"})
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT count() FROM events WHERE event = 'user signed up' AND timestamp > '2030'",
+        "SELECT count() FROM events WHERE event != 'user_signed_up' AND timestamp > '2030'",
+    ],
+)
+async def test_of_events_that_there_are_nothing_is_said(shop: Shop, query: str) -> None:
+    assert (await shop.structured("posthog_query", query=query))["notes"] == []
+
+
+async def test_a_query_is_answered_where_names_of_events_cannot_be_read(shop: Shop) -> None:
+    shop.world.keys["phx_demo"] = Key(scopes=tuple(each for each in SCOPES if each != "event_definition:read"))
+    found = await shop.structured("posthog_query", query="SELECT count() FROM events WHERE event = 'nope'")
+
+    assert (found["rows"], found["notes"]) == ([[0]], [])
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "told"),
+    [
+        ("list_event_definitions", {"search": "sign up"}, "Similar ones: `user signed up`."),
+        ("list_event_definitions", {"search": "signup"}, "Similar ones: `user signed up`."),
+        ("list_event_definitions", {"search": "signed_up"}, "Similar ones: `user signed up`."),
+        ("list_event_definitions", {"search": "zzz"}, "There are `$pageview`, `order paid`, `user signed up`."),
+        ("list_feature_flags", {"search": "new_checkout"}, "Similar ones: `new-checkout`"),
+        ("get_feature_flag", {"key": "new_checkout"}, "finds them. Similar ones: `new-checkout`"),
+        ("get_feature_flag", {"key": "checkout"}, "Similar ones: `new-checkout`, `checkout-copy`."),
+        ("get_person", {"personId": "Grace Hopper"}, "`posthog_list_persons` with `search` finds them by name."),
+        (
+            "get",
+            {"path": "/api/projects/{projectId}/actions/"},
+            "`path`: fill in `{projectId}`; `posthog_list",
+        ),
+        ("get", {"path": f"/api/projects/{SHOP}/feature_flags/<id>/"}, "`path`: fill in `<id>`."),
+    ],
+    ids=str,
+)
+async def test_what_is_nearly_right_is_led_on(shop: Shop, tool: str, args: Any, told: str) -> None:
+    assert told in await shop.told(f"posthog_{tool}", **args)
+
+
+def test_the_closest_names_come_first_whatever_is_between_their_words() -> None:
+    names = ["order refunded", "Order-Paid", "order_paid_twice", "x"]
+
+    assert nearest("orderpaid", names)[:2] == ["Order-Paid", "order_paid_twice"]
+    assert nearest("", names) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("SELECT 1 FROM events WHERE event = 'it''s'", ["it's"]),
+        (r"SELECT 1 FROM events WHERE e.event == 'a\'b'", ["a'b"]),
+        ("SELECT 1 WHERE event IN ('a', {name}, {none}) OR `event` = 'c'", ["a", "b", "c"]),
+        ("SELECT 1 WHERE event NOT IN ('a') AND events = 'b' AND event LIKE 'c'", []),
+        ("SELECT 'event = 1', event FROM events -- event = 'a'", []),
+    ],
+)
+def test_the_names_of_events_in_a_query_are_known(text: str, names: list[str]) -> None:
+    assert events_named(text, {"name": "b"}) == names
+
+
+async def test_what_a_flag_is_besides_itself_can_be_read(shop: Shop) -> None:
+    path = f"/api/projects/{SHOP}/feature_flags/7"
+    history = await shop.structured("posthog_get", path=f"{path}/activity/", limit=1)
+    members = await shop.structured("posthog_get", path="/api/organizations/@current/members/")
+
+    assert "active" in await shop.told("posthog_get", path=f"{path}/status/")
+    assert history["body"]["results"][0]["user"]["email"] == members["body"]["results"][0]["user"]["email"]
+    assert history["body"]["results"][0]["detail"]["version"] == shop.world.objects["feature_flags"][0]["version"]
