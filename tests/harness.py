@@ -150,7 +150,15 @@ def served(
 def listening(app: ASGIApp, http: type[BoundedHeads] = BoundedHeads) -> Iterator[str]:
     """Serves an app on a free port of 127.0.0.1, in a thread, and stops it as a signal would."""
     config = uvicorn.Config(
-        app, port=0, loop="uvloop", http=http, ws="none", lifespan="on", log_config=None, access_log=False
+        app,
+        port=0,
+        loop="uvloop",
+        http=http,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        timeout_keep_alive=int(PATIENCE_SECONDS),  # a test on a busy machine comes back later than in five seconds
     )
     server = uvicorn.Server(config)
     started = threading.Event()
