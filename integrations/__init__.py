@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from integrations.api import Api, ToolFailed
-from integrations.client import Http, HttpReply
 from integrations.errors import Answered, Refused, TimedOut, Unreachable, Unreadable, UpstreamError
+from integrations.health_probe import probed
+from integrations.http_port import Http, HttpReply
 from integrations.manifest import ConfigField, ManifestError, OAuth, Service, Tool, load_services
 from integrations.mcp import Era, McpClient, ToolList
 from integrations.mcp.authorization import Authorization, NoAuthorization, challenge_of, discovered, registered
 from integrations.oauth.client_auth import is_signing_key
-from integrations.oauth.parties import Account, Client, ClientAuth, GrantRefused, GrantUnavailable, Provider, Tokens
-from integrations.oauth.requests import (
+from integrations.oauth.model import Account, Client, ClientAuth, GrantRefused, GrantUnavailable, Provider, Tokens
+from integrations.oauth.service_oauth import account_of, client_auth_of, provider_of
+from integrations.oauth.token_endpoint import (
     authorize_url,
     exchange,
     granted_to_client,
@@ -22,8 +23,7 @@ from integrations.oauth.requests import (
     refreshed,
     revoke,
 )
-from integrations.oauth.services import account_of, client_auth_of, provider_of
-from integrations.probing import probed
+from integrations.service_client import Api, ToolFailed
 from integrations.tool import Params, Result, ServiceTool
 from integrations.toolkits import Toolkit, toolkit_of
 

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema
 
-from integrations.lenient import Form, forms_of, plain
-from integrations.wrong import sentence
+from integrations.argument_coercion import Form, forms_of, plain
+from integrations.argument_errors import sentence
 
 MAX_PROBLEMS = 8
 BEYOND = "A number is too large, or lists are nested too deep."

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from integrations.api import Api
-from integrations.folders import module_in
 from integrations.manifest import ManifestError, Service
+from integrations.plugin_modules import module_in
+from integrations.service_client import Api
 from integrations.tool import ServiceTool
 
 FILE = "tools.py"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from integrations.api import Api, Busy, No, Reply, Trouble, Unauthorized, Verdict
-from integrations.reading import objects, one_line
+from integrations.service_client import Api, Busy, No, Reply, Trouble, Unauthorized, Verdict
+from integrations.text import objects, one_line
 
 VERSION = "2026-09"
 """The dated version that every path carries. The manifest cannot import it, so a test holds its URLs to it."""

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from integrations.api import ToolFailed
 from integrations.hubspot.filters import Filter
 from integrations.hubspot.kinds import ASSOCIATED, DEALS, PIPELINE, STAGE, Kind
 from integrations.hubspot.meant import Meant
 from integrations.hubspot.moments import Span, span
 from integrations.hubspot.properties import Properties, Property
+from integrations.service_client import ToolFailed
 from integrations.tool import Json
 
 SEVERAL = {"EQ": "IN", "NEQ": "NOT_IN"}

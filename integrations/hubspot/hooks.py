@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from integrations.client import Http
+from integrations.http_port import Http
 from integrations.hubspot.api import DETAILS
-from integrations.oauth.parties import Account
+from integrations.oauth.model import Account
 
 
 async def account(http: Http, api_base_url: str, access_token: str) -> Account:

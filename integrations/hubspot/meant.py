@@ -6,12 +6,12 @@ import re
 from collections.abc import AsyncIterator
 from urllib.parse import quote
 
-from integrations.api import ToolFailed
 from integrations.hubspot.api import NOT_THERE, OWNERS, PIPELINES, HubSpotApi
 from integrations.hubspot.kinds import Kind
 from integrations.hubspot.links import is_email, is_number
 from integrations.hubspot.names import MOST_OWNERS, labels, next_cursor, person, results, said, stages_of
 from integrations.hubspot.properties import MOST_TOLD, near_to
+from integrations.service_client import ToolFailed
 from integrations.tool import Json
 
 LONGEST_NAME = 200

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from integrations.api import ToolFailed, taken_in
 from integrations.hubspot.api import DETAILS, NOT_THERE, OWNERS, PIPELINES, HubSpotApi
 from integrations.hubspot.kinds import BOOKKEEPING, OWNER, PIPELINE, STAGE, Kind
 from integrations.hubspot.links import is_number
 from integrations.hubspot.properties import Properties, Property, no_property, where_names_are
-from integrations.reading import objects, one_line, shortened
+from integrations.service_client import ToolFailed, taken_in
+from integrations.text import objects, one_line, shortened
 from integrations.tool import Json
 
 MOST_OWNERS = 500

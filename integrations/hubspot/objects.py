@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, starmap
 from urllib.parse import quote
 
-from integrations.api import ToolFailed, taken_in
 from integrations.hubspot.api import NOT_THERE, HubSpotApi
 from integrations.hubspot.asking import REACHABLE, One, Page, Search
 from integrations.hubspot.conditions import Conditions, among, belongs_to
@@ -17,6 +16,7 @@ from integrations.hubspot.names import Names, next_cursor, results
 from integrations.hubspot.properties import Properties
 from integrations.hubspot.reading import read_many, read_one
 from integrations.hubspot.records import Record, Records
+from integrations.service_client import ToolFailed, taken_in
 from integrations.tool import Json
 
 LONGEST_LIST = 1_200

@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from integrations.api import ToolFailed, taken_in
 from integrations.hubspot.api import NOT_THERE, OWNERS, HubSpotApi
 from integrations.hubspot.asking import PAGED, Cursor, Limit, not_for_lists, place
 from integrations.hubspot.links import is_email, is_number
@@ -14,7 +13,8 @@ from integrations.hubspot.meant import MOST_PAGES, everybody
 from integrations.hubspot.names import MOST_OWNERS, next_cursor, person, results, said
 from integrations.hubspot.people import Owner, Owners
 from integrations.hubspot.properties import plain
-from integrations.reading import objects
+from integrations.service_client import ToolFailed, taken_in
+from integrations.text import objects
 from integrations.tool import Json, Params, tool
 
 LESS = "Ask for fewer at once with a smaller `limit`."

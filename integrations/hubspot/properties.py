@@ -9,10 +9,10 @@ from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 
-from integrations.api import ToolFailed
 from integrations.hubspot.api import HubSpotApi
 from integrations.hubspot.kinds import ASSOCIATED, OWNER, Kind
-from integrations.reading import objects, one_line
+from integrations.service_client import ToolFailed
+from integrations.text import objects, one_line
 from integrations.tool import Json
 
 MOST_CHOSEN = 100

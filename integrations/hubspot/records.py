@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from integrations.hubspot.kinds import KINDS
-from integrations.reading import more_follow, one_line
+from integrations.text import more_follow, one_line
 from integrations.tool import Result
 
 ROOM = 45_000

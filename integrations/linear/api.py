@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from integrations.api import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict, taken_in
 from integrations.errors import Unreadable
 from integrations.linear.problems import BUSY, UNKNOWN_TOKEN, left_out, problems_in, refusal
+from integrations.service_client import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict, taken_in
 
 Json = dict[str, Any]
 M = TypeVar("M", bound=BaseModel)

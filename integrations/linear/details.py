@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from integrations.linear.lines import bulleted, day, indented, joined, lined, written
 from integrations.linear.shapes import Issue, Item, Line, Name, Shape, ShortIssue, Url, nodes
-from integrations.reading import more_follow, objects, one_line
+from integrations.text import more_follow, objects, one_line
 from integrations.tool import Result
 
 Json = dict[str, Any]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from integrations.client import Http
-from integrations.oauth.parties import Account
+from integrations.http_port import Http
+from integrations.oauth.model import Account
 
 QUERY = json.dumps({"query": "{ viewer { name } organization { id name urlKey } }"}).encode()
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from integrations.reading import one_line, shortened
+from integrations.text import one_line, shortened
 
 Json = dict[str, Any]
 

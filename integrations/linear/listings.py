@@ -9,7 +9,7 @@ from pydantic import Field
 
 from integrations.linear.pages import Page, S
 from integrations.linear.shapes import Hit, Issue, Item, Project, Team
-from integrations.reading import more_follow
+from integrations.text import more_follow
 from integrations.tool import Result
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic import Field
 
-from integrations.api import ToolFailed
 from integrations.errors import UpstreamError
 from integrations.linear import documents, filters
 from integrations.linear.api import LinearApi, read
@@ -19,7 +18,8 @@ from integrations.linear.asks import IssueFilters, ListIssues, ListProjects, Sea
 from integrations.linear.problems import ADMIN
 from integrations.linear.shapes import Shape, State
 from integrations.linear.words import IDENTIFIER, UUID
-from integrations.reading import one_line, shortened
+from integrations.service_client import ToolFailed
+from integrations.text import one_line, shortened
 
 Json = dict[str, Any]
 

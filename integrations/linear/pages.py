@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from integrations.linear.api import read
 from integrations.linear.lines import bounded
 from integrations.linear.shapes import Item, Number, Shape
-from integrations.reading import objects
+from integrations.text import objects
 
 Json = dict[str, Any]
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from integrations.api import No, Trouble, Verdict
-from integrations.reading import objects, one_line
+from integrations.service_client import No, Trouble, Verdict
+from integrations.text import objects, one_line
 
 Json = dict[str, Any]
 

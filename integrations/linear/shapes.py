@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 
 from integrations.linear.lines import day, joined, lined, written
-from integrations.reading import one_line, shortened
+from integrations.text import one_line, shortened
 
 Json = dict[str, Any]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from integrations.mcp.client import McpClient
-from integrations.mcp.connection import Era
-from integrations.mcp.respondent import Respondent
+from integrations.mcp.server_requests import Respondent
+from integrations.mcp.session import Era
 from integrations.mcp.tools import ToolList
 
 __all__ = ["Era", "McpClient", "Respondent", "ToolList"]

@@ -8,15 +8,15 @@ from http import HTTPStatus
 from itertools import count
 from typing import Any
 
-from integrations.client import Http
 from integrations.errors import Answered, Refused, Unreadable
-from integrations.mcp import eras
-from integrations.mcp.answers import Outcome
-from integrations.mcp.connection import HEADER_MISMATCH, Connection, Era, Wait, no_longer_fits
-from integrations.mcp.mirror import BadAnnotation, Paths, annotated, argument_headers
-from integrations.mcp.respondent import NOBODY, Respondent
+from integrations.http_port import Http
+from integrations.mcp import detection
+from integrations.mcp.exchange import Outcome
+from integrations.mcp.header_mirroring import BadAnnotation, Paths, annotated, argument_headers
+from integrations.mcp.jsonrpc import Json
+from integrations.mcp.server_requests import NOBODY, Respondent
+from integrations.mcp.session import HEADER_MISMATCH, Connection, Era, Wait, no_longer_fits
 from integrations.mcp.tools import ToolList, listed
-from integrations.mcp.wire import Json
 
 
 class McpClient:
@@ -35,7 +35,7 @@ class McpClient:
         wait: Wait = asyncio.sleep,
         respondent: Respondent = NOBODY,
     ) -> None:
-        self._site = eras.Site(http, url, count(1), wait, respondent)
+        self._site = detection.Site(http, url, count(1), wait, respondent)
         self._era = era
         self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
@@ -96,13 +96,13 @@ class McpClient:
 
     async def _opened(self) -> Connection:
         if self._era is None:
-            return await eras.found(self._site)
+            return await detection.found(self._site)
         try:
-            return await eras.reopened(self._site, self._era)
+            return await detection.reopened(self._site, self._era)
         except (Answered, Refused, Unreadable) as error:
-            if eras.tells_nothing(error):
+            if detection.tells_nothing(error):
                 raise
-            return await eras.found(self._site)
+            return await detection.found(self._site)
 
     async def _found_again(self, doubted: Connection) -> Connection | None:
         """Another connection, if the server speaks otherwise now. Asked once, until something succeeds again."""
@@ -111,7 +111,7 @@ class McpClient:
                 return self._connection
             if self._was_confirmed:
                 return None
-            other = await eras.found_otherwise(self._site, doubted.era.kind)
+            other = await detection.found_otherwise(self._site, doubted.era.kind)
             self._was_confirmed = other is None
             if other:
                 self._connection, self._era = other, other.era

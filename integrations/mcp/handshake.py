@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from integrations.errors import Unreadable
-from integrations.mcp import wire
-from integrations.mcp.answers import Outcome
-from integrations.mcp.connection import LEGACY_VERSIONS, Era, Kind, server_info
+from integrations.mcp import jsonrpc
+from integrations.mcp.exchange import Outcome
+from integrations.mcp.session import LEGACY_VERSIONS, Era, Kind, server_info
 
-INITIALIZED = wire.notification("notifications/initialized")
+INITIALIZED = jsonrpc.notification("notifications/initialized")
 
 
 def initialize(number: int, capabilities: Mapping[str, Any]) -> bytes:
-    params = {"protocolVersion": LEGACY_VERSIONS[0], "capabilities": capabilities, "clientInfo": wire.CLIENT_INFO}
-    return wire.request(number, "initialize", params)
+    params = {"protocolVersion": LEGACY_VERSIONS[0], "capabilities": capabilities, "clientInfo": jsonrpc.CLIENT_INFO}
+    return jsonrpc.request(number, "initialize", params)
 
 
 def agreed(kind: Kind, outcome: Outcome) -> Era:

@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from integrations.client import Http, HttpReply
 from integrations.errors import Unreachable, Unreadable, UpstreamError
-from integrations.mcp import wire
-from integrations.mcp.answers import ACCEPT, STREAM, Outcome, is_stream, is_success, refusal
-from integrations.mcp.connection import Era
+from integrations.http_port import Http, HttpReply
+from integrations.mcp import jsonrpc
+from integrations.mcp.exchange import ACCEPT, STREAM, Outcome, is_stream, is_success, refusal
 from integrations.mcp.handshake import INITIALIZED, agreed, initialize
+from integrations.mcp.session import Era
 from integrations.mcp.sse import Event, EventStream
 
 ENDPOINT_SECONDS = 5.0
@@ -50,7 +50,7 @@ class LegacySse:
 
     async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Outcome:
         number = next(self._numbers)
-        return await self._asked(number, wire.request(number, method, params), headers)
+        return await self._asked(number, jsonrpc.request(number, method, params), headers)
 
     async def close(self) -> None:
         self._reader.cancel()
@@ -116,7 +116,7 @@ class LegacySse:
         if event.name == "endpoint":
             self._learn(event.data)
         elif event.name == "message":
-            for message in wire.messages(event.data):
+            for message in jsonrpc.messages(event.data):
                 await self._hear(message)
 
     def _learn(self, endpoint: str) -> None:
@@ -131,16 +131,16 @@ class LegacySse:
         if not self._endpoint.done():
             self._endpoint.set_result(joined)
 
-    async def _hear(self, message: wire.Message) -> None:
+    async def _hear(self, message: jsonrpc.Message) -> None:
         match message:
-            case wire.Answer():
+            case jsonrpc.Answer():
                 for number, waiting in self._waiting.items():
                     if message.id == number and not waiting.done():
                         waiting.set_result(Outcome(200, result=message.result, error=message.error))
-            case wire.Asked():
+            case jsonrpc.Asked():
                 with suppress(UpstreamError):
-                    await self._post(wire.reply_to(message), {})
-            case wire.Told():
+                    await self._post(jsonrpc.reply_to(message), {})
+            case jsonrpc.Told():
                 pass
 
     def _end(self, error: UpstreamError) -> None:

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 
-from integrations.client import Http, HttpReply
 from integrations.errors import UpstreamError
-from integrations.mcp import wire
-from integrations.mcp.answers import STREAM, OnAsked, is_stream, is_success
-from integrations.mcp.connection import Wait
+from integrations.http_port import Http, HttpReply
+from integrations.mcp import jsonrpc
+from integrations.mcp.exchange import STREAM, OnAsked, is_stream, is_success
+from integrations.mcp.session import Wait
 from integrations.mcp.sse import EventStream
 
 PATIENCE_SECONDS = 2.0
@@ -61,6 +61,6 @@ class Listener:
     async def _hear(self, reply: HttpReply, stream: EventStream) -> None:
         async for chunk in reply.chunks():
             for event in stream.feed(chunk):
-                for message in wire.messages(event.data) if event.name == "message" else ():
-                    if isinstance(message, wire.Asked):
+                for message in jsonrpc.messages(event.data) if event.name == "message" else ():
+                    if isinstance(message, jsonrpc.Asked):
                         await self._on_asked(message)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from integrations.client import Http
-from integrations.mcp import wire
-from integrations.mcp.answers import Outcome, posted
-from integrations.mcp.connection import Era
+from integrations.http_port import Http
+from integrations.mcp import jsonrpc
+from integrations.mcp.exchange import Outcome, posted
+from integrations.mcp.session import Era
 
 
 class Plain:
@@ -20,7 +20,7 @@ class Plain:
 
     async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Outcome:
         number = next(self._numbers)
-        outcome = await posted(self._http, self._url, headers, number, wire.request(number, method, params))
+        outcome = await posted(self._http, self._url, headers, number, jsonrpc.request(number, method, params))
         if outcome.error or isinstance(outcome.result, dict):
             return outcome
         return outcome._replace(result={"result": outcome.result})  # JSON-RPC alone allows any value

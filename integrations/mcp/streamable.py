@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from integrations.client import Http
 from integrations.errors import Answered, TimedOut, Unreachable, Unreadable, UpstreamError
-from integrations.mcp import wire
-from integrations.mcp.answers import ACCEPT, STREAM, Outcome, is_stream, is_success, posted, received
-from integrations.mcp.connection import Era, Wait
+from integrations.http_port import Http
+from integrations.mcp import jsonrpc
+from integrations.mcp.exchange import ACCEPT, STREAM, Outcome, is_stream, is_success, posted, received
 from integrations.mcp.handshake import INITIALIZED, agreed, initialize
 from integrations.mcp.listener import Listener
-from integrations.mcp.respondent import Respondent
+from integrations.mcp.server_requests import Respondent
+from integrations.mcp.session import Era, Wait
 
 SESSION = "mcp-session-id"
 DEFAULT_RETRY_MS, LONGEST_RETRY_MS = 1000, 60_000
@@ -88,7 +88,7 @@ class Streamable:
         self, session: Session, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]
     ) -> Outcome:
         number = next(self._numbers)
-        body = wire.request(number, method, params)
+        body = jsonrpc.request(number, method, params)
         sent = {**headers, **session.headers}
         outcome = await posted(self._http, self._url, sent, number, body, lambda asked: self._reply(session, asked))
         return await self._resumed(session, number, outcome)
@@ -142,9 +142,9 @@ class Streamable:
         except Unreachable:  # not as itself: whatever is wrong with the rest, the request was sent before
             return Outcome(0, error=Unreachable(NO_REST))
 
-    async def _reply(self, session: Session, asked: wire.Asked) -> None:
+    async def _reply(self, session: Session, asked: jsonrpc.Asked) -> None:
         answer = await self._respondent.answer(asked.method, asked.params)
-        await _told(self._http, self._url, session.headers, wire.reply_to(asked, answer))
+        await _told(self._http, self._url, session.headers, jsonrpc.reply_to(asked, answer))
 
 
 async def first_answer(http: Http, url: str, numbers: Iterator[int], capabilities: Mapping[str, Any]) -> Outcome:

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import msgspec
 
 from integrations.errors import Unreadable
-from integrations.mcp import wire
-from integrations.mcp.mirror import BadAnnotation, annotated
-from integrations.mcp.wire import Json
+from integrations.mcp import jsonrpc
+from integrations.mcp.header_mirroring import BadAnnotation, annotated
+from integrations.mcp.jsonrpc import Json
 
 MAX_PAGES = 100
 MAX_TOOLS = 5000
@@ -64,7 +64,7 @@ async def _pages(ask: Ask) -> list[Json]:
 
 def _size(page: Json) -> int:
     written = msgspec.json.encode(page["tools"])
-    return max(len(written), wire.weight(written) // TIMES_IN_MEMORY)
+    return max(len(written), jsonrpc.weight(written) // TIMES_IN_MEMORY)
 
 
 async def _page(ask: Ask, params: Mapping[str, Any] | None) -> Json:

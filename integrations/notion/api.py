@@ -8,7 +8,18 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, ClassVar, Literal
 
-from integrations.api import MAYBE_DONE, Api, Busy, FailedKind, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict
+from integrations.service_client import (
+    MAYBE_DONE,
+    Api,
+    Busy,
+    FailedKind,
+    No,
+    Reply,
+    ToolFailed,
+    Trouble,
+    Unauthorized,
+    Verdict,
+)
 
 VERSION = "2025-09-03"
 OVERLOADED = 529

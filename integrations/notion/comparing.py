@@ -9,7 +9,7 @@ from typing import Any
 from integrations.notion.ids import page_id
 from integrations.notion.schema import Property
 from integrations.notion.values import FALSE, PAGES, TRUE, Unfit, Who, moment, number_of, said
-from integrations.reading import one_line
+from integrations.text import one_line
 
 EXACT, PART, EMPTY = ("equals", "does_not_equal"), ("contains", "does_not_contain"), ("is_empty", "is_not_empty")
 SIZES = ("greater_than", "less_than", "greater_than_or_equal_to", "less_than_or_equal_to")

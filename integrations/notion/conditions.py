@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from integrations.api import ToolFailed
 from integrations.notion.comparing import compared, default_test, is_test
 from integrations.notion.ids import page_id
 from integrations.notion.schema import Property, Schema
 from integrations.notion.values import Unfit, Who, said
+from integrations.service_client import ToolFailed
 
 TIMESTAMP = "(timestamp)"
 TIMES = {name: Property(name, name, TIMESTAMP) for name in ("created_time", "last_edited_time")}

@@ -9,10 +9,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from integrations.api import ToolFailed, taken_in
 from integrations.errors import Unreadable
 from integrations.notion.api import MAX_PAGE, OLD_CURSOR, Json, NotionApi
 from integrations.notion.markdown import Node, as_markdown
+from integrations.service_client import ToolFailed, taken_in
 
 MAX_CHARS = 30_000
 MOST_CHARS = 40_000

@@ -10,10 +10,10 @@ from functools import cache
 from typing import TypeVar
 from uuid import UUID
 
-from integrations.api import ToolFailed
 from integrations.notion.api import MAX_PAGE, Json, NotionApi
 from integrations.notion.values import Unfit, Who, said
-from integrations.reading import objects, one_line
+from integrations.service_client import ToolFailed
+from integrations.text import objects, one_line
 
 MOST_PAGES = 5
 MOST_NAMED = 20

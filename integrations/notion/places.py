@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from integrations.api import ToolFailed
 from integrations.notion.api import NOT_THERE, OTHERS, Json, Missing, NotionApi
 from integrations.notion.ids import address, database_id, page_id
 from integrations.notion.richtext import plain
 from integrations.notion.schema import Schema
-from integrations.reading import one_line
+from integrations.service_client import ToolFailed
+from integrations.text import one_line
 
 MOST_SOURCES = 5
 NO_SOURCE = (

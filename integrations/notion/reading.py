@@ -12,7 +12,7 @@ from integrations.notion.places import DataSource, data_sources, thing
 from integrations.notion.results import READ_IN_PART, Kind, Page, Read, Source, place_of
 from integrations.notion.richtext import plain
 from integrations.notion.showing import MAX_READ_VALUE, bounded
-from integrations.reading import one_line, shortened
+from integrations.text import one_line, shortened
 
 MOST_PAGES_OF_VALUES = 3
 LONGEST_TITLE = 200

@@ -17,7 +17,7 @@ from integrations.notion.richtext import plain
 from integrations.notion.schema import MOST_PROPERTIES
 from integrations.notion.showing import MAX_VALUE, bounded, in_words, listed, raw
 from integrations.notion.values import shown, title_of
-from integrations.reading import more_follow, one_line
+from integrations.text import more_follow, one_line
 from integrations.tool import Result
 
 MAX_CHARS = 40_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from integrations.api import ToolFailed
 from integrations.errors import Refused
 from integrations.notion.api import Json, Missing, NotionApi
 from integrations.notion.ids import address
@@ -16,6 +15,7 @@ from integrations.notion.richtext import unmarked
 from integrations.notion.schema import Property, Schema
 from integrations.notion.showing import MAX_READ_VALUE
 from integrations.notion.writing import Draft, batches
+from integrations.service_client import ToolFailed
 
 LOOK_AT_PAGE = "`notion_read` shows what the page is like now."
 LOOK_AT_END = "`notion_read` shows whether it is there."

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from integrations.api import ToolFailed
 from integrations.notion.ids import page_id
 from integrations.notion.values import Unfit, Who, said, written
-from integrations.reading import one_line
+from integrations.service_client import ToolFailed
+from integrations.text import one_line
 
 MOST_OPTIONS = 30
 MOST_NAMED = 60

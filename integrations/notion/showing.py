@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from integrations.notion.api import Json
-from integrations.reading import one_line
+from integrations.text import one_line
 
 MAX_VALUE = 500
 MAX_READ_VALUE = 4000

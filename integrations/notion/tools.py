@@ -5,7 +5,6 @@ from __future__ import annotations
 from asyncio import to_thread
 from collections.abc import Sequence
 
-from integrations.api import ToolFailed, taken_in
 from integrations.notion.api import Json, NotionApi
 from integrations.notion.conditions import filtered, ordered
 from integrations.notion.content import Place
@@ -39,6 +38,7 @@ from integrations.notion.results import (
 )
 from integrations.notion.saving import append, changed_page, created_page
 from integrations.notion.writing import Draft, all_drafted
+from integrations.service_client import ToolFailed, taken_in
 from integrations.tool import ServiceTool, tool
 
 API = NotionApi

@@ -10,7 +10,7 @@ from typing import Any
 
 from integrations.notion.ids import page_id
 from integrations.notion.richtext import marked, plain, unmarked
-from integrations.reading import shortened
+from integrations.text import shortened
 
 READ_ONLY = (
     *("formula", "rollup", "created_time", "created_by", "last_edited_time", "last_edited_by", "unique_id", "button"),

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from integrations.api import ToolFailed
 from integrations.notion.languages import language
 from integrations.notion.richtext import unmarked, written
+from integrations.service_client import ToolFailed
 
 MAX_BLOCKS = 100
 MAX_ELEMENTS = 900

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from joserfc.errors import SecurityWarning
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from integrations.oauth.parties import Client, GrantRefused
+from integrations.oauth.model import Client, GrantRefused
 
 ASSERTION_SECONDS = 120
 RSA_BITS = range(2048, 4096 + 1)

@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from integrations.api import ToolFailed, taken_in
 from integrations.posthog.api import NO_SUCH_PATH, NOT_THERE, PosthogApi
 from integrations.posthog.cutting import MOST_BYTES, fitted, is_finite
-from integrations.reading import more_follow
+from integrations.service_client import ToolFailed, taken_in
+from integrations.text import more_follow
 from integrations.tool import Json, Params, Result, tool
 
 HOSTS = re.compile(r"https?://[^/]+", re.IGNORECASE)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import parse_qs, quote, urlsplit
 
-from integrations.api import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict, taken_in
 from integrations.errors import Unreadable
-from integrations.reading import objects, one_line
+from integrations.service_client import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict, taken_in
+from integrations.text import objects, one_line
 from integrations.tool import Json
 
 ME, KEY = "/api/users/@me/", "/api/personal_api_keys/@current/"

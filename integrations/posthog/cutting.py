@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from integrations.reading import shortened
+from integrations.text import shortened
 
 MOST_BYTES = 150_000
 MEASURES = ((4_000, 300), (800, 100), (200, 40), (100, 15), (50, 5), (30, 2))

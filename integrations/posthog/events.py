@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from integrations.api import taken_in
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import MOST, Full, InProject, Name, from_link, is_uuid
 from integrations.posthog.cutting import fitted, is_cut
@@ -22,6 +21,7 @@ from integrations.posthog.objects import CUT_HERE, ENDED_EARLY, read, whole
 from integrations.posthog.people import known_person, person_called
 from integrations.posthog.querying import run
 from integrations.posthog.results import Item, Line, Page, clock, fitting, line
+from integrations.service_client import taken_in
 from integrations.tool import Json, tool
 
 COLUMNS = ("uuid", "event", "timestamp", "distinct_id", "person.id", "properties")

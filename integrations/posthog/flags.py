@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from integrations.api import ToolFailed
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import PAGED, Full, InProject, Names, Searched, Words, choice, from_link, is_number
 from integrations.posthog.conditions import conditions, filters_of
 from integrations.posthog.nearest import names_of
 from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, none_such, one, read, whole
 from integrations.posthog.results import Count, Item, Line, Number, Page, Part, Prose, Unusual, Who, line
+from integrations.service_client import ToolFailed
 from integrations.tool import Json, tool
 
 PLACE = "feature_flags"

@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
-from integrations.api import ToolFailed, taken_in
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import PAGED, Full, InProject, Searched, choice, from_link, is_number
 from integrations.posthog.cutting import fitted, is_cut
@@ -16,6 +15,7 @@ from integrations.posthog.objects import Details, cuts, first, listed, none_such
 from integrations.posthog.querying import StillRunning, as_of, run
 from integrations.posthog.results import Item, Line, Page, Unusual, Who, written
 from integrations.posthog.tables import Table, table_of
+from integrations.service_client import ToolFailed, taken_in
 from integrations.tool import Json, tool
 
 INSIGHTS, LIST_INSIGHTS = "insights", "posthog_list_insights"

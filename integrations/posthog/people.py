@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from integrations.api import ToolFailed
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import (
     PAGED,
@@ -26,6 +25,7 @@ from integrations.posthog.asking import (
 from integrations.posthog.cutting import fitted
 from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, one, read, whole
 from integrations.posthog.results import Count, Item, Line, Page, Prose, Unusual, Who
+from integrations.service_client import ToolFailed
 from integrations.tool import Json, tool
 
 PERSONS, COHORTS = "persons", "cohorts"

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from integrations.api import ToolFailed
 from integrations.posthog.api import KEY, ME, NOT_THERE, PosthogApi, Project, limits_of, own_of
 from integrations.posthog.asking import Full, InProject
 from integrations.posthog.objects import Details, cuts, read, whole
 from integrations.posthog.results import Item, Line, Part, Unusual, fitting
+from integrations.service_client import ToolFailed
 from integrations.tool import Json, Params, Result, tool
 
 MOST_ORGANIZATIONS, MOST_PROJECTS, MOST_LOOKED_AT = 20, 100, 1_000

@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from integrations.api import ToolFailed, taken_in
 from integrations.posthog.api import NOT_THERE, PosthogApi, Project, said
 from integrations.posthog.asking import InProject
 from integrations.posthog.cutting import fitted
@@ -18,6 +17,7 @@ from integrations.posthog.definitions import unknown_event
 from integrations.posthog.hogql import MOST_ROWS, Query, events_named
 from integrations.posthog.results import Answer, clock, written
 from integrations.posthog.tables import Table, table_of
+from integrations.service_client import ToolFailed, taken_in
 from integrations.tool import Json, tool
 
 MOST_LOOKED_UP = 3

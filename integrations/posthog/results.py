@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from integrations.posthog.cutting import MOST_BYTES, clipped, is_finite
-from integrations.reading import more_follow, one_line, shortened
+from integrations.text import more_follow, one_line, shortened
 from integrations.tool import Json, Result
 
 ROOM = 40_000

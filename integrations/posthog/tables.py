@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from integrations.posthog.cutting import clipped, fitted, is_cut, is_finite
-from integrations.reading import one_line, shortened
+from integrations.text import one_line, shortened
 from integrations.tool import Json
 
 TEXT_ROOM, BYTES_ROOM = 30_000, 100_000

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
-from integrations.api import Api, Busy, Reply, Trouble, Verdict
+from integrations.service_client import Api, Busy, Reply, Trouble, Verdict
 from integrations.slack.refusals import LOOK_FIRST, meaning
 from integrations.tool import Json
 

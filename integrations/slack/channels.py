@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from integrations.api import ToolFailed
-from integrations.reading import more_follow, objects, one_line
+from integrations.service_client import ToolFailed
 from integrations.slack.api import BOTH_KINDS, MOST_AT_ONCE, Place, SlackApi, next_cursor
 from integrations.slack.marks import NOT_OURS
 from integrations.slack.markup import plain
 from integrations.slack.messages import as_json, counted, in_full
+from integrations.text import more_follow, objects, one_line
 from integrations.tool import Json, Result
 
 MOST_PAGES = 8

@@ -9,8 +9,7 @@ from itertools import islice
 
 from pydantic import Field
 
-from integrations.api import taken_in
-from integrations.reading import more_follow, objects
+from integrations.service_client import taken_in
 from integrations.slack.addresses import Address
 from integrations.slack.api import Place, SlackApi, next_cursor
 from integrations.slack.marks import Mark, beside
@@ -26,6 +25,7 @@ from integrations.slack.messages import (
     people_in,
 )
 from integrations.slack.people import People
+from integrations.text import more_follow, objects
 from integrations.tool import Json, Result
 
 MOST_ASKED = 999

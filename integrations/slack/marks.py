@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from integrations.api import ToolFailed
+from integrations.service_client import ToolFailed
 from integrations.slack.addresses import TS
 
 OURS = "ts:"

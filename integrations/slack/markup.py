@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from integrations.reading import objects
+from integrations.text import objects
 from integrations.tool import Json
 
 _TOKEN = re.compile(r"<([^<>]*)>")

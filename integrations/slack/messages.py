@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pydantic import Field
 
-from integrations.reading import objects, one_line, shortened
 from integrations.slack.addresses import TS, time_of
 from integrations.slack.api import Place
 from integrations.slack.markup import content, mentioned, plain
 from integrations.slack.people import People
+from integrations.text import objects, one_line, shortened
 from integrations.tool import Json, Result
 
 ROOM = 40_000

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 
-from integrations.api import ToolFailed
-from integrations.reading import objects
+from integrations.service_client import ToolFailed
 from integrations.slack.addresses import Address
 from integrations.slack.api import Place, SlackApi, next_cursor
 from integrations.slack.channels import MOST_PAGES, Search, arguments
+from integrations.text import objects
 from integrations.tool import Json
 
 NOT_IN_ONE = (

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 
-from integrations.api import ToolFailed
 from integrations.errors import UpstreamError
-from integrations.reading import one_line, shortened
+from integrations.service_client import ToolFailed
 from integrations.slack.api import SlackApi
+from integrations.text import one_line, shortened
 from integrations.tool import Json
 
 RIGHT = "users:read"

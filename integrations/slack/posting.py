@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 
 from pydantic import Field
 
-from integrations.api import ToolFailed
 from integrations.errors import Unreadable
-from integrations.reading import shortened
+from integrations.service_client import ToolFailed
 from integrations.slack.addresses import Address
 from integrations.slack.api import Place, SlackApi
 from integrations.slack.refusals import LOOK_FIRST
+from integrations.text import shortened
 from integrations.tool import Json, Result
 
 NOTHING_POSTED = "Nothing was posted."

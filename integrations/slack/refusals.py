@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from integrations.api import Busy, FailedKind, No, Trouble, Unauthorized, Verdict
+from integrations.service_client import Busy, FailedKind, No, Trouble, Unauthorized, Verdict
 from integrations.tool import Json
 
 LOOK_FIRST = (

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from integrations.api import ToolFailed
+from integrations.service_client import ToolFailed
 from integrations.slack import channels, history, named, posting
 from integrations.slack.addresses import Address, ChannelText, Ts, read_address
 from integrations.slack.api import Place, SlackApi

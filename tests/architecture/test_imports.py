@@ -27,16 +27,16 @@ ALLOWED = {
 # What every service shares; a service's folder may import these and itself.
 SHARED_BY_SERVICES = {
     "integrations.manifest",
-    "integrations.client",
+    "integrations.http_port",
     "integrations.errors",
-    "integrations.oauth.parties",
+    "integrations.oauth.model",
     "integrations.tool",
-    "integrations.api",
-    "integrations.reading",
-    "integrations.wrong",
-    "integrations.lenient",
-    "integrations.bodies",
-    "integrations.folders",
+    "integrations.service_client",
+    "integrations.text",
+    "integrations.argument_errors",
+    "integrations.argument_coercion",
+    "integrations.request_encoding",
+    "integrations.plugin_modules",
 }
 
 

@@ -20,7 +20,7 @@ from api.toolbox.arguments import Validator
 from api.toolbox.descriptions import normalised
 from api.toolbox.upstream import Upstream
 from integrations import McpClient
-from integrations.mcp.respondent import NOBODY, Respondent
+from integrations.mcp.server_requests import NOBODY, Respondent
 from tests.conformance import connecting
 
 SCENARIO, CONTEXT = "MCP_CONFORMANCE_SCENARIO", "MCP_CONFORMANCE_CONTEXT"

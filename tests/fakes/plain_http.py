@@ -10,7 +10,7 @@ from litestar.types import ASGIApp
 
 from integrations.errors import TimedOut, Unreachable
 from integrations.mcp import Era, McpClient
-from integrations.mcp.respondent import NOBODY, Respondent
+from integrations.mcp.server_requests import NOBODY, Respondent
 from tests.harness import NO_TLS, listening
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from integrations.api import Api
+from integrations.service_client import Api
 
 A = TypeVar("A", bound=Api)
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import httpx2
 
-from integrations.api import Api
+from integrations.service_client import Api
 from integrations.tool import Result, ServiceTool
 from tests.harness import NO_TLS
 from tests.integrations.scripted import Lasting, Written

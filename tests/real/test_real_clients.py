@@ -14,7 +14,7 @@ from api.kit.outbound import Egress, check_text
 from api.kit.wire import Outbound
 from api.toolbox.upstream import Upstream
 from integrations import Era, McpClient
-from integrations.mcp.connection import Kind
+from integrations.mcp.session import Kind
 from tests.real.catalogue import (
     EVERYTHING,
     EVERYTHING_SSE,

@@ -50,7 +50,7 @@ writes = true
 TOOLS = '''
 from __future__ import annotations
 
-from integrations.api import Api, Busy, No, Reply, Trouble, Unauthorized, Verdict
+from integrations.service_client import Api, Busy, No, Reply, Trouble, Unauthorized, Verdict
 from integrations.tool import Params, Result, tool
 
 

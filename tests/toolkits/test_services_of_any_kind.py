@@ -47,7 +47,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from integrations.api import Api, No, Reply, Unauthorized, Verdict
+from integrations.service_client import Api, No, Reply, Unauthorized, Verdict
 from integrations.tool import Params, Result, tool
 
 

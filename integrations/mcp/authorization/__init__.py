@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from integrations.mcp.authorization.challenges import Challenge, challenge_of
+from integrations.mcp.authorization.challenge import Challenge, challenge_of
 from integrations.mcp.authorization.discovery import Authorization, discovered
+from integrations.mcp.authorization.errors import NoAuthorization, Reason
 from integrations.mcp.authorization.metadata import Grant
-from integrations.mcp.authorization.refusals import NoAuthorization, Reason
 from integrations.mcp.authorization.registration import Registered, registered
 
 __all__ = [

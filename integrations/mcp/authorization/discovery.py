@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from integrations.client import Http
 from integrations.errors import Refused
-from integrations.mcp.authorization.asking import Said, said_by
-from integrations.mcp.authorization.challenges import Challenge
-from integrations.mcp.authorization.documents import Document, document_at
-from integrations.mcp.authorization.locations import Location, location, safe
+from integrations.http_port import Http
+from integrations.mcp.authorization.challenge import Challenge
+from integrations.mcp.authorization.errors import NoAuthorization
 from integrations.mcp.authorization.metadata import (
     Grant,
     Issuer,
@@ -20,9 +18,11 @@ from integrations.mcp.authorization.metadata import (
     provider_of,
     registration_url_of,
 )
-from integrations.mcp.authorization.refusals import NoAuthorization
+from integrations.mcp.authorization.metadata_document import Document, document_at
+from integrations.mcp.authorization.probe import Said, said_by
 from integrations.mcp.authorization.scopes import OFFLINE, scopes_of, to_ask_for
-from integrations.oauth.parties import ClientAuth, Provider
+from integrations.mcp.authorization.urls import Location, location, safe
+from integrations.oauth.model import ClientAuth, Provider
 
 PROTECTED = "oauth-protected-resource"
 MAX_SERVERS = 2

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from integrations.client import Http
 from integrations.errors import Refused
-from integrations.mcp.authorization.documents import Document, document_at
-from integrations.mcp.authorization.locations import Location, safe
-from integrations.mcp.authorization.refusals import NoAuthorization
-from integrations.oauth.parties import ClientAuth, Provider, Revocation
+from integrations.http_port import Http
+from integrations.mcp.authorization.errors import NoAuthorization
+from integrations.mcp.authorization.metadata_document import Document, document_at
+from integrations.mcp.authorization.urls import Location, safe
+from integrations.oauth.model import ClientAuth, Provider, Revocation
 
 Grant = Literal["authorization_code", "client_credentials"]
 

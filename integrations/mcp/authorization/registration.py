@@ -10,13 +10,13 @@ from typing import get_args
 
 import msgspec
 
-from integrations.client import Http
 from integrations.errors import Refused
+from integrations.http_port import Http
 from integrations.mcp.authorization.discovery import Authorization
-from integrations.mcp.authorization.documents import HEADERS, Document, document_in, is_trouble
-from integrations.mcp.authorization.locations import location
-from integrations.mcp.authorization.refusals import NoAuthorization
-from integrations.oauth.parties import Client, ClientAuth
+from integrations.mcp.authorization.errors import NoAuthorization
+from integrations.mcp.authorization.metadata_document import HEADERS, Document, document_in, is_trouble
+from integrations.mcp.authorization.urls import location
+from integrations.oauth.model import Client, ClientAuth
 
 MAX_ID, MAX_SECRET = 2048, 4096
 ANSWERS = (HTTPStatus.OK, HTTPStatus.CREATED)

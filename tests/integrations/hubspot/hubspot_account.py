@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from integrations.api import ToolFailed
 from integrations.hubspot.api import HubSpotApi
+from integrations.service_client import ToolFailed
 from integrations.tool import Params, Result, ServiceTool
 from tests.fakes.authorization_facts import Client
 from tests.fakes.authorization_tenant import Tenant

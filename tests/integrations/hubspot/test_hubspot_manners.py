@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from integrations.api import ToolFailed
 from integrations.errors import Refused, Unreachable, Unreadable
 from integrations.hubspot.contacts import hubspot_list_contacts, hubspot_search_contacts
+from integrations.service_client import ToolFailed
 from tests.integrations.hubspot.hubspot_account import Script, called
 from tests.integrations.scripted import Written
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from integrations.api import ToolFailed
 from integrations.errors import Unreadable
 from integrations.linear.api import LinearApi
 from integrations.linear.tools import linear_list_issues
+from integrations.service_client import ToolFailed
 from tests.integrations.linear.conftest import Linear
 from tests.integrations.scripted import Scripted, Written
 

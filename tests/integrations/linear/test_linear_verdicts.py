@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from integrations.api import Busy, No, Reply, Trouble, Unauthorized, Verdict
 from integrations.linear.api import LinearApi
 from integrations.linear.problems import problems_in
+from integrations.service_client import Busy, No, Reply, Trouble, Unauthorized, Verdict
 
 API = LinearApi(None, "https://api.linear.app", title="Linear")  # type: ignore[arg-type]  # nobody is asked here
 NOON = "Wed, 18 Nov 2026 12:00:00 GMT"

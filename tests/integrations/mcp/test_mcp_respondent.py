@@ -7,9 +7,9 @@ import pytest
 
 from integrations.errors import Unreadable
 from integrations.mcp import Era
+from integrations.mcp.jsonrpc import Asked
 from integrations.mcp.listener import Listener
-from integrations.mcp.modern import MAX_ROUNDS
-from integrations.mcp.wire import Asked
+from integrations.mcp.stateless import MAX_ROUNDS
 from tests.fakes.mcp_servers import (
     META,
     MODERN,

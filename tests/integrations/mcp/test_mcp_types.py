@@ -10,7 +10,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIO
 from pydantic import BaseModel, ValidationError
 
 from integrations.mcp import Era, McpClient
-from integrations.mcp.connection import LEGACY_VERSIONS, MODERN_VERSION
+from integrations.mcp.session import LEGACY_VERSIONS, MODERN_VERSION
 from tests.fakes.mcp_servers import (
     ECHO,
     Fake,

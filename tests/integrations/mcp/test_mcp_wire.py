@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from integrations.errors import Unreadable
-from integrations.mcp.mirror import BadAnnotation, annotated, argument_headers, encoded
+from integrations.mcp.header_mirroring import BadAnnotation, annotated, argument_headers, encoded
+from integrations.mcp.jsonrpc import Answer, messages
 from integrations.mcp.sse import Event, EventStream
-from integrations.mcp.wire import Answer, messages
 
 TEXT = (
     b"\xef\xbb\xbf: hello\r\nid: 1\r\ndata: a\r\ndata:b\r\n\r\n"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from integrations.api import ToolFailed
 from integrations.notion.api import NotionApi
 from integrations.notion.tools import TOOLS
+from integrations.service_client import ToolFailed
 from integrations.tool import Result
 from tests.fakes.authorization_client import app_of
 from tests.fakes.authorization_server import Server, Tenant

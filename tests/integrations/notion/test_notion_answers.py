@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from integrations.api import Busy, No, Pause, Reply, ServiceHttp, Trouble, Unauthorized, Verdict
 from integrations.notion.api import NotionApi
 from integrations.notion.content import Place
 from integrations.notion.results import place_of
+from integrations.service_client import Busy, No, Pause, Reply, ServiceHttp, Trouble, Unauthorized, Verdict
 
 ARCHIVED = "Can't edit block that is archived. You must unarchive the block before editing."
 CURSOR = "The start_cursor provided is invalid: 9c593440-5d11-40c4-886b-65074c06d6aa"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from integrations.api import ToolFailed
 from integrations.notion.conditions import filtered, ordered
 from integrations.notion.schema import Property, Schema
+from integrations.service_client import ToolFailed
 from tests.fakes.notion_world_data import TASKS, TASKS_SOURCE
 from tests.fakes.notion_world_store import ADA, GRACE
 from tests.integrations.notion.at_hand import QUERY, AtHand

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from api.kit.outbound import Egress, check_text
 from api.kit.wire import Outbound
 from api.toolbox.upstream import Upstream as Http
-from integrations.oauth.parties import Client, Provider
+from integrations.oauth.model import Client, Provider
 from tests.fakes.upstreams import HOME, Answer, Upstream, Visit, saying, upstream
 
 EGRESS = Egress.parse(HOME)

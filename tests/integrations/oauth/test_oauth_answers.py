@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from integrations.oauth.answers import MAX_BYTES, Answer, retry_after, tokens
-from integrations.oauth.parties import GrantRefused, GrantUnavailable, Tokens
+from integrations.oauth.model import GrantRefused, GrantUnavailable, Tokens
+from integrations.oauth.token_response import MAX_BYTES, Answer, retry_after, tokens
 
 GOOD = {"access_token": "a", "token_type": "bearer"}
 NOW = "Wed, 18 Nov 2026 10:00:00 GMT"

@@ -18,8 +18,8 @@ from joserfc.errors import SecurityWarning
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from integrations.oauth.client_auth import BadKey, signing_algorithm
-from integrations.oauth.parties import Client, GrantRefused
-from integrations.oauth.requests import granted_to_client
+from integrations.oauth.model import Client, GrantRefused
+from integrations.oauth.token_endpoint import granted_to_client
 from tests.integrations.oauth.place import TOKENS, fields, place
 
 Private = (

@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from integrations.oauth.parties import Client, GrantUnavailable, Provider
-from integrations.oauth.requests import authorize_url, exchange, granted_to_client, new_verifier, refreshed
+from integrations.oauth.model import Client, GrantUnavailable, Provider
+from integrations.oauth.token_endpoint import authorize_url, exchange, granted_to_client, new_verifier, refreshed
 from tests.fakes.upstreams import Answer, cutting_off, raw, silent
 from tests.integrations.oauth.place import CONFIDENTIAL, PUBLIC, TOKENS, fields, place, said
 

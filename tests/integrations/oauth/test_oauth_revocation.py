@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from integrations.oauth.parties import Client, GrantRefused, GrantUnavailable, Provider, Revocation, TokenKind
-from integrations.oauth.requests import revoke
+from integrations.oauth.model import Client, GrantRefused, GrantUnavailable, Provider, Revocation, TokenKind
+from integrations.oauth.token_endpoint import revoke
 from tests.fakes.upstreams import Answer, cutting_off, saying, silent
 from tests.integrations.oauth.place import CONFIDENTIAL, Place, fields, place, said
 

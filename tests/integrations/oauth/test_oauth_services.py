@@ -6,9 +6,9 @@ import pytest
 
 from integrations import Service, services
 from integrations.manifest import load_service
-from integrations.oauth.parties import Account, Client, Revocation, Tokens
-from integrations.oauth.requests import authorize_url
-from integrations.oauth.services import account_of, client_auth_of, provider_of
+from integrations.oauth.model import Account, Client, Revocation, Tokens
+from integrations.oauth.service_oauth import account_of, client_auth_of, provider_of
+from integrations.oauth.token_endpoint import authorize_url
 from tests.fakes.upstreams import Answer, cutting_off, saying
 from tests.integrations.oauth.place import place, said
 from tests.integrations.sixth import SMALL, write
@@ -208,7 +208,7 @@ async def test_what_is_shown_is_short_and_plain(tmp_path: Path) -> None:
 
 ASKING = """
 import json
-from integrations.oauth.parties import Account
+from integrations.oauth.model import Account
 
 async def account(http, api_base_url, access_token):
     async with http.request("GET", f"{api_base_url}/me", {"Authorization": f"Bearer {access_token}"}) as reply:

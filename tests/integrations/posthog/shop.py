@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from integrations.api import ToolFailed
 from integrations.posthog.api import PosthogApi
 from integrations.posthog.tools import TOOLS
+from integrations.service_client import ToolFailed
 from integrations.tool import Json, Params, Result
 from tests.fakes.authorization_tenant import Tenant
 from tests.fakes.authorization_wire import Request

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from integrations.api import ToolFailed
+from integrations.service_client import ToolFailed
 from tests.fakes.posthog_world import Key
 from tests.fakes.posthog_world_data import ADA, BLOG, SHOP
 from tests.integrations.posthog.shop import Shop

@@ -2,12 +2,12 @@ from typing import Any
 
 import pytest
 
-from integrations.api import ToolFailed
 from integrations.errors import Unreachable, Unreadable
 from integrations.posthog.api import PosthogApi
 from integrations.posthog.events import posthog_list_events
 from integrations.posthog.flags import posthog_list_feature_flags
 from integrations.posthog.querying import posthog_query
+from integrations.service_client import ToolFailed
 from integrations.tool import Result, ServiceTool
 from tests.integrations.scripted import Scripted, Written
 

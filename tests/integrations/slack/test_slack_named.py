@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from integrations.api import ToolFailed
+from integrations.service_client import ToolFailed
 from tests.fakes.slack_world_data import GENERAL, channel
 from tests.integrations.slack.conftest import Slack
 

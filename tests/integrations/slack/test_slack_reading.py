@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from integrations.api import ToolFailed
+from integrations.service_client import ToolFailed
 from tests.fakes.authorization_wire import Answer
 from tests.fakes.authorization_wire import said as answered
 from tests.fakes.slack_world_data import ADA, GENERAL, GRACE, INCIDENTS, OUTAGE, at, message, reply

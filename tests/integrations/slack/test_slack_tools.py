@@ -1,8 +1,8 @@
 import pytest
 
 from integrations import services, toolkit_of
-from integrations.api import Busy, No, Reply, Trouble, Unauthorized
 from integrations.manifest import QUALITY_RULES
+from integrations.service_client import Busy, No, Reply, Trouble, Unauthorized
 from integrations.slack.api import SlackApi
 from integrations.slack.refusals import TEXTS, WRONG, meaning
 from integrations.slack.tools import TOOLS

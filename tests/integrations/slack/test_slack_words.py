@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from integrations.api import ToolFailed
 from integrations.errors import TimedOut, Unreachable, Unreadable
+from integrations.service_client import ToolFailed
 from integrations.slack.api import SlackApi
 from integrations.slack.refusals import LOOK_FIRST
 from integrations.slack.tools import slack_get_channel_history, slack_post_message

@@ -4,7 +4,7 @@ import pytest
 
 from integrations.errors import Refused, TimedOut, Unreachable
 from integrations.mcp.authorization import Challenge, NoAuthorization, discovered
-from integrations.oauth.parties import Provider, Revocation
+from integrations.oauth.model import Provider, Revocation
 from tests.integrations.mcp.authorization.pages import (
     ISSUER,
     MCP,

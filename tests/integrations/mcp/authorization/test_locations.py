@@ -1,6 +1,6 @@
 import pytest
 
-from integrations.mcp.authorization.locations import location, safe
+from integrations.mcp.authorization.urls import location, safe
 
 GOOD = [
     "https://mcp.example.com",

@@ -5,7 +5,7 @@ import pytest
 
 from integrations.errors import Refused, Unreachable, Unreadable, UpstreamError
 from integrations.mcp.authorization import Authorization, NoAuthorization, Registered, discovered, registered
-from integrations.oauth.parties import Client
+from integrations.oauth.model import Client
 from tests.integrations.mcp.authorization.pages import ISSUER, MCP, PROTECTED, Internet, Page, of_resource, protected
 
 REGISTER = f"{ISSUER}/register"

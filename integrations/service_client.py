@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, ClassVar, Literal, Protocol
 
-from integrations import bodies
-from integrations.client import Http
+from integrations import request_encoding
 from integrations.errors import Refused, TimedOut, Unreachable, Unreadable
+from integrations.http_port import Http
 
 MAX_TRIES = 3
 PAUSES = (0.5, 1.5)
@@ -190,9 +190,9 @@ class Api:
         self, path: str, query: Mapping[str, object] | None, body: object, form: Mapping[str, object] | None
     ) -> tuple[str, bytes, Mapping[str, str]]:
         try:
-            content, kind = bodies.content(body, form)
-            return bodies.address(self.base_url, path, query), content, kind
-        except bodies.Unwritable as error:
+            content, kind = request_encoding.content(body, form)
+            return request_encoding.address(self.base_url, path, query), content, kind
+        except request_encoding.Unwritable as error:
             raise ToolFailed("invalid_arguments", str(error)) from error
 
     async def _answered(
@@ -201,7 +201,7 @@ class Api:
         """None where it should be sent once more. `lost` is None where that does no harm."""
         try:
             async with self._http.request(method, url, headers, content) as reply:
-                return Reply(reply.status, reply.reason, reply.headers, bodies.read(await reply.read()))
+                return Reply(reply.status, reply.reason, reply.headers, request_encoding.read(await reply.read()))
         except TimedOut as error:
             then = lost if lost and error.sent else "Try again later, or ask for less."
             raise ToolFailed("timeout", f"{self.title} did not answer in time. {then}") from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, Self, get_args
 
 from integrations.errors import Answered, Refused
-from integrations.mcp.answers import Outcome
+from integrations.mcp.exchange import Outcome
 
 Wait = Callable[[float], Awaitable[None]]
 """`asyncio.sleep`, or what a test has instead."""

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from integrations.client import Http
 from integrations.errors import Answered, Refused, UpstreamError
-from integrations.mcp import wire
-from integrations.mcp.answers import NOT_ABOUT_THE_MESSAGE, Outcome
-from integrations.mcp.connection import (
+from integrations.http_port import Http
+from integrations.mcp import jsonrpc
+from integrations.mcp.exchange import NOT_ABOUT_THE_MESSAGE, Outcome
+from integrations.mcp.legacy_sse import LegacySse
+from integrations.mcp.plain import Plain
+from integrations.mcp.server_requests import Respondent
+from integrations.mcp.session import (
     HEADER_MISMATCH,
     LEGACY_VERSIONS,
     MISSING_CAPABILITY,
@@ -23,10 +26,7 @@ from integrations.mcp.connection import (
     Wait,
     server_info,
 )
-from integrations.mcp.legacy_sse import LegacySse
-from integrations.mcp.modern import META, Modern
-from integrations.mcp.plain import Plain
-from integrations.mcp.respondent import Respondent
+from integrations.mcp.stateless import META, Modern
 from integrations.mcp.streamable import Streamable, first_answer
 
 MODERN = Era("modern", MODERN_VERSION)
@@ -49,7 +49,7 @@ async def found(site: Site) -> Connection:
     first = await _first_answer(site)
     if not first.error:
         return await _streamable(site, first)
-    if wire.says_unknown_method(first.error):
+    if jsonrpc.says_unknown_method(first.error):
         return Plain(site.http, site.url, site.numbers)
     if first.status in UNFIT_STATUSES:
         return await _on_a_stream(site, first.error)
@@ -117,7 +117,7 @@ def _modern_era(discovered: Outcome) -> Era | None:
 def _is_modern(status: int, error: Answered) -> bool:
     if status == HTTPStatus.BAD_REQUEST and error.code == UNSUPPORTED_VERSION:
         return not _offers_a_handshake(error)
-    return (status, error.code) == (404, wire.METHOD_NOT_FOUND) or (
+    return (status, error.code) == (404, jsonrpc.METHOD_NOT_FOUND) or (
         status == HTTPStatus.BAD_REQUEST and error.code in (HEADER_MISMATCH, MISSING_CAPABILITY)
     )
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
-from integrations.oauth.parties import GrantRefused, GrantUnavailable, Tokens
+from integrations.oauth.model import GrantRefused, GrantUnavailable, Tokens
 
 MAX_BYTES = 256 * 1024
 MAX_SCOPES = 200

@@ -10,11 +10,11 @@ from urllib.parse import urlencode
 from authlib.common.urls import add_params_to_uri  # type: ignore[import-untyped]
 from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[import-untyped]
 
-from integrations.client import Http
 from integrations.errors import TimedOut, Unreachable, UpstreamError
-from integrations.oauth.answers import Answer, check_revoked, tokens
+from integrations.http_port import Http
 from integrations.oauth.client_auth import Proof, proof
-from integrations.oauth.parties import Client, Encoding, GrantUnavailable, Provider, Revocation, TokenKind, Tokens
+from integrations.oauth.model import Client, Encoding, GrantUnavailable, Provider, Revocation, TokenKind, Tokens
+from integrations.oauth.token_response import Answer, check_revoked, tokens
 
 CONTENT_TYPES: Mapping[Encoding, str] = {"form": "application/x-www-form-urlencoded", "json": "application/json"}
 VERIFIER_BYTES = 48  # 64 characters; RFC 7636 takes 43 to 128

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from http import HTTPStatus
 
-from integrations.client import Http
 from integrations.errors import Answered, Refused, Unreadable
+from integrations.http_port import Http
 from integrations.manifest import Probe
 
 SUCCESSES = range(200, 300)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from integrations.client import Http
 from integrations.errors import UpstreamError
+from integrations.http_port import Http
 from integrations.manifest import OAuth, Service
-from integrations.oauth.hooks import account_hook
-from integrations.oauth.parties import Account, ClientAuth, Provider, Revocation, Tokens
+from integrations.oauth.account_hooks import account_hook
+from integrations.oauth.model import Account, ClientAuth, Provider, Revocation, Tokens
 
 MAX_TEXT = 200
 MAX_LOOKED_AT = 1000

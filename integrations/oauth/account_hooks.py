@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
 
-from integrations.client import Http
-from integrations.folders import module_in
+from integrations.http_port import Http
+from integrations.plugin_modules import module_in
 
 FILE = "hooks.py"
 

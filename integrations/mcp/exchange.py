@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from integrations.client import Http, HttpReply
 from integrations.errors import Refused, Unreachable, Unreadable, UpstreamError
-from integrations.mcp import wire
+from integrations.http_port import Http, HttpReply
+from integrations.mcp import jsonrpc
 from integrations.mcp.sse import EventStream
 
 JSON, STREAM = "application/json", "text/event-stream"
@@ -18,7 +18,7 @@ NOT_ABOUT_THE_MESSAGE = frozenset({401, 403, 407, 429})
 
 SUCCESSES = range(200, 300)
 
-OnAsked = Callable[[wire.Asked], Awaitable[None]]
+OnAsked = Callable[[jsonrpc.Asked], Awaitable[None]]
 
 
 class Outcome(NamedTuple):
@@ -66,10 +66,10 @@ async def refusal(reply: HttpReply) -> UpstreamError:
     if reply.status not in range(400, 500) or reply.status in NOT_ABOUT_THE_MESSAGE:
         return refused
     try:
-        said = wire.messages(await reply.read())
+        said = jsonrpc.messages(await reply.read())
     except UpstreamError:
         return refused
-    return next((each.error for each in said if isinstance(each, wire.Answer) and each.error), refused)
+    return next((each.error for each in said if isinstance(each, jsonrpc.Answer) and each.error), refused)
 
 
 def is_success(reply: HttpReply) -> bool:
@@ -82,8 +82,8 @@ def is_stream(reply: HttpReply) -> bool:
 
 
 def _from_body(head: Outcome, body: bytes, number: int) -> Outcome:
-    for message in wire.messages(body):
-        if isinstance(message, wire.Answer) and message.is_for(number):
+    for message in jsonrpc.messages(body):
+        if isinstance(message, jsonrpc.Answer) and message.is_for(number):
             return Outcome(head.status, head.headers, message.result, message.error)
     raise Unreadable("The answer is to another request.")
 
@@ -101,10 +101,10 @@ async def _from_stream(head: Outcome, reply: HttpReply, number: int, on_asked: O
     return head._replace(error=ended, cut=stream)
 
 
-async def _answer_in(data: str, number: int, on_asked: OnAsked | None) -> wire.Answer | None:
-    for message in wire.messages(data):
-        if isinstance(message, wire.Answer) and message.is_for(number):
+async def _answer_in(data: str, number: int, on_asked: OnAsked | None) -> jsonrpc.Answer | None:
+    for message in jsonrpc.messages(data):
+        if isinstance(message, jsonrpc.Answer) and message.is_for(number):
             return message
-        if isinstance(message, wire.Asked) and on_asked:
+        if isinstance(message, jsonrpc.Asked) and on_asked:
             await on_asked(message)
     return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from integrations.client import Http
 from integrations.errors import Unreadable
-from integrations.mcp import wire
-from integrations.mcp.answers import Outcome, posted
-from integrations.mcp.connection import MODERN_VERSION, Era
-from integrations.mcp.mirror import standard_headers
-from integrations.mcp.respondent import OF_ONE_ROUND, Respondent, inputs
+from integrations.http_port import Http
+from integrations.mcp import jsonrpc
+from integrations.mcp.exchange import Outcome, posted
+from integrations.mcp.header_mirroring import standard_headers
+from integrations.mcp.server_requests import OF_ONE_ROUND, Respondent, inputs
+from integrations.mcp.session import MODERN_VERSION, Era
 
 META = "io.modelcontextprotocol/"
 MAX_ROUNDS = 10
@@ -26,7 +26,7 @@ class Modern:
         self._respondent = respondent
         self._meta = {
             f"{META}protocolVersion": MODERN_VERSION,
-            f"{META}clientInfo": wire.CLIENT_INFO,
+            f"{META}clientInfo": jsonrpc.CLIENT_INFO,
             f"{META}clientCapabilities": respondent.capabilities,
         }
         self.era = era
@@ -53,7 +53,7 @@ class Modern:
     async def _sent(self, method: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> Outcome:
         number, asked = next(self._numbers), self._with_meta(params)
         sent = {**headers, **standard_headers(MODERN_VERSION, method, asked)}
-        return await posted(self._http, self._url, sent, number, wire.request(number, method, asked))
+        return await posted(self._http, self._url, sent, number, jsonrpc.request(number, method, asked))
 
     def _with_meta(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The caller's own `_meta` stays, but it cannot speak for us."""

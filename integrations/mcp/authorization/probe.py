@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from integrations.client import Http
 from integrations.errors import Answered, Refused, TimedOut, UpstreamError
-from integrations.mcp.authorization.challenges import Challenge, challenge_of
-from integrations.mcp.authorization.documents import is_trouble
-from integrations.mcp.authorization.refusals import NoAuthorization
+from integrations.http_port import Http
+from integrations.mcp.authorization.challenge import Challenge, challenge_of
+from integrations.mcp.authorization.errors import NoAuthorization
+from integrations.mcp.authorization.metadata_document import is_trouble
 from integrations.mcp.client import McpClient
 
 

@@ -7,9 +7,9 @@ from http import HTTPStatus
 
 import msgspec
 
-from integrations.client import Http, HttpReply
 from integrations.errors import Refused, Unreadable
-from integrations.mcp.connection import MODERN_VERSION
+from integrations.http_port import Http, HttpReply
+from integrations.mcp.session import MODERN_VERSION
 
 MAX_BYTES = 262_144
 MAX_TEXT, MAX_TEXTS, MAX_NUMBER = 2048, 500, 1e12
