@@ -34,13 +34,13 @@ from api.http.provided import AnyRequest, Providers
 from api.http.published import Published
 from api.http.routing import allowed, options
 from api.kit.clock import Clock
-from api.kit.datakeys import NoDataKey
+from api.kit.crypto.data_keys import NoDataKey
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.root_keys import RootUnavailable
 from api.kit.deadline import Ticker
-from api.kit.envelope import CannotOpen
+from api.kit.egress.resolver import Lookup, system_lookup
 from api.kit.metrics import Metrics
-from api.kit.resolving import Lookup, system_lookup
-from api.kit.roots import RootUnavailable
-from api.kit.store import Conflict, ItemTooLarge, Store, StoreBusy
+from api.kit.storage.store import Conflict, ItemTooLarge, Store, StoreBusy
 from api.parts import Parts, assemble
 from api.servers.routes import ROUTES as SERVER_ROUTES
 from api.servers.service import ServerService, Users

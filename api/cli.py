@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 
 from api import commands, serving
-from api.kit.envelope import CannotOpen
-from api.kit.roots import RootUnavailable
-from api.kit.store import StoreBusy
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.root_keys import RootUnavailable
+from api.kit.storage.store import StoreBusy
 from api.settings import BadSetting, Settings
 
 

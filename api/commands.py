@@ -20,12 +20,12 @@ from api.access.repository import OPERATORS, revision_key
 from api.api_keys.service import make_admin_key, make_operator_key, revoke_operator_key
 from api.errors import NotFound
 from api.kit import logs
-from api.kit.datakeys import NoDataKey, TooManyDataKeys
-from api.kit.dynamo import dynamo_client
-from api.kit.rewrap import Outcome, Tally, count, rewrap
-from api.kit.secret import Secret
-from api.kit.store import Present, Put
-from api.kit.table import create_table
+from api.kit.crypto.data_keys import NoDataKey, TooManyDataKeys
+from api.kit.crypto.reencryption import Outcome, Tally, count, rewrap
+from api.kit.crypto.secret import Secret
+from api.kit.storage.dynamodb.store import dynamo_client
+from api.kit.storage.dynamodb.table import create_table
+from api.kit.storage.store import Present, Put
 from api.parts import DATABASE, Parts, assemble
 from api.settings import BadSetting, Settings
 from api.workspaces.schemas import WorkspaceDraft

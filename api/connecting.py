@@ -18,10 +18,10 @@ from api.connections.sealing import Sealer
 from api.connections.tokens import TokenKeeper
 from api.connections.works import ConnectionWorks, Lines, Public, Reach, Vendor
 from api.kit.clock import Clock
-from api.kit.resolving import Lookup, Names
-from api.kit.store import Store
-from api.kit.vault import Vault
-from api.kit.wire import Outbound
+from api.kit.crypto.vault import Vault
+from api.kit.egress.resolver import Lookup, Names
+from api.kit.http_client.client import Outbound
+from api.kit.storage.store import Store
 from api.settings import Settings
 from api.toolbox.vendors import Vendors
 from integrations import Client, Service, client_auth_of, provider_of

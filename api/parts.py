@@ -17,19 +17,19 @@ from api.api_keys.service import KeyMaker
 from api.audit.service import CallLog, Journal
 from api.connecting import Base, Connecting, connecting, reached
 from api.kit.clock import Clock, SystemClock
-from api.kit.datakeys import KeyRing
+from api.kit.crypto.data_keys import KeyRing
+from api.kit.crypto.kms_root_keys import KmsRoots, kms_client
+from api.kit.crypto.root_keys import BadRootKeys, JoinedRoots, LocalRoots, RootKeys, create_key_file
+from api.kit.crypto.vault import Vault
+from api.kit.cursors import Cursors
 from api.kit.deadline import Ticker
-from api.kit.dynamo import DynamoStore, dynamo_client
+from api.kit.egress.resolver import Lookup, Names, system_lookup
+from api.kit.http_client.client import Outbound
 from api.kit.metrics import Metrics
-from api.kit.paging import Cursors
-from api.kit.resolving import Lookup, Names, system_lookup
-from api.kit.roots import BadRootKeys, JoinedRoots, LocalRoots, RootKeys, create_key_file
-from api.kit.roots_kms import KmsRoots, kms_client
-from api.kit.snapshots import Memory
-from api.kit.sqlite import SqliteStore
-from api.kit.store import Store
-from api.kit.vault import Vault
-from api.kit.wire import Outbound
+from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
+from api.kit.storage.revision_cache import Memory
+from api.kit.storage.sqlite import SqliteStore
+from api.kit.storage.store import Store
 from api.servers.rules import Rules
 from api.servers.service import Workshop
 from api.services.service import ServiceList

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from api.kit import wire_errors
-from api.kit.outbound import Egress, Target, UrlRefused, check_text
+from api.kit.egress.policy import Egress, Target, UrlRefused, check_text
+from api.kit.http_client import errors
 from integrations import TimedOut, Unreachable, Unreadable, UpstreamError
 
 
@@ -11,15 +11,15 @@ def target_of(url: str, egress: Egress) -> Target:
     try:
         return check_text(url, egress)
     except UrlRefused as refused:
-        raise Unreachable(wire_errors.Unreachable.text, sent=False) from refused
+        raise Unreachable(errors.Unreachable.text, sent=False) from refused
 
 
-def as_theirs(error: wire_errors.WireError) -> UpstreamError:
+def as_theirs(error: errors.WireError) -> UpstreamError:
     """Integrations know nothing of how the wire works."""
     match error:
-        case wire_errors.Unreachable():
+        case errors.Unreachable():
             return Unreachable(str(error), sent=error.sent)
-        case wire_errors.TimedOut():
+        case errors.TimedOut():
             return TimedOut(str(error), sent=error.sent)
         case _:
             return Unreadable(str(error), sent=error.sent)

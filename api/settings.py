@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from api.kit.outbound import BadEgress, Egress
-from api.kit.secret import Secret
+from api.kit.crypto.secret import Secret
+from api.kit.egress.policy import BadEgress, Egress
 
 MAX_PORT = 65_535
 USUAL_PORT = 8400

@@ -14,13 +14,13 @@ from api.access.repository import revision_key
 from api.agents.repository import Agent, Agents
 from api.audit.service import Event
 from api.kit.clock import rfc3339
+from api.kit.crypto.secret import Secret
+from api.kit.crypto.vault import Place, Sealing
+from api.kit.egress.policy import Egress
 from api.kit.ids import new_id
-from api.kit.outbound import Egress
-from api.kit.secret import Secret
-from api.kit.snapshots import Memory, Snapshot
-from api.kit.sqlite import COLUMNS
-from api.kit.store import Change, Present, Put
-from api.kit.vault import Place, Sealing
+from api.kit.storage.revision_cache import Memory, Snapshot
+from api.kit.storage.sqlite import COLUMNS
+from api.kit.storage.store import Change, Present, Put
 from api.parts import DATABASE, Parts, assemble
 from api.servers.credentials import sealable
 from api.servers.repository import Server, Servers, record_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from api.kit.table import table_definition
+from api.kit.storage.dynamodb.table import table_definition
 from api.parts import DATABASE, KEY_FILE
 from tests.fakes.dynamodb import ACCESS, DYNOXIDE
 

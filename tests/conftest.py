@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from api.kit.secret import Secret
+from api.kit.crypto.secret import Secret
 from api.settings import Settings
 from tests.fakes.dynamodb import (
     NO_DYNOXIDE,

@@ -19,9 +19,9 @@ from api.api_keys.service import make_operator_key
 from api.app import create_app
 from api.http.heads import BoundedHeads
 from api.kit.clock import Clock
-from api.kit.resolving import Lookup, system_lookup
-from api.kit.store import Key
-from api.kit.vault import Place, Sealed
+from api.kit.crypto.vault import Place, Sealed
+from api.kit.egress.resolver import Lookup, system_lookup
+from api.kit.storage.store import Key
 from api.parts import assemble
 from api.servers import credentials
 from api.servers.repository import record_of

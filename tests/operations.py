@@ -11,7 +11,7 @@ import httpx2
 import yaml
 
 from api.app import inner_app
-from api.kit.secret import Secret
+from api.kit.crypto.secret import Secret
 from api.settings import OAuthApp, Settings
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from api.access.context import partition_of
 from api.cli import main
-from api.kit.secret import Secret
+from api.kit.crypto.secret import Secret
 from api.parts import assemble
 from api.settings import Settings
 from tests.harness import served

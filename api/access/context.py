@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from api.kit.clock import rfc3339
-from api.kit.snapshots import Snapshot
+from api.kit.storage.revision_cache import Snapshot
 
 
 class Scope(StrEnum):

@@ -13,7 +13,7 @@ from api.errors import Unavailable
 from api.http.answers import Answer
 from api.http.provided import AnyRequest
 from api.kit.clock import Clock
-from api.kit.store import Absent, Change, Conflict, Put, Store
+from api.kit.storage.store import Absent, Change, Conflict, Put, Store
 
 __all__ = ["HEADER", "AlreadyDone", "Once", "Receipt", "raise_if_done"]
 

@@ -18,10 +18,10 @@ from api.errors import AppError, Clash, Unavailable
 from api.http.answers import Answer
 from api.http.provided import AnyRequest
 from api.kit.clock import Clock
-from api.kit.datakeys import NoDataKey
-from api.kit.envelope import CannotOpen
-from api.kit.roots import RootUnavailable
-from api.kit.store import Absent, Conflict, Delete, Item, ItemTooLarge, Put, Store, StoreError, Unchanged
+from api.kit.crypto.data_keys import NoDataKey
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.root_keys import RootUnavailable
+from api.kit.storage.store import Absent, Conflict, Delete, Item, ItemTooLarge, Put, Store, StoreError, Unchanged
 
 LONGEST_SECONDS = 60.0
 """More than any request takes from its reservation to its answer: 30 for the upstream, some for the store, and for

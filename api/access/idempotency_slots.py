@@ -21,9 +21,9 @@ from api.access.repository import OPERATORS
 from api.errors import Invalid, KeyReused, Unauthorized
 from api.http.answers import Answer
 from api.http.provided import AnyRequest
-from api.kit.envelope import bind, decrypt, derive, encrypt, from_text, to_text
-from api.kit.secret import Secret
-from api.kit.store import Item, Key, Store
+from api.kit.crypto.envelope import bind, decrypt, derive, encrypt, from_text, to_text
+from api.kit.crypto.secret import Secret
+from api.kit.storage.store import Item, Key, Store
 
 HEADER = "Idempotency-Key"
 KEPT_SECONDS = 24 * 3600

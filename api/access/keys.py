@@ -10,8 +10,8 @@ import string
 import zlib
 from dataclasses import dataclass
 
+from api.kit.crypto.secret import Secret
 from api.kit.ids import ALPHABET, RANDOM_LENGTH, random_text
-from api.kit.secret import Secret
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 SECRET_LENGTH, CHECKSUM_LENGTH = 32, 6

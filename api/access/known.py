@@ -11,7 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from api.access.context import Caller
-from api.kit.snapshots import Snapshot
+from api.kit.storage.revision_cache import Snapshot
 
 REMEMBERED_CALLERS = 10_000
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from api.kit.secret import Secret
-from api.kit.vault import Vault
+from api.kit.crypto.secret import Secret
+from api.kit.crypto.vault import Vault
 
 SYSTEM = "SYSTEM"
 PURPOSE = "api-key pepper"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.access.context import Caller, Scope
-from api.kit.envelope import bind
-from api.kit.snapshots import REVISION, Snapshot
-from api.kit.store import Absent, Always, Change, Check, Delete, Item, Key, Present, Put, Store, Unchanged
+from api.kit.crypto.envelope import bind
+from api.kit.storage.revision_cache import REVISION, Snapshot
+from api.kit.storage.store import Absent, Always, Change, Check, Delete, Item, Key, Present, Put, Store, Unchanged
 
 OPERATORS = "OPERATOR"
 META = "META"

@@ -13,7 +13,7 @@ from api.access.repository import OPERATORS, KeyRecord, Keys
 from api.access.usage import Usage
 from api.errors import Forbidden, NotFound, Unauthorized
 from api.kit.clock import Clock
-from api.kit.snapshots import Memory, Snapshot
+from api.kit.storage.revision_cache import Memory, Snapshot
 
 _NOBODYS_HASH = "0" * 64
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from api.access.repository import add_use, last_uses
 from api.kit.clock import Clock, rfc3339
-from api.kit.store import Conflict, Store, StoreBusy
+from api.kit.storage.store import Conflict, Store, StoreBusy
 
 EVERY_SECONDS = 60.0
 REMEMBERED_KEYS = 10_000

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from api.access.context import WorkspaceContext
-from api.kit.store import Absent, Always, Change, Delete, Item, Key, Put, Store, Unchanged
+from api.kit.storage.store import Absent, Always, Change, Delete, Item, Key, Put, Store, Unchanged
 
 T = TypeVar("T")
 

@@ -16,8 +16,8 @@ from api.errors import FieldError, Invalid, NotFound
 from api.http.answers import check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.ids import new_id
-from api.kit.store import Change, Store
-from api.kit.tries import until_it_holds
+from api.kit.storage.conflict_retry import until_it_holds
+from api.kit.storage.store import Change, Store
 from api.servers.service import ServerService
 
 __all__ = ["Agent", "AgentService", "ServerUsers"]

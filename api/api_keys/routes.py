@@ -18,7 +18,7 @@ from api.http.body import read_body
 from api.http.paging import PAGING, Paging
 from api.http.provided import AnyRequest, provided
 from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post
-from api.kit.secret import Secret
+from api.kit.crypto.secret import Secret
 
 API_KEYS = "/api/workspaces/{workspace_id:str}/api-keys"
 API_KEY = f"{API_KEYS}/{{key_id:str}}"

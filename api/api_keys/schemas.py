@@ -12,8 +12,8 @@ from api.access.context import Scope
 from api.access.keys import KEY_ID_PATTERN
 from api.access.repository import KeyRecord
 from api.http.models import Input, Name, Timestamp, View, formed
+from api.kit.crypto.secret import Secret
 from api.kit.ids import id_pattern
-from api.kit.secret import Secret
 
 RFC3339 = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)$"
 AgentId = Annotated[str, formed(id_pattern("agent"), "Must be an agent's id, which begins with `agent_`.")]

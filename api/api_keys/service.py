@@ -16,9 +16,9 @@ from api.audit.service import Event, Journal
 from api.errors import FieldError, Invalid, NotFound
 from api.http.answers import check_if_match
 from api.kit.clock import Clock, rfc3339
-from api.kit.secret import Secret
-from api.kit.store import Always, Change, Put, Store
-from api.kit.tries import until_it_holds
+from api.kit.crypto.secret import Secret
+from api.kit.storage.conflict_retry import until_it_holds
+from api.kit.storage.store import Always, Change, Put, Store
 
 Receipt = Callable[[KeyRecord, Secret], Sequence[Change]]
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from api.audit.packs import Call
 from api.audit.repository import Packed, pack_calls, write_calls
-from api.kit.store import Store, StoreBusy
+from api.kit.storage.store import Store, StoreBusy
 
 EVERY_SECONDS = 0.5
 MOST_WAITING = 50_000

@@ -17,7 +17,7 @@ from typing import Any
 from api.audit.packs import Call, packed, packs, unpacked
 from api.kit.clock import rfc3339
 from api.kit.ids import in_order, random_text, time_of
-from api.kit.store import MAX_CHANGES, Absent, Change, Conflict, Item, Key, Put, Store
+from api.kit.storage.store import MAX_CHANGES, Absent, Change, Conflict, Item, Key, Put, Store
 
 CALLS_IN_A_WRITE = 1000  # of the longest texts they are half of what a write may have; packed in a millisecond
 PACKS_AT_FIRST = 4

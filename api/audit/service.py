@@ -13,7 +13,7 @@ from api.audit.packs import Call
 from api.audit.repository import Kind, Record, Records, add_record
 from api.errors import NotFound, Unauthorized
 from api.kit.clock import Clock, rfc3339
-from api.kit.store import Change, Conflict, Present, Put, Store, Unchanged
+from api.kit.storage.store import Change, Conflict, Present, Put, Store, Unchanged
 
 __all__ = ["Call", "CallLog", "Event", "Journal", "Kind"]
 

@@ -17,8 +17,8 @@ from api.connections.repository import (
 )
 from api.connections.sealing import Sealer
 from api.kit.clock import Clock
-from api.kit.store import Store
-from api.kit.tries import until_it_holds
+from api.kit.storage.conflict_retry import until_it_holds
+from api.kit.storage.store import Store
 from api.servers.service import Server, first_use_of
 from integrations import Client, ClientAuth
 

@@ -15,9 +15,9 @@ from api.connections.outbox import Outbox, Revoked
 from api.connections.repository import ACCESS, REFRESH, Grant, Grants
 from api.connections.sealing import Sealer
 from api.errors import NotFound
-from api.kit.envelope import CannotOpen
-from api.kit.store import Change, Conflict, Store, StoreBusy
-from api.kit.tries import until_it_holds
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.storage.conflict_retry import until_it_holds
+from api.kit.storage.store import Change, Conflict, Store, StoreBusy
 from api.servers.service import Server, server_now, with_connection
 from integrations import Client, Provider, Tokens
 

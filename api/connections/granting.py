@@ -15,9 +15,9 @@ from api.connections.storing import Came
 from api.connections.works import ConnectionWorks
 from api.errors import NotFound, Unauthorized
 from api.kit.clock import rfc3339
-from api.kit.datakeys import NoDataKey
-from api.kit.store import Change
-from api.kit.tries import until_it_holds
+from api.kit.crypto.data_keys import NoDataKey
+from api.kit.storage.conflict_retry import until_it_holds
+from api.kit.storage.store import Change
 from api.servers.service import Connection, Server, server_now, with_connection
 from integrations import Account, GrantRefused, Provider, Tokens, account_of, exchange
 

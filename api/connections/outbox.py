@@ -21,13 +21,13 @@ from api.access.peppers import SYSTEM
 from api.connections.repository import ClientRef, Grant
 from api.connections.turns import Turn, Turns, host_of
 from api.connections.works import Lines
+from api.kit.backoff import between
 from api.kit.clock import Clock
-from api.kit.envelope import CannotOpen
-from api.kit.jitter import between
-from api.kit.roots import RootUnavailable
-from api.kit.secret import Secret
-from api.kit.store import Always, Change, Conflict, Delete, Item, Key, Put, Store, StoreBusy, Unchanged
-from api.kit.vault import Place, Sealed, Vault
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.root_keys import RootUnavailable
+from api.kit.crypto.secret import Secret
+from api.kit.crypto.vault import Place, Sealed, Vault
+from api.kit.storage.store import Always, Change, Conflict, Delete, Item, Key, Put, Store, StoreBusy, Unchanged
 from api.servers.service import Server
 from integrations import Client, GrantRefused, GrantUnavailable, Provider, revoke
 

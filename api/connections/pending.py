@@ -17,7 +17,7 @@ from api.access.context import WorkspaceContext
 from api.connections.repository import ClientRef
 from api.connections.sealing import Sealer
 from api.kit.clock import Clock
-from api.kit.store import Absent, Change, Conflict, Delete, Item, Key, Present, Put, Store
+from api.kit.storage.store import Absent, Change, Conflict, Delete, Item, Key, Present, Put, Store
 from api.servers.service import Server
 
 LIFE_SECONDS = 600

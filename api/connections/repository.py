@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
 from api.access.context import WorkspaceContext
-from api.kit.store import Absent, Always, Change, Check, Conflict, Delete, Item, Key, Put, Store, Unchanged
+from api.kit.storage.store import Absent, Always, Change, Check, Conflict, Delete, Item, Key, Put, Store, Unchanged
 from api.servers.service import Server, first_use_of
 from api.servers.service import record_of as server_record_of
 from integrations import ClientAuth

@@ -20,7 +20,7 @@ from api.connections.granting import Granting, NotAllowed, ServerChanged
 from api.connections.pending import NotPending, Pending, digest, given_of
 from api.connections.return_to import landing
 from api.connections.works import ConnectionWorks
-from api.kit.envelope import CannotOpen
+from api.kit.crypto.envelope import CannotOpen
 from api.servers.service import OAuthGrant, Server, place_of, server_now
 from integrations import GrantRefused, GrantUnavailable, Provider
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from api.access.context import WorkspaceContext
 from api.connections.repository import Grant, record_of
-from api.kit.outbound import Egress
-from api.kit.secret import Secret
-from api.kit.store import Change
-from api.kit.vault import Place, Sealed, Vault
+from api.kit.crypto.secret import Secret
+from api.kit.crypto.vault import Place, Sealed, Vault
+from api.kit.egress.policy import Egress
+from api.kit.storage.store import Change
 from api.servers.service import Server, opened, place_of, sealable
 from api.servers.service import record_of as server_record_of
 

@@ -18,7 +18,7 @@ from api.connections.tokens import Fresh, TokenKeeper
 from api.connections.works import ConnectionWorks
 from api.errors import NotConnectable, NotFound
 from api.kit.clock import rfc3339
-from api.kit.tries import until_it_holds
+from api.kit.storage.conflict_retry import until_it_holds
 from api.servers.service import AuthType, Connection, OAuthGrant, Server, place_of, server_now, with_connection
 
 __all__ = [

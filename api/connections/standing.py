@@ -7,7 +7,7 @@ from api.connections.renewal import Renewal, RenewalFailed
 from api.connections.repository import Grant, Grants
 from api.connections.sealing import Sealer
 from api.connections.storing import Overtaken
-from api.kit.store import Conflict, Store
+from api.kit.storage.store import Conflict, Store
 from api.servers.service import OAuthGrant, Server, server_now
 
 

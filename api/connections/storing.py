@@ -12,9 +12,9 @@ from api.connections.repository import ACCESS, REFRESH, Grant, Grants
 from api.connections.sealing import Sealer
 from api.connections.timing import Pause, Timing
 from api.kit.clock import Clock
-from api.kit.datakeys import NoDataKey
-from api.kit.roots import RootUnavailable
-from api.kit.store import Conflict, Store, StoreBusy
+from api.kit.crypto.data_keys import NoDataKey
+from api.kit.crypto.root_keys import RootUnavailable
+from api.kit.storage.store import Conflict, Store, StoreBusy
 from api.servers.service import Server
 from integrations import Tokens
 

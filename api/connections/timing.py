@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from api.kit.jitter import between
+from api.kit.backoff import between
 
 Pause = Callable[[float], Awaitable[None]]
 """`asyncio.sleep`, or what a test has instead."""

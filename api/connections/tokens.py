@@ -21,8 +21,8 @@ from api.connections.standing import NotConnected, NotNow, ReconnectRequired, St
 from api.connections.storing import Overtaken, Storing
 from api.connections.timing import Pause, Timing
 from api.connections.works import ConnectionWorks
-from api.kit.jitter import between
-from api.kit.store import Conflict, StoreBusy
+from api.kit.backoff import between
+from api.kit.storage.store import Conflict, StoreBusy
 from api.servers.service import Server
 from integrations import GrantRefused, GrantUnavailable
 

@@ -14,10 +14,10 @@ from api.connections.line import Line
 from api.connections.pending import Pendings
 from api.connections.starts import Starts
 from api.kit.clock import Clock
-from api.kit.outbound import Egress
-from api.kit.store import Store
-from api.kit.vault import Vault
-from api.kit.wire import Outbound
+from api.kit.crypto.vault import Vault
+from api.kit.egress.policy import Egress
+from api.kit.http_client.client import Outbound
+from api.kit.storage.store import Store
 from api.servers.service import EXTERNAL, Server
 from integrations import Provider, Service
 

@@ -11,7 +11,7 @@ from api.errors import FieldError, Invalid, NotJson, TooLarge, Unreadable
 from api.http.models import FORMS, Input
 from api.http.provided import AnyRequest, provided
 from api.kit.deadline import Deadline, Ticker
-from api.kit.json_text import UnreadableJson, parse_json
+from api.kit.strict_json import UnreadableJson, parse_json
 
 MAX_BODY_BYTES = 1_048_576
 # A sender who is cut off in the middle sees a broken connection instead of our answer, so a body that is too large is

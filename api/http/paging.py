@@ -13,7 +13,7 @@ from api.errors import BadCursor, Invalid
 from api.http.answers import Answer, page
 from api.http.models import View
 from api.http.routing import Parameter
-from api.kit.paging import MAX_CURSOR, Cursors, ForgedCursor
+from api.kit.cursors import MAX_CURSOR, Cursors, ForgedCursor
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 100
 T = TypeVar("T")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from api.errors import FieldError
-from api.kit.headers import HeaderRefused, check_header_value, check_headers
-from api.kit.secret import Secret
+from api.kit.crypto.secret import Secret
+from api.kit.egress.custom_headers import HeaderRefused, check_header_value, check_headers
 from api.servers.schemas import AuthType, ConfigDraft
 from integrations import is_signing_key
 

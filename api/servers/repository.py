@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from api.access.context import WorkspaceContext
-from api.kit.store import Absent, Always, Change, Delete, Item, Key, Put, Store, Unchanged
+from api.kit.storage.store import Absent, Always, Change, Delete, Item, Key, Put, Store, Unchanged
 from api.servers.slugs import numbered
 
 SLUGS_AT_ONCE = 25

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from api.errors import FieldError, Invalid
-from api.kit.outbound import Egress, UrlRefused, check_text
+from api.kit.egress.policy import Egress, UrlRefused, check_text
 from api.servers import credentials
 from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure, OAuthGrant
 from integrations import Service

@@ -8,9 +8,9 @@ from typing import Annotated
 from pydantic import Field, SecretStr, StringConstraints, WithJsonSchema
 
 from api.http.models import Change, Input, Name, Prose, Timestamp, View, formed
-from api.kit.headers import MAX_HEADERS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH
+from api.kit.egress.custom_headers import MAX_HEADERS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH
+from api.kit.egress.policy import MAX_URL_LENGTH
 from api.kit.ids import id_pattern
-from api.kit.outbound import MAX_URL_LENGTH
 from api.servers.slugs import MAX_SLUG, SLUG_PATTERN
 
 ServerId = Annotated[str, StringConstraints(pattern=id_pattern("server"))]

@@ -13,12 +13,12 @@ from api.audit.service import Event, Journal
 from api.errors import Clash, InUse, Invalid, NotFound
 from api.http.answers import check_if_match
 from api.kit.clock import Clock, rfc3339
+from api.kit.crypto.secret import Secret
+from api.kit.crypto.vault import Place, Sealing, Vault
+from api.kit.egress.policy import Egress, Origin, UrlRefused, check_text
 from api.kit.ids import new_id
-from api.kit.outbound import Egress, Origin, UrlRefused, check_text
-from api.kit.secret import Secret
-from api.kit.store import Change, Conflict, Store
-from api.kit.tries import until_it_holds
-from api.kit.vault import Place, Sealing, Vault
+from api.kit.storage.conflict_retry import until_it_holds
+from api.kit.storage.store import Change, Conflict, Store
 from api.servers import credentials
 from api.servers.credentials import opened, sealable
 from api.servers.repository import Connection, Server, Servers, first_use_of, protocol_record_of, record_of

@@ -16,9 +16,9 @@ from api.http.models import View
 from api.http.provided import AnyRequest, provided
 from api.http.published import Published
 from api.http.routing import Doc, Reply, documented, get
-from api.kit.datakeys import HEAD
+from api.kit.crypto.data_keys import HEAD
 from api.kit.metrics import CONTENT_TYPE, Metrics
-from api.kit.store import Key, Store, StoreError
+from api.kit.storage.store import Key, Store, StoreError
 
 READY_WITHIN_SECONDS = 1.0
 TAG = "System"

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from api.kit.backoff import share
 from api.kit.clock import Clock
-from api.kit.jitter import share
 
 FAILURES_TO_OPEN = 5
 FIRST_PAUSE_SECONDS = 10.0

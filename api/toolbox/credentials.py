@@ -15,8 +15,8 @@ import msgspec
 from api.access.context import WorkspaceContext
 from api.connections.service import TokenKeeper
 from api.kit.clock import Clock
-from api.kit.outbound import Egress
-from api.kit.vault import Place, Sealed, Vault
+from api.kit.crypto.vault import Place, Sealed, Vault
+from api.kit.egress.policy import Egress
 from api.servers.service import AuthType, Server, opened, place_of, record_of
 from api.toolbox.bearer import Bearer
 from api.toolbox.failures import no_credentials

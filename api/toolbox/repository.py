@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from api.access.context import WorkspaceContext
-from api.kit.store import Always, Check, Conflict, Key, Put, Store, StoreBusy, Unchanged
+from api.kit.storage.store import Always, Check, Conflict, Key, Put, Store, StoreBusy, Unchanged
 from api.servers.service import Server, protocol_record_of, record_of
 from integrations import Era
 

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from api.kit.clock import Clock
-from api.kit.wire import Exchange
+from api.kit.http_client.client import Exchange
 from api.servers.service import Server
 from api.toolbox import results
 from api.toolbox.credentials import Opened

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from api.access.context import WorkspaceContext
 from api.kit.clock import Clock
-from api.kit.outbound import Egress, UrlRefused, check_text
-from api.kit.store import Store
-from api.kit.wire import Outbound
-from api.kit.wire_errors import Unreachable as NotReached
+from api.kit.egress.policy import Egress, UrlRefused, check_text
+from api.kit.http_client.client import Outbound
+from api.kit.http_client.errors import Unreachable as NotReached
+from api.kit.storage.store import Store
 from api.servers.service import EXTERNAL, Server
 from api.toolbox.credentials import Credentials
 from api.toolbox.known import Changes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from api.kit.outbound import Egress, Origin, Target
-from api.kit.wire import Exchange, Outbound
-from api.kit.wire_replies import Limits
+from api.kit.egress.policy import Egress, Origin, Target
+from api.kit.http_client.client import Exchange, Outbound
+from api.kit.http_client.response import Limits
 from api.reaching import as_theirs, target_of
 from integrations import Unreadable
 

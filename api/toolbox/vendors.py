@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from api.access.context import WorkspaceContext
-from api.kit.outbound import Egress, check_text
-from api.kit.wire import Outbound
+from api.kit.egress.policy import Egress, check_text
+from api.kit.http_client.client import Outbound
 from api.servers.service import Server
 from api.toolbox.credentials import Opened
 from api.toolbox.service_tools import service_tools

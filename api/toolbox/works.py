@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from api.audit.service import CallLog
 from api.kit.clock import Clock
 from api.kit.deadline import Ticker
+from api.kit.http_client.client import Outbound
 from api.kit.metrics import Metrics
-from api.kit.wire import Outbound
 from api.servers.service import Server
 from api.toolbox.breakers import Breaker, Breakers, Health
 from api.toolbox.bulkheads import Bulkheads

@@ -8,7 +8,7 @@ from typing import Any
 
 from api.access.context import WorkspaceContext, partition_of
 from api.access.repository import META, owned_keys, remove_lookup, revision_key
-from api.kit.store import Absent, Always, Change, Delete, Item, Key, Present, Put, Store, Unchanged
+from api.kit.storage.store import Absent, Always, Change, Delete, Item, Key, Present, Put, Store, Unchanged
 
 ALL = "WORKSPACES"
 DELETED = "DELETED"

@@ -16,11 +16,11 @@ from api.audit.service import Event, Journal
 from api.errors import NotFound
 from api.http.answers import check_if_match
 from api.kit.clock import Clock, rfc3339
-from api.kit.datakeys import KeyRing
+from api.kit.crypto.data_keys import KeyRing
+from api.kit.crypto.secret import Secret
 from api.kit.ids import random_text
-from api.kit.secret import Secret
-from api.kit.store import Change, Conflict, Store, StoreBusy
-from api.kit.tries import until_it_holds
+from api.kit.storage.conflict_retry import until_it_holds
+from api.kit.storage.store import Change, Conflict, Store, StoreBusy
 from api.workspaces.repository import AllWorkspaces, OneWorkspace, Workspace
 from api.workspaces.schemas import WorkspaceChange
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from api.access.context import partition_of
-from api.kit.store import Always, Item, Key, Put
+from api.kit.storage.store import Always, Item, Key, Put
 from api.parts import assemble
 from tests.harness import Workspace
 

@@ -16,8 +16,8 @@ import httpx2
 import pytest
 
 from api.access.context import partition_of
-from api.kit.outbound import Egress
-from api.kit.store import Item
+from api.kit.egress.policy import Egress
+from api.kit.storage.store import Item
 from api.parts import assemble
 from api.settings import Settings
 from tests.fakes.mcp_servers import ECHO, PlainServer, Reply, Seen, result

@@ -17,11 +17,11 @@ from api.audit.service import Journal
 from api.errors import AppError, Clash, NotFound, Unavailable
 from api.http.answers import Answer
 from api.http.provided import AnyRequest
-from api.kit.datakeys import NoDataKey
-from api.kit.envelope import CannotOpen
-from api.kit.roots import RootUnavailable
-from api.kit.sqlite import SqliteStore
-from api.kit.store import Change, Conflict, Delete, StoreBusy
+from api.kit.crypto.data_keys import NoDataKey
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.root_keys import RootUnavailable
+from api.kit.storage.sqlite import SqliteStore
+from api.kit.storage.store import Change, Conflict, Delete, StoreBusy
 from api.toolbox.leaving import CallerLeft
 from tests.fakes.still_clock import StillClock
 

@@ -17,11 +17,11 @@ from api.access.usage import Usage
 from api.app import inner_app
 from api.http.edge import Edge
 from api.kit.clock import SystemClock
-from api.kit.datakeys import KeyRing
+from api.kit.crypto.data_keys import KeyRing
+from api.kit.crypto.vault import Vault
 from api.kit.ids import ALPHABET, new_id, random_text
-from api.kit.snapshots import Memory
-from api.kit.store import Item, Key, Store
-from api.kit.vault import Vault
+from api.kit.storage.revision_cache import Memory
+from api.kit.storage.store import Item, Key, Store
 from api.settings import Settings
 from tests.harness import Workspace, caller, listening
 

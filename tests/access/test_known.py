@@ -2,8 +2,8 @@ from pathlib import Path
 
 from api.access.context import Caller, Scope
 from api.access.known import KnownCallers
-from api.kit.snapshots import Memory, Snapshot
-from api.kit.sqlite import SqliteStore
+from api.kit.storage.revision_cache import Memory, Snapshot
+from api.kit.storage.sqlite import SqliteStore
 
 
 async def test_a_caller_who_is_checked_anew_takes_nobody_elses_room(tmp_path: Path) -> None:

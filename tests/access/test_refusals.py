@@ -8,7 +8,7 @@ import pytest
 
 from api.access.keys import ApiKey
 from api.kit.clock import rfc3339
-from api.kit.secret import Secret
+from api.kit.crypto.secret import Secret
 from api.settings import Settings
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, Workspace, caller, served

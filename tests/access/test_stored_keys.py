@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from api.access.context import Scope, partition_of
-from api.kit.store import Item, Key
+from api.kit.storage.store import Item, Key
 from api.parts import assemble
 from api.settings import Settings
 from tests.harness import Workspace, served

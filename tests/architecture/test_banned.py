@@ -28,10 +28,10 @@ AWS = Ban(
     ("boto3", "botocore"),
     "what boto3 is and raises stays behind the ports Store and RootKeys",
     {
-        "api/kit/dynamo.py": "the store on DynamoDB",
-        "api/kit/dynamo_calls.py": "its calls and what can go wrong with them",
-        "api/kit/roots_kms.py": "the root key in KMS",
-        "api/kit/table.py": "makes the table",
+        "api/kit/storage/dynamodb/store.py": "the store on DynamoDB",
+        "api/kit/storage/dynamodb/retries.py": "its calls and what can go wrong with them",
+        "api/kit/crypto/kms_root_keys.py": "the root key in KMS",
+        "api/kit/storage/dynamodb/table.py": "makes the table",
     },
 )
 CLIENTS = Ban(
@@ -39,9 +39,9 @@ CLIENTS = Ban(
         *("httpx", "httpx2", "httpcore", "requests", "urllib3", "aiohttp", "urllib.request", "http.client"),
         *("socket.create_connection", "socket.socket", "asyncio.open_connection", "telnetlib", "ftplib", "smtplib"),
     ),
-    "one place makes connections to elsewhere, and judges each of them: api/kit/wire_dial.py",
+    "one place makes connections to elsewhere, and judges each of them: api/kit/http_client/dialer.py",
     {
-        "api/kit/wire_dial.py": "that place",
+        "api/kit/http_client/dialer.py": "that place",
         "api/serving.py": "asks whether it can listen on an address; connects to nobody",
     },
 )

@@ -134,8 +134,8 @@ def test_imports_are_written_from_the_top() -> None:
 @pytest.mark.parametrize(
     ("importer", "imported"),
     [
-        ("api.kit.store", "api.errors"),
-        ("api.kit.store", "api.http.body"),
+        ("api.kit.storage.store", "api.errors"),
+        ("api.kit.storage.store", "api.http.body"),
         ("api.errors", "api.access.keys"),
         ("api.http.openapi", "api.access.guards"),
         ("api.access.service", "api.audit.service"),
@@ -146,7 +146,7 @@ def test_imports_are_written_from_the_top() -> None:
         ("api.agents.routes", "api.servers.schemas"),
         ("api.servers.service", "api.audit.repository"),
         ("api.servers.rules", "integrations.manifest"),
-        ("api.no_level_yet.service", "api.kit.store"),
+        ("api.no_level_yet.service", "api.kit.storage.store"),
         ("api.toolbox.service", "api.agents.repository"),
         ("api.agents.service", "api.toolbox.naming"),
         ("integrations", "api.kit.clock"),

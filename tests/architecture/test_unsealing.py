@@ -11,16 +11,16 @@ CODE = ("api", "integrations", "infra", "bench")
 # Each name opens something: a sealed value, or an envelope under a key. Where it may be mentioned, and why.
 ALLOWED = {
     "unseal": {
-        "api/kit/vault.py",  # its home; `reseal` keeps the secret inside, so that a rewrap needs no right to see it
+        "api/kit/crypto/vault.py",  # its home; `reseal` keeps the secret inside, so that a rewrap needs no right to see it
         "api/toolbox/credentials.py",  # opens credentials in order to send them
         "api/connections/sealing.py",  # opens tokens and clients' secrets, for those who are to send or revoke them
         "api/connections/outbox.py",  # opens what is to be revoked, which it sealed itself
     },
     "decrypt": {
-        "api/kit/envelope.py",  # its home
-        "api/kit/vault.py",  # opens values
-        "api/kit/roots.py",  # opens data keys
-        "api/kit/roots_kms.py",  # asks KMS to
+        "api/kit/crypto/envelope.py",  # its home
+        "api/kit/crypto/vault.py",  # opens values
+        "api/kit/crypto/root_keys.py",  # opens data keys
+        "api/kit/crypto/kms_root_keys.py",  # asks KMS to
         "api/access/idempotency_slots.py",  # an answer, under the API key of who gets it back; no data key opens it
     },
 }
@@ -54,9 +54,9 @@ def test_secrets_are_unsealed_only_where_they_are_used() -> None:
     [
         "token = await self._vault.unseal(partition, place, sealed)",
         "opened = map(vault.unseal, sealed)",
-        "from api.kit.envelope import decrypt",
-        "from api.kit.envelope import decrypt as show",
-        "import api.kit.envelope as e; e.decrypt(key, context, envelope)",
+        "from api.kit.crypto.envelope import decrypt",
+        "from api.kit.crypto.envelope import decrypt as show",
+        "import api.kit.crypto.envelope as e; e.decrypt(key, context, envelope)",
         "getattr(vault, 'unseal')(partition, place, sealed)",
         "async def unseal(): ...",
     ],

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from api.audit import repository
-from api.kit.store import Absent, Put
+from api.kit.storage.store import Absent, Put
 
 PROJECT = Path(__file__).parents[2]
 TRAIL = "AUDIT" + "#"

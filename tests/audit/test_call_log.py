@@ -14,8 +14,8 @@ import pytest
 from api.audit.calls import EVERY_SECONDS, CallLog
 from api.audit.repository import Records
 from api.audit.service import Call
-from api.kit.sqlite import SqliteStore
-from api.kit.store import Change, Conflict, Item, StoreBusy
+from api.kit.storage.sqlite import SqliteStore
+from api.kit.storage.store import Change, Conflict, Item, StoreBusy
 from tests.audit.test_packs import CALL
 
 NOW = CALL.at + 10

@@ -21,8 +21,8 @@ from api.audit.repository import Kind, Record, Records, add_record
 from api.audit.service import Call
 from api.kit.clock import SystemClock, rfc3339
 from api.kit.ids import random_text
-from api.kit.sqlite import SqliteStore
-from api.kit.store import Store
+from api.kit.storage.sqlite import SqliteStore
+from api.kit.storage.store import Store
 from api.parts import assemble
 from tests.audit.test_packs import CALL
 from tests.harness import Workspace, complaints

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from api.audit.packs import CALLS_IN_A_PACK, LONGEST_TEXT, SPAN_SECONDS, Call, packed, packs, unpacked
 from api.audit.repository import pack_calls
-from api.kit.store import MAX_CHANGES, Put, check_changes, check_sizes
+from api.kit.storage.store import MAX_CHANGES, Put, check_changes, check_sizes
 
 CALL = Call(
     at=1_800_000_000.123,

@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from api.kit.outbound import Egress, check_text
-from api.kit.wire import Outbound
+from api.kit.egress.policy import Egress, check_text
+from api.kit.http_client.client import Outbound
 from api.toolbox.arguments import Validator
 from api.toolbox.descriptions import normalised
 from api.toolbox.upstream import Upstream

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from api.kit.outbound import Egress
+from api.kit.egress.policy import Egress
 from api.settings import Settings
 from tests.conformance.browser import Browser
 from tests.harness import Workspace, served

@@ -17,7 +17,7 @@ from api.access.peppers import SYSTEM
 from api.connections.outbox import PREFIX
 from api.connections.repository import PREFIX as GRANTS
 from api.kit.clock import Clock
-from api.kit.store import Always, Delete, Item
+from api.kit.storage.store import Always, Delete, Item
 from api.parts import Parts, assemble
 from tests.conformance.browser import Browser
 from tests.fakes.authorization_server import Tenant

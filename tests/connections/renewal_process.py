@@ -15,7 +15,7 @@ from api.connections.service import Fresh, TokenKeeper
 from api.connections.timing import Pause, Timing
 from api.connections.works import ConnectionWorks
 from api.kit.clock import Clock, SystemClock
-from api.kit.store import Change, Item, Key, Put, Store
+from api.kit.storage.store import Change, Item, Key, Put, Store
 from api.parts import Parts, assemble
 from api.servers.service import Server, server_now
 from tests.connections.desk import Desk

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from api.connections.service import Fresh, NotConnected, NotNow, ReconnectRequired
 from api.connections.timing import Timing
 from api.connections.works import ConnectionWorks
-from api.kit.store import Change, Store
+from api.kit.storage.store import Change, Store
 from api.parts import Parts, assemble
 from api.servers.service import server_now
 from api.settings import Settings

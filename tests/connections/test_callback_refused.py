@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from api.access.context import partition_of
-from api.kit.rewrap import rewrap
+from api.kit.crypto.reencryption import rewrap
 from api.parts import Parts
 from api.settings import Settings
 from tests.connections.desk import in_another_process

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from api.access.context import partition_of
-from api.kit.rewrap import rewrap
+from api.kit.crypto.reencryption import rewrap
 from api.parts import Parts
 from tests.connections.desk import in_another_process
 from tests.connections.world import Connectable, Visitor, mcp_server, told

@@ -12,7 +12,7 @@ import pytest
 from api.access.context import WorkspaceContext
 from api.access.peppers import SYSTEM
 from api.connections.outbox import CLAIM_SECONDS, LEAVING_SECONDS, PREFIX
-from api.kit.store import Conflict
+from api.kit.storage.store import Conflict
 from api.parts import Parts, assemble
 from api.servers.service import Server as McpServer
 from api.servers.service import server_now

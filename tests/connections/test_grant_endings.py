@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.access.context import partition_of
-from api.kit.datakeys import NoDataKey
+from api.kit.crypto.data_keys import NoDataKey
 from tests.connections.desk import Desk, entries, in_another_process, kind_of, stored_grants, until
 from tests.fakes.authorization_server import Fault, Server, Tenant
 from tests.harness import WEATHER, Plugboard

@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from api.access.peppers import SYSTEM
 from api.connections.outbox import CLAIM_SECONDS, KEPT_SECONDS, LONGEST_WAIT, PREFIX
-from api.kit.secret import Secret
-from api.kit.store import Always, Item, Key, Put
+from api.kit.crypto.secret import Secret
+from api.kit.storage.store import Always, Item, Key, Put
 from api.parts import Parts, assemble
 from api.settings import OAuthApp, Settings
 from tests.connections.desk import Desk, emptied, entries, until

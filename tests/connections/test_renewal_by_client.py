@@ -11,9 +11,9 @@ import pytest
 from api.access.context import partition_of
 from api.connections.service import NotConnected, NotNow
 from api.connections.works import ConnectionWorks
-from api.kit.datakeys import KeyRing
-from api.kit.rewrap import rewrap
-from api.kit.store import Change, Store
+from api.kit.crypto.data_keys import KeyRing
+from api.kit.crypto.reencryption import rewrap
+from api.kit.storage.store import Change, Store
 from tests.connections.desk import Desk, kind_of
 from tests.connections.renewal_process import Beside, held, process, step_of
 from tests.fakes.authorization_server import Fault, Server, Tenant

@@ -10,7 +10,7 @@ import pytest
 
 from api.connections.service import NotConnected
 from api.connections.works import ConnectionWorks
-from api.kit.store import Change, Store
+from api.kit.storage.store import Change, Store
 from tests.connections.desk import Desk
 from tests.connections.renewal_process import Beside, held, process, step_of
 from tests.fakes.authorization_server import Fault, Server

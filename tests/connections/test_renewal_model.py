@@ -27,25 +27,13 @@ from api.connections.repository import ACCESS, REFRESH, ClientRef, Grant, Grants
 from api.connections.sealing import Sealer
 from api.connections.service import Fresh, ReconnectRequired, TokenKeeper
 from api.connections.timing import Timing
-from api.kit.datakeys import KeyRing
-from api.kit.outbound import Egress
-from api.kit.roots import LocalRoots
-from api.kit.secret import Secret
-from api.kit.snapshots import Memory, Snapshot
-from api.kit.store import (
-    Absent,
-    Change,
-    Check,
-    Conflict,
-    Delete,
-    Item,
-    Key,
-    Present,
-    Put,
-    StoreBusy,
-    Unchanged,
-)
-from api.kit.vault import Vault
+from api.kit.crypto.data_keys import KeyRing
+from api.kit.crypto.root_keys import LocalRoots
+from api.kit.crypto.secret import Secret
+from api.kit.crypto.vault import Vault
+from api.kit.egress.policy import Egress
+from api.kit.storage.revision_cache import Memory, Snapshot
+from api.kit.storage.store import Absent, Change, Check, Conflict, Delete, Item, Key, Present, Put, StoreBusy, Unchanged
 from api.servers.repository import Connection, Server, record_of
 from integrations import Client, Provider
 from tests.connections.renewal_process import Beside, step_of

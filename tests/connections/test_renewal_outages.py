@@ -15,9 +15,9 @@ from api.connections.line import LIMITS, Line
 from api.connections.service import NotNow
 from api.connections.timing import Timing
 from api.connections.works import ConnectionWorks, Lines
-from api.kit.outbound import check_text
-from api.kit.store import Change, StoreBusy
-from api.kit.wire import Exchange
+from api.kit.egress.policy import check_text
+from api.kit.http_client.client import Exchange
+from api.kit.storage.store import Change, StoreBusy
 from api.reaching import as_theirs
 from api.servers.service import Server as McpServer
 from tests.connections.desk import Desk, kind_of

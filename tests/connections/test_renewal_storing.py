@@ -17,13 +17,13 @@ from api.connections.service import NotConnected, NotNow, TokenKeeper
 from api.connections.timing import Timing
 from api.connections.works import ConnectionWorks
 from api.kit.clock import SystemClock
-from api.kit.datakeys import KeyRing
-from api.kit.envelope import CannotOpen
-from api.kit.rewrap import rewrap
-from api.kit.roots import RootKeys, RootUnavailable, WrappedKey
-from api.kit.secret import Secret
-from api.kit.store import Change, Store, StoreBusy
-from api.kit.vault import Vault
+from api.kit.crypto.data_keys import KeyRing
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.reencryption import rewrap
+from api.kit.crypto.root_keys import RootKeys, RootUnavailable, WrappedKey
+from api.kit.crypto.secret import Secret
+from api.kit.crypto.vault import Vault
+from api.kit.storage.store import Change, Store, StoreBusy
 from tests.connections.desk import Desk
 from tests.connections.renewal_process import Beside, Process, held, process, step_of
 from tests.fakes.authorization_server import Fault, Server, Tenant

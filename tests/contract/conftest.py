@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from api.kit.dynamo import DynamoClient, DynamoStore, dynamo_client
-from api.kit.sqlite import SqliteStore
-from api.kit.store import Store
+from api.kit.storage.dynamodb.store import DynamoClient, DynamoStore, dynamo_client
+from api.kit.storage.sqlite import SqliteStore
+from api.kit.storage.store import Store
 from tests.fakes.dynamodb import (
     PATIENT,
     aws_access,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from api.kit.store import (
+from api.kit.storage.store import (
     MAX_CHANGES,
     Absent,
     Always,

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from api.access.context import partition_of
-from api.kit.store import Item
+from api.kit.storage.store import Item
 from api.parts import assemble
 from api.settings import Settings
 from tests.e2e.process import Process, serving

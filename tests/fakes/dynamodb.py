@@ -27,8 +27,8 @@ from moto.dynamodb.models.table import Table
 from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Request, Response
 
-from api.kit.dynamo import dynamo_client
-from api.kit.table import STACK, create_table
+from api.kit.storage.dynamodb.store import dynamo_client
+from api.kit.storage.dynamodb.table import STACK, create_table
 
 ACCESS = {
     "AWS_ACCESS_KEY_ID": "testing",

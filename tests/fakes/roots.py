@@ -6,10 +6,10 @@ import asyncio
 import secrets
 from collections.abc import Mapping
 
-from api.kit.datakeys import KeyRing
-from api.kit.roots import LocalRoots, RootKeys, RootUnavailable, WrappedKey
-from api.kit.secret import Secret
-from api.kit.store import Store
+from api.kit.crypto.data_keys import KeyRing
+from api.kit.crypto.root_keys import LocalRoots, RootKeys, RootUnavailable, WrappedKey
+from api.kit.crypto.secret import Secret
+from api.kit.storage.store import Store
 from tests.fakes.still_clock import StillClock
 
 W = "WS#w"

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from api.http.examples import INPUT_SCHEMA
-from api.kit.outbound import Egress
+from api.kit.egress.policy import Egress
 from api.settings import Settings
 from tests.fakes.mcp_servers import PlainServer
 from tests.harness import Plugboard, Workspace, listening, served

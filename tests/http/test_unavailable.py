@@ -7,7 +7,7 @@ from litestar import get
 from api.access.guards import OpenToAll
 from api.app import inner_app
 from api.http.edge import Edge
-from api.kit.store import StoreBusy
+from api.kit.storage.store import StoreBusy
 from api.settings import Settings
 from tests.harness import caller, listening
 

@@ -77,7 +77,7 @@ def test_what_is_copied_is_enough_to_run(tmp_path: Path) -> None:
         copy = shutil.copytree if (PROJECT / source).is_dir() else shutil.copy
         copy(PROJECT / source, place)
     script = (
-        "import api.cli, api.asgi, api.kit.table as t, integrations as i, sys;"
+        "import api.cli, api.asgi, api.kit.storage.dynamodb.table as t, integrations as i, sys;"
         "print(api.cli.__file__, len(i.services()), *t.table_definition('a-table')['KeySchema']);"
         "api.cli.main(['--help'])"
     )

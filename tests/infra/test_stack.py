@@ -10,11 +10,11 @@ from typing import Any
 import boto3
 import pytest
 
-from api.kit.table import STACK, stack
+from api.kit.storage.dynamodb.table import STACK, stack
 from tests.fakes.dynamodb import aws_access, moto_endpoint, table_by_stack
 
-DYNAMO = Path(__file__).parents[2] / "api" / "kit" / "dynamo.py"
-KMS = Path(__file__).parents[2] / "api" / "kit" / "roots_kms.py"
+DYNAMO = Path(__file__).parents[2] / "api" / "kit" / "storage" / "dynamodb" / "store.py"
+KMS = Path(__file__).parents[2] / "api" / "kit" / "crypto" / "kms_root_keys.py"
 
 
 def properties(name: str) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from api.kit.outbound import Egress, Target, check_text
-from api.kit.wire import Outbound
+from api.kit.egress.policy import Egress, Target, check_text
+from api.kit.http_client.client import Outbound
 from tests.fakes.upstreams import Answer, Upstream, upstream
 
 HERE = Egress.parse("127.0.0.0/8")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kit.addresses import IPV4, IPV6, TRANSLATIONS, Address, Block, is_public, special
+from api.kit.egress.ip_ranges import IPV4, IPV6, TRANSLATIONS, Address, Block, is_public, special
 
 
 @pytest.mark.requirement("EGR-02")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from api.kit.datakeys import KeyRing, NoDataKey, TooManyDataKeys
-from api.kit.envelope import CannotOpen
-from api.kit.roots import LocalRoots
-from api.kit.secret import Secret
-from api.kit.sqlite import SqliteStore
-from api.kit.store import Absent, Conflict, Delete, Key, Present, Put, Store, Unchanged
+from api.kit.crypto.data_keys import KeyRing, NoDataKey, TooManyDataKeys
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.root_keys import LocalRoots
+from api.kit.crypto.secret import Secret
+from api.kit.storage.sqlite import SqliteStore
+from api.kit.storage.store import Absent, Conflict, Delete, Key, Present, Put, Store, Unchanged
 from tests.fakes.roots import W, Watched, new_roots, ring_with_key
 from tests.fakes.still_clock import StillClock
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from api.kit.datakeys import KeyRing
-from api.kit.envelope import CannotOpen
-from api.kit.roots import RootUnavailable
-from api.kit.sqlite import SqliteStore
-from api.kit.store import Store
+from api.kit.crypto.data_keys import KeyRing
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.root_keys import RootUnavailable
+from api.kit.storage.sqlite import SqliteStore
+from api.kit.storage.store import Store
 from tests.fakes.roots import W, Watched, new_roots, ring_with_key
 from tests.fakes.still_clock import StillClock
 

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
-from api.kit.dynamo import DynamoStore, dynamo_client
-from api.kit.dynamo_calls import pause_before
-from api.kit.store import Absent, Always, Check, Conflict, Key, Present, Put, StoreBusy
+from api.kit.storage.dynamodb.retries import pause_before
+from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
+from api.kit.storage.store import Absent, Always, Check, Conflict, Key, Present, Put, StoreBusy
 from tests.fakes.dynamodb import PATIENT, aws_access, moto_endpoint, new_table
 from tests.fakes.dynamodb_faults import Fault, Faults, answers, cancelled, lost_request, passes, refused, throttled
 from tests.fakes.still_clock import StillClock

@@ -5,8 +5,21 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 from botocore.awsrequest import AWSPreparedRequest
 
-from api.kit.dynamo import DynamoStore, dynamo_client
-from api.kit.store import Absent, Always, Change, Check, Conflict, Delete, Item, Key, Present, Put, StoreBusy, Unchanged
+from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
+from api.kit.storage.store import (
+    Absent,
+    Always,
+    Change,
+    Check,
+    Conflict,
+    Delete,
+    Item,
+    Key,
+    Present,
+    Put,
+    StoreBusy,
+    Unchanged,
+)
 from tests.fakes.dynamodb import (
     NO_DYNOXIDE,
     PATIENT,

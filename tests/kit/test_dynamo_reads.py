@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
-from api.kit.dynamo import DynamoStore, dynamo_client
-from api.kit.store import Absent, Always, Delete, ItemTooLarge, Key, Present, Put, StoreBusy
+from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
+from api.kit.storage.store import Absent, Always, Delete, ItemTooLarge, Key, Present, Put, StoreBusy
 from tests.fakes.dynamodb import PATIENT, aws_access, moto_endpoint, new_table
 from tests.fakes.dynamodb_faults import Faults, answers, body_of
 from tests.fakes.still_clock import StillClock

@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kit.envelope import CannotOpen, bind, decrypt, derive, encrypt, from_text, key_version, to_text
-from api.kit.secret import Secret
+from api.kit.crypto.envelope import CannotOpen, bind, decrypt, derive, encrypt, from_text, key_version, to_text
+from api.kit.crypto.secret import Secret
 
 KEY = Secret(bytes(range(100, 132)))
 OTHER_KEY = Secret(bytes(range(200, 232)))

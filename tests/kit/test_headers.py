@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kit.headers import HeaderRefused, check_header, check_header_value, check_headers
+from api.kit.egress.custom_headers import HeaderRefused, check_header, check_header_value, check_headers
 
 CANARY = "canary-5f1c"
 

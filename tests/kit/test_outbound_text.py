@@ -5,9 +5,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from api.kit.addresses import TRANSLATIONS, Address
-from api.kit.hosts import parse_host
-from api.kit.outbound import BadEgress, Egress, Origin, UrlRefused, check_text
+from api.kit.egress.hostnames import parse_host
+from api.kit.egress.ip_ranges import TRANSLATIONS, Address
+from api.kit.egress.policy import BadEgress, Egress, Origin, UrlRefused, check_text
 from tests.corpus.urls import GOOD, HOSTILE, LEADING_INSIDE, Hostile, LeadingInside
 
 CLOSED = Egress()

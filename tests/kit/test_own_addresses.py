@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from api.kit.outbound import Egress, UrlRefused, check_text
-from api.kit.resolving import Names
-from api.kit.wire import Outbound
-from api.kit.wire_errors import Denied
+from api.kit.egress.policy import Egress, UrlRefused, check_text
+from api.kit.egress.resolver import Names
+from api.kit.http_client.client import Outbound
+from api.kit.http_client.errors import Denied
 from api.settings import Settings
 
 pytestmark = pytest.mark.requirement("EGR-15")

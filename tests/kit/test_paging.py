@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kit.paging import MARK_BYTES, MAX_CURSOR, Cursors, ForgedCursor
-from api.kit.secret import Secret
+from api.kit.crypto.secret import Secret
+from api.kit.cursors import MARK_BYTES, MAX_CURSOR, Cursors, ForgedCursor
 
 pytestmark = pytest.mark.requirement("REL-11")
 

@@ -8,9 +8,9 @@ from ipaddress import ip_address
 
 import pytest
 
-from api.kit.outbound import Egress
-from api.kit.resolving import MAX_HANGING, MAX_WAITING_OF_ONE, THREADS_OF_ONE, Names, system_lookup
-from api.kit.wire_errors import Denied, TimedOut, Unreachable
+from api.kit.egress.policy import Egress
+from api.kit.egress.resolver import MAX_HANGING, MAX_WAITING_OF_ONE, THREADS_OF_ONE, Names, system_lookup
+from api.kit.http_client.errors import Denied, TimedOut, Unreachable
 
 NAME = "api.example.com"
 
@@ -156,8 +156,8 @@ async def test_a_lookup_that_nobody_waits_for_any_more_gives_its_turn_back() -> 
 def test_a_process_ends_while_names_hang() -> None:
     program = (
         "import asyncio, time\n"
-        "from api.kit.resolving import Names\n"
-        "from api.kit.outbound import Egress\n"
+        "from api.kit.egress.resolver import Names\n"
+        "from api.kit.egress.policy import Egress\n"
         "async def ask(): await Names(lambda _: time.sleep(60), seconds=0.1).addresses('a.example', Egress())\n"
         "try: asyncio.run(ask())\n"
         "except Exception as error: print(type(error).__name__)\n"

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from api.kit.clock import SystemClock
-from api.kit.datakeys import KeyRing
-from api.kit.envelope import CannotOpen
-from api.kit.rewrap import Under, count, rewrap
-from api.kit.roots import LocalRoots, create_key_file
-from api.kit.secret import Secret
-from api.kit.sqlite import SqliteStore
-from api.kit.store import Absent, Always, Change, Conflict, Delete, Key, Present, Put, Unchanged
-from api.kit.vault import Place, Sealed, Vault
+from api.kit.crypto.data_keys import KeyRing
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.reencryption import Under, count, rewrap
+from api.kit.crypto.root_keys import LocalRoots, create_key_file
+from api.kit.crypto.secret import Secret
+from api.kit.crypto.vault import Place, Sealed, Vault
+from api.kit.storage.sqlite import SqliteStore
+from api.kit.storage.store import Absent, Always, Change, Conflict, Delete, Key, Present, Put, Unchanged
 
 PROJECT = Path(__file__).parents[2]
 W = "WS#w"
@@ -343,10 +343,10 @@ DIES_AT_A_WRITE = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from api.kit.clock import SystemClock
-from api.kit.datakeys import KeyRing
-from api.kit.rewrap import rewrap
-from api.kit.roots import LocalRoots
-from api.kit.sqlite import SqliteStore
+from api.kit.crypto.data_keys import KeyRing
+from api.kit.crypto.reencryption import rewrap
+from api.kit.crypto.root_keys import LocalRoots
+from api.kit.storage.sqlite import SqliteStore
 
 class Dying(SqliteStore):
     left = int(sys.argv[2])

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from api.kit.envelope import CannotOpen
-from api.kit.roots import BadRootKeys, JoinedRoots, LocalRoots, UnknownRoot, create_key_file
-from api.kit.secret import Secret
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.root_keys import BadRootKeys, JoinedRoots, LocalRoots, UnknownRoot, create_key_file
+from api.kit.crypto.secret import Secret
 
 PROJECT = Path(__file__).parents[2]
 CONTEXT = {"app": "plugboard", "owner": "WS#w", "purpose": "data-key", "version": "1"}

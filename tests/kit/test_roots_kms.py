@@ -8,10 +8,10 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 from moto import mock_aws
 
-from api.kit.envelope import CannotOpen
-from api.kit.roots import BadRootKeys, RootUnavailable, UnknownRoot, WrappedKey
-from api.kit.roots_kms import KmsRoots, kms_client
-from api.kit.secret import Secret
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.kms_root_keys import KmsRoots, kms_client
+from api.kit.crypto.root_keys import BadRootKeys, RootUnavailable, UnknownRoot, WrappedKey
+from api.kit.crypto.secret import Secret
 
 CONTEXT = {"app": "plugboard", "owner": "WS#w", "purpose": "data-key", "version": "1"}
 

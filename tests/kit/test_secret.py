@@ -11,7 +11,7 @@ import msgspec
 import pydantic
 import pytest
 
-from api.kit.secret import HIDDEN, Secret
+from api.kit.crypto.secret import HIDDEN, Secret
 
 CANARY = "canary-7f3a9c-do-not-show"
 

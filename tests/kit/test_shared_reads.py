@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from api.kit.snapshots import SharedReads
-from api.kit.store import StoreBusy
+from api.kit.storage.revision_cache import SharedReads
+from api.kit.storage.store import StoreBusy
 
 WS = "WS#a"
 

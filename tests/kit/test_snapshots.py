@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from api.kit.snapshots import REVISION, Memory
-from api.kit.sqlite import SqliteStore
-from api.kit.store import Always, Change, Delete, Item, Key, Put, Store
+from api.kit.storage.revision_cache import REVISION, Memory
+from api.kit.storage.sqlite import SqliteStore
+from api.kit.storage.store import Always, Change, Delete, Item, Key, Put, Store
 
 WS = "WS#a"
 

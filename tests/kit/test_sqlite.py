@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from api.kit.sqlite import SWEEP_EVERY_SECONDS, WRITE_PATIENCE_SECONDS, SqliteStore
-from api.kit.store import Absent, Always, Delete, Key, Put, StoreBusy, Unchanged
+from api.kit.storage.sqlite import SWEEP_EVERY_SECONDS, WRITE_PATIENCE_SECONDS, SqliteStore
+from api.kit.storage.store import Absent, Always, Delete, Key, Put, StoreBusy, Unchanged
 from tests.fakes.still_clock import StillClock
 
 KEY, OTHER = Key("WS#w", "DATAKEY#000001"), Key("WS#w", "OTHER")

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from api.kit.dynamo import dynamo_client
-from api.kit.store import StoreBusy
-from api.kit.table import create_table, table_definition
+from api.kit.storage.dynamodb.store import dynamo_client
+from api.kit.storage.dynamodb.table import create_table, table_definition
+from api.kit.storage.store import StoreBusy
 from tests.fakes.dynamodb import PATIENT, aws_access, moto_endpoint
 from tests.fakes.dynamodb_faults import Faults, answers, passes, refused
 

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from api.kit.store import Conflict, Key, StoreBusy
-from api.kit.tries import LONGEST_PAUSE_SECONDS, TRIES, until_it_holds
+from api.kit.storage.conflict_retry import LONGEST_PAUSE_SECONDS, TRIES, until_it_holds
+from api.kit.storage.store import Conflict, Key, StoreBusy
 
 CONFLICT = Conflict([Key("WS#a", "SERVER#s")])
 

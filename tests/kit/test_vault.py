@@ -7,13 +7,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from api.kit.clock import SystemClock
-from api.kit.datakeys import KeyRing, NoDataKey
-from api.kit.envelope import CannotOpen
-from api.kit.roots import LocalRoots
-from api.kit.secret import Secret
-from api.kit.sqlite import SqliteStore
-from api.kit.store import Absent, Conflict, Key, Present, Put
-from api.kit.vault import Place, Sealed, Vault
+from api.kit.crypto.data_keys import KeyRing, NoDataKey
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.root_keys import LocalRoots
+from api.kit.crypto.secret import Secret
+from api.kit.crypto.vault import Place, Sealed, Vault
+from api.kit.storage.sqlite import SqliteStore
+from api.kit.storage.store import Absent, Conflict, Key, Present, Put
 
 W, OTHER = "WS#w", "WS#other"
 HEADER = Place("SERVER#s", "headerValue")

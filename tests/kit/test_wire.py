@@ -4,10 +4,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from api.kit.outbound import Egress, Target, check_text
-from api.kit.resolving import Lookup, Names
-from api.kit.wire import Outbound
-from api.kit.wire_errors import Denied, Unreachable, WireError
+from api.kit.egress.policy import Egress, Target, check_text
+from api.kit.egress.resolver import Lookup, Names
+from api.kit.http_client.client import Outbound
+from api.kit.http_client.errors import Denied, Unreachable, WireError
 from tests.fakes.upstreams import cutting_off, echoing, raw, saying, upstream
 
 HERE = Egress.parse("127.0.0.0/8")

@@ -9,12 +9,12 @@ from ipaddress import ip_address
 
 import pytest
 
-from api.kit.outbound import Egress, Target, check_text
-from api.kit.resolving import Names
-from api.kit.wire import Outbound
-from api.kit.wire_connection import Connection
-from api.kit.wire_dial import Dialling
-from api.kit.wire_errors import Denied, Unreachable, WireError
+from api.kit.egress.policy import Egress, Target, check_text
+from api.kit.egress.resolver import Names
+from api.kit.http_client.client import Outbound
+from api.kit.http_client.connection import Connection
+from api.kit.http_client.dialer import Dialling
+from api.kit.http_client.errors import Denied, Unreachable, WireError
 from tests.corpus.urls import LEADING_INSIDE, LeadingInside
 from tests.fakes.dialling import dialled_except
 from tests.fakes.upstreams import cutting_off, saying, upstream

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kit.wire_answers import Answer
-from api.kit.wire_errors import Garbled, TooMuch, Unreachable, WireError
-from api.kit.wire_replies import Limits, Reply
+from api.kit.http_client.errors import Garbled, TooMuch, Unreachable, WireError
+from api.kit.http_client.response import Limits, Reply
+from api.kit.http_client.response_parser import Answer
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"

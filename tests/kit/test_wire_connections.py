@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from api.kit.outbound import Egress, Target, check_text
-from api.kit.resolving import Names
-from api.kit.wire import Exchange, Outbound
-from api.kit.wire_errors import Denied, TimedOut, Unreachable
-from api.kit.wire_replies import Limits
+from api.kit.egress.policy import Egress, Target, check_text
+from api.kit.egress.resolver import Names
+from api.kit.http_client.client import Exchange, Outbound
+from api.kit.http_client.errors import Denied, TimedOut, Unreachable
+from api.kit.http_client.response import Limits
 from tests.fakes.upstreams import cutting_off, dripping, pouring, raw, saying, silent, upstream
 from tests.kit.asked import HERE, asked_of
 

@@ -8,10 +8,10 @@ import zlib
 
 import pytest
 
-from api.kit.outbound import Target, check_text
-from api.kit.wire import Outbound
-from api.kit.wire_errors import Garbled, TimedOut, TooMuch, Unreachable, WireError
-from api.kit.wire_replies import Limits
+from api.kit.egress.policy import Target, check_text
+from api.kit.http_client.client import Outbound
+from api.kit.http_client.errors import Garbled, TimedOut, TooMuch, Unreachable, WireError
+from api.kit.http_client.response import Limits
 from tests.fakes.upstreams import Answer, dripping, pouring, raw, saying, silent
 from tests.kit.asked import HERE, asked_of
 

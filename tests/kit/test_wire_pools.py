@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from api.kit.outbound import Target, check_text
-from api.kit.wire import Outbound
-from api.kit.wire_errors import TimedOut, Unreachable
-from api.kit.wire_pools import MAX_CONNECTIONS
+from api.kit.egress.policy import Target, check_text
+from api.kit.http_client.client import Outbound
+from api.kit.http_client.errors import TimedOut, Unreachable
+from api.kit.http_client.pool import MAX_CONNECTIONS
 from tests.fakes.upstreams import Visit, cutting_off, raw, saying, silent, upstream
 from tests.kit.asked import HERE, asked_of
 

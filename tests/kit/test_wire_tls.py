@@ -9,10 +9,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from api.kit.outbound import Egress, check_text
-from api.kit.resolving import Names
-from api.kit.wire import Outbound, public_trust
-from api.kit.wire_errors import TimedOut, Unreachable
+from api.kit.egress.policy import Egress, check_text
+from api.kit.egress.resolver import Names
+from api.kit.http_client.client import Outbound, public_trust
+from api.kit.http_client.errors import TimedOut, Unreachable
 from tests.fakes.upstreams import Upstream, echoing, upstream
 
 NAME = "api.example.com"

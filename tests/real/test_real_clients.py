@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 import pytest
 
-from api.kit.outbound import Egress, check_text
-from api.kit.wire import Outbound
+from api.kit.egress.policy import Egress, check_text
+from api.kit.http_client.client import Outbound
 from api.toolbox.upstream import Upstream
 from integrations import Era, McpClient
 from integrations.mcp.session import Kind

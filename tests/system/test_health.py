@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 
-from api.kit.dynamo import dynamo_client
-from api.kit.secret import Secret
+from api.kit.crypto.secret import Secret
+from api.kit.storage.dynamodb.store import dynamo_client
 from api.settings import Settings
 from tests.conftest import ROOT_KEY
 from tests.fakes.dynamodb import new_table

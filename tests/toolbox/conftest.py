@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from api.kit.outbound import Egress
+from api.kit.egress.policy import Egress
 from api.settings import Settings
 from tests.fakes.still_clock import StillClock
 from tests.fakes.street import Street

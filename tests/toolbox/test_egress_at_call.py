@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from api.access.context import partition_of
-from api.kit.outbound import Egress
-from api.kit.store import Always, Key, Put
+from api.kit.egress.policy import Egress
+from api.kit.storage.store import Always, Key, Put
 from api.parts import assemble
 from api.servers.repository import record_of
 from api.settings import Settings

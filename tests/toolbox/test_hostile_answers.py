@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from api.kit.outbound import Egress
+from api.kit.egress.policy import Egress
 from api.settings import Settings
 from tests.fakes.hostile_mcp import HEAD, STREAM, events, made, mcp, resetting, result, with_id, with_result
 from tests.fakes.upstreams import Answer, cutting_off, dripping, pouring, raw, saying, silent, upstream

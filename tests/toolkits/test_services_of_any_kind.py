@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from api.kit.outbound import Egress
+from api.kit.egress.policy import Egress
 from api.settings import Settings
 from integrations import load_services, services
 from tests.fakes.authorization_server import Server

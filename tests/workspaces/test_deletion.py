@@ -9,10 +9,10 @@ import httpx2
 import pytest
 
 from api.access.context import partition_of
-from api.kit.datakeys import NoDataKey
-from api.kit.envelope import CannotOpen
-from api.kit.store import Always, Item, Key, Put
-from api.kit.vault import Place, Sealed
+from api.kit.crypto.data_keys import NoDataKey
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.vault import Place, Sealed
+from api.kit.storage.store import Always, Item, Key, Put
 from api.parts import Parts, assemble
 from api.servers import credentials
 from api.workspaces.repository import DELETED, AllWorkspaces

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
-from api.kit.outbound import Egress, check_text
-from api.kit.wire import Outbound
+from api.kit.egress.policy import Egress, check_text
+from api.kit.http_client.client import Outbound
 from api.toolbox.upstream import Upstream as Http
 from integrations.oauth.model import Client, Provider
 from tests.fakes.upstreams import HOME, Answer, Upstream, Visit, saying, upstream

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from api.kit.wire_answers import Answer
-from api.kit.wire_errors import TimedOut, Unreachable
-from api.kit.wire_replies import Limits
+from api.kit.http_client.errors import TimedOut, Unreachable
+from api.kit.http_client.response import Limits
+from api.kit.http_client.response_parser import Answer
 
 PIECE = 65_536
 """Of a longer body no more is written at once: others have their turn in between."""

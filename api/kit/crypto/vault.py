@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from api.kit.datakeys import ActiveKey, KeyRing
-from api.kit.envelope import bind, decrypt, derive, encrypt, from_text, key_version, to_text
-from api.kit.secret import HIDDEN, Secret
-from api.kit.store import Check
+from api.kit.crypto.data_keys import ActiveKey, KeyRing
+from api.kit.crypto.envelope import bind, decrypt, derive, encrypt, from_text, key_version, to_text
+from api.kit.crypto.secret import HIDDEN, Secret
+from api.kit.storage.store import Check
 
 
 class Place(NamedTuple):

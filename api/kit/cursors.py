@@ -7,7 +7,7 @@ import binascii
 import hashlib
 import hmac
 
-from api.kit.secret import Secret
+from api.kit.crypto.secret import Secret
 
 MARK_BYTES = 16
 MAX_CURSOR = 600

@@ -12,9 +12,9 @@ from ipaddress import ip_address
 from threading import Thread
 from weakref import WeakValueDictionary
 
-from api.kit.addresses import Address
-from api.kit.outbound import Egress
-from api.kit.wire_errors import Denied, TimedOut, Unreachable
+from api.kit.egress.ip_ranges import Address
+from api.kit.egress.policy import Egress
+from api.kit.http_client.errors import Denied, TimedOut, Unreachable
 
 SECONDS = 2.0
 THREADS, THREADS_OF_ONE = 64, 8

@@ -15,8 +15,8 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from api.kit.envelope import KEY_BYTES, CannotOpen, bind, decrypt, encrypt
-from api.kit.secret import Secret
+from api.kit.crypto.envelope import KEY_BYTES, CannotOpen, bind, decrypt, encrypt
+from api.kit.crypto.secret import Secret
 
 MIN_DISTINCT = 17  # of 32 random bytes, there are fewer once in three thousand million keys
 MAX_FILE_BYTES = 65_536

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA512
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from api.kit.secret import Secret
+from api.kit.crypto.secret import Secret
 
 KEY_BYTES = 32
 BUCKET_BYTES = 64

@@ -12,9 +12,9 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from api.kit.envelope import CannotOpen
-from api.kit.roots import BadRootKeys, RootUnavailable, UnknownRoot, WrappedKey
-from api.kit.secret import Secret
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.root_keys import BadRootKeys, RootUnavailable, UnknownRoot, WrappedKey
+from api.kit.crypto.secret import Secret
 
 THREADS = 8
 PATIENCE_SECONDS = 5.0

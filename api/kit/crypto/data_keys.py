@@ -11,11 +11,11 @@ import math
 from dataclasses import dataclass
 
 from api.kit.clock import Clock, rfc3339
-from api.kit.envelope import CannotOpen, from_text, to_text
-from api.kit.roots import RootKeys, WrappedKey
-from api.kit.secret import Secret
-from api.kit.store import Absent, Change, Check, Conflict, Delete, Item, Key, Present, Put, Store, Unchanged
-from api.kit.tries import until_it_holds
+from api.kit.crypto.envelope import CannotOpen, from_text, to_text
+from api.kit.crypto.root_keys import RootKeys, WrappedKey
+from api.kit.crypto.secret import Secret
+from api.kit.storage.conflict_retry import until_it_holds
+from api.kit.storage.store import Absent, Change, Check, Conflict, Delete, Item, Key, Present, Put, Store, Unchanged
 
 HEAD = "DATAKEY"
 TTL_SECONDS = 300.0

@@ -8,8 +8,8 @@ from typing import NoReturn
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from api.kit.wire_errors import Garbled, TooMuch, Unreachable, WireError
-from api.kit.wire_replies import Limits
+from api.kit.http_client.errors import Garbled, TooMuch, Unreachable, WireError
+from api.kit.http_client.response import Limits
 
 MAX_FIELDS = 128
 MAX_FIELD = 16_384

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from api.kit.clock import Clock, SystemClock
-from api.kit.store import (
+from api.kit.storage.store import (
     Absent,
     Always,
     Change,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from api.kit.outbound import Target
-from api.kit.wire_errors import Denied
+from api.kit.egress.policy import Target
+from api.kit.http_client.errors import Denied
 
 MAX_NAMES = 1024
 NOT_THEIRS = frozenset(

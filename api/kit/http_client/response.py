@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from api.kit.wire_errors import Garbled, TooMuch, WireError
+from api.kit.http_client.errors import Garbled, TooMuch, WireError
 
 PIECE = 65_536
 FREE_OF_RATIO = 65_536  # a short answer of blanks is no bomb

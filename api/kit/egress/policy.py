@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from ipaddress import IPv6Network, ip_network
 from typing import NamedTuple, Self
 
-from api.kit.addresses import TRANSLATIONS, Address, Network, special
-from api.kit.hosts import BadHost, Host, is_of_the_platform, objection, parse_host
+from api.kit.egress.hostnames import BadHost, Host, is_of_the_platform, objection, parse_host
+from api.kit.egress.ip_ranges import TRANSLATIONS, Address, Network, special
 
 VARIABLE = "PLUGBOARD_EGRESS_ALLOW"
 OR_ASK = f", or have the operator list this one in {VARIABLE}."

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from api.kit.outbound import Egress, Target
-from api.kit.resolving import Names
-from api.kit.wire_connection import Connection
-from api.kit.wire_dial import Dialling
-from api.kit.wire_errors import TimedOut, WireError
-from api.kit.wire_pools import Pool, Pools
-from api.kit.wire_replies import Limits, Raised, Reply
-from api.kit.wire_requests import head
+from api.kit.egress.policy import Egress, Target
+from api.kit.egress.resolver import Names
+from api.kit.http_client.connection import Connection
+from api.kit.http_client.dialer import Dialling
+from api.kit.http_client.errors import TimedOut, WireError
+from api.kit.http_client.pool import Pool, Pools
+from api.kit.http_client.request_head import head
+from api.kit.http_client.response import Limits, Raised, Reply
 
 MAX_POOLS = 256
 USUAL = Limits()

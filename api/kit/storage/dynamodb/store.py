@@ -20,16 +20,9 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
 from api.kit.clock import Clock, SystemClock
-from api.kit.dynamo_calls import READ_PATIENCE_SECONDS, WRITE_PATIENCE_SECONDS, Answer, Calls, Cancelled
-from api.kit.dynamo_items import (
-    Attributes,
-    Transaction,
-    key_attributes,
-    live_item,
-    transaction,
-    write_id_of,
-)
-from api.kit.store import Change, Conflict, Item, Key, StoreBusy, check_changes
+from api.kit.storage.dynamodb.items import Attributes, Transaction, key_attributes, live_item, transaction, write_id_of
+from api.kit.storage.dynamodb.retries import READ_PATIENCE_SECONDS, WRITE_PATIENCE_SECONDS, Answer, Calls, Cancelled
+from api.kit.storage.store import Change, Conflict, Item, Key, StoreBusy, check_changes
 
 THREADS = 32
 CONNECT_SECONDS = 1.0

@@ -8,11 +8,11 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from api.kit.addresses import Address
-from api.kit.outbound import Egress, Target
-from api.kit.resolving import Names, judged
-from api.kit.wire_connection import Connection
-from api.kit.wire_errors import Denied, Unreachable
+from api.kit.egress.ip_ranges import Address
+from api.kit.egress.policy import Egress, Target
+from api.kit.egress.resolver import Names, judged
+from api.kit.http_client.connection import Connection
+from api.kit.http_client.errors import Denied, Unreachable
 
 MAX_DIALS = 4
 SECONDS_FOR_ONE = 5.0

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from api.kit.store import (
+from api.kit.storage.store import (
     Absent,
     Always,
     Change,

@@ -10,7 +10,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 import idna
 
-from api.kit.addresses import Address
+from api.kit.egress.ip_ranges import Address
 
 Host = str | Address
 """A name, lower case and without a trailing dot, or an address."""

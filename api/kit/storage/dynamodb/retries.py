@@ -14,9 +14,9 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as NoConnection
 
+from api.kit.backoff import between
 from api.kit.clock import Clock
-from api.kit.jitter import between
-from api.kit.store import StoreBusy
+from api.kit.storage.store import StoreBusy
 
 READ_PATIENCE_SECONDS = 5.0
 WRITE_PATIENCE_SECONDS = 10.0

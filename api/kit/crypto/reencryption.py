@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from api.kit.datakeys import Head, KeyRing, version_of
-from api.kit.envelope import CannotOpen
-from api.kit.store import Change, Item, Key, Put, Store, Unchanged
-from api.kit.tries import until_it_holds
-from api.kit.vault import Place, Sealed, Sealing, Vault
+from api.kit.crypto.data_keys import Head, KeyRing, version_of
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.vault import Place, Sealed, Sealing, Vault
+from api.kit.storage.conflict_retry import until_it_holds
+from api.kit.storage.store import Change, Item, Key, Put, Store, Unchanged
 
 SEALED = "sealed"
 PAGE = 100

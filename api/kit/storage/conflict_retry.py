@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from api.kit.jitter import between
-from api.kit.store import Conflict, StoreBusy
+from api.kit.backoff import between
+from api.kit.storage.store import Conflict, StoreBusy
 
 TRIES = 40
 LONGEST_PAUSE_SECONDS = 0.1

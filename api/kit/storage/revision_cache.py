@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from api.kit.store import AtOnce, Item, Key, Store
+from api.kit.storage.store import AtOnce, Item, Key, Store
 
 REVISION = "REVISION"
 REMEMBERED_ITEMS = 20_000

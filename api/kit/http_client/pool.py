@@ -6,11 +6,11 @@ import asyncio
 from collections import OrderedDict, deque
 from contextlib import suppress
 
-from api.kit.outbound import Target
-from api.kit.wire_connection import Connection
-from api.kit.wire_dial import Dialling
-from api.kit.wire_errors import Unreachable
-from api.kit.wire_requests import fixed_lines
+from api.kit.egress.policy import Target
+from api.kit.http_client.connection import Connection
+from api.kit.http_client.dialer import Dialling
+from api.kit.http_client.errors import Unreachable
+from api.kit.http_client.request_head import fixed_lines
 
 MAX_CONNECTIONS = 64
 """Of one pool."""

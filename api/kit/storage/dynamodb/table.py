@@ -10,9 +10,9 @@ from typing import Any
 import yaml
 from botocore.exceptions import BotoCoreError, ClientError
 
-from api.kit.store import StoreBusy
+from api.kit.storage.store import StoreBusy
 
-STACK = Path(__file__).parents[2] / "infra" / "stack.yaml"
+STACK = Path(__file__).parents[4] / "infra" / "stack.yaml"
 SET_BY_CALLS_OF_THEIR_OWN = ("TimeToLiveSpecification", "PointInTimeRecoverySpecification")
 TRIES = 60
 

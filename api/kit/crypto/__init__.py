@@ -1,0 +1,1 @@
+"""Envelope encryption: secrets, data keys, root keys."""

@@ -1,0 +1,1 @@
+"""Which hosts and addresses the process may connect to."""
