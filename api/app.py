@@ -26,13 +26,13 @@ from api.connections.routes import ROUTES as CONNECTION_ROUTES
 from api.connections.service import ConnectionService
 from api.connections.works import Public
 from api.errors import AppError, Clash, Internal, NoSuchMethod, NotFound, TooLarge, Unavailable, Unreadable
-from api.http.answers import problem
-from api.http.direct import Direct
-from api.http.edge import Edge, Note
-from api.http.paging import Paging
-from api.http.provided import AnyRequest, Providers
-from api.http.published import Published
-from api.http.routing import allowed, options
+from api.http.dependencies import AnyRequest, Providers
+from api.http.fast_path import Direct
+from api.http.middleware import Edge, Note
+from api.http.openapi.cache import Published
+from api.http.operations import allowed, options
+from api.http.pagination import Paging
+from api.http.responses import problem
 from api.kit.clock import Clock
 from api.kit.crypto.data_keys import NoDataKey
 from api.kit.crypto.envelope import CannotOpen

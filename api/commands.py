@@ -36,7 +36,7 @@ EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  # where a caller on the same machi
 DRAIN_SECONDS = 35  # an upstream request may take 30
 SERVED: dict[str, Any] = {
     "loop": "uvloop",
-    "http": "api.http.heads:BoundedHeads",
+    "http": "api.http.server.protocol:BoundedHeads",
     "log_config": None,
     "access_log": False,
     "server_header": False,

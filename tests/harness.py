@@ -17,7 +17,7 @@ from litestar.types import ASGIApp
 from api.access.context import partition_of
 from api.api_keys.service import make_operator_key
 from api.app import create_app
-from api.http.heads import BoundedHeads
+from api.http.server.protocol import BoundedHeads
 from api.kit.clock import Clock
 from api.kit.crypto.vault import Place, Sealed
 from api.kit.egress.resolver import Lookup, system_lookup

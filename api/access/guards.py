@@ -16,7 +16,7 @@ from litestar.handlers import BaseRouteHandler
 from api.access.context import Caller, Scope, WorkspaceContext
 from api.access.service import Access
 from api.errors import AppError, Forbidden, NotFound, Unauthorized
-from api.http.routing import ID_PATTERN, Connection, Guard, guard_of
+from api.http.operations import ID_PATTERN, Connection, Guard, guard_of
 
 ID_FORM = re.compile(ID_PATTERN.strip("^$"))
 

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from api.access.idempotency_slots import HEADER, KEPT_SECONDS, Slot, key_given
 from api.errors import Unavailable
-from api.http.answers import Answer
-from api.http.provided import AnyRequest
+from api.http.dependencies import AnyRequest
+from api.http.responses import Answer
 from api.kit.clock import Clock
 from api.kit.storage.store import Absent, Change, Conflict, Put, Store
 

@@ -15,8 +15,8 @@ from enum import StrEnum
 from api.access.context import Caller
 from api.access.idempotency_slots import KEPT_SECONDS, Data, Slot
 from api.errors import AppError, Clash, Unavailable
-from api.http.answers import Answer
-from api.http.provided import AnyRequest
+from api.http.dependencies import AnyRequest
+from api.http.responses import Answer
 from api.kit.clock import Clock
 from api.kit.crypto.data_keys import NoDataKey
 from api.kit.crypto.envelope import CannotOpen

@@ -19,8 +19,8 @@ from api.access.context import OperatorContext, WorkspaceContext
 from api.access.keys import ApiKey
 from api.access.repository import OPERATORS
 from api.errors import Invalid, KeyReused, Unauthorized
-from api.http.answers import Answer
-from api.http.provided import AnyRequest
+from api.http.dependencies import AnyRequest
+from api.http.responses import Answer
 from api.kit.crypto.envelope import bind, decrypt, derive, encrypt, from_text, to_text
 from api.kit.crypto.secret import Secret
 from api.kit.storage.store import Item, Key, Store

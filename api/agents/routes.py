@@ -12,12 +12,12 @@ from api.agents.repository import Agent
 from api.agents.schemas import AgentChange, AgentDraft, AgentView
 from api.agents.service import AgentService
 from api.errors import Invalid
-from api.http import examples
-from api.http.answers import Answer, created, one
-from api.http.body import read_body
-from api.http.paging import PAGING, Paging
-from api.http.provided import AnyRequest, provided
-from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post, put
+from api.http.dependencies import AnyRequest, provided
+from api.http.openapi import examples
+from api.http.operations import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post, put
+from api.http.pagination import PAGING, Paging
+from api.http.request_body import read_body
+from api.http.responses import Answer, created, one
 
 AGENTS = "/api/workspaces/{workspace_id:str}/agents"
 AGENT = f"{AGENTS}/{{agent_id:str}}"

@@ -13,7 +13,7 @@ from api.agents.repository import Agent, Agents
 from api.agents.schemas import AgentChange, AgentDraft
 from api.audit.service import Event, Journal
 from api.errors import FieldError, Invalid, NotFound
-from api.http.answers import check_if_match
+from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.ids import new_id
 from api.kit.storage.conflict_retry import until_it_holds

@@ -12,12 +12,12 @@ from api.access.repository import KeyRecord
 from api.api_keys.schemas import ApiKeyDraft, ApiKeyView, NewApiKeyView
 from api.api_keys.service import ApiKeyService
 from api.errors import Invalid
-from api.http import examples
-from api.http.answers import Answer, created
-from api.http.body import read_body
-from api.http.paging import PAGING, Paging
-from api.http.provided import AnyRequest, provided
-from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post
+from api.http.dependencies import AnyRequest, provided
+from api.http.openapi import examples
+from api.http.operations import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post
+from api.http.pagination import PAGING, Paging
+from api.http.request_body import read_body
+from api.http.responses import Answer, created
 from api.kit.crypto.secret import Secret
 
 API_KEYS = "/api/workspaces/{workspace_id:str}/api-keys"

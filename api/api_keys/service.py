@@ -14,7 +14,7 @@ from api.access.usage import Usage
 from api.api_keys.schemas import ApiKeyDraft
 from api.audit.service import Event, Journal
 from api.errors import FieldError, Invalid, NotFound
-from api.http.answers import check_if_match
+from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.secret import Secret
 from api.kit.storage.conflict_retry import until_it_holds

@@ -10,10 +10,10 @@ from api.access.guards import Needs
 from api.audit.schemas import AuditView
 from api.audit.service import Journal, Kind
 from api.errors import Invalid
-from api.http import examples
-from api.http.paging import PAGING, Paging
-from api.http.provided import AnyRequest, provided
-from api.http.routing import Doc, Parameter, Reply, documented, get
+from api.http.dependencies import AnyRequest, provided
+from api.http.openapi import examples
+from api.http.operations import Doc, Parameter, Reply, documented, get
+from api.http.pagination import PAGING, Paging
 
 MANY = TypeAdapter(list[AuditView])
 KIND = Parameter(

@@ -12,9 +12,9 @@ from api.connections.aims import BY_ISSUER, CLIENT_NAME, DOCUMENT, document_url
 from api.connections.schemas import CLIENT_METADATA, ClientMetadataView
 from api.connections.works import Public
 from api.errors import NotFound
-from api.http.answers import OK, Answer, encode
-from api.http.provided import AnyRequest, provided
-from api.http.routing import Doc, Reply, documented, get
+from api.http.dependencies import AnyRequest, provided
+from api.http.operations import Doc, Reply, documented, get
+from api.http.responses import OK, Answer, encode
 from api.servers.service import EXTERNAL
 
 FOR_ALL = "authorization servers read it, and it is the same for all"

@@ -18,9 +18,9 @@ from api.connections.schemas import AUTH_URL, CONNECTION, DISCONNECTED, AccountV
 from api.connections.service import ConnectionService, Status
 from api.connections.works import Public
 from api.errors import Internal, Invalid, NotConnectable, Unavailable
-from api.http.answers import OK, Answer, Ready, encode
-from api.http.provided import AnyRequest, provided
-from api.http.routing import Doc, Parameter, Reply, documented, get, only_get, post
+from api.http.dependencies import AnyRequest, provided
+from api.http.operations import Doc, Parameter, Reply, documented, get, only_get, post
+from api.http.responses import OK, Answer, Ready, encode
 
 OAUTH = "/api/workspaces/{workspace_id:str}/mcp-servers/{server_id:str}/oauth"
 CALLBACK = "/api/mcp/oauth/{service_type:str}/callback"

@@ -9,12 +9,12 @@ from api.access.context import Scope
 from api.access.guards import Needs
 from api.access.idempotency import Once, Receipt
 from api.errors import Clash, InUse, Invalid
-from api.http import examples
-from api.http.answers import Answer, created, one
-from api.http.body import flag, read_body
-from api.http.paging import PAGING, Paging
-from api.http.provided import AnyRequest, provided
-from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Parameter, Reply, delete, documented, get, post, put
+from api.http.dependencies import AnyRequest, provided
+from api.http.openapi import examples
+from api.http.operations import IDEMPOTENCY_KEY, IF_MATCH, Doc, Parameter, Reply, delete, documented, get, post, put
+from api.http.pagination import PAGING, Paging
+from api.http.request_body import flag, read_body
+from api.http.responses import Answer, created, one
 from api.servers.repository import Server
 from api.servers.schemas import AuthType, Exposure, OAuthGrant, ServerChange, ServerDraft, ServerView
 from api.servers.service import ServerService, Users

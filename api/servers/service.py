@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from api.access.context import WorkspaceContext
 from api.audit.service import Event, Journal
 from api.errors import Clash, InUse, Invalid, NotFound
-from api.http.answers import check_if_match
+from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.secret import Secret
 from api.kit.crypto.vault import Place, Sealing, Vault

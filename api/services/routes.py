@@ -6,9 +6,9 @@ from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.guards import NeedsAnyKey
-from api.http.answers import Answer
-from api.http.provided import AnyRequest, provided
-from api.http.routing import Doc, Reply, documented, get
+from api.http.dependencies import AnyRequest, provided
+from api.http.operations import Doc, Reply, documented, get
+from api.http.responses import Answer
 from api.services.schemas import EXAMPLE, ServiceView
 from api.services.service import ServiceList
 

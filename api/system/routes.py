@@ -11,11 +11,11 @@ from pydantic import TypeAdapter
 from api.access.guards import NeedsOperator, OpenToAll
 from api.access.peppers import SYSTEM
 from api.errors import Unavailable
-from api.http.answers import OK, Answer, Ready
+from api.http.dependencies import AnyRequest, provided
 from api.http.models import View
-from api.http.provided import AnyRequest, provided
-from api.http.published import Published
-from api.http.routing import Doc, Reply, documented, get
+from api.http.openapi.cache import Published
+from api.http.operations import Doc, Reply, documented, get
+from api.http.responses import OK, Answer, Ready
 from api.kit.crypto.data_keys import HEAD
 from api.kit.metrics import CONTENT_TYPE, Metrics
 from api.kit.storage.store import Key, Store, StoreError

@@ -14,12 +14,12 @@ from api.access.guards import Needs
 from api.access.idempotency_outside import OnceOutside
 from api.access.idempotency_slots import key_given
 from api.errors import Clash, Invalid
-from api.http import examples
-from api.http.answers import OK, Answer, Ready, encode
-from api.http.body import flag, read_json, validate
-from api.http.direct import direct
-from api.http.provided import AnyRequest, provided
-from api.http.routing import IDEMPOTENCY_KEY, Doc, Parameter, Reply, documented, get, post
+from api.http.dependencies import AnyRequest, provided
+from api.http.fast_path import direct
+from api.http.openapi import examples
+from api.http.operations import IDEMPOTENCY_KEY, Doc, Parameter, Reply, documented, get, post
+from api.http.request_body import flag, read_json, validate
+from api.http.responses import OK, Answer, Ready, encode
 from api.kit.deadline import Ticker
 from api.toolbox.calls import Args
 from api.toolbox.known import Format

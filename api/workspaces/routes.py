@@ -9,12 +9,12 @@ from api.access.context import OperatorContext, Scope
 from api.access.guards import Needs, NeedsOperator
 from api.access.idempotency import Once, Receipt
 from api.errors import Invalid
-from api.http import examples
-from api.http.answers import Answer, created, one
-from api.http.body import read_body
-from api.http.paging import PAGING, Paging
-from api.http.provided import AnyRequest, provided
-from api.http.routing import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post, put
+from api.http.dependencies import AnyRequest, provided
+from api.http.openapi import examples
+from api.http.operations import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post, put
+from api.http.pagination import PAGING, Paging
+from api.http.request_body import read_body
+from api.http.responses import Answer, created, one
 from api.workspaces.repository import Workspace
 from api.workspaces.schemas import NewWorkspaceView, WorkspaceChange, WorkspaceDraft, WorkspaceView
 from api.workspaces.service import Founded, Workspaces, WorkspaceService

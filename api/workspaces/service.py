@@ -14,7 +14,7 @@ from api.access.repository import add_key
 from api.api_keys.service import KeyMaker
 from api.audit.service import Event, Journal
 from api.errors import NotFound
-from api.http.answers import check_if_match
+from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.secret import Secret

@@ -15,8 +15,8 @@ from api.access.idempotency_outside import UNDER_WAY, OnceOutside
 from api.access.keys import ApiKey
 from api.audit.service import Journal
 from api.errors import AppError, Clash, NotFound, Unavailable
-from api.http.answers import Answer
-from api.http.provided import AnyRequest
+from api.http.dependencies import AnyRequest
+from api.http.responses import Answer
 from api.kit.crypto.data_keys import NoDataKey
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.root_keys import RootUnavailable

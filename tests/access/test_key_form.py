@@ -15,7 +15,7 @@ from api.access.repository import Keys
 from api.access.service import Access
 from api.access.usage import Usage
 from api.app import inner_app
-from api.http.edge import Edge
+from api.http.middleware import Edge
 from api.kit.clock import SystemClock
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.vault import Vault

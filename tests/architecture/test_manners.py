@@ -11,7 +11,7 @@ from tests.architecture.modules import Module, modules, named
 CODE = ("api", "integrations", "bench")
 # Where anything at all may be caught, and why.
 BROAD: Mapping[str, str] = {
-    "api/http/direct.py": "where a request ends: whatever went wrong is answered by the one function for that",
+    "api/http/fast_path.py": "where a request ends: whatever went wrong is answered by the one function for that",
 }
 # Names that say nothing about what is in a file.
 EMPTY_NAMES = {"manager", "helper", "helpers", "utils", "util", "common", "base", "misc", "core", "types", "lib"}

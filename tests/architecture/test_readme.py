@@ -18,7 +18,7 @@ from mcp_types.methods import validate_server_result
 
 from api.access.keys import KEY_PATTERN
 from api.agents.schemas import MAX_SERVERS
-from api.http.body import MAX_BODY_BYTES
+from api.http.request_body import MAX_BODY_BYTES
 from api.kit.egress.policy import Egress
 from api.settings import Settings
 from api.toolbox.arguments import MAX_DEPTH, MAX_VALUES

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
 
-from api.http.heads import BoundedHeads
+from api.http.server.protocol import BoundedHeads
 
 Json = dict[str, Any]
 

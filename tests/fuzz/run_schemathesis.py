@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from api.http.examples import INPUT_SCHEMA
+from api.http.openapi.examples import INPUT_SCHEMA
 from api.kit.egress.policy import Egress
 from api.settings import Settings
 from tests.fakes.mcp_servers import PlainServer

@@ -5,9 +5,9 @@ from pydantic import ValidationError
 
 from api import errors
 from api.errors import FieldError, Invalid, Stale, problem_body
-from api.http.answers import check_if_match, etag, problem
-from api.http.body import invalid
 from api.http.models import Input
+from api.http.request_body import invalid
+from api.http.responses import check_if_match, etag, problem
 
 KINDS = [
     kind

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from litestar.types import Receive, Scope, Send
 
-from api.http.heads import MAX_WAITING_REQUESTS, BoundedHeads
+from api.http.server.protocol import MAX_WAITING_REQUESTS, BoundedHeads
 from tests.harness import Workspace, listening
 
 

@@ -1,6 +1,6 @@
 import asyncio
 
-from api.http.corked import FEW, LARGE, Corked
+from api.http.server.corked_transport import FEW, LARGE, Corked
 
 HEAD, BODY = b"HTTP/1.1 200 OK\r\n\r\n", b"body"
 

@@ -3,7 +3,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from api.http.page import docs_page
+from api.http.openapi.docs_page import docs_page
 from tests.harness import Plugboard
 from tests.http.wire import CONTRACT, OPERATIONS
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from api.app import create_app
-from api.http.edge import Edge
+from api.http.middleware import Edge
 from api.kit.logs import RequestLog
 from tests.harness import Workspace, caller, listening
 from tests.http.wire import OPERATIONS, World

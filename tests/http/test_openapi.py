@@ -14,8 +14,8 @@ from openapi_spec_validator import validate
 
 from api import errors
 from api.app import inner_app
-from api.http.components import PROBLEMS
-from api.http.contract import main
+from api.http.openapi.components import PROBLEMS
+from api.http.openapi.contract import main
 from api.settings import Settings
 from tests.harness import Plugboard
 from tests.http.wire import CONTRACT, CONTRACT_FILE, OPERATIONS, WAYS_BACK, WITH_BODY, Operation, resolved
@@ -62,7 +62,7 @@ def test_make_openapi_prints_the_contract(capsysbinary: pytest.CaptureFixture[by
     main()
 
     assert capsysbinary.readouterr().out == CONTRACT_FILE.read_bytes()
-    assert "$(BIN)/python -m api.http.contract > openapi.yaml" in (PROJECT / "Makefile").read_text()
+    assert "$(BIN)/python -m api.http.openapi.contract > openapi.yaml" in (PROJECT / "Makefile").read_text()
 
 
 def test_it_is_openapi_3_1() -> None:

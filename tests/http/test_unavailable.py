@@ -6,7 +6,7 @@ from litestar import get
 
 from api.access.guards import OpenToAll
 from api.app import inner_app
-from api.http.edge import Edge
+from api.http.middleware import Edge
 from api.kit.storage.store import StoreBusy
 from api.settings import Settings
 from tests.harness import caller, listening

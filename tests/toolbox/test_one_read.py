@@ -10,8 +10,8 @@ from typing import Any
 from api.api_keys.service import make_operator_key
 from api.app import ROUTES, answer_problem, inner_app
 from api.connections.outbox import PREFIX as OUTBOX
-from api.http.direct import Direct
-from api.http.edge import Edge
+from api.http.fast_path import Direct
+from api.http.middleware import Edge
 from api.settings import Settings
 from tests.fakes.mcp_servers import ModernServer, PlainServer
 from tests.fakes.street import Street

@@ -15,8 +15,8 @@ from litestar.enums import ScopeType
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import Receive, Scope, Send
 
-from api.http.provided import AnyRequest
-from api.http.routing import Guard, guard_of
+from api.http.dependencies import AnyRequest
+from api.http.operations import Guard, guard_of
 
 DIRECT = "direct"
 

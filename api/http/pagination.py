@@ -10,9 +10,9 @@ from litestar import Request
 from pydantic import TypeAdapter
 
 from api.errors import BadCursor, Invalid
-from api.http.answers import Answer, page
 from api.http.models import View
-from api.http.routing import Parameter
+from api.http.operations import Parameter
+from api.http.responses import Answer, page
 from api.kit.cursors import MAX_CURSOR, Cursors, ForgedCursor
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 100

@@ -26,9 +26,9 @@ from api.errors import (
     Unavailable,
     Unreadable,
 )
-from api.http import components, examples
-from api.http.components import ref
-from api.http.routing import DOC, ID_PATTERN, IDEMPOTENCY_KEY, IF_MATCH, Doc, Guard, Parameter, Reply, guard_of
+from api.http.openapi import components, examples
+from api.http.openapi.components import ref
+from api.http.operations import DOC, ID_PATTERN, IDEMPOTENCY_KEY, IF_MATCH, Doc, Guard, Parameter, Reply, guard_of
 
 INFO = {
     "title": "Plugboard",

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from api.errors import FieldError, Invalid, NotJson, TooLarge, Unreadable
+from api.http.dependencies import AnyRequest, provided
 from api.http.models import FORMS, Input
-from api.http.provided import AnyRequest, provided
 from api.kit.deadline import Deadline, Ticker
 from api.kit.strict_json import UnreadableJson, parse_json
 

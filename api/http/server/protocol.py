@@ -6,7 +6,7 @@ import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from api.http.corked import Corked
+from api.http.server.corked_transport import Corked
 
 MAX_HEAD_BYTES = 65_536
 MAX_WAITING_REQUESTS = 16

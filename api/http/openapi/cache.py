@@ -8,8 +8,8 @@ from typing import Any
 
 from litestar import Litestar
 
-from api.http.openapi import as_yaml, contract
-from api.http.page import docs_page
+from api.http.openapi.docs_page import docs_page
+from api.http.openapi.generate import as_yaml, contract
 
 
 class Published:
