@@ -11,8 +11,8 @@ from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp, ControllerRouterHandler
 
 from api.access.guards import check_every_route_is_guarded
-from api.access.idempotency import Once
-from api.access.idempotency_outside import OnceOutside
+from api.access.idempotency.calls import OnceOutside
+from api.access.idempotency.creates import Once
 from api.agents.routes import ROUTES as AGENT_ROUTES
 from api.agents.service import AgentService, ServerUsers
 from api.api_keys.routes import ROUTES as API_KEY_ROUTES

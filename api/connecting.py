@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from api.access.service import Access
+from api.access.authenticator import Access
 from api.audit.service import Journal
 from api.connections.clients import Clients
 from api.connections.endings import Endings

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from api.access.authenticator import Access
+from api.access.last_used import Usage
 from api.access.peppers import SYSTEM, Peppers
 from api.access.repository import Keys
-from api.access.service import Access
-from api.access.usage import Usage
 from api.api_keys.service import KeyMaker
 from api.audit.service import CallLog, Journal
 from api.connecting import Base, Connecting, connecting, reached

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from litestar import Litestar
 from litestar.handlers import BaseRouteHandler
 
+from api.access.authenticator import Access
 from api.access.context import Caller, Scope, WorkspaceContext
-from api.access.service import Access
 from api.errors import AppError, Forbidden, NotFound, Unauthorized
 from api.http.operations import ID_PATTERN, Connection, Guard, guard_of
 

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from api.access.context import Scope
 from api.access.guards import Needs
-from api.access.idempotency import Once, Receipt
+from api.access.idempotency.creates import Once, Receipt
 from api.agents.repository import Agent
 from api.agents.schemas import AgentChange, AgentDraft, AgentView
 from api.agents.service import AgentService

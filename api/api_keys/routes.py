@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from api.access.context import Scope
 from api.access.guards import Needs
-from api.access.idempotency import Once, Receipt
+from api.access.idempotency.creates import Once, Receipt
 from api.access.repository import KeyRecord
 from api.api_keys.schemas import ApiKeyDraft, ApiKeyView, NewApiKeyView
 from api.api_keys.service import ApiKeyService

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
+from api.access.api_key import KEY_ID_PATTERN
 from api.access.context import Scope
-from api.access.keys import KEY_ID_PATTERN
 from api.access.repository import KeyRecord
 from api.http.models import Input, Name, Timestamp, View, formed
 from api.kit.crypto.secret import Secret

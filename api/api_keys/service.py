@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from api.access.api_key import ApiKey
 from api.access.context import Scope, WorkspaceContext
-from api.access.keys import ApiKey
+from api.access.last_used import Usage
 from api.access.peppers import Peppers
 from api.access.repository import OPERATORS, KeyRecord, Keys, add_key, remove_key, revision_key
-from api.access.usage import Usage
 from api.api_keys.schemas import ApiKeyDraft
 from api.audit.service import Event, Journal
 from api.errors import FieldError, Invalid, NotFound

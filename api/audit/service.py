@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from api.access.context import ITSELF, Caller, OperatorContext, Scope, WorkspaceContext, has_expired
-from api.access.idempotency import raise_if_done
+from api.access.idempotency.creates import raise_if_done
 from api.access.repository import beginning_of, revision_key, still_there
 from api.audit.calls import CallLog
 from api.audit.packs import Call

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from api.access.authenticator import Access
 from api.access.context import Scope, WorkspaceContext
-from api.access.service import Access
 from api.connections.clients import NoClient
 from api.connections.granting import Granting, NotAllowed, ServerChanged
 from api.connections.pending import NotPending, Pending, digest, given_of

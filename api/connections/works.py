@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from api.access.authenticator import Access
 from api.access.context import WorkspaceContext
-from api.access.service import Access
 from api.audit.service import Journal
 from api.connections.clients import Clients
 from api.connections.line import Line

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from api.access.context import Scope
 from api.access.guards import Needs
-from api.access.idempotency import Once, Receipt
+from api.access.idempotency.creates import Once, Receipt
 from api.errors import Clash, InUse, Invalid
 from api.http.dependencies import AnyRequest, provided
 from api.http.openapi import examples

@@ -11,8 +11,8 @@ from pydantic import TypeAdapter
 
 from api.access.context import Scope
 from api.access.guards import Needs
-from api.access.idempotency_outside import OnceOutside
-from api.access.idempotency_slots import key_given
+from api.access.idempotency.calls import OnceOutside
+from api.access.idempotency.records import key_given
 from api.errors import Clash, Invalid
 from api.http.dependencies import AnyRequest, provided
 from api.http.fast_path import direct

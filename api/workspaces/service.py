@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, partition_of
-from api.access.idempotency import raise_if_done
+from api.access.idempotency.creates import raise_if_done
 from api.access.repository import add_key
 from api.api_keys.service import KeyMaker
 from api.audit.service import Event, Journal

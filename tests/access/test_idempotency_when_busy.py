@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from litestar import Request
 
+from api.access.api_key import ApiKey
 from api.access.context import Caller, OperatorContext, Scope
-from api.access.idempotency_outside import UNDER_WAY, OnceOutside
-from api.access.keys import ApiKey
+from api.access.idempotency.calls import UNDER_WAY, OnceOutside
 from api.audit.service import Journal
 from api.errors import AppError, Clash, NotFound, Unavailable
 from api.http.dependencies import AnyRequest

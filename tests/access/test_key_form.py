@@ -9,11 +9,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from api.access.keys import BASE62, KEY_PATTERN, ApiKey
+from api.access.api_key import BASE62, KEY_PATTERN, ApiKey
+from api.access.authenticator import Access
+from api.access.last_used import Usage
 from api.access.peppers import Peppers
 from api.access.repository import Keys
-from api.access.service import Access
-from api.access.usage import Usage
 from api.app import inner_app
 from api.http.middleware import Edge
 from api.kit.clock import SystemClock

@@ -1,7 +1,7 @@
 from pathlib import Path
 
+from api.access.caller_cache import KnownCallers
 from api.access.context import Caller, Scope
-from api.access.known import KnownCallers
 from api.kit.storage.revision_cache import Memory, Snapshot
 from api.kit.storage.sqlite import SqliteStore
 

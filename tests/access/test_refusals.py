@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from api.access.keys import ApiKey
+from api.access.api_key import ApiKey
 from api.kit.clock import rfc3339
 from api.kit.crypto.secret import Secret
 from api.settings import Settings

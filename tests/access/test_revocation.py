@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from api.access.keys import ApiKey
+from api.access.api_key import ApiKey
 from api.kit.clock import rfc3339
 from api.settings import Settings
 from tests.e2e.process import until

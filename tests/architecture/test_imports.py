@@ -139,9 +139,9 @@ def test_imports_are_written_from_the_top() -> None:
     [
         ("api.kit.storage.store", "api.errors"),
         ("api.kit.storage.store", "api.http.request_body"),
-        ("api.errors", "api.access.keys"),
+        ("api.errors", "api.access.api_key"),
         ("api.http.openapi.generate", "api.access.guards"),
-        ("api.access.service", "api.audit.service"),
+        ("api.access.authenticator", "api.audit.service"),
         ("api.audit.service", "api.servers.service"),
         ("api.servers.service", "api.app"),
         ("api.servers.service", "api.settings"),

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 from mcp_types.methods import validate_server_result
 
-from api.access.keys import KEY_PATTERN
+from api.access.api_key import KEY_PATTERN
 from api.agents.schemas import MAX_SERVERS
 from api.http.request_body import MAX_BODY_BYTES
 from api.kit.egress.policy import Egress

@@ -21,7 +21,7 @@ ALLOWED = {
         "api/kit/crypto/vault.py",  # opens values
         "api/kit/crypto/root_keys.py",  # opens data keys
         "api/kit/crypto/kms_root_keys.py",  # asks KMS to
-        "api/access/idempotency_slots.py",  # an answer, under the API key of who gets it back; no data key opens it
+        "api/access/idempotency/records.py",  # an answer, under the API key of who gets it back; no data key opens it
     },
 }
 

@@ -15,16 +15,16 @@ MAY_NAME_A_PARTITION = {
 }
 MAY_MAKE_A_PARTITION_FROM_AN_ID = {
     "api/access/context.py",  # its home
-    "api/access/service.py",  # from the path of the request, together with the key that came with it
+    "api/access/authenticator.py",  # from the path of the request, together with the key that came with it
     "api/workspaces/service.py",  # of the workspace that it makes
     "api/workspaces/repository.py",  # for operators: the list of workspaces, and clearing away what a deleted one left
     "api/commands.py",  # for the operator at the machine: keys of all workspaces, or of the one that was named
 }
 MAY_TAKE_A_CONTEXT_APART = {
     "api/access/context.py",  # its home
-    "api/access/idempotency_slots.py",  # the record of a request lies beside what the request made
+    "api/access/idempotency/records.py",  # the record of a request lies beside what the request made
     "api/access/repository.py",  # of a snapshot, which `access` opened
-    "api/access/known.py",  # of a snapshot: who was checked is remembered for that partition alone
+    "api/access/caller_cache.py",  # of a snapshot: who was checked is remembered for that partition alone
     "api/agents/repository.py",
     "api/servers/repository.py",
     "api/workspaces/repository.py",
@@ -48,9 +48,9 @@ MAY_ASK_A_STORE = {
     "api/connections/pending.py",  # a browser brings no workspace: what is pending is found by a secret alone
     "api/connections/outbox.py",  # what is to be revoked is of no workspace any more
     "api/audit/service.py",  # the journal
-    "api/access/idempotency_slots.py",  # reads the record of a request; the journal writes it
-    "api/access/idempotency_outside.py",  # replaces what it reserved through the journal
-    "api/access/usage.py",  # writes when a key was used, which is no configuration
+    "api/access/idempotency/records.py",  # reads the record of a request; the journal writes it
+    "api/access/idempotency/calls.py",  # replaces what it reserved through the journal
+    "api/access/last_used.py",  # writes when a key was used, which is no configuration
     "api/api_keys/service.py",  # makes an operator key, which is of no workspace
     "api/system/routes.py",  # asks whether the store answers
 }

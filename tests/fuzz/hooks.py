@@ -8,7 +8,7 @@ import schemathesis
 from schemathesis import Case, HookContext
 from schemathesis.generation.meta import TestPhase
 
-from api.access.idempotency import HEADER
+from api.access.idempotency.creates import HEADER
 
 _calls = count()
 _GOOD = re.compile(r"[\x21-\x7e]{1,200}")  # with room for the number

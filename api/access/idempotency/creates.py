@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from api.access.idempotency_slots import HEADER, KEPT_SECONDS, Slot, key_given
+from api.access.idempotency.records import HEADER, KEPT_SECONDS, Slot, key_given
 from api.errors import Unavailable
 from api.http.dependencies import AnyRequest
 from api.http.responses import Answer

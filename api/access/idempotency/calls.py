@@ -13,7 +13,7 @@ from contextlib import suppress
 from enum import StrEnum
 
 from api.access.context import Caller
-from api.access.idempotency_slots import KEPT_SECONDS, Data, Slot
+from api.access.idempotency.records import KEPT_SECONDS, Data, Slot
 from api.errors import AppError, Clash, Unavailable
 from api.http.dependencies import AnyRequest
 from api.http.responses import Answer

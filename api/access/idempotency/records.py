@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from api.access.api_key import ApiKey
 from api.access.context import OperatorContext, WorkspaceContext
-from api.access.keys import ApiKey
 from api.access.repository import OPERATORS
 from api.errors import Invalid, KeyReused, Unauthorized
 from api.http.dependencies import AnyRequest

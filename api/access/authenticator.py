@@ -5,12 +5,12 @@ from __future__ import annotations
 import hmac
 from typing import NamedTuple
 
+from api.access.api_key import ApiKey
+from api.access.caller_cache import KnownCallers
 from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, has_expired, partition_of
-from api.access.keys import ApiKey
-from api.access.known import KnownCallers
+from api.access.last_used import Usage
 from api.access.peppers import Peppers
 from api.access.repository import OPERATORS, KeyRecord, Keys
-from api.access.usage import Usage
 from api.errors import Forbidden, NotFound, Unauthorized
 from api.kit.clock import Clock
 from api.kit.storage.revision_cache import Memory, Snapshot

@@ -1,0 +1,1 @@
+"""`Idempotency-Key`: a repeated POST gets the first response and happens once."""
