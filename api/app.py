@@ -17,8 +17,8 @@ from api.agents.routes import ROUTES as AGENT_ROUTES
 from api.agents.service import AgentService, ServerUsers
 from api.api_keys.routes import ROUTES as API_KEY_ROUTES
 from api.api_keys.service import ApiKeyService
+from api.audit.journal import Journal
 from api.audit.routes import ROUTES as AUDIT_ROUTES
-from api.audit.service import Journal
 from api.connections.document import ROUTES as DOCUMENT_ROUTES
 from api.connections.going import Going
 from api.connections.returning import Returning

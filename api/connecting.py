@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from api.access.authenticator import Access
-from api.audit.service import Journal
+from api.audit.journal import Journal
 from api.connections.clients import Clients
 from api.connections.endings import Endings
 from api.connections.going import Going

@@ -14,7 +14,7 @@ from api.access.last_used import Usage
 from api.access.peppers import SYSTEM, Peppers
 from api.access.repository import Keys
 from api.api_keys.service import KeyMaker
-from api.audit.service import CallLog, Journal
+from api.audit.journal import CallLog, Journal
 from api.connecting import Base, Connecting, connecting, reached
 from api.kit.clock import Clock, SystemClock
 from api.kit.crypto.data_keys import KeyRing

@@ -12,7 +12,7 @@ import msgspec
 from api.access.context import Caller, Scope, WorkspaceContext, partition_of
 from api.access.repository import revision_key
 from api.agents.repository import Agent, Agents
-from api.audit.service import Event
+from api.audit.journal import Event
 from api.kit.clock import rfc3339
 from api.kit.crypto.secret import Secret
 from api.kit.crypto.vault import Place, Sealing

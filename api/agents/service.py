@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from api.access.context import WorkspaceContext
 from api.agents.repository import Agent, Agents
 from api.agents.schemas import AgentChange, AgentDraft
-from api.audit.service import Event, Journal
+from api.audit.journal import Event, Journal
 from api.errors import FieldError, Invalid, NotFound
 from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339

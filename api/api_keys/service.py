@@ -12,7 +12,7 @@ from api.access.last_used import Usage
 from api.access.peppers import Peppers
 from api.access.repository import OPERATORS, KeyRecord, Keys, add_key, remove_key, revision_key
 from api.api_keys.schemas import ApiKeyDraft
-from api.audit.service import Event, Journal
+from api.audit.journal import Event, Journal
 from api.errors import FieldError, Invalid, NotFound
 from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339

@@ -14,7 +14,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from api.audit.packs import Call, packed, packs, unpacked
+from api.audit.call_batches import Call, packed, packs, unpacked
 from api.kit.clock import rfc3339
 from api.kit.ids import in_order, random_text, time_of
 from api.kit.storage.store import MAX_CHANGES, Absent, Change, Conflict, Item, Key, Put, Store

@@ -7,8 +7,8 @@ from pydantic import TypeAdapter
 
 from api.access.context import Scope
 from api.access.guards import Needs
+from api.audit.journal import Journal, Kind
 from api.audit.schemas import AuditView
-from api.audit.service import Journal, Kind
 from api.errors import Invalid
 from api.http.dependencies import AnyRequest, provided
 from api.http.openapi import examples

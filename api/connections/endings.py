@@ -9,7 +9,7 @@ from dataclasses import replace
 import msgspec
 
 from api.access.context import WorkspaceContext, by_itself
-from api.audit.service import Event, Journal
+from api.audit.journal import Event, Journal
 from api.connections.clients import Clients, NoClient
 from api.connections.outbox import Outbox, Revoked
 from api.connections.repository import ACCESS, REFRESH, Grant, Grants

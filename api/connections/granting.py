@@ -6,7 +6,7 @@ import secrets
 from dataclasses import asdict, replace
 
 from api.access.context import WorkspaceContext
-from api.audit.service import Event
+from api.audit.journal import Event
 from api.connections.endings import Endings
 from api.connections.pending import Pending
 from api.connections.repository import Grant, Grants

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from api.access.context import WorkspaceContext
-from api.audit.service import Event
+from api.audit.journal import Event
 from api.connections.aims import Aim, Aims
 from api.connections.endings import Endings
 from api.connections.pending import Pending, given_of

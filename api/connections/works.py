@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from api.access.authenticator import Access
 from api.access.context import WorkspaceContext
-from api.audit.service import Journal
+from api.audit.journal import Journal
 from api.connections.clients import Clients
 from api.connections.line import Line
 from api.connections.pending import Pendings

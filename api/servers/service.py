@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic.alias_generators import to_camel
 
 from api.access.context import WorkspaceContext
-from api.audit.service import Event, Journal
+from api.audit.journal import Event, Journal
 from api.errors import Clash, InUse, Invalid, NotFound
 from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339

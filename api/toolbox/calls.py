@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.access.context import WorkspaceContext
-from api.audit.service import Call
+from api.audit.journal import Call
 from api.errors import NotFound
 from api.kit.deadline import Deadline
 from api.toolbox.arguments import Validator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from api.audit.service import CallLog
+from api.audit.journal import CallLog
 from api.kit.clock import Clock
 from api.kit.deadline import Ticker
 from api.kit.http_client.client import Outbound

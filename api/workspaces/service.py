@@ -12,7 +12,7 @@ from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext,
 from api.access.idempotency.creates import raise_if_done
 from api.access.repository import add_key
 from api.api_keys.service import KeyMaker
-from api.audit.service import Event, Journal
+from api.audit.journal import Event, Journal
 from api.errors import NotFound
 from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339

@@ -13,7 +13,7 @@ from litestar import Request
 from api.access.api_key import ApiKey
 from api.access.context import Caller, OperatorContext, Scope
 from api.access.idempotency.calls import UNDER_WAY, OnceOutside
-from api.audit.service import Journal
+from api.audit.journal import Journal
 from api.errors import AppError, Clash, NotFound, Unavailable
 from api.http.dependencies import AnyRequest
 from api.http.responses import Answer

@@ -11,7 +11,7 @@ CODE = ("api", "integrations", "infra", "bench")
 # Each name opens something: a sealed value, or an envelope under a key. Where it may be mentioned, and why.
 ALLOWED = {
     "unseal": {
-        "api/kit/crypto/vault.py",  # its home; `reseal` keeps the secret inside, so that a rewrap needs no right to see it
+        "api/kit/crypto/vault.py",  # its home; `reseal` keeps the secret inside
         "api/toolbox/credentials.py",  # opens credentials in order to send them
         "api/connections/sealing.py",  # opens tokens and clients' secrets, for those who are to send or revoke them
         "api/connections/outbox.py",  # opens what is to be revoked, which it sealed itself

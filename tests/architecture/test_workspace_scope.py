@@ -28,7 +28,7 @@ MAY_TAKE_A_CONTEXT_APART = {
     "api/agents/repository.py",
     "api/servers/repository.py",
     "api/workspaces/repository.py",
-    "api/audit/service.py",  # the journal: every change goes through it and renews the revision
+    "api/audit/journal.py",  # the journal: every change goes through it and renews the revision
     "api/api_keys/service.py",  # the keys of all owners have one repository, so the service says whose
     "api/servers/service.py",  # to seal for the workspace
     "api/workspaces/service.py",  # to destroy the data keys of the workspace
@@ -47,7 +47,7 @@ MAY_ASK_A_STORE = {
     "api/connections/repository.py",
     "api/connections/pending.py",  # a browser brings no workspace: what is pending is found by a secret alone
     "api/connections/outbox.py",  # what is to be revoked is of no workspace any more
-    "api/audit/service.py",  # the journal
+    "api/audit/journal.py",  # the journal
     "api/access/idempotency/records.py",  # reads the record of a request; the journal writes it
     "api/access/idempotency/calls.py",  # replaces what it reserved through the journal
     "api/access/last_used.py",  # writes when a key was used, which is no configuration

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from api.audit.calls import EVERY_SECONDS, CallLog
+from api.audit.call_log import EVERY_SECONDS, CallLog
+from api.audit.journal import Call
 from api.audit.repository import Records
-from api.audit.service import Call
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Change, Conflict, Item, StoreBusy
 from tests.audit.test_packs import CALL

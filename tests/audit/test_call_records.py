@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.audit.calls import CallLog
-from api.audit.packs import SPAN_SECONDS
+from api.audit.call_batches import SPAN_SECONDS
+from api.audit.call_log import CallLog
+from api.audit.journal import Call
 from api.audit.repository import Kind, Record, Records, add_record
-from api.audit.service import Call
 from api.kit.clock import SystemClock, rfc3339
 from api.kit.ids import random_text
 from api.kit.storage.sqlite import SqliteStore

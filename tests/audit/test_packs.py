@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.audit.packs import CALLS_IN_A_PACK, LONGEST_TEXT, SPAN_SECONDS, Call, packed, packs, unpacked
+from api.audit.call_batches import CALLS_IN_A_PACK, LONGEST_TEXT, SPAN_SECONDS, Call, packed, packs, unpacked
 from api.audit.repository import pack_calls
 from api.kit.storage.store import MAX_CHANGES, Put, check_changes, check_sizes
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from api.access.context import Caller, Scope, WorkspaceContext, partition_of
 from api.access.repository import revision_key
-from api.audit.service import Journal
+from api.audit.journal import Journal
 from api.connections.clients import Clients
 from api.connections.endings import Endings
 from api.connections.repository import ACCESS, REFRESH, ClientRef, Grant, Grants

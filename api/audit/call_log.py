@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 
-from api.audit.packs import Call
+from api.audit.call_batches import Call
 from api.audit.repository import Packed, pack_calls, write_calls
 from api.kit.storage.store import Store, StoreBusy
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from api.access.context import ITSELF, Caller, OperatorContext, Scope, WorkspaceContext, has_expired
 from api.access.idempotency.creates import raise_if_done
 from api.access.repository import beginning_of, revision_key, still_there
-from api.audit.calls import CallLog
-from api.audit.packs import Call
+from api.audit.call_batches import Call
+from api.audit.call_log import CallLog
 from api.audit.repository import Kind, Record, Records, add_record
 from api.errors import NotFound, Unauthorized
 from api.kit.clock import Clock, rfc3339
