@@ -19,12 +19,12 @@ from api.api_keys.routes import ROUTES as API_KEY_ROUTES
 from api.api_keys.service import ApiKeyService
 from api.audit.journal import Journal
 from api.audit.routes import ROUTES as AUDIT_ROUTES
-from api.connections.document import ROUTES as DOCUMENT_ROUTES
-from api.connections.going import Going
-from api.connections.returning import Returning
+from api.connections.client_metadata import ROUTES as DOCUMENT_ROUTES
+from api.connections.consent.callback import Returning
+from api.connections.consent.start import Going
+from api.connections.dependencies import Public
 from api.connections.routes import ROUTES as CONNECTION_ROUTES
 from api.connections.service import ConnectionService
-from api.connections.works import Public
 from api.errors import AppError, Clash, Internal, NoSuchMethod, NotFound, TooLarge, Unavailable, Unreadable
 from api.http.dependencies import AnyRequest, Providers
 from api.http.fast_path import Direct

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from api.access.authenticator import Access
 from api.audit.journal import Journal
-from api.connections.clients import Clients
-from api.connections.endings import Endings
-from api.connections.going import Going
-from api.connections.granting import Granting
-from api.connections.outbox import Outbox
-from api.connections.pending import Pendings
-from api.connections.returning import Returning
-from api.connections.sealing import Sealer
-from api.connections.tokens import TokenKeeper
-from api.connections.works import ConnectionWorks, Lines, Public, Reach, Vendor
+from api.connections.consent.callback import Returning
+from api.connections.consent.code_exchange import Granting
+from api.connections.consent.start import Going
+from api.connections.consent.state import Pendings
+from api.connections.dependencies import ConnectionWorks, Lines, Public, Reach, Vendor
+from api.connections.oauth_clients import Clients
+from api.connections.revocation.grant_end import Endings
+from api.connections.revocation.queue import Outbox
+from api.connections.tokens.access_tokens import TokenKeeper
+from api.connections.tokens.encryption import Sealer
 from api.kit.clock import Clock
 from api.kit.crypto.vault import Vault
 from api.kit.egress.resolver import Lookup, Names

@@ -9,14 +9,14 @@ from pydantic import TypeAdapter
 
 from api.access.context import Scope
 from api.access.guards import Needs, OpenToAll
-from api.connections.going import Browser, Going, Onward
-from api.connections.pages import result_page
-from api.connections.pending import LIFE_SECONDS
-from api.connections.return_to import landing
-from api.connections.returning import Failed, Return, Returning
+from api.connections.consent.callback import Failed, Return, Returning
+from api.connections.consent.html import result_page
+from api.connections.consent.return_to import landing
+from api.connections.consent.start import Browser, Going, Onward
+from api.connections.consent.state import LIFE_SECONDS
+from api.connections.dependencies import Public
 from api.connections.schemas import AUTH_URL, CONNECTION, DISCONNECTED, AccountView, AuthUrlView, ConnectionView
 from api.connections.service import ConnectionService, Status
-from api.connections.works import Public
 from api.errors import Internal, Invalid, NotConnectable, Unavailable
 from api.http.dependencies import AnyRequest, provided
 from api.http.operations import Doc, Parameter, Reply, documented, get, only_get, post

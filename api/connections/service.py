@@ -8,14 +8,14 @@ import msgspec
 
 from api.access.context import WorkspaceContext
 from api.audit.journal import Event
-from api.connections.aims import Aim, Aims
-from api.connections.endings import Endings
-from api.connections.pending import Pending, given_of
+from api.connections.authorization_request import Aim, Aims
+from api.connections.consent.return_to import check_return_to
+from api.connections.consent.state import Pending, given_of
+from api.connections.dependencies import ConnectionWorks
 from api.connections.repository import ACCESS, Grant, Grants
-from api.connections.return_to import check_return_to
-from api.connections.standing import NotConnected, NotNow, ReconnectRequired
-from api.connections.tokens import Fresh, TokenKeeper
-from api.connections.works import ConnectionWorks
+from api.connections.revocation.grant_end import Endings
+from api.connections.tokens.access_tokens import Fresh, TokenKeeper
+from api.connections.tokens.active_grant import NotConnected, NotNow, ReconnectRequired
 from api.errors import NotConnectable, NotFound
 from api.kit.clock import rfc3339
 from api.kit.storage.conflict_retry import until_it_holds

@@ -35,7 +35,7 @@ MAY_TAKE_A_CONTEXT_APART = {
     "api/toolbox/repository.py",
     "api/toolbox/credentials.py",  # to open what is sealed for the workspace
     "api/connections/repository.py",
-    "api/connections/sealing.py",  # to seal and open tokens for the workspace
+    "api/connections/tokens/encryption.py",  # to seal and open tokens for the workspace
 }
 MAY_ASK_A_STORE = {
     "api/access/repository.py",
@@ -45,8 +45,8 @@ MAY_ASK_A_STORE = {
     "api/workspaces/repository.py",
     "api/toolbox/repository.py",
     "api/connections/repository.py",
-    "api/connections/pending.py",  # a browser brings no workspace: what is pending is found by a secret alone
-    "api/connections/outbox.py",  # what is to be revoked is of no workspace any more
+    "api/connections/consent/state.py",  # a browser brings no workspace: what is pending is found by a secret alone
+    "api/connections/revocation/queue.py",  # what is to be revoked is of no workspace any more
     "api/audit/journal.py",  # the journal
     "api/access/idempotency/records.py",  # reads the record of a request; the journal writes it
     "api/access/idempotency/calls.py",  # replaces what it reserved through the journal

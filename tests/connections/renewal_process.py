@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from api.access.context import WorkspaceContext
+from api.connections.dependencies import ConnectionWorks
 from api.connections.repository import PREFIX, Grant, Grants
-from api.connections.sealing import Sealer
 from api.connections.service import Fresh, TokenKeeper
-from api.connections.timing import Pause, Timing
-from api.connections.works import ConnectionWorks
+from api.connections.tokens.encryption import Sealer
+from api.connections.tokens.policy import Pause, Timing
 from api.kit.clock import Clock, SystemClock
 from api.kit.storage.store import Change, Item, Key, Put, Store
 from api.parts import Parts, assemble

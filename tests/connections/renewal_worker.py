@@ -17,9 +17,9 @@ from functools import partial
 from multiprocessing.connection import Client, Connection
 from typing import NamedTuple
 
+from api.connections.dependencies import ConnectionWorks
 from api.connections.service import Fresh, NotConnected, NotNow, ReconnectRequired
-from api.connections.timing import Timing
-from api.connections.works import ConnectionWorks
+from api.connections.tokens.policy import Timing
 from api.kit.storage.store import Change, Store
 from api.parts import Parts, assemble
 from api.servers.service import server_now

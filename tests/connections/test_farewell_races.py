@@ -11,7 +11,7 @@ import pytest
 
 from api.access.context import WorkspaceContext
 from api.access.peppers import SYSTEM
-from api.connections.outbox import CLAIM_SECONDS, LEAVING_SECONDS, PREFIX
+from api.connections.revocation.queue import CLAIM_SECONDS, LEAVING_SECONDS, PREFIX
 from api.kit.storage.store import Conflict
 from api.parts import Parts, assemble
 from api.servers.service import Server as McpServer

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from api.access.context import partition_of
+from api.connections.dependencies import ConnectionWorks
 from api.connections.service import NotConnected, NotNow
-from api.connections.works import ConnectionWorks
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.reencryption import rewrap
 from api.kit.storage.store import Change, Store

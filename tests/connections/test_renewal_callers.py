@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from api.connections.dependencies import ConnectionWorks
 from api.connections.service import NotConnected
-from api.connections.works import ConnectionWorks
 from api.kit.storage.store import Change, Store
 from tests.connections.desk import Desk
 from tests.connections.renewal_process import Beside, held, process, step_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from api.connections.timing import Timing
+from api.connections.tokens.policy import Timing
 from tests.connections.renewal_pool import Pool, Scene, Stage, outcome_of
 from tests.connections.renewal_worker import Got
 from tests.fakes.authorization_server import Fault, Server

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from api.access.context import Caller, Scope, WorkspaceContext, partition_of
 from api.access.repository import revision_key
 from api.audit.journal import Journal
-from api.connections.clients import Clients
-from api.connections.endings import Endings
+from api.connections.oauth_clients import Clients
 from api.connections.repository import ACCESS, REFRESH, ClientRef, Grant, Grants
-from api.connections.sealing import Sealer
+from api.connections.revocation.grant_end import Endings
 from api.connections.service import Fresh, ReconnectRequired, TokenKeeper
-from api.connections.timing import Timing
+from api.connections.tokens.encryption import Sealer
+from api.connections.tokens.policy import Timing
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.root_keys import LocalRoots
 from api.kit.crypto.secret import Secret

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.access.context import WorkspaceContext
-from api.connections.line import LIMITS, Line
+from api.connections.dependencies import ConnectionWorks, Lines
+from api.connections.http import LIMITS, Line
 from api.connections.service import NotNow
-from api.connections.timing import Timing
-from api.connections.works import ConnectionWorks, Lines
+from api.connections.tokens.policy import Timing
 from api.kit.egress.policy import check_text
 from api.kit.http_client.client import Exchange
 from api.kit.storage.store import Change, StoreBusy

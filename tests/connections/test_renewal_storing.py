@@ -11,11 +11,11 @@ from dataclasses import replace
 import pytest
 
 from api.access.peppers import SYSTEM
-from api.connections.outbox import PREFIX as OUTBOX
-from api.connections.sealing import Sealer
+from api.connections.dependencies import ConnectionWorks
+from api.connections.revocation.queue import PREFIX as OUTBOX
 from api.connections.service import NotConnected, NotNow, TokenKeeper
-from api.connections.timing import Timing
-from api.connections.works import ConnectionWorks
+from api.connections.tokens.encryption import Sealer
+from api.connections.tokens.policy import Timing
 from api.kit.clock import SystemClock
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.envelope import CannotOpen

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from api.connections.return_to import check_return_to, landing
+from api.connections.consent.return_to import check_return_to, landing
 from api.errors import Invalid
 from api.settings import Settings
 from tests.connections.world import PUBLIC, Connectable, Visitor, mcp_server, service

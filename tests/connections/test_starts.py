@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from api.connections.starts import OF_ONE_WORKSPACE, Starts
+from api.connections.consent.limits import OF_ONE_WORKSPACE, Starts
 from api.errors import Unavailable
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from api.connections.turns import AT_ONCE, AT_ONE_HOST, OF_ONE_WORKSPACE, Turns, host_of
+from api.connections.revocation.concurrency import AT_ONCE, AT_ONE_HOST, OF_ONE_WORKSPACE, Turns, host_of
 
 
 @pytest.mark.requirement("OAU-15")

@@ -9,7 +9,7 @@ from typing import Any
 
 from api.api_keys.service import make_operator_key
 from api.app import ROUTES, answer_problem, inner_app
-from api.connections.outbox import PREFIX as OUTBOX
+from api.connections.revocation.queue import PREFIX as OUTBOX
 from api.http.fast_path import Direct
 from api.http.middleware import Edge
 from api.settings import Settings

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 from api.access.authenticator import Access
 from api.access.context import WorkspaceContext
 from api.audit.journal import Journal
-from api.connections.clients import Clients
-from api.connections.line import Line
-from api.connections.pending import Pendings
-from api.connections.starts import Starts
+from api.connections.consent.limits import Starts
+from api.connections.consent.state import Pendings
+from api.connections.http import Line
+from api.connections.oauth_clients import Clients
 from api.kit.clock import Clock
 from api.kit.crypto.vault import Vault
 from api.kit.egress.policy import Egress

@@ -8,9 +8,9 @@ from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.guards import OpenToAll
-from api.connections.aims import BY_ISSUER, CLIENT_NAME, DOCUMENT, document_url
+from api.connections.authorization_request import BY_ISSUER, CLIENT_NAME, DOCUMENT, document_url
+from api.connections.dependencies import Public
 from api.connections.schemas import CLIENT_METADATA, ClientMetadataView
-from api.connections.works import Public
 from api.errors import NotFound
 from api.http.dependencies import AnyRequest, provided
 from api.http.operations import Doc, Reply, documented, get

@@ -18,9 +18,9 @@ import msgspec
 
 from api.access.context import WorkspaceContext
 from api.access.peppers import SYSTEM
+from api.connections.dependencies import Lines
 from api.connections.repository import ClientRef, Grant
-from api.connections.turns import Turn, Turns, host_of
-from api.connections.works import Lines
+from api.connections.revocation.concurrency import Turn, Turns, host_of
 from api.kit.backoff import between
 from api.kit.clock import Clock
 from api.kit.crypto.envelope import CannotOpen

@@ -7,10 +7,10 @@ import math
 from dataclasses import dataclass, replace
 
 from api.access.context import WorkspaceContext
-from api.connections.endings import Endings
 from api.connections.repository import ACCESS, REFRESH, Grant, Grants
-from api.connections.sealing import Sealer
-from api.connections.timing import Pause, Timing
+from api.connections.revocation.grant_end import Endings
+from api.connections.tokens.encryption import Sealer
+from api.connections.tokens.policy import Pause, Timing
 from api.kit.clock import Clock
 from api.kit.crypto.data_keys import NoDataKey
 from api.kit.crypto.root_keys import RootUnavailable

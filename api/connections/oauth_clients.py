@@ -15,7 +15,7 @@ from api.connections.repository import (
     Registrations,
     registration_of,
 )
-from api.connections.sealing import Sealer
+from api.connections.tokens.encryption import Sealer
 from api.kit.clock import Clock
 from api.kit.storage.conflict_retry import until_it_holds
 from api.kit.storage.store import Store

@@ -10,10 +10,10 @@ import msgspec
 
 from api.access.context import WorkspaceContext, by_itself
 from api.audit.journal import Event, Journal
-from api.connections.clients import Clients, NoClient
-from api.connections.outbox import Outbox, Revoked
+from api.connections.oauth_clients import Clients, NoClient
 from api.connections.repository import ACCESS, REFRESH, Grant, Grants
-from api.connections.sealing import Sealer
+from api.connections.revocation.queue import Outbox, Revoked
+from api.connections.tokens.encryption import Sealer
 from api.errors import NotFound
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.storage.conflict_retry import until_it_holds

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from api.access.context import WorkspaceContext
-from api.connections.renewal import Renewal, RenewalFailed
 from api.connections.repository import Grant, Grants
-from api.connections.sealing import Sealer
-from api.connections.storing import Overtaken
+from api.connections.tokens.encryption import Sealer
+from api.connections.tokens.persistence import Overtaken
+from api.connections.tokens.refresh import Renewal, RenewalFailed
 from api.kit.storage.store import Conflict, Store
 from api.servers.service import OAuthGrant, Server, server_now
 

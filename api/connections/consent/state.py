@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from api.access.context import WorkspaceContext
 from api.connections.repository import ClientRef
-from api.connections.sealing import Sealer
+from api.connections.tokens.encryption import Sealer
 from api.kit.clock import Clock
 from api.kit.storage.store import Absent, Change, Conflict, Delete, Item, Key, Present, Put, Store
 from api.servers.service import Server

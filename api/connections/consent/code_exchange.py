@@ -7,12 +7,12 @@ from dataclasses import asdict, replace
 
 from api.access.context import WorkspaceContext
 from api.audit.journal import Event
-from api.connections.endings import Endings
-from api.connections.pending import Pending
+from api.connections.consent.state import Pending
+from api.connections.dependencies import ConnectionWorks
 from api.connections.repository import Grant, Grants
-from api.connections.sealing import Sealer
-from api.connections.storing import Came
-from api.connections.works import ConnectionWorks
+from api.connections.revocation.grant_end import Endings
+from api.connections.tokens.encryption import Sealer
+from api.connections.tokens.persistence import Came
 from api.errors import NotFound, Unauthorized
 from api.kit.clock import rfc3339
 from api.kit.crypto.data_keys import NoDataKey

@@ -9,10 +9,10 @@ import msgspec
 
 from api.access.context import WorkspaceContext
 from api.access.repository import name_of
-from api.connections.pages import connect_page
-from api.connections.pending import LIFE_SECONDS, NotPending, Pending, digest, new_secret
-from api.connections.returning import Failed, still_allowed
-from api.connections.works import ConnectionWorks
+from api.connections.consent.callback import Failed, still_allowed
+from api.connections.consent.html import connect_page
+from api.connections.consent.state import LIFE_SECONDS, NotPending, Pending, digest, new_secret
+from api.connections.dependencies import ConnectionWorks
 from integrations import Client, Provider, authorize_url, new_verifier
 
 COOKIE = "plugboard-connect"

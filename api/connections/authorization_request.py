@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from api.access.context import WorkspaceContext
-from api.connections.clients import Given
+from api.connections.dependencies import ConnectionWorks
+from api.connections.oauth_clients import Given
 from api.connections.repository import ClientRef
-from api.connections.works import ConnectionWorks
 from api.errors import NotConnectable, Unavailable
 from api.servers.service import EXTERNAL, OAuthGrant, Server
 from integrations import (

@@ -13,14 +13,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 from api.access.context import WorkspaceContext
-from api.connections.endings import Endings
-from api.connections.renewal import Renewal, RenewalFailed
+from api.connections.dependencies import ConnectionWorks
 from api.connections.repository import ACCESS, Grant, Grants
-from api.connections.sealing import Sealer
-from api.connections.standing import NotConnected, NotNow, ReconnectRequired, Standing
-from api.connections.storing import Overtaken, Storing
-from api.connections.timing import Pause, Timing
-from api.connections.works import ConnectionWorks
+from api.connections.revocation.grant_end import Endings
+from api.connections.tokens.active_grant import NotConnected, NotNow, ReconnectRequired, Standing
+from api.connections.tokens.encryption import Sealer
+from api.connections.tokens.persistence import Overtaken, Storing
+from api.connections.tokens.policy import Pause, Timing
+from api.connections.tokens.refresh import Renewal, RenewalFailed
 from api.kit.backoff import between
 from api.kit.storage.store import Conflict, StoreBusy
 from api.servers.service import Server

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import msgspec
 
 from api.access.context import WorkspaceContext
-from api.connections.aims import Aims
-from api.connections.clients import NoClient
-from api.connections.line import Line
+from api.connections.authorization_request import Aims
+from api.connections.dependencies import ConnectionWorks
+from api.connections.http import Line
+from api.connections.oauth_clients import NoClient
 from api.connections.repository import REFRESH, Grant
-from api.connections.sealing import Sealer
-from api.connections.works import ConnectionWorks
+from api.connections.tokens.encryption import Sealer
 from api.errors import NotConnectable, Unavailable
 from api.servers.service import Server
 from integrations import (

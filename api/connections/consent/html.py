@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 from urllib.parse import urlsplit
 
-from api.connections.pending import Pending
+from api.connections.consent.state import Pending
 
 STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }

@@ -15,11 +15,11 @@ import msgspec
 
 from api.access.authenticator import Access
 from api.access.context import Scope, WorkspaceContext
-from api.connections.clients import NoClient
-from api.connections.granting import Granting, NotAllowed, ServerChanged
-from api.connections.pending import NotPending, Pending, digest, given_of
-from api.connections.return_to import landing
-from api.connections.works import ConnectionWorks
+from api.connections.consent.code_exchange import Granting, NotAllowed, ServerChanged
+from api.connections.consent.return_to import landing
+from api.connections.consent.state import NotPending, Pending, digest, given_of
+from api.connections.dependencies import ConnectionWorks
+from api.connections.oauth_clients import NoClient
 from api.kit.crypto.envelope import CannotOpen
 from api.servers.service import OAuthGrant, Server, place_of, server_now
 from integrations import GrantRefused, GrantUnavailable, Provider

@@ -1,0 +1,1 @@
+"""The authorization-code flow in the browser, from the start page to the callback."""

@@ -1,0 +1,1 @@
+"""Access tokens: finding a valid one, refreshing it once per generation, storing it encrypted."""
