@@ -49,7 +49,7 @@ from api.services.service import ServiceList
 from api.serving import metrics_beside
 from api.settings import Settings
 from api.system.routes import ROUTES as SYSTEM_ROUTES
-from api.toolbox.leaving import CallerLeft
+from api.toolbox.calling.disconnect import CallerLeft
 from api.toolbox.routes import ROUTES as TOOL_ROUTES
 from api.toolbox.service import ToolboxService
 from api.workspaces.routes import ROUTES as WORKSPACE_ROUTES

@@ -23,7 +23,7 @@ from api.kit.egress.resolver import Lookup, Names
 from api.kit.http_client.client import Outbound
 from api.kit.storage.store import Store
 from api.settings import Settings
-from api.toolbox.vendors import Vendors
+from api.toolbox.toolsets.service_directory import Vendors
 from integrations import Client, Service, client_auth_of, provider_of
 
 OVERRIDES = ("AUTHORIZE_URL", "TOKEN_URL", "REVOKE_URL")

@@ -34,11 +34,11 @@ from api.servers.rules import Rules
 from api.servers.service import Workshop
 from api.services.service import ServiceList
 from api.settings import BadSetting, Settings
-from api.toolbox.breakers import Breakers
-from api.toolbox.bulkheads import Bulkheads
-from api.toolbox.credentials import Credentials
-from api.toolbox.toolsets import Means, Toolsets
-from api.toolbox.works import Works
+from api.toolbox.calling.bulkheads import Bulkheads
+from api.toolbox.calling.circuit_breakers import Breakers
+from api.toolbox.credentials.static import Credentials
+from api.toolbox.runtime import Works
+from api.toolbox.toolsets.registry import Means, Toolsets
 from api.workspaces.service import Removal, Workspaces
 from integrations import Service, services
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import msgspec
 
-from api.toolbox.naming import tool_name
+from api.toolbox.tool_names import tool_name
 from bench import floors, right, upstream
 from bench.load import Question
 from bench.processes import Served

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from api.toolbox.naming import tool_name
+from api.toolbox.tool_names import tool_name
 from bench.load import Question, WrongAnswer, body_of
 from bench.seeding import slug
 from bench.upstream import LISTED, RESULT, TEXT, TOOLS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
 
-from api.toolbox.scrubbing import Scrubber
+from api.toolbox.output.redaction import Scrubber
 from api.toolbox.texts import not_answered, request_failed, safe_line, upstream_error
 from integrations import Answered, Refused, TimedOut, Unreachable, UpstreamError
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from api.toolbox.naming import service_tool_name
+from api.toolbox.tool_names import service_tool_name
 
 
 class Mentions:

@@ -21,10 +21,10 @@ from api.http.operations import IDEMPOTENCY_KEY, Doc, Parameter, Reply, document
 from api.http.request_body import flag, read_json, validate
 from api.http.responses import OK, Answer, Ready, encode
 from api.kit.deadline import Ticker
-from api.toolbox.calls import Args
-from api.toolbox.known import Format
-from api.toolbox.leaving import WhileThere
-from api.toolbox.results import ToolResult
+from api.toolbox.calling.disconnect import WhileThere
+from api.toolbox.calling.tool_caller import Args
+from api.toolbox.listing.caches import Format
+from api.toolbox.output.results import ToolResult
 from api.toolbox.schemas import MAX_TOOL_NAME, CallDraft, CallView, CheckView, ToolsView, server_tools
 from api.toolbox.service import ToolboxService
 

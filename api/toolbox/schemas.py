@@ -9,10 +9,10 @@ from pydantic.json_schema import SkipJsonSchema
 
 from api.http.models import Input, View
 from api.servers.service import Server
-from api.toolbox.checks import Check
-from api.toolbox.descriptions import Tool, as_mcp
 from api.toolbox.failures import FailureKind
-from api.toolbox.sources import Missing
+from api.toolbox.health import Check
+from api.toolbox.listing.client_formats import Tool, as_mcp
+from api.toolbox.listing.server_tools import Missing
 
 MAX_TOOL_NAME = 128
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TOOL_NAME)]

@@ -8,16 +8,16 @@ from api.access.context import WorkspaceContext
 from api.agents.service import Agent, AgentService
 from api.errors import NotFound
 from api.servers.service import EXTERNAL, Server, ServerService
-from api.toolbox.calls import Args, Calls
-from api.toolbox.checks import Check, check
-from api.toolbox.descriptions import Tool
-from api.toolbox.known import Format
-from api.toolbox.listing import Listing, tools_of
-from api.toolbox.results import ToolResult
+from api.toolbox.agent_toolbox import Toolbox
+from api.toolbox.calling.tool_caller import Args, Calls
+from api.toolbox.health import Check, check
+from api.toolbox.listing.caches import Format
+from api.toolbox.listing.client_formats import Tool
+from api.toolbox.listing.server_tools import Missing, Sources
+from api.toolbox.listing.tool_list import Listing, tools_of
+from api.toolbox.output.results import ToolResult
+from api.toolbox.runtime import Works
 from api.toolbox.service_checks import check_service
-from api.toolbox.sources import Missing, Sources
-from api.toolbox.toolbox import Toolbox
-from api.toolbox.works import Works
 
 
 class ToolboxService:

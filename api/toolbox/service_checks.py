@@ -6,15 +6,15 @@ import asyncio
 
 from api.access.context import WorkspaceContext
 from api.servers.service import Server
-from api.toolbox.bulkheads import Full
-from api.toolbox.checks import Check, failed
-from api.toolbox.credentials import Opened
+from api.toolbox.calling.bulkheads import Full
+from api.toolbox.credentials.static import Opened
 from api.toolbox.failures import NotConnected
-from api.toolbox.scrubbing import NO_SECRETS, Scrubber
-from api.toolbox.sources import TOOLLESS_SERVICE, Missing, reason_of, told
+from api.toolbox.health import Check, failed
+from api.toolbox.listing.server_tools import TOOLLESS_SERVICE, Missing, reason_of, told
+from api.toolbox.output.redaction import NO_SECRETS, Scrubber
+from api.toolbox.runtime import Works
 from api.toolbox.texts import safe_line
-from api.toolbox.vendors import Vendors
-from api.toolbox.works import Works
+from api.toolbox.toolsets.service_directory import Vendors
 from integrations import Refused, TimedOut, Unreachable, UpstreamError, probed
 
 

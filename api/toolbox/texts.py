@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from http import HTTPStatus
 
-from api.toolbox.cleaning import clean, one_line
-from api.toolbox.effort import Extent, measured
-from api.toolbox.scrubbing import NO_SECRETS, Scrubber
+from api.toolbox.json_schema.cost import Extent, measured
+from api.toolbox.output.redaction import NO_SECRETS, Scrubber
+from api.toolbox.output.sanitize import clean, one_line
 
 MAX_ERROR = 1000
 _DATA = Extent(32, 1000)

@@ -22,7 +22,7 @@ from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.root_keys import RootUnavailable
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Change, Conflict, Delete, StoreBusy
-from api.toolbox.leaving import CallerLeft
+from api.toolbox.calling.disconnect import CallerLeft
 from tests.fakes.still_clock import StillClock
 
 OWN = ApiKey.new()

@@ -153,7 +153,7 @@ def test_imports_are_written_from_the_top() -> None:
         ("api.servers.rules", "integrations.manifest"),
         ("api.no_level_yet.service", "api.kit.storage.store"),
         ("api.toolbox.service", "api.agents.repository"),
-        ("api.agents.service", "api.toolbox.naming"),
+        ("api.agents.service", "api.toolbox.tool_names"),
         ("integrations", "api.kit.clock"),
         ("integrations.notion.tools", "api.kit.clock"),
         ("integrations.notion.tools", "integrations.slack.tools"),

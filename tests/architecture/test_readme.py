@@ -21,16 +21,16 @@ from api.agents.schemas import MAX_SERVERS
 from api.http.request_body import MAX_BODY_BYTES
 from api.kit.egress.policy import Egress
 from api.settings import Settings
-from api.toolbox.arguments import MAX_DEPTH, MAX_VALUES
-from api.toolbox.breakers import FAILURES_TO_OPEN, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS
-from api.toolbox.bulkheads import Bulkheads
-from api.toolbox.descriptions import OPENAI_DESCRIPTION
+from api.toolbox.calling.bulkheads import Bulkheads
+from api.toolbox.calling.circuit_breakers import FAILURES_TO_OPEN, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS
 from api.toolbox.failures import FailureKind
-from api.toolbox.listing import LIST_SECONDS
-from api.toolbox.results import MAX_BLOCKS, MAX_MEDIA, MAX_STRUCTURED, MAX_TEXT
+from api.toolbox.json_schema.validation import MAX_DEPTH, MAX_VALUES
+from api.toolbox.listing.client_formats import OPENAI_DESCRIPTION
+from api.toolbox.listing.tool_list import LIST_SECONDS
+from api.toolbox.output.results import MAX_BLOCKS, MAX_MEDIA, MAX_STRUCTURED, MAX_TEXT
 from api.toolbox.schemas import UnavailableView
-from api.toolbox.upstream import LIMITS
-from api.toolbox.upstream_tools import LONGEST_TEXT, LONGEST_TOOL
+from api.toolbox.toolsets.catalog import LONGEST_TEXT, LONGEST_TOOL
+from api.toolbox.toolsets.http import LIMITS
 from integrations.mcp.tools import MAX_BYTES, MAX_TOOLS
 from tests.conformance.browser import Browser
 from tests.e2e.process import free_port, until

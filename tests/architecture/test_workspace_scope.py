@@ -32,8 +32,8 @@ MAY_TAKE_A_CONTEXT_APART = {
     "api/api_keys/service.py",  # the keys of all owners have one repository, so the service says whose
     "api/servers/service.py",  # to seal for the workspace
     "api/workspaces/service.py",  # to destroy the data keys of the workspace
-    "api/toolbox/repository.py",
-    "api/toolbox/credentials.py",  # to open what is sealed for the workspace
+    "api/toolbox/protocol_repository.py",
+    "api/toolbox/credentials/static.py",  # to open what is sealed for the workspace
     "api/connections/repository.py",
     "api/connections/tokens/encryption.py",  # to seal and open tokens for the workspace
 }
@@ -43,7 +43,7 @@ MAY_ASK_A_STORE = {
     "api/audit/repository.py",
     "api/servers/repository.py",
     "api/workspaces/repository.py",
-    "api/toolbox/repository.py",
+    "api/toolbox/protocol_repository.py",
     "api/connections/repository.py",
     "api/connections/consent/state.py",  # a browser brings no workspace: what is pending is found by a secret alone
     "api/connections/revocation/queue.py",  # what is to be revoked is of no workspace any more

@@ -16,9 +16,9 @@ from typing import Any
 
 from api.kit.egress.policy import Egress, check_text
 from api.kit.http_client.client import Outbound
-from api.toolbox.arguments import Validator
-from api.toolbox.descriptions import normalised
-from api.toolbox.upstream import Upstream
+from api.toolbox.json_schema.validation import Validator
+from api.toolbox.listing.client_formats import normalised
+from api.toolbox.toolsets.http import Upstream
 from integrations import McpClient
 from integrations.mcp.server_requests import NOBODY, Respondent
 from tests.conformance import connecting

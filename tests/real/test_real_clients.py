@@ -12,7 +12,7 @@ import pytest
 
 from api.kit.egress.policy import Egress, check_text
 from api.kit.http_client.client import Outbound
-from api.toolbox.upstream import Upstream
+from api.toolbox.toolsets.http import Upstream
 from integrations import Era, McpClient
 from integrations.mcp.session import Kind
 from tests.real.catalogue import (

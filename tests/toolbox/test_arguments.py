@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.toolbox.arguments import MAX_DEPTH, Validator
-from api.toolbox.mending import MAX_ERRORS, MAX_SENTENCE
+from api.toolbox.json_schema.error_messages import MAX_ERRORS, MAX_SENTENCE
+from api.toolbox.json_schema.validation import MAX_DEPTH, Validator
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

@@ -1,6 +1,6 @@
 import pytest
 
-from api.toolbox.breakers import Breaker, Health, Open
+from api.toolbox.calling.circuit_breakers import Breaker, Health, Open
 from tests.fakes.still_clock import StillClock
 
 DOWN = "Error calling MCP server: MCP server request failed: 503 Service Unavailable"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.toolbox.breakers import Breaker, Breakers, Health, Open
+from api.toolbox.calling.circuit_breakers import Breaker, Breakers, Health, Open
 from tests.fakes.still_clock import StillClock
 
 DOWN = "Error calling MCP server: MCP server request failed: 503 Service Unavailable"

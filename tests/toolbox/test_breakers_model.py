@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from api.toolbox.breakers import Breaker, Open
+from api.toolbox.calling.circuit_breakers import Breaker, Open
 from tests.fakes.still_clock import StillClock
 
 

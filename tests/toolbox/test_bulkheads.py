@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from api.toolbox.bulkheads import Bulkheads, Busy, Full, Slot
+from api.toolbox.calling.bulkheads import Bulkheads, Busy, Full, Slot
 
 NOBODY = Busy(0, 0, 0, 0, 0)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.toolbox.cleaning import clean, one_line, shortened
+from api.toolbox.output.sanitize import clean, one_line, shortened
 
 DIRTY = {
     "red \x1b[31mtext\x1b[0m": "red text",

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.toolbox.descriptions import MAX_BYTES, Tool, as_anthropic, as_mcp, as_openai, normalised
-from api.toolbox.schema_parts import TOO_DEEP
-from api.toolbox.schema_top import ELSEWHERE
+from api.toolbox.json_schema.flatten import ELSEWHERE
+from api.toolbox.json_schema.normalise import TOO_DEEP
+from api.toolbox.listing.client_formats import MAX_BYTES, Tool, as_anthropic, as_mcp, as_openai, normalised
 
 EMPTY = {"type": "object", "properties": {}}
 REFUSED_AT_THE_TOP = {"oneOf", "anyOf", "allOf", "enum", "const", "not", "$ref", "$schema", "$id"}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from api.settings import Settings
-from api.toolbox.arguments import Validator
-from api.toolbox.scrubbing import REMOVED, Scrubber
+from api.toolbox.json_schema.validation import Validator
+from api.toolbox.output.redaction import REMOVED, Scrubber
 from tests.fakes.mcp_servers import PlainServer, Reply, SessionServer, error, event, result, stream
 from tests.fakes.stuck import StuckServer
 from tests.toolbox.conftest import AT_HOME

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from api.kit.ids import new_id
 from api.servers.slugs import RESERVED, SLUG_PATTERN, is_reserved
-from api.toolbox.naming import NAME_PATTERN, Names, Target, generic_name, service_tool_name, tool_name
+from api.toolbox.tool_names import NAME_PATTERN, Names, Target, generic_name, service_tool_name, tool_name
 
 LEGAL = re.compile(NAME_PATTERN)
 ANY_TEXT = st.text(max_size=300) | st.text(alphabet="ab._-/ ", max_size=80)

@@ -12,8 +12,8 @@ import pytest
 from api.parts import Parts, assemble
 from api.servers.service import Server, ServerService
 from api.settings import Settings
-from api.toolbox.mcp_toolset import McpToolset
-from api.toolbox.toolsets import IDLE_SECONDS, LAST_SECONDS
+from api.toolbox.toolsets.mcp import McpToolset
+from api.toolbox.toolsets.registry import IDLE_SECONDS, LAST_SECONDS
 from tests.fakes.mcp_servers import NEVER, Fake, LegacyServer, ModernServer, PlainServer, SessionServer
 from tests.fakes.still_clock import StillClock
 from tests.fakes.street import Street

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.toolbox.scrubbing import REMOVED, SHORTEST_SECRET, Scrubber
+from api.toolbox.output.redaction import REMOVED, SHORTEST_SECRET, Scrubber
 
 SECRETS = st.text(min_size=SHORTEST_SECRET, max_size=60).filter(lambda text: not set(text) & set(REMOVED))
 FORMS = {

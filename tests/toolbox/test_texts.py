@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.toolbox.scrubbing import Scrubber
+from api.toolbox.output.redaction import Scrubber
 from api.toolbox.texts import (
     MAX_ERROR,
     generic_description,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from api.toolbox.results import MAX_BLOCKS, MAX_TEXT
+from api.toolbox.output.results import MAX_BLOCKS, MAX_TEXT
 from tests.fakes.mcp_servers import PlainServer, Reply, Seen, error, result
 from tests.toolbox.office import SECRET, Office, answering, failure
 

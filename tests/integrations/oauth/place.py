@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from api.kit.egress.policy import Egress, check_text
 from api.kit.http_client.client import Outbound
-from api.toolbox.upstream import Upstream as Http
+from api.toolbox.toolsets.http import Upstream as Http
 from integrations.oauth.model import Client, Provider
 from tests.fakes.upstreams import HOME, Answer, Upstream, Visit, saying, upstream
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from api.toolbox.cleaning import clean, is_clean, shortened
 from api.toolbox.failures import Failure
-from api.toolbox.scrubbing import REMOVED, Scrubber
+from api.toolbox.output.redaction import REMOVED, Scrubber
+from api.toolbox.output.sanitize import clean, is_clean, shortened
 
 MAX_TEXT = 50_000
 """Characters, in all texts of one result together."""

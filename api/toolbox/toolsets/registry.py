@@ -14,13 +14,13 @@ from api.kit.http_client.client import Outbound
 from api.kit.http_client.errors import Unreachable as NotReached
 from api.kit.storage.store import Store
 from api.servers.service import EXTERNAL, Server
-from api.toolbox.credentials import Credentials
-from api.toolbox.known import Changes
-from api.toolbox.mcp_toolset import McpToolset
-from api.toolbox.repository import Eras
-from api.toolbox.service_toolset import ServiceToolset
-from api.toolbox.upstream import Upstream
-from api.toolbox.vendors import Vendors
+from api.toolbox.credentials.static import Credentials
+from api.toolbox.listing.caches import Changes
+from api.toolbox.protocol_repository import Eras
+from api.toolbox.toolsets.http import Upstream
+from api.toolbox.toolsets.mcp import McpToolset
+from api.toolbox.toolsets.service import ServiceToolset
+from api.toolbox.toolsets.service_directory import Vendors
 from integrations import McpClient, Unreachable, Unreadable, UpstreamError
 
 IDLE_SECONDS = 300.0

@@ -12,14 +12,14 @@ from typing import Any
 from api.kit.clock import Clock
 from api.kit.http_client.client import Exchange
 from api.servers.service import Server
-from api.toolbox import results
-from api.toolbox.credentials import Opened
+from api.toolbox.credentials.static import Opened
 from api.toolbox.failures import Failure, FailureKind, NotConnected
-from api.toolbox.results import ToolResult
-from api.toolbox.scrubbing import Scrubber
+from api.toolbox.output import results
+from api.toolbox.output.redaction import Scrubber
+from api.toolbox.output.results import ToolResult
 from api.toolbox.texts import safe_line
-from api.toolbox.upstream import Upstream
-from api.toolbox.upstream_tools import UpstreamTools
+from api.toolbox.toolsets.catalog import UpstreamTools
+from api.toolbox.toolsets.http import Upstream
 from integrations import Api, Params, Refused, Result, ServiceTool, ToolFailed, Toolkit, Unreadable
 
 LONGEST_TEXT = 2000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from api.toolbox.cleaning import clean
-from api.toolbox.patterns import is_pattern
-from api.toolbox.schema_top import ELSEWHERE, Schema, noted, pointed_at
+from api.toolbox.json_schema.flatten import ELSEWHERE, Schema, noted, pointed_at
+from api.toolbox.json_schema.patterns import is_pattern
+from api.toolbox.output.sanitize import clean
 
 MAX_DEPTH = 32
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})

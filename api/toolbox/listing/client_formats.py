@@ -10,13 +10,13 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from api.toolbox import patterns
-from api.toolbox.cleaning import clean, one_line, shortened
-from api.toolbox.effort import Extent, measured
-from api.toolbox.results import cleaned
-from api.toolbox.schema_parts import part
-from api.toolbox.schema_top import Schema, noted, plain_object
-from api.toolbox.scrubbing import NO_SECRETS
+from api.toolbox.json_schema import patterns
+from api.toolbox.json_schema.cost import Extent, measured
+from api.toolbox.json_schema.flatten import Schema, noted, plain_object
+from api.toolbox.json_schema.normalise import part
+from api.toolbox.output.redaction import NO_SECRETS
+from api.toolbox.output.results import cleaned
+from api.toolbox.output.sanitize import clean, one_line, shortened
 
 MAX_BYTES = 64_000  # a list of 400 tools has to stay a list
 _MOST = Extent(100, 20_000)

@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import cached_property
 from math import inf
 
-from api.toolbox.descriptions import Tool, normalised
+from api.toolbox.listing.client_formats import Tool, normalised
 from api.toolbox.mentions import Mentions
-from api.toolbox.naming import service_tool_name
-from api.toolbox.upstream_tools import UpstreamTool, UpstreamTools
+from api.toolbox.tool_names import service_tool_name
+from api.toolbox.toolsets.catalog import UpstreamTool, UpstreamTools
 from integrations import ServiceTool, Toolkit
 
 

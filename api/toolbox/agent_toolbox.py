@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from api.agents.service import Agent
 from api.kit.ids import belongs
 from api.servers.service import EXTERNAL, Exposure, Server
-from api.toolbox.naming import generic_name, tool_name
 from api.toolbox.texts import safe_line, server_not_found, server_of_another_workspace
+from api.toolbox.tool_names import generic_name, tool_name
 
 PREFIX = "mcp_"
 GENERIC_PREFIX = f"{PREFIX}server_"

@@ -8,10 +8,10 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from api.toolbox import patterns
-from api.toolbox.cleaning import one_line
-from api.toolbox.effort import Effort, Extent, measured
-from api.toolbox.mending import Mending
+from api.toolbox.json_schema import patterns
+from api.toolbox.json_schema.cost import Effort, Extent, measured
+from api.toolbox.json_schema.error_messages import Mending
+from api.toolbox.output.sanitize import one_line
 
 MAX_DEPTH = 64
 MAX_VALUES = 100_000

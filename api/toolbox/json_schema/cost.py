@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from api.toolbox.schema_top import pointed_at
+from api.toolbox.json_schema.flatten import pointed_at
 
 MAX_STEPS = 2_000_000  # a few hundredths of a second
 _MAX_LEVELS = 150

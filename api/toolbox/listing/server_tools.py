@@ -9,11 +9,11 @@ from http import HTTPStatus
 from api.access.context import WorkspaceContext
 from api.servers.service import EXTERNAL, Server
 from api.toolbox.failures import ENDED, FailureKind, NotConnected, failure_of, is_down
-from api.toolbox.scrubbing import NO_SECRETS, Scrubber
+from api.toolbox.output.redaction import NO_SECRETS, Scrubber
+from api.toolbox.runtime import Works
 from api.toolbox.texts import not_answered
-from api.toolbox.toolsets import NO_TOOLS, Toolset
-from api.toolbox.upstream_tools import UpstreamTools
-from api.toolbox.works import Works
+from api.toolbox.toolsets.catalog import UpstreamTools
+from api.toolbox.toolsets.registry import NO_TOOLS, Toolset
 from integrations import Refused, TimedOut, Unreachable, UpstreamError
 
 

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from api.access.context import WorkspaceContext
 from api.servers.service import Server
-from api.toolbox.breakers import Health
-from api.toolbox.bulkheads import Full
+from api.toolbox.calling.bulkheads import Full
+from api.toolbox.calling.circuit_breakers import Health
 from api.toolbox.failures import NotConnected
-from api.toolbox.mcp_toolset import McpToolset
-from api.toolbox.sources import Missing, why
+from api.toolbox.listing.server_tools import Missing, why
+from api.toolbox.runtime import Works
 from api.toolbox.texts import safe_line
-from api.toolbox.works import Works
+from api.toolbox.toolsets.mcp import McpToolset
 from integrations import UpstreamError
 
 Status = Literal["ok", "unauthorized", "unreachable", "invalid"]

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from api.kit.clock import Clock
 from api.servers.service import Server
-from api.toolbox import results
-from api.toolbox.credentials import Opened
-from api.toolbox.known import Changes
-from api.toolbox.results import ToolResult
-from api.toolbox.scrubbing import Scrubber
-from api.toolbox.upstream_tools import UpstreamTools
+from api.toolbox.credentials.static import Opened
+from api.toolbox.listing.caches import Changes
+from api.toolbox.output import results
+from api.toolbox.output.redaction import Scrubber
+from api.toolbox.output.results import ToolResult
+from api.toolbox.toolsets.catalog import UpstreamTools
 from integrations import Era, McpClient, Refused, Unreadable, UpstreamError
 
 UNKNOWN_TOOL_CODES = (-32601, -32602)

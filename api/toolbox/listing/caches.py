@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from api.toolbox.toolbox import Toolbox
+from api.toolbox.agent_toolbox import Toolbox
 
 REMEMBERED_TOOLBOXES = 10_000
 REMEMBERED_LISTS = 2000

@@ -18,9 +18,9 @@ from api.kit.clock import Clock
 from api.kit.crypto.vault import Place, Sealed, Vault
 from api.kit.egress.policy import Egress
 from api.servers.service import AuthType, Server, opened, place_of, record_of
-from api.toolbox.bearer import Bearer
+from api.toolbox.credentials.oauth import Bearer
 from api.toolbox.failures import no_credentials
-from api.toolbox.scrubbing import Scrubber
+from api.toolbox.output.redaction import Scrubber
 from integrations import Refused
 
 

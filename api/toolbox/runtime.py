@@ -10,12 +10,12 @@ from api.kit.deadline import Ticker
 from api.kit.http_client.client import Outbound
 from api.kit.metrics import Metrics
 from api.servers.service import Server
-from api.toolbox.breakers import Breaker, Breakers, Health
-from api.toolbox.bulkheads import Bulkheads
-from api.toolbox.credentials import Credentials
-from api.toolbox.known import KnownLists, KnownToolboxes
-from api.toolbox.toolsets import Toolsets
-from api.toolbox.vendors import Vendors
+from api.toolbox.calling.bulkheads import Bulkheads
+from api.toolbox.calling.circuit_breakers import Breaker, Breakers, Health
+from api.toolbox.credentials.static import Credentials
+from api.toolbox.listing.caches import KnownLists, KnownToolboxes
+from api.toolbox.toolsets.registry import Toolsets
+from api.toolbox.toolsets.service_directory import Vendors
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from api.toolbox.arguments import Validator
-from api.toolbox.cleaning import clean, shortened
-from api.toolbox.descriptions import Tool, normalised
-from api.toolbox.naming import tool_name
-from api.toolbox.results import cleaned
-from api.toolbox.scrubbing import NO_SECRETS, Scrubber
+from api.toolbox.json_schema.validation import Validator
+from api.toolbox.listing.client_formats import Tool, normalised
+from api.toolbox.output.redaction import NO_SECRETS, Scrubber
+from api.toolbox.output.results import cleaned
+from api.toolbox.output.sanitize import clean, shortened
+from api.toolbox.tool_names import tool_name
 from integrations import ToolList
 
 HOLDS_SECONDS = 300.0

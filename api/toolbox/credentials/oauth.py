@@ -9,7 +9,7 @@ from api.connections.service import Fresh, NotConnected, NotNow, ReconnectRequir
 from api.kit.clock import Clock
 from api.servers.service import OAuthGrant, Server
 from api.toolbox.failures import CLIENT_LACKS, client_refused, ended, lacking, not_consented, not_now
-from api.toolbox.scrubbing import NO_SECRETS, Scrubber
+from api.toolbox.output.redaction import NO_SECRETS, Scrubber
 from integrations import Refused, challenge_of
 
 MOST_SCOPES = 50

@@ -9,10 +9,10 @@ from api.access.context import WorkspaceContext
 from api.kit.egress.policy import Egress, check_text
 from api.kit.http_client.client import Outbound
 from api.servers.service import Server
-from api.toolbox.credentials import Opened
-from api.toolbox.service_tools import service_tools
-from api.toolbox.upstream import Upstream
-from api.toolbox.upstream_tools import UpstreamTools
+from api.toolbox.credentials.static import Opened
+from api.toolbox.toolsets.catalog import UpstreamTools
+from api.toolbox.toolsets.http import Upstream
+from api.toolbox.toolsets.service_catalog import service_tools
 from integrations import Service, Toolkit, toolkit_of
 
 

@@ -12,15 +12,15 @@ import msgspec
 
 from api.access.context import WorkspaceContext
 from api.servers.service import EXTERNAL, Server
-from api.toolbox.calls import GENERIC_SCHEMA
-from api.toolbox.descriptions import Tool, as_anthropic, as_mcp, as_openai
-from api.toolbox.known import Format, KnownList
-from api.toolbox.naming import generic_name
-from api.toolbox.sources import Missing, Sources
+from api.toolbox.agent_toolbox import Share, Toolbox
+from api.toolbox.calling.tool_caller import GENERIC_SCHEMA
+from api.toolbox.listing.caches import Format, KnownList
+from api.toolbox.listing.client_formats import Tool, as_anthropic, as_mcp, as_openai
+from api.toolbox.listing.server_tools import Missing, Sources
+from api.toolbox.runtime import Works
 from api.toolbox.texts import generic_description
-from api.toolbox.toolbox import Share, Toolbox
-from api.toolbox.upstream_tools import UpstreamTools
-from api.toolbox.works import Works
+from api.toolbox.tool_names import generic_name
+from api.toolbox.toolsets.catalog import UpstreamTools
 
 LIST_SECONDS = 10.0
 

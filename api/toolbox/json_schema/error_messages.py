@@ -12,8 +12,8 @@ from typing import Any
 
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
-from api.toolbox.cleaning import one_line
-from api.toolbox.schema_top import pointed_at
+from api.toolbox.json_schema.flatten import pointed_at
+from api.toolbox.output.sanitize import one_line
 
 MAX_ERRORS = 8
 MAX_SENTENCE = 400

@@ -10,8 +10,8 @@ from api.access.context import WorkspaceContext
 from api.audit.journal import Call
 from api.errors import NotFound
 from api.kit.deadline import Deadline
-from api.toolbox.arguments import Validator
-from api.toolbox.bulkheads import Full
+from api.toolbox.agent_toolbox import Share, Toolbox
+from api.toolbox.calling.bulkheads import Full
 from api.toolbox.failures import (
     MAYBE_DONE,
     Failure,
@@ -22,13 +22,13 @@ from api.toolbox.failures import (
     is_down,
     timed_out,
 )
-from api.toolbox.mcp_toolset import McpToolset
-from api.toolbox.results import ToolResult, failed
-from api.toolbox.scrubbing import NO_SECRETS
-from api.toolbox.toolbox import Share, Toolbox
-from api.toolbox.toolsets import Toolset
-from api.toolbox.upstream_tools import UpstreamTool, UpstreamTools
-from api.toolbox.works import Works
+from api.toolbox.json_schema.validation import Validator
+from api.toolbox.output.redaction import NO_SECRETS
+from api.toolbox.output.results import ToolResult, failed
+from api.toolbox.runtime import Works
+from api.toolbox.toolsets.catalog import UpstreamTool, UpstreamTools
+from api.toolbox.toolsets.mcp import McpToolset
+from api.toolbox.toolsets.registry import Toolset
 from integrations import UpstreamError
 
 LOOK_AGAIN_SECONDS = 5.0

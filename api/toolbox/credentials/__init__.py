@@ -1,0 +1,1 @@
+"""The credentials that a request to an upstream carries."""

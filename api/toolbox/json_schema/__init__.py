@@ -1,0 +1,1 @@
+"""Tool schemas: normalising them, validating arguments, and explaining what is wrong."""

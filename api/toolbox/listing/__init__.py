@@ -1,0 +1,1 @@
+"""Listing an agent's tools, in the format of each client, and caching the lists."""

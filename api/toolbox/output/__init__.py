@@ -1,0 +1,1 @@
+"""Results on their way to a model: sanitised, redacted and cut to size."""
