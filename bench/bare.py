@@ -8,8 +8,8 @@ from pathlib import Path
 import uvicorn
 from litestar import Litestar, MediaType, get
 
-from api import commands
-from api.asgi import settle
+from api.main import commands
+from api.main.asgi import settle
 from api.servers.routes import SERVER, SERVERS
 
 ONE, MANY = "one.json", "many.json"

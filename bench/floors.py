@@ -11,7 +11,7 @@ import aiohttp
 import uvicorn
 from litestar import Litestar, MediaType, Request, get, post
 
-from api.asgi import settle
+from api.main.asgi import settle
 from bench import upstream
 from bench.upstream import answered, whole
 

@@ -21,11 +21,11 @@ from api.kit.ids import new_id
 from api.kit.storage.revision_cache import Memory, Snapshot
 from api.kit.storage.sqlite import COLUMNS
 from api.kit.storage.store import Change, Present, Put
-from api.parts import DATABASE, Parts, assemble
+from api.main.container import DATABASE, Parts, assemble
+from api.main.settings import Settings
 from api.servers.credentials import sealable
 from api.servers.repository import Server, Servers, record_of
 from api.servers.service import place_of
-from api.settings import Settings
 from api.workspaces.service import setup_context
 from bench import upstream
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from api.kit.storage.dynamodb.table import table_definition
-from api.parts import DATABASE, KEY_FILE
+from api.main.container import DATABASE, KEY_FILE
 from tests.fakes.dynamodb import ACCESS, DYNOXIDE
 
 TABLE = "plugboard"

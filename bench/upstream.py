@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from api import commands
-from api.asgi import settle
+from api.main import commands
+from api.main.asgi import settle
 
 HOST = "127.0.0.1"
 VERSION = "2026-07-28"

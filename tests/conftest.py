@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 
 from api.kit.crypto.secret import Secret
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.fakes.dynamodb import (
     NO_DYNOXIDE,
     aws_access,

@@ -16,16 +16,16 @@ from litestar.types import ASGIApp
 
 from api.access.context import partition_of
 from api.api_keys.service import make_operator_key
-from api.app import create_app
 from api.http.server.protocol import BoundedHeads
 from api.kit.clock import Clock
 from api.kit.crypto.vault import Place, Sealed
 from api.kit.egress.resolver import Lookup, system_lookup
 from api.kit.storage.store import Key
-from api.parts import assemble
+from api.main.app import create_app
+from api.main.container import assemble
+from api.main.settings import Settings
 from api.servers import credentials
 from api.servers.repository import record_of
-from api.settings import Settings
 from integrations import Service
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # made once: a client that makes its own takes 15 ms

@@ -10,9 +10,9 @@ from typing import Any
 import httpx2
 import yaml
 
-from api.app import inner_app
 from api.kit.crypto.secret import Secret
-from api.settings import OAuthApp, Settings
+from api.main.app import inner_app
+from api.main.settings import OAuthApp, Settings
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from api.access.context import partition_of
-from api.cli import main
 from api.kit.crypto.secret import Secret
-from api.parts import assemble
-from api.settings import Settings
+from api.main.cli import main
+from api.main.container import assemble
+from api.main.settings import Settings
 from tests.harness import served
 
 GOOD_KEY = "test:bHVrzZ1Yp0b6mYtqv3cJx8Q9sWfKd2RgTnUoAiEhLjM="
@@ -194,7 +194,7 @@ def test_all_workspaces_are_visited_however_many_there_are(run: Run, data: Setti
 
 
 async def found(parts: object, name: str) -> None:
-    from api.parts import Parts  # noqa: PLC0415
+    from api.main.container import Parts  # noqa: PLC0415
     from api.workspaces.service import setup_context  # noqa: PLC0415
 
     assert isinstance(parts, Parts)

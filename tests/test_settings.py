@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from api.settings import BadSetting, Settings
+from api.main.settings import BadSetting, Settings
 
 SECRET = "canary-of-a-root-key"
 

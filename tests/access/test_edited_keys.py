@@ -11,7 +11,7 @@ import pytest
 
 from api.access.context import partition_of
 from api.kit.storage.store import Always, Item, Key, Put
-from api.parts import assemble
+from api.main.container import assemble
 from tests.harness import Workspace
 
 Edit = Callable[[Item], Item]

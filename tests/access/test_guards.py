@@ -6,8 +6,8 @@ import pytest
 from litestar import Controller, get, post
 
 from api.access.guards import OpenToAll, UnguardedRoute
-from api.app import ROUTES, inner_app
-from api.settings import Settings
+from api.main.app import ROUTES, inner_app
+from api.main.settings import Settings
 from tests.harness import Workspace
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.fakes.still_clock import StillClock
 from tests.harness import WEATHER, Plugboard, Workspace, many_callers, served
 from tests.operations import stripped

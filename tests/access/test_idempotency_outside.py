@@ -18,8 +18,8 @@ import pytest
 from api.access.context import partition_of
 from api.kit.egress.policy import Egress
 from api.kit.storage.store import Item
-from api.parts import assemble
-from api.settings import Settings
+from api.main.container import assemble
+from api.main.settings import Settings
 from tests.fakes.mcp_servers import ECHO, PlainServer, Reply, Seen, result
 from tests.fakes.still_clock import StillClock
 from tests.fakes.street import Street

@@ -14,7 +14,6 @@ from api.access.authenticator import Access
 from api.access.last_used import Usage
 from api.access.peppers import Peppers
 from api.access.repository import Keys
-from api.app import inner_app
 from api.http.middleware import Edge
 from api.kit.clock import SystemClock
 from api.kit.crypto.data_keys import KeyRing
@@ -22,7 +21,8 @@ from api.kit.crypto.vault import Vault
 from api.kit.ids import ALPHABET, new_id, random_text
 from api.kit.storage.revision_cache import Memory
 from api.kit.storage.store import Item, Key, Store
-from api.settings import Settings
+from api.main.app import inner_app
+from api.main.settings import Settings
 from tests.harness import Workspace, caller, listening
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from api.kit.clock import rfc3339
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.fakes.still_clock import StillClock
 from tests.harness import Workspace, served
 

@@ -9,7 +9,7 @@ import pytest
 from api.access.api_key import ApiKey
 from api.kit.clock import rfc3339
 from api.kit.crypto.secret import Secret
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, Workspace, caller, served
 from tests.operations import GUARDED, NOTION, OPERATIONS, SOME_IDS, Operation, stripped

@@ -10,7 +10,7 @@ import pytest
 
 from api.access.api_key import ApiKey
 from api.kit.clock import rfc3339
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.e2e.process import until
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, Workspace, caller, served

@@ -9,8 +9,8 @@ import pytest
 
 from api.access.context import Scope
 from api.access.guards import Needs, NeedsAnyKey, NeedsOperator, guard_of
-from api.app import inner_app
-from api.settings import Settings
+from api.main.app import inner_app
+from api.main.settings import Settings
 from tests.harness import WEATHER, Plugboard, Workspace
 from tests.operations import GUARDED, IN_A_WORKSPACE, NOTION, Operation
 

@@ -10,8 +10,8 @@ import pytest
 
 from api.access.context import Scope, partition_of
 from api.kit.storage.store import Item, Key
-from api.parts import assemble
-from api.settings import Settings
+from api.main.container import assemble
+from api.main.settings import Settings
 from tests.harness import Workspace, served
 
 

@@ -21,8 +21,8 @@ class Ban:
 
 ENVIRONMENT = Ban(
     ("os.environ", "os.getenv", "os.putenv", "os.environb"),
-    "api/settings.py reads what it is given; only what starts a process looks at the environment",
-    {"api/cli.py": "starts a process", "api/asgi.py": "starts a process"},
+    "api/main/settings.py reads what it is given; only what starts a process looks at the environment",
+    {"api/main/cli.py": "starts a process", "api/main/asgi.py": "starts a process"},
 )
 AWS = Ban(
     ("boto3", "botocore"),
@@ -42,7 +42,7 @@ CLIENTS = Ban(
     "one place makes connections to elsewhere, and judges each of them: api/kit/http_client/dialer.py",
     {
         "api/kit/http_client/dialer.py": "that place",
-        "api/serving.py": "asks whether it can listen on an address; connects to nobody",
+        "api/main/server_process.py": "asks whether it can listen on an address; connects to nobody",
     },
 )
 CLOCK = Ban(

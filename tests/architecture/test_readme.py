@@ -20,7 +20,7 @@ from api.access.api_key import KEY_PATTERN
 from api.agents.schemas import MAX_SERVERS
 from api.http.request_body import MAX_BODY_BYTES
 from api.kit.egress.policy import Egress
-from api.settings import Settings
+from api.main.settings import Settings
 from api.toolbox.calling.bulkheads import Bulkheads
 from api.toolbox.calling.circuit_breakers import FAILURES_TO_OPEN, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS
 from api.toolbox.failures import FailureKind

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from api.settings import ADDRESSES
+from api.main.settings import ADDRESSES
 from integrations import services
 
 PROJECT = Path(__file__).parents[2]
@@ -173,7 +173,9 @@ def exists(path: str, file: Path) -> bool:
 
 def variables_read() -> set[str]:
     """The names of variables that settings.py spells, without those it makes from a service's name."""
-    words = {node.value for node in ast.walk(ast.parse(text_of("api/settings.py"))) if isinstance(node, ast.Constant)}
+    words = {
+        node.value for node in ast.walk(ast.parse(text_of("api/main/settings.py"))) if isinstance(node, ast.Constant)
+    }
     return {word for word in words if isinstance(word, str) and re.fullmatch(r"(PLUGBOARD|OAUTH)_[A-Z_]+", word)}
 
 

@@ -18,7 +18,7 @@ MAY_MAKE_A_PARTITION_FROM_AN_ID = {
     "api/access/authenticator.py",  # from the path of the request, together with the key that came with it
     "api/workspaces/service.py",  # of the workspace that it makes
     "api/workspaces/repository.py",  # for operators: the list of workspaces, and clearing away what a deleted one left
-    "api/commands.py",  # for the operator at the machine: keys of all workspaces, or of the one that was named
+    "api/main/commands.py",  # for the operator at the machine: keys of all workspaces, or of the one that was named
 }
 MAY_TAKE_A_CONTEXT_APART = {
     "api/access/context.py",  # its home

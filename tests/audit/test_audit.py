@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from api.kit.clock import rfc3339
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.fakes.still_clock import StillClock
 from tests.harness import Workspace, many_callers, served
 

@@ -23,7 +23,7 @@ from api.kit.clock import SystemClock, rfc3339
 from api.kit.ids import random_text
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
-from api.parts import assemble
+from api.main.container import assemble
 from tests.audit.test_packs import CALL
 from tests.harness import Workspace, complaints
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from api.kit.egress.policy import Egress
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.conformance.browser import Browser
 from tests.harness import Workspace, served
 

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.connections.renewal_pool import Pool, Stage, on_dynamodb, open_pool, open_stage
 from tests.fakes.authorization_server import Server, authorization_server
 from tests.fakes.still_clock import StillClock

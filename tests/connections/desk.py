@@ -18,7 +18,7 @@ from api.connections.repository import PREFIX as GRANTS
 from api.connections.revocation.queue import PREFIX
 from api.kit.clock import Clock
 from api.kit.storage.store import Always, Delete, Item
-from api.parts import Parts, assemble
+from api.main.container import Parts, assemble
 from tests.conformance.browser import Browser
 from tests.fakes.authorization_server import Tenant
 from tests.harness import PATIENCE_SECONDS, Plugboard, Workspace

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.conftest import ROOT_KEY
 from tests.connections.desk import Desk
 from tests.connections.renewal_worker import Got, Order, Outcome

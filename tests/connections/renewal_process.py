@@ -16,7 +16,7 @@ from api.connections.tokens.encryption import Sealer
 from api.connections.tokens.policy import Pause, Timing
 from api.kit.clock import Clock, SystemClock
 from api.kit.storage.store import Change, Item, Key, Put, Store
-from api.parts import Parts, assemble
+from api.main.container import Parts, assemble
 from api.servers.service import Server, server_now
 from tests.connections.desk import Desk
 from tests.fakes.authorization_server import Tenant

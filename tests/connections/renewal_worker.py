@@ -21,9 +21,9 @@ from api.connections.dependencies import ConnectionWorks
 from api.connections.service import Fresh, NotConnected, NotNow, ReconnectRequired
 from api.connections.tokens.policy import Timing
 from api.kit.storage.store import Change, Store
-from api.parts import Parts, assemble
+from api.main.container import Parts, assemble
+from api.main.settings import Settings
 from api.servers.service import server_now
-from api.settings import Settings
 from tests.connections.renewal_process import USUAL, Ahead, Beside, keeping, step_of
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from api.access.context import partition_of
 from api.kit.crypto.reencryption import rewrap
-from api.parts import Parts
-from api.settings import Settings
+from api.main.container import Parts
+from api.main.settings import Settings
 from tests.connections.desk import in_another_process
 from tests.connections.world import COOKIE, Callback, Connectable, Visitor, mcp_server, service, told
 from tests.fakes.authorization_server import Server

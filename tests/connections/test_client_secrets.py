@@ -6,7 +6,7 @@ import pytest
 
 from api.access.context import partition_of
 from api.kit.crypto.reencryption import rewrap
-from api.parts import Parts
+from api.main.container import Parts
 from tests.connections.desk import in_another_process
 from tests.connections.world import Connectable, Visitor, mcp_server, told
 from tests.fakes.authorization_server import Server, Tenant

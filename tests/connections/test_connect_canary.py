@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.connections.desk import until
 from tests.connections.world import Connectable, Visitor, mcp_server, service, told
 from tests.e2e.process import Process, serving

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.connections.desk import Desk, until
 from tests.connections.world import Visitor, mcp_server, told
 from tests.fakes.authorization_server import Server

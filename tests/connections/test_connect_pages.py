@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from api.connections.consent.html import FAILURES, UNKNOWN
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.connections.world import COOKIE, Connectable, Visitor, facts_on, mcp_server, sent_back, service, told
 from tests.fakes.authorization_server import Server
 from tests.fakes.still_clock import StillClock

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.conformance.browser import Browser
 from tests.connections.world import PUBLIC, Connectable, Visitor, mcp_server, query_of, sent_back, service, told
 from tests.fakes.authorization_server import Fault, Server, Tenant

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from joserfc.jwk import ECKey
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.connections.world import PUBLIC, Connectable, Visitor, mcp_server, query_of, told
 from tests.fakes.authorization_server import Fault, Server, Tenant
 from tests.harness import Plugboard, complaints, served

@@ -13,7 +13,7 @@ from api.access.context import WorkspaceContext
 from api.access.peppers import SYSTEM
 from api.connections.revocation.queue import CLAIM_SECONDS, LEAVING_SECONDS, PREFIX
 from api.kit.storage.store import Conflict
-from api.parts import Parts, assemble
+from api.main.container import Parts, assemble
 from api.servers.service import Server as McpServer
 from api.servers.service import server_now
 from tests.connections.desk import Desk, emptied, entries, until

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.connections.world import Connectable, Visitor, facts_on, mcp_server, query_of, sent_back, told
 from tests.fakes.authorization_server import Server, Tenant
 from tests.harness import Plugboard, caller, served

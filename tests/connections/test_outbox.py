@@ -19,8 +19,8 @@ from api.access.peppers import SYSTEM
 from api.connections.revocation.queue import CLAIM_SECONDS, KEPT_SECONDS, LONGEST_WAIT, PREFIX
 from api.kit.crypto.secret import Secret
 from api.kit.storage.store import Always, Item, Key, Put
-from api.parts import Parts, assemble
-from api.settings import OAuthApp, Settings
+from api.main.container import Parts, assemble
+from api.main.settings import OAuthApp, Settings
 from tests.connections.desk import Desk, emptied, entries, until
 from tests.fakes.authorization_server import Fault, Server, Tenant
 from tests.fakes.still_clock import StillClock

@@ -18,8 +18,8 @@ from api.connections.tokens.policy import Timing
 from api.kit.egress.policy import check_text
 from api.kit.http_client.client import Exchange
 from api.kit.storage.store import Change, StoreBusy
-from api.reaching import as_theirs
 from api.servers.service import Server as McpServer
+from api.upstream_http import as_theirs
 from tests.connections.desk import Desk, kind_of
 from tests.connections.renewal_process import Beside, held, process, step_of
 from tests.fakes.authorization_server import Fault, Server, Tenant

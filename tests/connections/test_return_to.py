@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from api.connections.consent.return_to import check_return_to, landing
 from api.errors import Invalid
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.connections.world import PUBLIC, Connectable, Visitor, mcp_server, service
 from tests.fakes.authorization_server import Server
 from tests.harness import Plugboard, complaints, served

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from integrations import load_services
 from tests.connections.desk import Desk, entries, until
 from tests.fakes.authorization_server import Server, Tenant

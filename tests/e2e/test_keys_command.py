@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from api.cli import main
-from api.settings import Settings
+from api.main.cli import main
+from api.main.settings import Settings
 from tests.harness import WEATHER, Workspace, served
 
 

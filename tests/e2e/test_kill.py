@@ -12,8 +12,8 @@ import pytest
 
 from api.access.context import partition_of
 from api.kit.storage.store import Item
-from api.parts import assemble
-from api.settings import Settings
+from api.main.container import assemble
+from api.main.settings import Settings
 from tests.e2e.process import Process, serving
 from tests.harness import WEATHER, many_callers
 

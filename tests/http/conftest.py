@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.harness import served
 from tests.http.wire import World
 from tests.operations import APPS

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from api.app import create_app
 from api.http.middleware import Edge
 from api.kit.logs import RequestLog
+from api.main.app import create_app
 from tests.harness import Workspace, caller, listening
 from tests.http.wire import OPERATIONS, World
 

@@ -13,10 +13,10 @@ import yaml
 from openapi_spec_validator import validate
 
 from api import errors
-from api.app import inner_app
 from api.http.openapi.components import PROBLEMS
 from api.http.openapi.contract import main
-from api.settings import Settings
+from api.main.app import inner_app
+from api.main.settings import Settings
 from tests.harness import Plugboard
 from tests.http.wire import CONTRACT, CONTRACT_FILE, OPERATIONS, WAYS_BACK, WITH_BODY, Operation, resolved
 

@@ -5,10 +5,10 @@ import pytest
 from litestar import get
 
 from api.access.guards import OpenToAll
-from api.app import inner_app
 from api.http.middleware import Edge
 from api.kit.storage.store import StoreBusy
-from api.settings import Settings
+from api.main.app import inner_app
+from api.main.settings import Settings
 from tests.harness import caller, listening
 
 

@@ -77,9 +77,9 @@ def test_what_is_copied_is_enough_to_run(tmp_path: Path) -> None:
         copy = shutil.copytree if (PROJECT / source).is_dir() else shutil.copy
         copy(PROJECT / source, place)
     script = (
-        "import api.cli, api.asgi, api.kit.storage.dynamodb.table as t, integrations as i, sys;"
-        "print(api.cli.__file__, len(i.services()), *t.table_definition('a-table')['KeySchema']);"
-        "api.cli.main(['--help'])"
+        "import api.main.cli, api.main.asgi, api.kit.storage.dynamodb.table as t, integrations as i, sys;"
+        "print(api.main.cli.__file__, len(i.services()), *t.table_definition('a-table')['KeySchema']);"
+        "api.main.cli.main(['--help'])"
     )
 
     run = subprocess.run(
@@ -92,7 +92,7 @@ def test_what_is_copied_is_enough_to_run(tmp_path: Path) -> None:
     )
 
     assert run.returncode == 0, run.stderr
-    assert run.stdout.startswith(f"{tmp_path}/api/cli.py 5 {{'AttributeName': 'pk'")
+    assert run.stdout.startswith(f"{tmp_path}/api/main/cli.py 5 {{'AttributeName': 'pk'")
     assert "table" in run.stdout
 
 

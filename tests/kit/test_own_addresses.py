@@ -6,7 +6,7 @@ from api.kit.egress.policy import Egress, UrlRefused, check_text
 from api.kit.egress.resolver import Names
 from api.kit.http_client.client import Outbound
 from api.kit.http_client.errors import Denied
-from api.settings import Settings
+from api.main.settings import Settings
 
 pytestmark = pytest.mark.requirement("EGR-15")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.fakes.dynamodb import aws_access, moto_process
 from tests.fakes.still_clock import StillClock
 from tests.harness import WEATHER, Plugboard, served

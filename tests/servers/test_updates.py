@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.fakes.still_clock import StillClock
 from tests.harness import Workspace, served
 

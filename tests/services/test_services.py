@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.harness import Plugboard, Workspace, served
 
 WITH_OAUTH = ("hubspot", "linear", "notion", "slack")

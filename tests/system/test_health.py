@@ -11,7 +11,7 @@ import pytest
 
 from api.kit.crypto.secret import Secret
 from api.kit.storage.dynamodb.store import dynamo_client
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.conftest import ROOT_KEY
 from tests.fakes.dynamodb import new_table
 from tests.fakes.wire import Wire, wire_to

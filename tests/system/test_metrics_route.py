@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 from api.kit.metrics import Metrics
-from api.serving import check_address, metrics_beside, metrics_ports
-from api.settings import BadSetting, Settings
+from api.main.server_process import check_address, metrics_beside, metrics_ports
+from api.main.settings import BadSetting, Settings
 from tests.harness import Plugboard, Workspace, caller, served
 
 

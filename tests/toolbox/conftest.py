@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from api.kit.egress.policy import Egress
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.fakes.still_clock import StillClock
 from tests.fakes.street import Street
 from tests.harness import Plugboard, listening, served

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.fakes.mcp_servers import (
     Fake,
     LegacyServer,

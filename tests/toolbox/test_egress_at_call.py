@@ -16,9 +16,9 @@ import pytest
 from api.access.context import partition_of
 from api.kit.egress.policy import Egress
 from api.kit.storage.store import Always, Key, Put
-from api.parts import assemble
+from api.main.container import assemble
+from api.main.settings import Settings
 from api.servers.repository import record_of
-from api.settings import Settings
 from tests.corpus.urls import HOSTILE, LEADING_INSIDE
 from tests.fakes.dialling import dialled_except
 from tests.fakes.hostile_mcp import mcp

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from api.kit.egress.policy import Egress
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.fakes.hostile_mcp import HEAD, STREAM, events, made, mcp, resetting, result, with_id, with_result
 from tests.fakes.upstreams import Answer, cutting_off, dripping, pouring, raw, saying, silent, upstream
 from tests.harness import Plugboard, Workspace, many_callers, served

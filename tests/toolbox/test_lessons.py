@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from api.toolbox.json_schema.validation import Validator
 from api.toolbox.output.redaction import REMOVED, Scrubber
 from tests.fakes.mcp_servers import PlainServer, Reply, SessionServer, error, event, result, stream

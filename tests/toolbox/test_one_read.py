@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from api.api_keys.service import make_operator_key
-from api.app import ROUTES, answer_problem, inner_app
 from api.connections.revocation.queue import PREFIX as OUTBOX
 from api.http.fast_path import Direct
 from api.http.middleware import Edge
-from api.settings import Settings
+from api.main.app import ROUTES, answer_problem, inner_app
+from api.main.settings import Settings
 from tests.fakes.mcp_servers import ModernServer, PlainServer
 from tests.fakes.street import Street
 from tests.harness import Plugboard, listening

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from api.parts import Parts, assemble
+from api.main.container import Parts, assemble
+from api.main.settings import Settings
 from api.servers.service import Server, ServerService
-from api.settings import Settings
 from api.toolbox.toolsets.mcp import McpToolset
 from api.toolbox.toolsets.registry import IDLE_SECONDS, LAST_SECONDS
 from tests.fakes.mcp_servers import NEVER, Fake, LegacyServer, ModernServer, PlainServer, SessionServer

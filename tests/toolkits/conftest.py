@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from api.settings import Settings
+from api.main.settings import Settings
 from tests.fakes.authorization_server import Server, authorization_server
 from tests.harness import Plugboard, served
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from api.kit.egress.policy import Egress
-from api.settings import Settings
+from api.main.settings import Settings
 from integrations import load_services, services
 from tests.fakes.upstreams import Visit, upstream
 from tests.harness import served

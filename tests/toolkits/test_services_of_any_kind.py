@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from api.kit.egress.policy import Egress
-from api.settings import Settings
+from api.main.settings import Settings
 from integrations import load_services, services
 from tests.fakes.authorization_server import Server
 from tests.fakes.upstreams import Visit, upstream

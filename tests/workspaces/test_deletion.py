@@ -13,7 +13,7 @@ from api.kit.crypto.data_keys import NoDataKey
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.vault import Place, Sealed
 from api.kit.storage.store import Always, Item, Key, Put
-from api.parts import Parts, assemble
+from api.main.container import Parts, assemble
 from api.servers import credentials
 from api.workspaces.repository import DELETED, AllWorkspaces
 from tests.harness import Plugboard, Workspace, many_callers, served

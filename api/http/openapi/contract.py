@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from api.app import inner_app
-from api.settings import Settings
+from api.main.app import inner_app
+from api.main.settings import Settings
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from api.kit.egress.policy import Egress, Origin, Target
 from api.kit.http_client.client import Exchange, Outbound
 from api.kit.http_client.response import Limits
-from api.reaching import as_theirs, target_of
+from api.upstream_http import as_theirs, target_of
 from integrations import Unreadable
 
 LASTING_SECONDS = 3600.0

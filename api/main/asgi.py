@@ -7,10 +7,10 @@ import os
 
 from litestar.types import ASGIApp
 
-from api.app import create_app
 from api.kit import logs
-from api.serving import keep_to_itself
-from api.settings import Settings
+from api.main.app import create_app
+from api.main.server_process import keep_to_itself
+from api.main.settings import Settings
 
 COLLECT_AFTER = (10_000, 20, 10)
 

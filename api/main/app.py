@@ -41,13 +41,13 @@ from api.kit.deadline import Ticker
 from api.kit.egress.resolver import Lookup, system_lookup
 from api.kit.metrics import Metrics
 from api.kit.storage.store import Conflict, ItemTooLarge, Store, StoreBusy
-from api.parts import Parts, assemble
+from api.main.container import Parts, assemble
+from api.main.server_process import metrics_beside
+from api.main.settings import Settings
 from api.servers.routes import ROUTES as SERVER_ROUTES
 from api.servers.service import ServerService, Users
 from api.services.routes import ROUTES as SERVICE_ROUTES
 from api.services.service import ServiceList
-from api.serving import metrics_beside
-from api.settings import Settings
 from api.system.routes import ROUTES as SYSTEM_ROUTES
 from api.toolbox.calling.disconnect import CallerLeft
 from api.toolbox.routes import ROUTES as TOOL_ROUTES

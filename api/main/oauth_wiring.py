@@ -22,7 +22,7 @@ from api.kit.crypto.vault import Vault
 from api.kit.egress.resolver import Lookup, Names
 from api.kit.http_client.client import Outbound
 from api.kit.storage.store import Store
-from api.settings import Settings
+from api.main.settings import Settings
 from api.toolbox.toolsets.service_directory import Vendors
 from integrations import Client, Service, client_auth_of, provider_of
 

@@ -15,7 +15,6 @@ from api.access.peppers import SYSTEM, Peppers
 from api.access.repository import Keys
 from api.api_keys.service import KeyMaker
 from api.audit.journal import CallLog, Journal
-from api.connecting import Base, Connecting, connecting, reached
 from api.kit.clock import Clock, SystemClock
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.kms_root_keys import KmsRoots, kms_client
@@ -30,10 +29,11 @@ from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
 from api.kit.storage.revision_cache import Memory
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
+from api.main.oauth_wiring import Base, Connecting, connecting, reached
+from api.main.settings import BadSetting, Settings
 from api.servers.rules import Rules
 from api.servers.service import Workshop
 from api.services.service import ServiceList
-from api.settings import BadSetting, Settings
 from api.toolbox.calling.bulkheads import Bulkheads
 from api.toolbox.calling.circuit_breakers import Breakers
 from api.toolbox.credentials.static import Credentials

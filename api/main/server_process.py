@@ -21,7 +21,7 @@ from prometheus_client import start_http_server
 from uvicorn.supervisors import Multiprocess
 
 from api.kit.metrics import Metrics
-from api.settings import BadSetting, Settings
+from api.main.settings import BadSetting, Settings
 
 PR_SET_DUMPABLE = 4
 THIS_MACHINE = "127.0.0.1"
@@ -105,12 +105,12 @@ def run(settings: Settings, **served: Any) -> None:
         "forwarded_allow_ips": settings.trusted_proxies or None,
     }
     if settings.workers > 1:
-        config = uvicorn.Config("api.asgi:app", **options)
+        config = uvicorn.Config("api.main.asgi:app", **options)
         _Workers(config, sockets=[config.bind_socket()]).run()
     else:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _end)  # uvicorn raises it again when all is finished
-        uvicorn.run("api.asgi:app", **options)
+        uvicorn.run("api.main.asgi:app", **options)
 
 
 class _Workers(Multiprocess):

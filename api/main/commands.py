@@ -13,7 +13,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from api import serving
 from api.access.context import partition_of
 from api.access.peppers import SYSTEM
 from api.access.repository import OPERATORS, revision_key
@@ -26,8 +25,9 @@ from api.kit.crypto.secret import Secret
 from api.kit.storage.dynamodb.store import dynamo_client
 from api.kit.storage.dynamodb.table import create_table
 from api.kit.storage.store import Present, Put
-from api.parts import DATABASE, Parts, assemble
-from api.settings import BadSetting, Settings
+from api.main import server_process
+from api.main.container import DATABASE, Parts, assemble
+from api.main.settings import BadSetting, Settings
 from api.workspaces.schemas import WorkspaceDraft
 from api.workspaces.service import Founded, setup_context
 
@@ -48,13 +48,13 @@ SERVED: dict[str, Any] = {
 
 def serve(settings: Settings) -> None:
     """Everything that can be refused is refused here, once, before a process is started or a port opened."""
-    serving.check_address(settings)
+    server_process.check_address(settings)
     first = asyncio.run(_prepare(settings))
     if first:
         _greet(settings, first)
     _say(f"Serving on {_url(settings)}, described at {_url(settings)}/docs. Ctrl-C stops it. From here on, the log:")
     logs.configure()
-    serving.run(settings, **SERVED)
+    server_process.run(settings, **SERVED)
 
 
 async def _prepare(settings: Settings) -> Founded | None:

@@ -8,16 +8,16 @@ import os
 import sys
 from collections.abc import Sequence
 
-from api import commands, serving
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.root_keys import RootUnavailable
 from api.kit.storage.store import StoreBusy
-from api.settings import BadSetting, Settings
+from api.main import commands, server_process
+from api.main.settings import BadSetting, Settings
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     asked = _parser().parse_args(arguments)
-    serving.keep_to_itself()
+    server_process.keep_to_itself()
     try:
         settings = Settings.from_environment(os.environ)
         if asked.run is commands.serve:

@@ -1,0 +1,1 @@
+"""The composition root: settings, wiring, commands and the server process."""
