@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from api.kit.egress.policy import Egress, Target, UrlRefused, check_text
 from api.kit.http_client import errors
-from integrations import TimedOut, Unreachable, Unreadable, UpstreamError
+from integrations import TimedOut, Unreachable, UnreadableResponse, UpstreamError
 
 
 def target_of(url: str, egress: Egress) -> Target:
@@ -22,4 +22,4 @@ def as_theirs(error: errors.WireError) -> UpstreamError:
         case errors.TimedOut():
             return TimedOut(str(error), sent=error.sent)
         case _:
-            return Unreadable(str(error), sent=error.sent)
+            return UnreadableResponse(str(error), sent=error.sent)

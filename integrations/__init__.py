@@ -6,33 +6,46 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from integrations.errors import Answered, Refused, TimedOut, Unreachable, Unreadable, UpstreamError
-from integrations.health_probe import probed
+from integrations.errors import (
+    RpcErrorResponse,
+    StatusRefused,
+    TimedOut,
+    Unreachable,
+    UnreadableResponse,
+    UpstreamError,
+)
+from integrations.health_probe import probe_service
 from integrations.http_port import Http, HttpReply
 from integrations.manifest import ConfigField, ManifestError, OAuth, Service, Tool, load_services
 from integrations.mcp import Era, McpClient, ToolList
-from integrations.mcp.authorization import Authorization, NoAuthorization, challenge_of, discovered, registered
+from integrations.mcp.authorization import Authorization, NotAuthorizable, challenge_of, discover, register_client
 from integrations.oauth.client_auth import is_signing_key
-from integrations.oauth.model import Account, Client, ClientAuth, GrantRefused, GrantUnavailable, Provider, Tokens
-from integrations.oauth.service_oauth import account_of, client_auth_of, provider_of
+from integrations.oauth.model import (
+    Account,
+    AuthorizationServer,
+    ClientAuth,
+    GrantRefused,
+    GrantUnavailable,
+    OAuthClient,
+    Tokens,
+)
+from integrations.oauth.service_oauth import account_of, authorization_server_of, client_auth_of
 from integrations.oauth.token_endpoint import (
     authorize_url,
-    exchange,
-    granted_to_client,
+    client_credentials,
+    exchange_code,
     new_verifier,
-    refreshed,
+    refresh,
     revoke,
 )
-from integrations.service_client import Api, ToolFailed
+from integrations.service_client import ServiceClient, ToolFailed
 from integrations.tool import Params, Result, ServiceTool
-from integrations.toolkits import Toolkit, toolkit_of
+from integrations.toolkits import Toolkit, load_toolkit
 
 __all__ = [
     "Account",
-    "Answered",
-    "Api",
     "Authorization",
-    "Client",
+    "AuthorizationServer",
     "ClientAuth",
     "ConfigField",
     "Era",
@@ -42,14 +55,16 @@ __all__ = [
     "HttpReply",
     "ManifestError",
     "McpClient",
-    "NoAuthorization",
+    "NotAuthorizable",
     "OAuth",
+    "OAuthClient",
     "Params",
-    "Provider",
-    "Refused",
     "Result",
+    "RpcErrorResponse",
     "Service",
+    "ServiceClient",
     "ServiceTool",
+    "StatusRefused",
     "TimedOut",
     "Tokens",
     "Tool",
@@ -57,25 +72,25 @@ __all__ = [
     "ToolList",
     "Toolkit",
     "Unreachable",
-    "Unreadable",
+    "UnreadableResponse",
     "UpstreamError",
     "account_of",
+    "authorization_server_of",
     "authorize_url",
     "challenge_of",
     "client_auth_of",
-    "discovered",
-    "exchange",
-    "granted_to_client",
+    "client_credentials",
+    "discover",
+    "exchange_code",
     "is_signing_key",
     "load_services",
+    "load_toolkit",
     "new_verifier",
-    "probed",
-    "provider_of",
-    "refreshed",
-    "registered",
+    "probe_service",
+    "refresh",
+    "register_client",
     "revoke",
     "services",
-    "toolkit_of",
 ]
 
 

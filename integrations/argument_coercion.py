@@ -16,7 +16,7 @@ Schema = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Form:
+class ParameterForm:
     """What one parameter takes, as its schema says."""
 
     types: frozenset[str]
@@ -25,13 +25,13 @@ class Form:
     words: Mapping[str, str] = field(default_factory=dict)
     """If only these: each by its plain spelling."""
 
-    def fitted(self, value: object) -> object:
+    def coerce(self, value: object) -> object:
         """As it is, where it is not surely something else that was meant."""
         match value:
             case [str() | int() | float() as only] if self.types and "array" not in self.types:
-                return self.fitted(only)
+                return self.coerce(only)
             case str() if self.words:
-                return self.words.get(plain(value), value)
+                return self.words.get(plain_name(value), value)
             case str():
                 return self._from_json(value)
             case _:
@@ -49,24 +49,24 @@ class Form:
         return found if isinstance(found, tuple(wanted)) else text
 
 
-def forms_of(schema: Schema) -> dict[str, Form]:
+def parameter_forms(schema: Schema) -> dict[str, ParameterForm]:
     """By the names of the parameters."""
     defined = schema.get("$defs", {})
     return {name: _form(list(_choices(each, defined))) for name, each in schema.get("properties", {}).items()}
 
 
-def plain(name: str) -> str:
+def plain_name(name: str) -> str:
     return _NOT_PLAIN.sub("", name.lower())
 
 
-def _form(choices: Sequence[Schema]) -> Form:
+def _form(choices: Sequence[Schema]) -> ParameterForm:
     types = [each.get("type") for each in choices]
     if not all(isinstance(each, str) for each in types):
-        return Form(frozenset())
+        return ParameterForm(frozenset())
     words = [word for each in choices for word in each.get("enum", [each["const"]] if "const" in each else [])]
     all_are_words = all("enum" in each or "const" in each for each in choices if each.get("type") != "null")
-    spelt = {plain(word): word for word in words if isinstance(word, str)}
-    return Form(frozenset(map(str, types)), spelt if all_are_words and len(spelt) == len(words) else {})
+    spelt = {plain_name(word): word for word in words if isinstance(word, str)}
+    return ParameterForm(frozenset(map(str, types)), spelt if all_are_words and len(spelt) == len(words) else {})
 
 
 def _choices(schema: Schema, defined: Mapping[str, Schema]) -> Iterator[Schema]:

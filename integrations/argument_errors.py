@@ -32,7 +32,7 @@ KINDS = {
 EMPTY = frozenset({"string_too_short", "too_short"})
 
 
-def sentence(problem: Problem, params: type[BaseModel]) -> str:
+def error_sentence(problem: Problem, params: type[BaseModel]) -> str:
     path = ".".join(str(step) for step in problem["loc"])
     match problem["type"]:
         case "missing":

@@ -28,7 +28,7 @@ class TimedOut(UpstreamError):
     pass
 
 
-class Refused(UpstreamError):
+class StatusRefused(UpstreamError):
     def __init__(self, status: int, reason: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(f"{status} {reason}".strip())
         self.status = status
@@ -36,11 +36,11 @@ class Refused(UpstreamError):
         self.headers = headers or {}
 
 
-class Unreadable(UpstreamError):
+class UnreadableResponse(UpstreamError):
     pass
 
 
-class Answered(UpstreamError):
+class RpcErrorResponse(UpstreamError):
     """`message`, then ` - ` and the data where there are any."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:

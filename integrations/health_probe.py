@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from http import HTTPStatus
 
-from integrations.errors import Answered, Refused, Unreadable
+from integrations.errors import RpcErrorResponse, StatusRefused, UnreadableResponse
 from integrations.http_port import Http
 from integrations.manifest import Probe
 
@@ -13,17 +13,17 @@ SUCCESSES = range(200, 300)
 MAX_WORD = 100
 
 
-async def probed(http: Http, base_url: str, probe: Probe) -> None:
+async def probe_service(http: Http, base_url: str, probe: Probe) -> None:
     """Returns where all is well; what is not is an `UpstreamError`. `http` adds the credential."""
     body = (probe.body or "").encode()
     async with http.request(probe.method, f"{base_url}{probe.path}", probe.headers, body) as reply:
         if reply.status not in SUCCESSES:
-            raise Refused(reply.status, reply.reason, dict(reply.headers))
+            raise StatusRefused(reply.status, reply.reason, dict(reply.headers))
         word = _word(await reply.read(), probe)
     if word in probe.unauthorized:
-        raise Refused(HTTPStatus.UNAUTHORIZED, "Unauthorized")
+        raise StatusRefused(HTTPStatus.UNAUTHORIZED, "Unauthorized")
     if word is not None:
-        raise Answered(0, word)
+        raise RpcErrorResponse(0, word)
 
 
 def _word(body: bytes, probe: Probe) -> str | None:
@@ -32,7 +32,7 @@ def _word(body: bytes, probe: Probe) -> str | None:
     try:
         found: object = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Unreadable("The answer is not JSON.") from error
+        raise UnreadableResponse("The answer is not JSON.") from error
     for step in probe.error.split("."):
         match found:
             case dict():

@@ -48,11 +48,11 @@ class ManifestError(Exception):
     """A manifest cannot be used; the message names the file and the field."""
 
 
-class Facts(BaseModel):
+class ManifestModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class ConfigField(Facts):
+class ConfigField(ManifestModel):
     name: Annotated[str, StringConstraints(pattern=r"^[a-z][A-Za-z0-9]{0,31}$")]
     title: Text
     description: Text
@@ -61,7 +61,7 @@ class ConfigField(Facts):
     """How such a value looks, for a form; no value is refused for looking otherwise."""
 
 
-class Tool(Facts):
+class Tool(ManifestModel):
     """`name` is the base name; a toolbox appends the server's slug."""
 
     name: ToolName
@@ -69,7 +69,7 @@ class Tool(Facts):
     writes: bool
 
 
-class Revocation(Facts):
+class Revocation(ManifestModel):
     """One request for each kind of token in `tokens`, in that order; the value is the name of the field it goes in."""
 
     url: Url
@@ -78,7 +78,7 @@ class Revocation(Facts):
     tokens: Mapping[Literal["refresh", "access"], Text] = Field(min_length=1)
 
 
-class Probe(Facts):
+class Probe(ManifestModel):
     """A request that changes nothing and that any good credential may make."""
 
     method: Literal["GET", "POST"] = "GET"
@@ -91,7 +91,7 @@ class Probe(Facts):
     """Which of these words tell that the credential is no good."""
 
 
-class Account(Facts):
+class Account(ManifestModel):
     """Whose a grant is: where in the answer with the tokens it stands, as names with dots between them."""
 
     id: AnswerPath | None = None
@@ -100,7 +100,7 @@ class Account(Facts):
     url: AnswerPath | None = None
 
 
-class OAuth(Facts):
+class OAuth(ManifestModel):
     authorize_url: Url
     authorize_params: Mapping[str, str] = Field(default_factory=dict)
     token_url: Url
@@ -137,7 +137,7 @@ QUALITY_RULES = (
 )
 
 
-class Service(Facts):
+class Service(ManifestModel):
     name: Name
     title: Text
     description: Text

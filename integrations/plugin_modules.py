@@ -10,7 +10,7 @@ from types import ModuleType
 HERE = Path(__file__).resolve().parent
 
 
-def module_in(folder: Path, file_name: str) -> ModuleType | None:
+def load_plugin_module(folder: Path, file_name: str) -> ModuleType | None:
     """Imported when it is first needed; a folder elsewhere is no package of ours, so it is found by its file."""
     file = folder.resolve() / file_name
     if not file.is_file():

@@ -21,29 +21,29 @@ NOT_JSON = "There is something among the arguments that cannot be written as JSO
 Content = tuple[bytes, dict[str, str]]
 
 
-class Unwritable(Exception):
+class UnencodableRequest(Exception):
     """The request cannot be put in words; the text says why."""
 
 
-def address(base_url: str, path: str, query: Mapping[str, object] | None) -> str:
+def encode_url(base_url: str, path: str, query: Mapping[str, object] | None) -> str:
     given = _given(query or {})
     try:
         url = f"{base_url}{path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
     except UnicodeEncodeError as error:  # half a character
-        raise Unwritable(NO_ADDRESS) from error
+        raise UnencodableRequest(NO_ADDRESS) from error
     if not _ADDRESS.fullmatch(url):
-        raise Unwritable(NO_ADDRESS)
+        raise UnencodableRequest(NO_ADDRESS)
     return url
 
 
-def content(body: object, form: Mapping[str, object] | None) -> Content:
+def encode_body(body: object, form: Mapping[str, object] | None) -> Content:
     try:
         return _content(body, form)
     except (ValueError, RecursionError) as error:  # half a character, a number beyond all numbers, a list of lists of …
-        raise Unwritable(NOT_JSON) from error
+        raise UnencodableRequest(NOT_JSON) from error
 
 
-def read(body: bytes) -> Any:
+def decode_json(body: bytes) -> Any:
     """What its JSON says; None where there is none."""
     try:
         with _uncollected(len(body) > LARGE):

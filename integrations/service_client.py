@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any, ClassVar, Literal, Protocol
 
 from integrations import request_encoding
-from integrations.errors import Refused, TimedOut, Unreachable, Unreadable
+from integrations.errors import StatusRefused, TimedOut, Unreachable, UnreadableResponse
 from integrations.http_port import Http
 
 MAX_TRIES = 3
@@ -49,7 +49,7 @@ class ToolFailed(Exception):
         self.text = text
         self.retry_after = retry_after
 
-    def saying(self, text: str) -> ToolFailed:
+    def with_text(self, text: str) -> ToolFailed:
         """The same, told in other words."""
         return ToolFailed(self.kind, text, self.retry_after, is_down=self.is_down)
 
@@ -64,7 +64,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Unauthorized:
+class CredentialRejected:
     """The credential is no good any more, and nothing was done."""
 
     text: str | None = None
@@ -72,42 +72,42 @@ class Unauthorized:
 
 
 @dataclass(frozen=True, slots=True)
-class Busy:
+class RateLimited:
     """Come back later; nothing was done. None where nobody said when."""
 
     seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class ServerTrouble:
     """On the vendor's side. `undone`: surely nothing was done, so that even a write can be sent again."""
 
     text: str
-    undone: bool = False
-    told: str | None = None
+    not_applied: bool = False
+    if_maybe_applied: str | None = None
     """What is known of a write that may have been done."""
 
 
 @dataclass(frozen=True, slots=True)
-class No:
+class Rejected:
     """The vendor understood and said no: what to do about it, for a model."""
 
     text: str
     kind: FailedKind = "upstream_refused"
 
 
-Verdict = Unauthorized | Busy | Trouble | No | None
+Verdict = CredentialRejected | RateLimited | ServerTrouble | Rejected | None
 """None: it is what was asked for."""
 
 
 class ServiceHttp(Http, Protocol):
     """Requests with a server's credential, and with another one if there is another."""
 
-    def sent(self) -> object:
+    def current_credential(self) -> object:
         """What stands for the credential that goes along now."""
         ...
 
-    async def renewed(self, sent: object) -> bool:
+    async def renew(self, sent: object) -> bool:
         """That credential was refused. Whether there is another one by now."""
         ...
 
@@ -116,7 +116,7 @@ class ServiceHttp(Http, Protocol):
         ...
 
 
-class Api:
+class ServiceClient:
     """One vendor's API for one call of a tool. Each service says the rest: its headers, and what an answer means."""
 
     headers: ClassVar[Mapping[str, str]] = {}
@@ -134,18 +134,18 @@ class Api:
     def verdict(self, reply: Reply) -> Verdict:
         raise NotImplementedError
 
-    def down(self, reply: Reply) -> str:
+    def unavailable_text(self, reply: Reply) -> str:
         status = f"{reply.status} {reply.reason}".rstrip()
         return f"{self.title} is not available ({status})."
 
-    def odd(self, reply: Reply) -> str:
+    def unexpected_response_text(self, reply: Reply) -> str:
         status = f"{reply.status} {reply.reason}".rstrip()
         return f"{self.title} did not answer as its API does ({status})."
 
     async def get(self, path: str, query: Mapping[str, object] | None = None) -> Any:
-        return await self.sent("GET", path, query=query)
+        return await self.request("GET", path, query=query)
 
-    async def sent(
+    async def request(
         self,
         method: Method,
         path: str,
@@ -166,7 +166,7 @@ class Api:
         sent = {"Accept": "application/json", **self.headers, **kind, **(headers or {})}
         renewed = False
         for tried in range(MAX_TRIES):
-            credential = self._http.sent()
+            credential = self._http.current_credential()
             reply = await self._answered(method, url, sent, content, lost=None if may_repeat else lost, tried=tried)
             if reply is None:
                 continue
@@ -174,15 +174,15 @@ class Api:
                 case None:
                     self.has_written = self.has_written or not may_repeat
                     return reply.body
-                case Unauthorized(text=told):
-                    if renewed or not await self._http.renewed(credential):
+                case CredentialRejected(text=told):
+                    if renewed or not await self._http.renew(credential):
                         raise _not_accepted(told, reply)
                     renewed = True
-                case Busy(seconds):
+                case RateLimited(seconds):
                     await self._wait_for_turn(seconds, tried)
-                case Trouble() as trouble:
+                case ServerTrouble() as trouble:
                     await self._wait_out(reply, trouble, tried, lost=None if may_repeat else lost)
-                case No(text, failed):
+                case Rejected(text, failed):
                     raise ToolFailed(failed, text)
         raise ToolFailed("upstream_unavailable", f"{self.title} did not answer as it should. Try again later.")
 
@@ -190,9 +190,9 @@ class Api:
         self, path: str, query: Mapping[str, object] | None, body: object, form: Mapping[str, object] | None
     ) -> tuple[str, bytes, Mapping[str, str]]:
         try:
-            content, kind = request_encoding.content(body, form)
-            return request_encoding.address(self.base_url, path, query), content, kind
-        except request_encoding.Unwritable as error:
+            content, kind = request_encoding.encode_body(body, form)
+            return request_encoding.encode_url(self.base_url, path, query), content, kind
+        except request_encoding.UnencodableRequest as error:
             raise ToolFailed("invalid_arguments", str(error)) from error
 
     async def _answered(
@@ -201,11 +201,13 @@ class Api:
         """None where it should be sent once more. `lost` is None where that does no harm."""
         try:
             async with self._http.request(method, url, headers, content) as reply:
-                return Reply(reply.status, reply.reason, reply.headers, request_encoding.read(await reply.read()))
+                return Reply(
+                    reply.status, reply.reason, reply.headers, request_encoding.decode_json(await reply.read())
+                )
         except TimedOut as error:
             then = lost if lost and error.sent else "Try again later, or ask for less."
             raise ToolFailed("timeout", f"{self.title} did not answer in time. {then}") from error
-        except Unreadable as error:  # too much of it, as a rule: another time it would be the same
+        except UnreadableResponse as error:  # too much of it, as a rule: another time it would be the same
             if lost is None:
                 error.sent = False  # nobody has to fear that something was done
                 raise
@@ -226,10 +228,10 @@ class Api:
         told = f"{self.title} takes no more requests for now. Try again in {wait:.0f} s."
         raise ToolFailed("rate_limited", told, wait)
 
-    async def _wait_out(self, reply: Reply, trouble: Trouble, tried: int, *, lost: str | None) -> None:
+    async def _wait_out(self, reply: Reply, trouble: ServerTrouble, tried: int, *, lost: str | None) -> None:
         is_down = reply.status in DOWN
-        if lost and not trouble.undone:
-            told = f"{trouble.text} {trouble.told or lost}"
+        if lost and not trouble.not_applied:
+            told = f"{trouble.text} {trouble.if_maybe_applied or lost}"
             raise ToolFailed("upstream_unavailable", told, is_down=is_down)
         await self._pause_before(tried, trouble.text, is_down=is_down)
 
@@ -243,13 +245,13 @@ class Api:
 
 
 @contextmanager
-def taken_in(advice: str) -> Iterator[None]:
+def too_large_hint(advice: str) -> Iterator[None]:
     """What to do where an answer is more than is taken in."""
     try:
         yield
-    except Unreadable as error:
+    except UnreadableResponse as error:
         raise ToolFailed("upstream_refused", f"The answer is larger than is taken in. {advice}") from error
 
 
 def _not_accepted(told: str | None, reply: Reply) -> Exception:
-    return ToolFailed("reconnect_required", told) if told else Refused(401, "Unauthorized", dict(reply.headers))
+    return ToolFailed("reconnect_required", told) if told else StatusRefused(401, "Unauthorized", dict(reply.headers))

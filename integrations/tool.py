@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema
 
-from integrations.argument_coercion import Form, forms_of, plain
-from integrations.argument_errors import sentence
+from integrations.argument_coercion import ParameterForm, parameter_forms, plain_name
+from integrations.argument_errors import error_sentence
 
 MAX_PROBLEMS = 8
 BEYOND = "A number is too large, or lists are nested too deep."
@@ -31,7 +31,7 @@ class Params(BaseModel):
         str_strip_whitespace=True,
         hide_input_in_errors=True,
     )
-    also: ClassVar[Mapping[str, str]] = {}
+    aliases: ClassVar[Mapping[str, str]] = {}
     """Other words for a parameter, such as `channel` for `channelId`; each in its plain spelling, without marks."""
 
     @model_validator(mode="before")
@@ -39,20 +39,20 @@ class Params(BaseModel):
     def _understood(cls, given: object) -> object:
         if not isinstance(given, dict):
             return given
-        names = {plain(alias): alias for alias in map(to_camel, cls.model_fields)}
-        names |= {plain(other): to_camel(name) for other, name in cls.also.items()}
+        names = {plain_name(alias): alias for alias in map(to_camel, cls.model_fields)}
+        names |= {plain_name(other): to_camel(name) for other, name in cls.aliases.items()}
         forms, read = _forms(cls), Json()
         for told, value in given.items():
             if value is None:  # models fill in what they leave out
                 continue
-            name = names.get(plain(str(told)), str(told))
-            read.setdefault(name, forms[name].fitted(value) if name in forms else value)
+            name = names.get(plain_name(str(told)), str(told))
+            read.setdefault(name, forms[name].coerce(value) if name in forms else value)
         return read
 
 
 @cache
-def _forms(params: type[Params]) -> dict[str, Form]:
-    return forms_of(params.model_json_schema())
+def _forms(params: type[Params]) -> dict[str, ParameterForm]:
+    return parameter_forms(params.model_json_schema())
 
 
 class Result(BaseModel):
@@ -86,7 +86,7 @@ class ServiceTool:
 
     destroys: bool = False
 
-    def parsed(self, args: object) -> Params | list[str]:
+    def parse(self, args: object) -> Params | list[str]:
         """Or what to change about the arguments, a sentence each."""
         try:
             return self.params.model_validate(args)
@@ -94,10 +94,10 @@ class ServiceTool:
             return [BEYOND]
         except ValidationError as error:
             problems = error.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]
-            return [sentence(each, self.params) for each in problems]
+            return [error_sentence(each, self.params) for each in problems]
 
     @cached_property
-    def listed(self) -> Json:
+    def mcp_definition(self) -> Json:
         """As MCP lists a tool."""
         return {
             "name": self.name,

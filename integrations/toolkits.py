@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from integrations.manifest import ManifestError, Service
-from integrations.plugin_modules import module_in
-from integrations.service_client import Api
+from integrations.plugin_modules import load_plugin_module
+from integrations.service_client import ServiceClient
 from integrations.tool import ServiceTool
 
 FILE = "tools.py"
@@ -20,20 +20,20 @@ class Toolkit:
     tools: Mapping[str, ServiceTool]
     """By name, in the order of the file."""
 
-    api: type[Api]
+    client: type[ServiceClient]
 
 
-def toolkit_of(service: Service) -> Toolkit | None:
+def load_toolkit(service: Service) -> Toolkit | None:
     """None where the folder has none: the service can be connected, and no more."""
     return _loaded(service.folder) if service.folder else None
 
 
 @cache
 def _loaded(folder: Path) -> Toolkit | None:
-    module = module_in(folder, FILE)
+    module = load_plugin_module(folder, FILE)
     if module is None:
         return None
     tools, api = getattr(module, "TOOLS", None), getattr(module, "API", None)
-    if not tools or not (isinstance(api, type) and issubclass(api, Api)):
+    if not tools or not (isinstance(api, type) and issubclass(api, ServiceClient)):
         raise ManifestError(f"{folder / FILE}: it needs TOOLS, the list of its tools, and API, what they are given")
     return Toolkit({tool.name: tool for tool in tools}, api)

@@ -16,12 +16,12 @@ from api.errors import NotConnectable, Unavailable
 from api.servers.service import EXTERNAL, OAuthGrant, Server
 from integrations import (
     Authorization,
-    Client,
-    NoAuthorization,
-    Provider,
+    AuthorizationServer,
+    NotAuthorizable,
+    OAuthClient,
     UpstreamError,
-    discovered,
-    registered,
+    discover,
+    register_client,
 )
 
 CLIENT_NAME = "Plugboard"
@@ -36,8 +36,8 @@ OTHER_ISSUER = (
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    provider: Provider
-    client: Client
+    provider: AuthorizationServer
+    client: OAuthClient
     ref: ClientRef
     scopes: tuple[str, ...]
     redirect_uri: str
@@ -61,8 +61,8 @@ class Aims:
                 "client_credentials" if server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS else "authorization_code"
             )
             async with asyncio.timeout(DISCOVERY_SECONDS):
-                return await discovered(self._works.lines.of(self._ctx, server), server.url or "", grant=grant)
-        except NoAuthorization as error:
+                return await discover(self._works.lines.of(self._ctx, server), server.url or "", grant=grant)
+        except NotAuthorizable as error:
             raise NotConnectable(error.text) from error
         except TimeoutError as error:
             raise Unavailable(
@@ -97,12 +97,12 @@ class Aims:
             way_back = redirect_uri if client.auth == "none" else public.callback(EXTERNAL)
             return Aim(provider, client, ClientRef("given", client.id, client.auth), scopes, way_back)
         if found.takes_metadata_document and public.is_secure:
-            client = Client(document_url(public.url, suffix), "none")
+            client = OAuthClient(document_url(public.url, suffix), "none")
             return Aim(provider, client, ClientRef("document", client.id, "none"), scopes, redirect_uri)
         client = await self._registered(server, replace(found, scopes=scopes), redirect_uri)
         return Aim(provider, client, ClientRef("registered", client.id, client.auth), scopes, redirect_uri)
 
-    async def _registered(self, server: Server, found: Authorization, redirect_uri: str) -> Client:
+    async def _registered(self, server: Server, found: Authorization, redirect_uri: str) -> OAuthClient:
         issuer = found.provider.identity
         clients = self._works.clients
         known = await clients.registered(self._ctx, issuer, redirect_uri, found.scopes)
@@ -110,10 +110,10 @@ class Aims:
             return known
         line, public = self._works.lines.of(self._ctx, server), self._works.public
         try:
-            made = await registered(
+            made = await register_client(
                 line, found, redirect_uri=redirect_uri, client_name=CLIENT_NAME, client_uri=public.url
             )
-        except NoAuthorization as error:
+        except NotAuthorizable as error:
             raise NotConnectable(error.text) from error
         except UpstreamError as error:
             raise Unavailable("The authorization server did not answer as it should. Try again.") from error
@@ -121,7 +121,7 @@ class Aims:
         return made.client
 
 
-def suffix_of(provider: Provider) -> str:
+def suffix_of(provider: AuthorizationServer) -> str:
     """A way back of its own for each issuer that does not name itself there: no answer of one passes for another's."""
     return hashlib.sha256(provider.identity.encode()).hexdigest()[:BY_ISSUER]
 

@@ -19,7 +19,7 @@ from api.kit.egress.policy import Egress
 from api.kit.http_client.client import Outbound
 from api.kit.storage.store import Store
 from api.servers.service import EXTERNAL, Server
-from integrations import Provider, Service
+from integrations import AuthorizationServer, Service
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Vendor:
     """A service, as the operator has set it up."""
 
     service: Service
-    provider: Provider
+    provider: AuthorizationServer
     api_base_url: str
 
 

@@ -20,7 +20,7 @@ from api.kit.clock import Clock
 from api.kit.storage.conflict_retry import until_it_holds
 from api.kit.storage.store import Store
 from api.servers.service import Server, first_use_of
-from integrations import Client, ClientAuth
+from integrations import ClientAuth, OAuthClient
 
 SECRET = "secret"  # noqa: S105  a field's name
 MARK = "mark"
@@ -46,8 +46,8 @@ class Given:
         """What the secret is known again by. It is kept sealed, as the secret is."""
         return hashlib.sha256(f"{self.id} {self.secret}".encode()).hexdigest()
 
-    def client(self, accepted: Sequence[ClientAuth]) -> Client:
-        return Client(self.id or "", self._auth(accepted), self.secret, self.private_key)
+    def client(self, accepted: Sequence[ClientAuth]) -> OAuthClient:
+        return OAuthClient(self.id or "", self._auth(accepted), self.secret, self.private_key)
 
     def _auth(self, accepted: Sequence[ClientAuth]) -> ClientAuth:
         if self.private_key:
@@ -58,16 +58,16 @@ class Given:
 
 
 class Clients:
-    def __init__(self, store: Store, sealer: Sealer, apps: Mapping[str, Client], clock: Clock) -> None:
+    def __init__(self, store: Store, sealer: Sealer, apps: Mapping[str, OAuthClient], clock: Clock) -> None:
         self._store = store
         self._sealer = sealer
         self._apps = apps
         self._clock = clock
 
-    def app(self, service_type: str) -> Client | None:
+    def app(self, service_type: str) -> OAuthClient | None:
         return self._apps.get(service_type)
 
-    async def load(self, ctx: WorkspaceContext, server: Server, ref: ClientRef, issuer: str) -> Client:
+    async def load(self, ctx: WorkspaceContext, server: Server, ref: ClientRef, issuer: str) -> OAuthClient:
         """The one that a grant was given to, with its secret as it is now."""
         match ref.kind:
             case "service":
@@ -77,7 +77,7 @@ class Clients:
             case "registered":
                 found = await self._registered(ctx, issuer, ref.id)
             case "document":
-                found = Client(ref.id, "none")
+                found = OAuthClient(ref.id, "none")
         if found is None or found.id != ref.id:
             raise NoClient
         return found
@@ -109,7 +109,7 @@ class Clients:
 
     async def registered(
         self, ctx: WorkspaceContext, issuer: str, redirect_uri: str, scopes: Sequence[str]
-    ) -> Client | None:
+    ) -> OAuthClient | None:
         """A client that we are there already, if one is good for this way back and for so much."""
         for known in await Registrations(self._store, ctx).all_with(issuer):
             if known.redirect_uri == redirect_uri and set(scopes) <= set(known.scopes) and self._is_trusted(known):
@@ -128,20 +128,20 @@ class Clients:
         ends = known.expires_at is not None and known.expires_at < self._clock.now() + MARGIN_SECONDS
         return not ends and not known.is_doubted
 
-    async def _registered(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> Client | None:
+    async def _registered(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> OAuthClient | None:
         """Also one whose secret has ended: whose grant it is learns that from the authorization server."""
         known = await Registrations(self._store, ctx).now(issuer, client_id)
         return await self._client(ctx, known) if known else None
 
-    async def _client(self, ctx: WorkspaceContext, known: Registration) -> Client:
+    async def _client(self, ctx: WorkspaceContext, known: Registration) -> OAuthClient:
         secret = await self._sealer.opened(ctx, known.record, SECRET, known.sealed)
-        return Client(known.id, known.auth, secret)
+        return OAuthClient(known.id, known.auth, secret)
 
     async def keep(
         self,
         ctx: WorkspaceContext,
         issuer: str,
-        client: Client,
+        client: OAuthClient,
         redirect_uri: str,
         scopes: tuple[str, ...],
         expires_at: float | None,

@@ -24,7 +24,7 @@ from api.kit.http_client.client import Outbound
 from api.kit.storage.store import Store
 from api.main.settings import Settings
 from api.toolbox.toolsets.service_directory import Vendors
-from integrations import Client, Service, client_auth_of, provider_of
+from integrations import OAuthClient, Service, authorization_server_of, client_auth_of
 
 OVERRIDES = ("AUTHORIZE_URL", "TOKEN_URL", "REVOKE_URL")
 
@@ -83,10 +83,10 @@ def connecting(base: Base, outbound: Outbound, services: Mapping[str, Service]) 
     return Connecting(works, endings, outbox, tokens, Going(works), Returning(works, granting))
 
 
-def apps_of(settings: Settings, services: Mapping[str, Service]) -> dict[str, Client]:
+def apps_of(settings: Settings, services: Mapping[str, Service]) -> dict[str, OAuthClient]:
     found = {name: settings.oauth_apps.get(service.env_prefix) for name, service in services.items() if service.oauth}
     return {
-        name: Client(app.client_id, client_auth_of(services[name]), app.secret.reveal_text())
+        name: OAuthClient(app.client_id, client_auth_of(services[name]), app.secret.reveal_text())
         for name, app in found.items()
         if app
     }
@@ -94,7 +94,9 @@ def apps_of(settings: Settings, services: Mapping[str, Service]) -> dict[str, Cl
 
 def vendors_of(settings: Settings, services: Mapping[str, Service]) -> dict[str, Vendor]:
     return {
-        name: Vendor(service, provider_of(service, _set(settings, service)), _api_base_url(settings, service))
+        name: Vendor(
+            service, authorization_server_of(service, _set(settings, service)), _api_base_url(settings, service)
+        )
         for name, service in services.items()
         if service.oauth
     }

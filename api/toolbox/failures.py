@@ -10,7 +10,7 @@ from http import HTTPStatus
 
 from api.toolbox.output.redaction import Scrubber
 from api.toolbox.texts import not_answered, request_failed, safe_line, upstream_error
-from integrations import Answered, Refused, TimedOut, Unreachable, UpstreamError
+from integrations import RpcErrorResponse, StatusRefused, TimedOut, Unreachable, UpstreamError
 
 NO_CREDENTIALS = "This server has no credentials for where it points now. Enter them again in its `config`."
 NOT_CONSENTED = "This server is not connected. Who manages the workspace has to connect it (`GET …/oauth/authorize`)."
@@ -115,9 +115,9 @@ def timed_out(seconds: float, *, sent: bool = True) -> Failure:
 
 def failure_of(error: UpstreamError, scrubbed: Scrubber, seconds: float) -> Failure:
     match error:
-        case Answered(message=message, data=data):
+        case RpcErrorResponse(message=message, data=data):
             return Failure(FailureKind.UPSTREAM_REFUSED, upstream_error(message, data, scrubbed))
-        case Refused():
+        case StatusRefused():
             return _refused(error, scrubbed)
         case TimedOut(sent=sent):
             return timed_out(seconds, sent=sent)
@@ -131,13 +131,13 @@ def failure_of(error: UpstreamError, scrubbed: Scrubber, seconds: float) -> Fail
 def is_down(error: Exception | None) -> bool:
     """Whether it says that the server is down, and not what it thinks of the request."""
     match error:
-        case Refused(status=status):
+        case StatusRefused(status=status):
             return status >= HTTPStatus.INTERNAL_SERVER_ERROR
         case _:
             return isinstance(error, Unreachable | TimedOut | TimeoutError)
 
 
-def _refused(error: Refused, scrubbed: Scrubber) -> Failure:
+def _refused(error: StatusRefused, scrubbed: Scrubber) -> Failure:
     text = request_failed(error.status, error.reason, scrubbed)
     if error.status == HTTPStatus.TOO_MANY_REQUESTS:
         return Failure(FailureKind.RATE_LIMITED, text, _seconds(error.headers.get("retry-after")))

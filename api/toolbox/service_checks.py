@@ -15,7 +15,7 @@ from api.toolbox.output.redaction import NO_SECRETS, Scrubber
 from api.toolbox.runtime import Works
 from api.toolbox.texts import safe_line
 from api.toolbox.toolsets.service_directory import Vendors
-from integrations import Refused, TimedOut, Unreachable, UpstreamError, probed
+from integrations import StatusRefused, TimedOut, Unreachable, UpstreamError, probe_service
 
 
 async def check_service(ctx: WorkspaceContext, works: Works, server: Server) -> Check:
@@ -42,7 +42,7 @@ def _told(
 ) -> Missing:
     """As of any server, but by the service's name."""
     match error:
-        case Refused(text=text):
+        case StatusRefused(text=text):
             return Missing(reason_of(error), safe_line(f"{title} answered {text}.", scrubbed))
         case Unreachable():
             return Missing("unreachable", f"{title} could not be reached.")
@@ -59,8 +59,8 @@ async def _asked(ctx: WorkspaceContext, vendors: Vendors, server: Server, opened
         return
     sent = opened.sent
     try:
-        await probed(http, base_url, probe)
-    except Refused as refused:
+        await probe_service(http, base_url, probe)
+    except StatusRefused as refused:
         if not await opened.otherwise(refused, sent):
             raise
-        await probed(http, base_url, probe)
+        await probe_service(http, base_url, probe)

@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from integrations.service_client import Api, Busy, No, Reply, Trouble, Unauthorized, Verdict
+from integrations.service_client import (
+    CredentialRejected,
+    RateLimited,
+    Rejected,
+    Reply,
+    ServerTrouble,
+    ServiceClient,
+    Verdict,
+)
 from integrations.text import objects, one_line
 
 VERSION = "2026-09"
@@ -34,43 +42,43 @@ _SECONDS = re.compile(r"[0-9]{1,6}")
 Json = dict[str, Any]
 
 
-class HubSpotApi(Api):
+class HubSpotApi(ServiceClient):
     def verdict(self, reply: Reply) -> Verdict:
         told: Json = reply.body if isinstance(reply.body, dict) else {}
         match reply.status:
             case HTTPStatus.OK:
-                return None if isinstance(reply.body, dict) else Trouble(self.odd(reply))
+                return None if isinstance(reply.body, dict) else ServerTrouble(self.unexpected_response_text(reply))
             case HTTPStatus.UNAUTHORIZED:
-                return Unauthorized()
+                return CredentialRejected()
             case HTTPStatus.TOO_MANY_REQUESTS | HTTPStatus.LOCKED | 477:
                 return _later(reply, told)
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                return Trouble(self.down(reply))
+                return ServerTrouble(self.unavailable_text(reply))
             case _:
-                return _refusal(reply, told, self.odd(reply))
+                return _refusal(reply, told, self.unexpected_response_text(reply))
 
 
 def _later(reply: Reply, told: Json) -> Verdict:
     policy = str(told.get("policyName", "")).upper()
     if policy == "DAILY":
-        return No(NO_MORE_TODAY, "rate_limited")
+        return Rejected(NO_MORE_TODAY, "rate_limited")
     if reply.status == LOCKED:
-        return Busy(LOCKED_SECONDS)
+        return RateLimited(LOCKED_SECONDS)
     said = reply.headers.get("retry-after", "")
-    return Busy(float(said) if _SECONDS.fullmatch(said) else WINDOWS.get(policy))
+    return RateLimited(float(said) if _SECONDS.fullmatch(said) else WINDOWS.get(policy))
 
 
-def _refusal(reply: Reply, told: Json, odd: str) -> No:
+def _refusal(reply: Reply, told: Json, odd: str) -> Rejected:
     message = _message(told)
     match reply.status:
         case HTTPStatus.NOT_FOUND:
-            return No(NOT_THERE)
+            return Rejected(NOT_THERE)
         case HTTPStatus.FORBIDDEN:
-            return No(_forbidden(told, message))
+            return Rejected(_forbidden(told, message))
         case HTTPStatus.BAD_REQUEST:
-            return No(f"HubSpot does not take these arguments: {message}", "invalid_arguments")
+            return Rejected(f"HubSpot does not take these arguments: {message}", "invalid_arguments")
         case status:
-            return No(f"HubSpot refused the request ({status}): {message}" if told else odd)
+            return Rejected(f"HubSpot refused the request ({status}): {message}" if told else odd)
 
 
 def _forbidden(told: Json, message: str) -> str:

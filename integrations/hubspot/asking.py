@@ -81,7 +81,7 @@ NARROWS = {*SEARCHED, *SEARCHED.values(), "stage", "pipeline", "companyid", "con
 class Page(Params):
     """For one kind."""
 
-    also: ClassVar = PAGED | CHOSEN
+    aliases: ClassVar = PAGED | CHOSEN
     kind: ClassVar[Kind]
     limit: Limit = 50
     after: Cursor = ""
@@ -97,7 +97,7 @@ class Page(Params):
 class One(Params):
     """For one kind."""
 
-    also: ClassVar = CHOSEN
+    aliases: ClassVar = CHOSEN
     kind: ClassVar[Kind]
     properties: Properties = Field(default_factory=list)
     full: bool = Field(default=False, description="Read every property that has a value, custom ones included.")
@@ -107,7 +107,7 @@ class One(Params):
 class Search(Params):
     """For one kind, with what its records belong to."""
 
-    also: ClassVar = PAGED | CHOSEN | SEARCHED
+    aliases: ClassVar = PAGED | CHOSEN | SEARCHED
     kind: ClassVar[Kind]
     query: str = Field(
         default="",

@@ -21,13 +21,13 @@ class CompanyPage(Page):
 
 class Company(One):
     kind: ClassVar = COMPANIES
-    also: ClassVar = One.also | dict.fromkeys(("id", "company", "url", "recordid"), "company_id")
+    aliases: ClassVar = One.aliases | dict.fromkeys(("id", "company", "url", "recordid"), "company_id")
     company_id: CompanyId = Field(min_length=1, description="Its id, or its URL in HubSpot.", examples=["201"])
 
 
 class CompanySearch(Search):
     kind: ClassVar = COMPANIES
-    also: ClassVar = Search.also | {"contact": "contact_id", "deal": "deal_id"}
+    aliases: ClassVar = Search.aliases | {"contact": "contact_id", "deal": "deal_id"}
     contact_id: ContactId = Field(default="", description="Only those that this contact belongs to.")
     deal_id: DealId = Field(default="", description="Only those that this deal belongs to.")
 

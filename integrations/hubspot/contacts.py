@@ -21,7 +21,7 @@ class ContactPage(Page):
 
 class Contact(One):
     kind: ClassVar = CONTACTS
-    also: ClassVar = One.also | dict.fromkeys(("id", "contact", "email", "url", "recordid", "vid"), "contact_id")
+    aliases: ClassVar = One.aliases | dict.fromkeys(("id", "contact", "email", "url", "recordid", "vid"), "contact_id")
     contact_id: ContactId = Field(
         min_length=1,
         description="Its id, its email address, or its URL in HubSpot.",
@@ -31,7 +31,7 @@ class Contact(One):
 
 class ContactSearch(Search):
     kind: ClassVar = CONTACTS
-    also: ClassVar = Search.also | {"company": "company_id", "deal": "deal_id"}
+    aliases: ClassVar = Search.aliases | {"company": "company_id", "deal": "deal_id"}
     company_id: CompanyId = Field(default="", description="Only those who belong to this company.")
     deal_id: DealId = Field(default="", description="Only those who belong to this deal.")
 

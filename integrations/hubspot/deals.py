@@ -23,14 +23,14 @@ class DealPage(Page):
 
 class Deal(One):
     kind: ClassVar = DEALS
-    also: ClassVar = One.also | dict.fromkeys(("id", "deal", "url", "recordid"), "deal_id")
+    aliases: ClassVar = One.aliases | dict.fromkeys(("id", "deal", "url", "recordid"), "deal_id")
     deal_id: DealId = Field(min_length=1, description="Its id, or its URL in HubSpot.", examples=["301"])
 
 
 class DealSearch(Search):
     kind: ClassVar = DEALS
-    also: ClassVar = {
-        **Search.also,
+    aliases: ClassVar = {
+        **Search.aliases,
         **dict.fromkeys(("dealstage", "stageid", "stagename"), "stage"),
         **dict.fromkeys(("pipelineid", "pipelinename"), "pipeline"),
         "contact": "contact_id",

@@ -87,7 +87,7 @@ def _several(given: object) -> object:
 
 
 class Filter(Params):
-    also: ClassVar = {
+    aliases: ClassVar = {
         **dict.fromkeys(("property", "field", "name"), "property_name"),
         **dict.fromkeys(("to", "valueto"), "high_value"),
         "op": "operator",

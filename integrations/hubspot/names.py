@@ -9,7 +9,7 @@ from integrations.hubspot.api import DETAILS, NOT_THERE, OWNERS, PIPELINES, HubS
 from integrations.hubspot.kinds import BOOKKEEPING, OWNER, PIPELINE, STAGE, Kind
 from integrations.hubspot.links import is_number
 from integrations.hubspot.properties import Properties, Property, no_property, where_names_are
-from integrations.service_client import ToolFailed, taken_in
+from integrations.service_client import ToolFailed, too_large_hint
 from integrations.text import objects, one_line, shortened
 from integrations.tool import Json
 
@@ -71,7 +71,7 @@ class Names:
 
     async def _properties(self, kind: Kind) -> Mapping[str, Property]:
         try:
-            with taken_in(SHOWN):
+            with too_large_hint(SHOWN):
                 return await Properties(self.api, kind).all()
         except ToolFailed as failed:
             self.notes.append(f"Names of properties are missing here: {failed.text}")
@@ -96,7 +96,7 @@ class Names:
 
     async def _asked(self, path: str, what: str, query: Mapping[str, object] | None = None) -> Json:
         try:
-            with taken_in(SHOWN):
+            with too_large_hint(SHOWN):
                 found: Json = await self.api.get(path, query)
         except ToolFailed as failed:
             if failed.text != NOT_THERE:

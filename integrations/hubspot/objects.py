@@ -16,7 +16,7 @@ from integrations.hubspot.names import Names, next_cursor, results
 from integrations.hubspot.properties import Properties
 from integrations.hubspot.reading import read_many, read_one
 from integrations.hubspot.records import Record, Records
-from integrations.service_client import ToolFailed, taken_in
+from integrations.service_client import ToolFailed, too_large_hint
 from integrations.tool import Json
 
 LONGEST_LIST = 1_200
@@ -37,7 +37,7 @@ async def listed(api: HubSpotApi, kind: Kind, ask: Page) -> Records:
         "properties": names,
         "archived": ask.archived or None,
     }
-    with taken_in(LESS):
+    with too_large_hint(LESS):
         body = await api.get(kind.path, query)
     return await _told(api, kind, body, ask)
 
@@ -49,7 +49,7 @@ async def searched(
     given = {one: number for one, number in belongings.items() if number}
     _few_enough(len(ask.filters) + len(placed) + len(given) + bool(ask.owner))
     meant, properties, place = Meant(api), Properties(api, kind), int(ask.after or 0)
-    with taken_in(LESS):
+    with too_large_hint(LESS):
         conditions = Conditions(kind, properties, meant)
         ids = {one: await meant.record(one, number) for one, number in given.items()}
         filters = [*[await conditions.of(each) for each in ask.filters], *placed, *starmap(belongs_to, ids.items())]
@@ -63,7 +63,7 @@ async def searched(
             "sorts": await _sorts(properties, ask.sort),
         }
         sent = {name: value for name, value in body.items() if value}
-        found = await api.sent("POST", f"{kind.path}/search", body=sent, reads=True)
+        found = await api.request("POST", f"{kind.path}/search", body=sent, reads=True)
     for one, number in {} if found.get("total") else ids.items():
         await meant.there(one, number)
     return _bounded(await _told(api, kind, found, ask), place, kind, ask)
@@ -81,7 +81,7 @@ async def _sorts(properties: Properties, order: str) -> list[Json]:
 async def read(api: HubSpotApi, kind: Kind, record_id: str, ask: One) -> Record:
     """`record_id`: of a contact also an email address."""
     try:
-        with taken_in(_smaller(ask)):
+        with too_large_hint(_smaller(ask)):
             parts = await _parts(api, kind, record_id, ask)
     except ToolFailed as failed:
         if failed.text != NOT_THERE:

@@ -13,7 +13,7 @@ from integrations.hubspot.meant import MOST_PAGES, everybody
 from integrations.hubspot.names import MOST_OWNERS, next_cursor, person, results, said
 from integrations.hubspot.people import Owner, Owners
 from integrations.hubspot.properties import plain
-from integrations.service_client import ToolFailed, taken_in
+from integrations.service_client import ToolFailed, too_large_hint
 from integrations.text import objects
 from integrations.tool import Json, Params, tool
 
@@ -36,7 +36,7 @@ def _email(given: str) -> str:
 
 
 class OwnerPage(Params):
-    also: ClassVar = PAGED
+    aliases: ClassVar = PAGED
     limit: Limit = 100
     after: Cursor = ""
     email: Annotated[str, AfterValidator(_email)] = Field(
@@ -51,7 +51,7 @@ class OwnerPage(Params):
 
 
 class OneOwner(Params):
-    also: ClassVar = {
+    aliases: ClassVar = {
         **dict.fromkeys(("id", "owner", "email", "hubspotownerid"), "owner_id"),
         "by": "id_property",
     }
@@ -76,7 +76,7 @@ class OneOwner(Params):
 
 
 class OwnerSearch(Params):
-    also: ClassVar = PAGED | dict.fromkeys(("email", *SEARCHED), "query")
+    aliases: ClassVar = PAGED | dict.fromkeys(("email", *SEARCHED), "query")
     query: str = Field(
         min_length=1, max_length=300, description="A part of the name, or an email address.", examples=["Grace"]
     )
@@ -100,7 +100,7 @@ async def hubspot_list_owners(api: HubSpotApi, ask: OwnerPage) -> Owners:
         "email": ask.email or None,
         "archived": ask.archived or None,
     }
-    with taken_in(LESS):
+    with too_large_hint(LESS):
         body = await api.get(OWNERS, query)
     return Owners(owners=list(map(_owner, results(body)[: ask.limit])), next_cursor=next_cursor(body))
 

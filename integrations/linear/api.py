@@ -12,9 +12,19 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from integrations.errors import Unreadable
+from integrations.errors import UnreadableResponse
 from integrations.linear.problems import BUSY, UNKNOWN_TOKEN, left_out, problems_in, refusal
-from integrations.service_client import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict, taken_in
+from integrations.service_client import (
+    CredentialRejected,
+    RateLimited,
+    Rejected,
+    Reply,
+    ServerTrouble,
+    ServiceClient,
+    ToolFailed,
+    Verdict,
+    too_large_hint,
+)
 
 Json = dict[str, Any]
 M = TypeVar("M", bound=BaseModel)
@@ -36,37 +46,37 @@ class Answer:
     """What Linear left out, for a model."""
 
 
-class LinearApi(Api):
+class LinearApi(ServiceClient):
     def verdict(self, reply: Reply) -> Verdict:
         problems = problems_in(reply.body)
         words = frozenset[str]().union(*(each.words for each in problems))
         if reply.status == HTTPStatus.UNAUTHORIZED or words & UNKNOWN_TOKEN:
-            return Unauthorized()
+            return CredentialRejected()
         if reply.status == HTTPStatus.TOO_MANY_REQUESTS or words & BUSY:
-            return Busy(_seconds(reply.headers))
+            return RateLimited(_seconds(reply.headers))
         if isinstance(_data(reply.body), dict) and reply.status == HTTPStatus.OK:
             return None
         return refusal(problems[0]) if problems else self._no_graphql(reply)
 
     def _no_graphql(self, reply: Reply) -> Verdict:
         if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return Trouble(self.down(reply))
+            return ServerTrouble(self.unavailable_text(reply))
         if reply.status >= HTTPStatus.BAD_REQUEST:
-            return No(f"Linear refused the request: {reply.status} {reply.reason}".rstrip() + ".")
-        return Trouble(self.odd(reply))
+            return Rejected(f"Linear refused the request: {reply.status} {reply.reason}".rstrip() + ".")
+        return ServerTrouble(self.unexpected_response_text(reply))
 
     async def ask(self, document: str, variables: Mapping[str, object]) -> Answer:
         """A query, and never anything else: it may be sent again."""
         given = {name: value for name, value in variables.items() if value is not None}
-        body: Json = await self.sent("POST", "/graphql", body={"query": document, "variables": given}, reads=True)
+        body: Json = await self.request("POST", "/graphql", body={"query": document, "variables": given}, reads=True)
         return Answer(body["data"], tuple(left_out(problems_in(body))))
 
     async def ask_some(self, document: str, variables: Mapping[str, object], size: str = "first") -> Answer:
         """Fewer, where the answer would be more than is taken in: a cursor leads to the others."""
-        with taken_in(FEWER), _going_on(variables.get("after")):
+        with too_large_hint(FEWER), _going_on(variables.get("after")):
             try:
                 return await self.ask(document, variables)
-            except Unreadable:
+            except UnreadableResponse:
                 most = variables.get(size)
                 fewer = most // SHARE if isinstance(most, int) else 0
                 if not fewer:

@@ -43,7 +43,7 @@ PROJECT = "A project's name, id or URL."
 
 # Of two classes, the fields of the second are shown first: to a model, what is asked for comes before how much of it.
 class Paged(Params):
-    also: ClassVar[Mapping[str, str]] = PAGING
+    aliases: ClassVar[Mapping[str, str]] = PAGING
     first: int = Field(default=USUAL, ge=1, le=MOST_OF_LINEAR, description="How many at most; 100 come at once.")
     after: Cursor = Field(description=AFTER)
     full: bool = Field(default=False, description=FULL)
@@ -57,7 +57,7 @@ class TeamFilters(Params):
 
 
 class ListTeams(Paged, TeamFilters):
-    also: ClassVar[Mapping[str, str]] = {
+    aliases: ClassVar[Mapping[str, str]] = {
         **PAGING,
         **dict.fromkeys(("name", "key", "search", "team", "teamid"), "query"),
     }
@@ -81,7 +81,7 @@ class ProjectFilters(Params):
 
 
 class ListProjects(Paged, ProjectFilters):
-    also: ClassVar[Mapping[str, str]] = {
+    aliases: ClassVar[Mapping[str, str]] = {
         **PAGING,
         **dict.fromkeys(("name", "search", "project", "projectid"), "query"),
         **dict.fromkeys(("team", "teamkey", "teamname"), "team_id"),
@@ -138,7 +138,7 @@ class IssueFilters(Params):
 
 
 class ListIssues(Paged, IssueFilters):
-    also: ClassVar[Mapping[str, str]] = OF_ISSUES
+    aliases: ClassVar[Mapping[str, str]] = OF_ISSUES
     order_by: Annotated[Literal["updatedAt", "createdAt"], BeforeValidator(order)] = Field(
         default="updatedAt", description="The latest come first."
     )
@@ -163,7 +163,7 @@ class Words(Params):
 
 
 class SearchIssues(Paged, IssueFilters, Words):
-    also: ClassVar[Mapping[str, str]] = {
+    aliases: ClassVar[Mapping[str, str]] = {
         **OF_ISSUES,
         **dict.fromkeys(("term", "q", "text", "search", "keywords", "searchterm"), "query"),
         **dict.fromkeys(("comments", "searchcomments"), "include_comments"),
@@ -175,7 +175,7 @@ class SearchIssues(Paged, IssueFilters, Words):
 
 
 class GetIssue(Params):
-    also: ClassVar[Mapping[str, str]] = {
+    aliases: ClassVar[Mapping[str, str]] = {
         **PAGING,
         **dict.fromkeys(("id", "issue", "identifier", "key", "url", "issueidentifier", "issuekey"), "issue_id"),
         **dict.fromkeys(("comments", "commentlimit"), "first"),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from integrations.service_client import No, Trouble, Verdict
+from integrations.service_client import Rejected, ServerTrouble, Verdict
 from integrations.text import objects, one_line
 
 Json = dict[str, Any]
@@ -78,8 +78,8 @@ def left_out(problems: list[Problem]) -> list[str]:
 def refusal(problem: Problem) -> Verdict:
     words, said = problem.words, problem.said
     if words & TROUBLE:
-        return Trouble(f"Linear has trouble of its own: {said}.")
+        return ServerTrouble(f"Linear has trouble of its own: {said}.")
     by_message = [text for part, text in BY_MESSAGE.items() if part in said.lower()]
     by_word = [text for word, text in BY_WORD.items() if word in words]
     told = next(iter([*by_message, *by_word]), "Linear refused: {}.").format(said)
-    return No(told, "invalid_arguments" if words & WRONG_INPUT and not by_message else "upstream_refused")
+    return Rejected(told, "invalid_arguments" if words & WRONG_INPUT and not by_message else "upstream_refused")

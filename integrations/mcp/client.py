@@ -8,14 +8,14 @@ from http import HTTPStatus
 from itertools import count
 from typing import Any
 
-from integrations.errors import Answered, Refused, Unreadable
+from integrations.errors import RpcErrorResponse, StatusRefused, UnreadableResponse
 from integrations.http_port import Http
 from integrations.mcp import detection
-from integrations.mcp.exchange import Outcome
-from integrations.mcp.header_mirroring import BadAnnotation, Paths, annotated, argument_headers
+from integrations.mcp.exchange import RpcOutcome
+from integrations.mcp.header_mirroring import BadAnnotation, Paths, annotated_paths, argument_headers
 from integrations.mcp.jsonrpc import Json
 from integrations.mcp.server_requests import NOBODY, Respondent
-from integrations.mcp.session import HEADER_MISMATCH, Connection, Era, Wait, no_longer_fits
+from integrations.mcp.session import HEADER_MISMATCH, Era, McpSession, Wait, no_longer_fits
 from integrations.mcp.tools import ToolList, listed
 
 
@@ -35,9 +35,9 @@ class McpClient:
         wait: Wait = asyncio.sleep,
         respondent: Respondent = NOBODY,
     ) -> None:
-        self._site = detection.Site(http, url, count(1), wait, respondent)
+        self._site = detection.Endpoint(http, url, count(1), wait, respondent)
         self._era = era
-        self._connection: Connection | None = None
+        self._connection: McpSession | None = None
         self._connecting = asyncio.Lock()
         self._was_confirmed = False
         self._paths: dict[str, Paths] = {}
@@ -77,7 +77,7 @@ class McpClient:
             outcome = await self._sent("tools/call", params, self._paths.get(str(params.get("name"))))
         return outcome.value()
 
-    async def _sent(self, method: str, params: Mapping[str, Any] | None, paths: Paths | None = None) -> Outcome:
+    async def _sent(self, method: str, params: Mapping[str, Any] | None, paths: Paths | None = None) -> RpcOutcome:
         connection = await self._connected()
         outcome = await _send(connection, method, params, paths)
         if no_longer_fits(outcome, connection.era.kind) and (other := await self._found_again(connection)):
@@ -85,7 +85,7 @@ class McpClient:
         self._was_confirmed = self._was_confirmed and outcome.error is not None
         return outcome
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> McpSession:
         if self._connection is not None and self._connection.is_open:
             return self._connection
         async with self._connecting:
@@ -94,24 +94,24 @@ class McpClient:
                 self._era = self._connection.era
             return self._connection
 
-    async def _opened(self) -> Connection:
+    async def _opened(self) -> McpSession:
         if self._era is None:
-            return await detection.found(self._site)
+            return await detection.detect(self._site)
         try:
-            return await detection.reopened(self._site, self._era)
-        except (Answered, Refused, Unreadable) as error:
+            return await detection.reopen(self._site, self._era)
+        except (RpcErrorResponse, StatusRefused, UnreadableResponse) as error:
             if detection.tells_nothing(error):
                 raise
-            return await detection.found(self._site)
+            return await detection.detect(self._site)
 
-    async def _found_again(self, doubted: Connection) -> Connection | None:
+    async def _found_again(self, doubted: McpSession) -> McpSession | None:
         """Another connection, if the server speaks otherwise now. Asked once, until something succeeds again."""
         async with self._connecting:
             if self._connection is not doubted:
                 return self._connection
             if self._was_confirmed:
                 return None
-            other = await detection.found_otherwise(self._site, doubted.era.kind)
+            other = await detection.detect_again(self._site, doubted.era.kind)
             self._was_confirmed = other is None
             if other:
                 self._connection, self._era = other, other.era
@@ -119,7 +119,9 @@ class McpClient:
             return other
 
 
-async def _send(connection: Connection, method: str, params: Mapping[str, Any] | None, paths: Paths | None) -> Outcome:
+async def _send(
+    connection: McpSession, method: str, params: Mapping[str, Any] | None, paths: Paths | None
+) -> RpcOutcome:
     is_mirrored = paths and connection.era.kind == "modern"
     headers = argument_headers(paths, (params or {}).get("arguments")) if paths and is_mirrored else {}
     return await connection.send(method, params, headers)
@@ -127,15 +129,15 @@ async def _send(connection: Connection, method: str, params: Mapping[str, Any] |
 
 def _paths_of(tool: Mapping[str, Any]) -> Paths:
     try:
-        return annotated(tool.get("inputSchema"))
+        return annotated_paths(tool.get("inputSchema"))
     except BadAnnotation:
         return {}
 
 
-def _wants_other_headers(outcome: Outcome) -> bool:
+def _wants_other_headers(outcome: RpcOutcome) -> bool:
     return (
         outcome.error is not None
         and outcome.status == HTTPStatus.BAD_REQUEST
-        and isinstance(outcome.error, Answered)
+        and isinstance(outcome.error, RpcErrorResponse)
         and outcome.error.code == HEADER_MISMATCH
     )

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from integrations.errors import Answered, Refused, UpstreamError
+from integrations.errors import RpcErrorResponse, StatusRefused, UpstreamError
 from integrations.http_port import Http
 from integrations.mcp import jsonrpc
-from integrations.mcp.exchange import NOT_ABOUT_THE_MESSAGE, Outcome
-from integrations.mcp.legacy_sse import LegacySse
-from integrations.mcp.plain import Plain
+from integrations.mcp.exchange import NOT_ABOUT_THE_MESSAGE, RpcOutcome
+from integrations.mcp.legacy_sse import LegacySseSession
+from integrations.mcp.plain import PlainSession
 from integrations.mcp.server_requests import Respondent
 from integrations.mcp.session import (
     HEADER_MISMATCH,
@@ -20,20 +20,20 @@ from integrations.mcp.session import (
     MODERN_VERSION,
     UNFIT_STATUSES,
     UNSUPPORTED_VERSION,
-    Connection,
     Era,
     Kind,
+    McpSession,
     Wait,
     server_info,
 )
-from integrations.mcp.stateless import META, Modern
-from integrations.mcp.streamable import Streamable, first_answer
+from integrations.mcp.stateless import META, StatelessSession
+from integrations.mcp.streamable import StreamableSession, first_answer
 
 MODERN = Era("modern", MODERN_VERSION)
 
 
 @dataclass(frozen=True)
-class Site:
+class Endpoint:
     http: Http
     url: str
     numbers: Iterator[int]
@@ -41,7 +41,7 @@ class Site:
     respondent: Respondent
 
 
-async def found(site: Site) -> Connection:
+async def detect(site: Endpoint) -> McpSession:
     """Asks only what changes nothing."""
     discovered = await _modern(site, MODERN).send("server/discover", None, {})
     if era := _modern_era(discovered):
@@ -50,16 +50,16 @@ async def found(site: Site) -> Connection:
     if not first.error:
         return await _streamable(site, first)
     if jsonrpc.says_unknown_method(first.error):
-        return Plain(site.http, site.url, site.numbers)
+        return PlainSession(site.http, site.url, site.numbers)
     if first.status in UNFIT_STATUSES:
         return await _on_a_stream(site, first.error)
     raise first.error
 
 
-async def found_otherwise(site: Site, than: Kind) -> Connection | None:
+async def detect_again(site: Endpoint, than: Kind) -> McpSession | None:
     """None where it speaks as before, or cannot be asked just now."""
     try:
-        other = await found(site)
+        other = await detect(site)
     except UpstreamError:
         return None
     if other.era.kind != than:
@@ -68,53 +68,53 @@ async def found_otherwise(site: Site, than: Kind) -> Connection | None:
     return None
 
 
-async def reopened(site: Site, era: Era) -> Connection:
+async def reopen(site: Endpoint, era: Era) -> McpSession:
     """The way it was found before; what the server says to that may be that it speaks otherwise by now."""
     match era.kind:
         case "modern":
             return _modern(site, era)
         case "plain":
-            return Plain(site.http, site.url, site.numbers)
+            return PlainSession(site.http, site.url, site.numbers)
         case "sse":
-            return await LegacySse.opened(site.http, site.url, site.numbers)
+            return await LegacySseSession.opened(site.http, site.url, site.numbers)
         case "streamable":
             return await _streamable(site, await _first_answer(site))
 
 
 def tells_nothing(error: UpstreamError | None) -> bool:
     """Whoever answers so would answer anything else in the same way."""
-    return isinstance(error, Refused) and (
+    return isinstance(error, StatusRefused) and (
         error.status in NOT_ABOUT_THE_MESSAGE
         or error.status < HTTPStatus.BAD_REQUEST
         or error.status in (502, 503, 504)
     )
 
 
-def _modern(site: Site, era: Era) -> Modern:
-    return Modern(site.http, site.url, site.numbers, site.respondent, era)
+def _modern(site: Endpoint, era: Era) -> StatelessSession:
+    return StatelessSession(site.http, site.url, site.numbers, site.respondent, era)
 
 
-async def _first_answer(site: Site) -> Outcome:
+async def _first_answer(site: Endpoint) -> RpcOutcome:
     return await first_answer(site.http, site.url, site.numbers, site.respondent.capabilities)
 
 
-async def _streamable(site: Site, first: Outcome) -> Streamable:
-    return await Streamable.opened(site.http, site.url, site.numbers, site.wait, site.respondent, first)
+async def _streamable(site: Endpoint, first: RpcOutcome) -> StreamableSession:
+    return await StreamableSession.opened(site.http, site.url, site.numbers, site.wait, site.respondent, first)
 
 
-def _modern_era(discovered: Outcome) -> Era | None:
+def _modern_era(discovered: RpcOutcome) -> Era | None:
     if discovered.error and tells_nothing(discovered.error):
         raise discovered.error
     match discovered.result, discovered.error:
         case {"supportedVersions": list(versions), **rest}, _:
             return _named(rest.get("_meta")) if MODERN_VERSION in versions else None
-        case _, Answered() as error:
+        case _, RpcErrorResponse() as error:
             return MODERN if _is_modern(discovered.status, error) else None
         case _:
             return None
 
 
-def _is_modern(status: int, error: Answered) -> bool:
+def _is_modern(status: int, error: RpcErrorResponse) -> bool:
     if status == HTTPStatus.BAD_REQUEST and error.code == UNSUPPORTED_VERSION:
         return not _offers_a_handshake(error)
     return (status, error.code) == (404, jsonrpc.METHOD_NOT_FOUND) or (
@@ -122,7 +122,7 @@ def _is_modern(status: int, error: Answered) -> bool:
     )
 
 
-def _offers_a_handshake(error: Answered) -> bool:
+def _offers_a_handshake(error: RpcErrorResponse) -> bool:
     """True also where it names older versions only. With neither, there is nothing in common: the calls will say so."""
     match error.data:
         case {"supported": list(versions)} if MODERN_VERSION not in versions:
@@ -136,9 +136,9 @@ def _named(meta: object) -> Era:
     return Era("modern", MODERN_VERSION, server_info(info))
 
 
-async def _on_a_stream(site: Site, problem: UpstreamError) -> Connection:
+async def _on_a_stream(site: Endpoint, problem: UpstreamError) -> McpSession:
     """Where there is no such stream either, what the server said to the handshake tells more."""
     try:
-        return await LegacySse.opened(site.http, site.url, site.numbers)
+        return await LegacySseSession.opened(site.http, site.url, site.numbers)
     except UpstreamError as error:
         raise (error if tells_nothing(error) else problem) from error

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from integrations.errors import Refused, Unreachable, Unreadable, UpstreamError
+from integrations.errors import StatusRefused, Unreachable, UnreadableResponse, UpstreamError
 from integrations.http_port import Http, HttpReply
 from integrations.mcp import jsonrpc
 from integrations.mcp.sse import EventStream
@@ -18,10 +18,10 @@ NOT_ABOUT_THE_MESSAGE = frozenset({401, 403, 407, 429})
 
 SUCCESSES = range(200, 300)
 
-OnAsked = Callable[[jsonrpc.Asked], Awaitable[None]]
+OnAsked = Callable[[jsonrpc.ServerRequest], Awaitable[None]]
 
 
-class Outcome(NamedTuple):
+class RpcOutcome(NamedTuple):
     """Either a result or an error. `cut` is the stream that ended before it had the answer."""
 
     status: int
@@ -34,42 +34,42 @@ class Outcome(NamedTuple):
         if self.error:
             raise self.error
         if not isinstance(self.result, dict):
-            raise Unreadable("The result is no object.")
+            raise UnreadableResponse("The result is no object.")
         return self.result
 
-    def failed(self, error: UpstreamError) -> Outcome:
+    def failed(self, error: UpstreamError) -> RpcOutcome:
         return self._replace(result=None, error=error)
 
 
 async def posted(
     http: Http, url: str, headers: Mapping[str, str], number: int, body: bytes, on_asked: OnAsked | None = None
-) -> Outcome:
+) -> RpcOutcome:
     async with http.request("POST", url, {**ACCEPT, **headers}, body) as reply:
         return await received(reply, number, on_asked)
 
 
-async def received(reply: HttpReply, number: int, on_asked: OnAsked | None = None) -> Outcome:
-    head = Outcome(reply.status, reply.headers)
+async def received(reply: HttpReply, number: int, on_asked: OnAsked | None = None) -> RpcOutcome:
+    head = RpcOutcome(reply.status, reply.headers)
     try:
         if not is_success(reply):
             return head.failed(await refusal(reply))
         if is_stream(reply):
             return await _from_stream(head, reply, number, on_asked)
         return _from_body(head, await reply.read(), number)
-    except Unreadable as error:
+    except UnreadableResponse as error:
         return head.failed(error)
 
 
 async def refusal(reply: HttpReply) -> UpstreamError:
     """What the server says of it, where that is JSON-RPC and the status is about the message."""
-    refused = Refused(reply.status, reply.reason, dict(reply.headers))
+    refused = StatusRefused(reply.status, reply.reason, dict(reply.headers))
     if reply.status not in range(400, 500) or reply.status in NOT_ABOUT_THE_MESSAGE:
         return refused
     try:
-        said = jsonrpc.messages(await reply.read())
+        said = jsonrpc.parse_messages(await reply.read())
     except UpstreamError:
         return refused
-    return next((each.error for each in said if isinstance(each, jsonrpc.Answer) and each.error), refused)
+    return next((each.error for each in said if isinstance(each, jsonrpc.RpcResponse) and each.error), refused)
 
 
 def is_success(reply: HttpReply) -> bool:
@@ -81,14 +81,14 @@ def is_stream(reply: HttpReply) -> bool:
     return kind != JSON and kind.partition(";")[0].strip().lower() == STREAM
 
 
-def _from_body(head: Outcome, body: bytes, number: int) -> Outcome:
-    for message in jsonrpc.messages(body):
-        if isinstance(message, jsonrpc.Answer) and message.is_for(number):
-            return Outcome(head.status, head.headers, message.result, message.error)
-    raise Unreadable("The answer is to another request.")
+def _from_body(head: RpcOutcome, body: bytes, number: int) -> RpcOutcome:
+    for message in jsonrpc.parse_messages(body):
+        if isinstance(message, jsonrpc.RpcResponse) and message.is_for(number):
+            return RpcOutcome(head.status, head.headers, message.result, message.error)
+    raise UnreadableResponse("The answer is to another request.")
 
 
-async def _from_stream(head: Outcome, reply: HttpReply, number: int, on_asked: OnAsked | None) -> Outcome:
+async def _from_stream(head: RpcOutcome, reply: HttpReply, number: int, on_asked: OnAsked | None) -> RpcOutcome:
     stream = EventStream()
     ended: UpstreamError = Unreachable("The stream ended before the answer.")
     try:
@@ -101,10 +101,10 @@ async def _from_stream(head: Outcome, reply: HttpReply, number: int, on_asked: O
     return head._replace(error=ended, cut=stream)
 
 
-async def _answer_in(data: str, number: int, on_asked: OnAsked | None) -> jsonrpc.Answer | None:
-    for message in jsonrpc.messages(data):
-        if isinstance(message, jsonrpc.Answer) and message.is_for(number):
+async def _answer_in(data: str, number: int, on_asked: OnAsked | None) -> jsonrpc.RpcResponse | None:
+    for message in jsonrpc.parse_messages(data):
+        if isinstance(message, jsonrpc.RpcResponse) and message.is_for(number):
             return message
-        if isinstance(message, jsonrpc.Asked) and on_asked:
+        if isinstance(message, jsonrpc.ServerRequest) and on_asked:
             await on_asked(message)
     return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from integrations.errors import Unreadable
+from integrations.errors import UnreadableResponse
 from integrations.mcp import jsonrpc
-from integrations.mcp.exchange import Outcome
+from integrations.mcp.exchange import RpcOutcome
 from integrations.mcp.session import LEGACY_VERSIONS, Era, Kind, server_info
 
 INITIALIZED = jsonrpc.notification("notifications/initialized")
@@ -18,9 +18,9 @@ def initialize(number: int, capabilities: Mapping[str, Any]) -> bytes:
     return jsonrpc.request(number, "initialize", params)
 
 
-def agreed(kind: Kind, outcome: Outcome) -> Era:
+def agreed(kind: Kind, outcome: RpcOutcome) -> Era:
     result = outcome.value()
     version = result.get("protocolVersion")
     if version not in LEGACY_VERSIONS:
-        raise Unreadable("The server wants a version of the protocol that is not known.")
+        raise UnreadableResponse("The server wants a version of the protocol that is not known.")
     return Era(kind, version, server_info(result.get("serverInfo")))

@@ -46,7 +46,7 @@ def encoded(text: str) -> str:
     return f"=?base64?{base64.b64encode(text.encode('utf-8', 'replace')).decode('ascii')}?="
 
 
-def annotated(schema: object) -> Paths:
+def annotated_paths(schema: object) -> Paths:
     """Raises `BadAnnotation` where an annotation is not as the specification has it."""
     found: dict[str, tuple[str, ...]] = {}
     taken: set[str] = set()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from integrations.errors import Answered, Unreadable
+from integrations.errors import RpcErrorResponse, UnreadableResponse
 
 CLIENT_INFO: Mapping[str, str] = {"name": "Plugboard", "version": "0.1.0"}
 METHOD_NOT_FOUND = -32601
@@ -27,18 +27,18 @@ _encode = msgspec.json.Encoder().encode
 Json = dict[str, Any]
 
 
-class Answer(NamedTuple):
+class RpcResponse(NamedTuple):
     """`id` is None where an error is about a request whose id was not understood."""
 
     id: int | str | None
     result: object = None
-    error: Answered | None = None
+    error: RpcErrorResponse | None = None
 
     def is_for(self, asked: int) -> bool:
         return self.id == asked or (self.id is None and self.error is not None)
 
 
-class Asked(NamedTuple):
+class ServerRequest(NamedTuple):
     """A request of the server's own."""
 
     id: int | str
@@ -46,13 +46,13 @@ class Asked(NamedTuple):
     params: Mapping[str, Any] = MappingProxyType({})
 
 
-class Told(NamedTuple):
+class Notification(NamedTuple):
     """A notification."""
 
     method: str
 
 
-Message = Answer | Asked | Told
+Message = RpcResponse | ServerRequest | Notification
 
 
 def request(number: int, method: str, params: Mapping[str, Any] | None) -> bytes:
@@ -64,7 +64,7 @@ def notification(method: str) -> bytes:
     return _encoded({"method": method})
 
 
-def reply_to(asked: Asked, answer: Json | None = None) -> bytes:
+def reply_to(asked: ServerRequest, answer: Json | None = None) -> bytes:
     """Any server may ask whether somebody is there, and nothing else unless it was told so."""
     result = {} if asked.method == "ping" else answer
     if result is not None:
@@ -72,19 +72,19 @@ def reply_to(asked: Asked, answer: Json | None = None) -> bytes:
     return _encoded({"id": asked.id, "error": {"code": METHOD_NOT_FOUND, "message": "Method not found"}})
 
 
-def messages(text: bytes | str) -> list[Message]:
+def parse_messages(text: bytes | str) -> list[Message]:
     """One message, or several in a list, as 2025-03-26 allows."""
     found = _decoded(text)
     if not isinstance(found, list):
         return [_message(found)]
     if len(found) > MAX_MESSAGES_AT_ONCE:
-        raise Unreadable("The answer has too many messages at once.")
+        raise UnreadableResponse("The answer has too many messages at once.")
     return [_message(each) for each in found]
 
 
 def says_unknown_method(error: object) -> bool:
     """Servers without a handshake say this of `initialize`, many of them with a code of their own."""
-    return isinstance(error, Answered) and bool(
+    return isinstance(error, RpcErrorResponse) and bool(
         error.code == METHOD_NOT_FOUND or _UNKNOWN_METHOD.search(str(error)[:1000])
     )
 
@@ -95,13 +95,13 @@ def _encoded(members: Mapping[str, Any]) -> bytes:
 
 def _decoded(text: bytes | str) -> object:
     if len(text) > FREE_OF_COUNT and _is_too_much(text.encode() if isinstance(text, str) else text):
-        raise Unreadable("The answer holds more values than are taken in.")
+        raise UnreadableResponse("The answer holds more values than are taken in.")
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise Unreadable("The answer is not JSON.") from error
+        raise UnreadableResponse("The answer is not JSON.") from error
     except RecursionError as error:
-        raise Unreadable("The answer is nested too deep.") from error
+        raise UnreadableResponse("The answer is nested too deep.") from error
 
 
 def _is_too_much(text: bytes) -> bool:
@@ -119,31 +119,31 @@ def weight(text: bytes) -> int:
 
 def _message(found: object) -> Message:
     if not isinstance(found, dict):
-        raise Unreadable("The answer is no JSON-RPC message.")
+        raise UnreadableResponse("The answer is no JSON-RPC message.")
     if "result" in found and "method" not in found and isinstance(found.get("id"), int | str):
-        return Answer(_id(found), found["result"])
+        return RpcResponse(_id(found), found["result"])
     match found:
         case {"method": str(method), "id": int(number) | str(number)} if not isinstance(number, bool):
             params = found.get("params")
-            return Asked(number, method, params if isinstance(params, dict) else {})
+            return ServerRequest(number, method, params if isinstance(params, dict) else {})
         case {"method": str(method)}:
-            return Told(method)
+            return Notification(method)
         case {"error": dict(error)}:
-            return Answer(_id(found), error=_error(error))
+            return RpcResponse(_id(found), error=_error(error))
         case _:
-            raise Unreadable("The answer is no JSON-RPC message.")
+            raise UnreadableResponse("The answer is no JSON-RPC message.")
 
 
 def _id(found: Mapping[str, Any]) -> int | str | None:
     number = found.get("id")
     if number is None or (isinstance(number, int | str) and not isinstance(number, bool)):
         return number
-    raise Unreadable("The answer has an id that is none.")
+    raise UnreadableResponse("The answer has an id that is none.")
 
 
-def _error(found: Json) -> Answered:
+def _error(found: Json) -> RpcErrorResponse:
     match found:
         case {"code": int(code), "message": str(message)}:
-            return Answered(code, message, found.get("data"))
+            return RpcErrorResponse(code, message, found.get("data"))
         case _:
-            raise Unreadable("The answer is an error without a code or a message.")
+            raise UnreadableResponse("The answer is an error without a code or a message.")

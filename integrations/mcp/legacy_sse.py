@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from integrations.errors import Unreachable, Unreadable, UpstreamError
+from integrations.errors import Unreachable, UnreadableResponse, UpstreamError
 from integrations.http_port import Http, HttpReply
 from integrations.mcp import jsonrpc
-from integrations.mcp.exchange import ACCEPT, STREAM, Outcome, is_stream, is_success, refusal
+from integrations.mcp.exchange import ACCEPT, STREAM, RpcOutcome, is_stream, is_success, refusal
 from integrations.mcp.handshake import INITIALIZED, agreed, initialize
 from integrations.mcp.session import Era
 from integrations.mcp.sse import Event, EventStream
@@ -20,7 +20,7 @@ ENDPOINT_SECONDS = 5.0
 ENDED = "The server ended its stream."
 
 
-class LegacySse:
+class LegacySseSession:
     """A task of its own reads the stream, so that several may wait for answers on it at once."""
 
     era = Era("sse")
@@ -29,11 +29,11 @@ class LegacySse:
         self._http, self._url, self._numbers = http, url, numbers
         loop = asyncio.get_running_loop()
         self._endpoint: asyncio.Future[str | UpstreamError] = loop.create_future()
-        self._waiting: dict[int, asyncio.Future[Outcome]] = {}
+        self._waiting: dict[int, asyncio.Future[RpcOutcome]] = {}
         self._reader = loop.create_task(self._read())
 
     @classmethod
-    async def opened(cls, http: Http, url: str, numbers: Iterator[int]) -> LegacySse:
+    async def opened(cls, http: Http, url: str, numbers: Iterator[int]) -> LegacySseSession:
         made = cls(http, url, numbers)
         is_ready = False
         try:
@@ -48,7 +48,7 @@ class LegacySse:
     def is_open(self) -> bool:
         return not self._reader.done()
 
-    async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Outcome:
+    async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> RpcOutcome:
         number = next(self._numbers)
         return await self._asked(number, jsonrpc.request(number, method, params), headers)
 
@@ -69,20 +69,20 @@ class LegacySse:
             async with asyncio.timeout(ENDPOINT_SECONDS):
                 endpoint = await asyncio.shield(self._endpoint)
         except TimeoutError as error:
-            raise Unreadable("The server's stream names no endpoint.", sent=False) from error
+            raise UnreadableResponse("The server's stream names no endpoint.", sent=False) from error
         if isinstance(endpoint, UpstreamError):
             raise endpoint
 
-    async def _asked(self, number: int, body: bytes, headers: Mapping[str, str]) -> Outcome:
+    async def _asked(self, number: int, body: bytes, headers: Mapping[str, str]) -> RpcOutcome:
         if not self.is_open:
-            return Outcome(0, error=Unreachable(ENDED, sent=False))
+            return RpcOutcome(0, error=Unreachable(ENDED, sent=False))
         self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
             return await self._post(body, headers) or await self._waiting[number]
         finally:
             del self._waiting[number]
 
-    async def _post(self, body: bytes, headers: Mapping[str, str]) -> Outcome | None:
+    async def _post(self, body: bytes, headers: Mapping[str, str]) -> RpcOutcome | None:
         """None where it was taken in; the answer comes on the stream."""
         endpoint = await asyncio.shield(self._endpoint)
         if isinstance(endpoint, UpstreamError):
@@ -90,7 +90,7 @@ class LegacySse:
         async with self._http.request("POST", endpoint, {**ACCEPT, **headers}, body) as reply:
             if is_success(reply):
                 return None
-            return Outcome(reply.status, dict(reply.headers), error=await refusal(reply))
+            return RpcOutcome(reply.status, dict(reply.headers), error=await refusal(reply))
 
     async def _read(self) -> None:
         ended: UpstreamError = Unreachable(ENDED)
@@ -99,7 +99,7 @@ class LegacySse:
                 if not is_success(reply):
                     raise await refusal(reply)
                 if not is_stream(reply):
-                    raise Unreadable("The answer is no stream.")
+                    raise UnreadableResponse("The answer is no stream.")
                 await self._listen(reply)
         except UpstreamError as error:
             ended = error
@@ -116,7 +116,7 @@ class LegacySse:
         if event.name == "endpoint":
             self._learn(event.data)
         elif event.name == "message":
-            for message in jsonrpc.messages(event.data):
+            for message in jsonrpc.parse_messages(event.data):
                 await self._hear(message)
 
     def _learn(self, endpoint: str) -> None:
@@ -125,22 +125,22 @@ class LegacySse:
             joined = urljoin(self._url, endpoint)
             is_same = urlsplit(joined)[:2] == urlsplit(self._url)[:2]
         except ValueError as error:
-            raise Unreadable("The server's endpoint is no address.") from error
+            raise UnreadableResponse("The server's endpoint is no address.") from error
         if not is_same:
-            raise Unreadable("The server's endpoint is at another origin.")
+            raise UnreadableResponse("The server's endpoint is at another origin.")
         if not self._endpoint.done():
             self._endpoint.set_result(joined)
 
     async def _hear(self, message: jsonrpc.Message) -> None:
         match message:
-            case jsonrpc.Answer():
+            case jsonrpc.RpcResponse():
                 for number, waiting in self._waiting.items():
                     if message.id == number and not waiting.done():
-                        waiting.set_result(Outcome(200, result=message.result, error=message.error))
-            case jsonrpc.Asked():
+                        waiting.set_result(RpcOutcome(200, result=message.result, error=message.error))
+            case jsonrpc.ServerRequest():
                 with suppress(UpstreamError):
                     await self._post(jsonrpc.reply_to(message), {})
-            case jsonrpc.Told():
+            case jsonrpc.Notification():
                 pass
 
     def _end(self, error: UpstreamError) -> None:
@@ -148,4 +148,4 @@ class LegacySse:
             self._endpoint.set_result(error)
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_result(Outcome(0, error=error))
+                waiting.set_result(RpcOutcome(0, error=error))

@@ -61,6 +61,6 @@ class Listener:
     async def _hear(self, reply: HttpReply, stream: EventStream) -> None:
         async for chunk in reply.chunks():
             for event in stream.feed(chunk):
-                for message in jsonrpc.messages(event.data) if event.name == "message" else ():
-                    if isinstance(message, jsonrpc.Asked):
+                for message in jsonrpc.parse_messages(event.data) if event.name == "message" else ():
+                    if isinstance(message, jsonrpc.ServerRequest):
                         await self._on_asked(message)

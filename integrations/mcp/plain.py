@@ -7,18 +7,18 @@ from typing import Any
 
 from integrations.http_port import Http
 from integrations.mcp import jsonrpc
-from integrations.mcp.exchange import Outcome, posted
+from integrations.mcp.exchange import RpcOutcome, posted
 from integrations.mcp.session import Era
 
 
-class Plain:
+class PlainSession:
     era = Era("plain")
     is_open = True
 
     def __init__(self, http: Http, url: str, numbers: Iterator[int]) -> None:
         self._http, self._url, self._numbers = http, url, numbers
 
-    async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Outcome:
+    async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> RpcOutcome:
         number = next(self._numbers)
         outcome = await posted(self._http, self._url, headers, number, jsonrpc.request(number, method, params))
         if outcome.error or isinstance(outcome.result, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from integrations.errors import Unreadable
+from integrations.errors import UnreadableResponse
 from integrations.mcp.jsonrpc import Json
 
 OF_ONE_ROUND = frozenset({"inputResponses", "requestState"})
@@ -44,7 +44,7 @@ async def inputs(respondent: Respondent, result: Json) -> Json:
         case {"inputRequests": None, "requestState": str(state)}:
             return {"requestState": state}
         case _:
-            raise Unreadable(UNCLEAR)
+            raise UnreadableResponse(UNCLEAR)
 
 
 async def _answers(respondent: Respondent, wanted: Mapping[str, object]) -> Json:
@@ -57,7 +57,7 @@ async def _answer(respondent: Respondent, request: object) -> Json:
             params = rest.get("params")
             answer = await respondent.answer(method, params if isinstance(params, dict) else {})
         case _:
-            raise Unreadable(UNCLEAR)
+            raise UnreadableResponse(UNCLEAR)
     if answer is None:
-        raise Unreadable(NOBODY_THERE)
+        raise UnreadableResponse(NOBODY_THERE)
     return answer

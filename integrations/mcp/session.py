@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, Self, get_args
 
-from integrations.errors import Answered, Refused
-from integrations.mcp.exchange import Outcome
+from integrations.errors import RpcErrorResponse, StatusRefused
+from integrations.mcp.exchange import RpcOutcome
 
 Wait = Callable[[float], Awaitable[None]]
 """`asyncio.sleep`, or what a test has instead."""
@@ -41,30 +41,30 @@ class Era:
                 return None
 
 
-class Connection(Protocol):
+class McpSession(Protocol):
     @property
     def era(self) -> Era: ...
 
     @property
     def is_open(self) -> bool: ...
 
-    async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Outcome:
+    async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> RpcOutcome:
         """`headers`: what a tool's schema wants to see of its arguments there."""
         ...
 
     async def close(self) -> None: ...
 
 
-def no_longer_fits(outcome: Outcome, kind: Kind) -> bool:
+def no_longer_fits(outcome: RpcOutcome, kind: Kind) -> bool:
     """The request was turned away for the way it was made, so it was not executed."""
     if outcome.error is None or outcome.status not in UNFIT_STATUSES:
         return False
     match outcome.error:
-        case Answered(code=code):
+        case RpcErrorResponse(code=code):
             # A modern server misses its headers in what was sent as to an older one.
             return code in _UNFIT_CODES or (code == HEADER_MISMATCH and kind != "modern")
         case error:
-            return isinstance(error, Refused)
+            return isinstance(error, StatusRefused)
 
 
 def server_info(found: object) -> dict[str, Any]:

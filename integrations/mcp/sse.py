@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from integrations.errors import Unreadable
+from integrations.errors import UnreadableResponse
 
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 MAX_ID_LENGTH = 1024
@@ -61,7 +61,7 @@ class EventStream:
     def _count(self, piece: bytes) -> None:
         self._size += len(piece)
         if self._size > self._max:
-            raise Unreadable("An event of the stream is too long.")
+            raise UnreadableResponse("An event of the stream is too long.")
 
     def _without_mark(self, line: bytes) -> bytes:
         first, self._is_first_line = self._is_first_line, False
@@ -94,7 +94,7 @@ def _text(value: bytes) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Unreadable("The stream is not UTF-8.") from error
+        raise UnreadableResponse("The stream is not UTF-8.") from error
 
 
 def _can_be_sent(value: str) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from integrations.errors import Unreadable
+from integrations.errors import UnreadableResponse
 from integrations.http_port import Http
 from integrations.mcp import jsonrpc
-from integrations.mcp.exchange import Outcome, posted
+from integrations.mcp.exchange import RpcOutcome, posted
 from integrations.mcp.header_mirroring import standard_headers
 from integrations.mcp.server_requests import OF_ONE_ROUND, Respondent, inputs
 from integrations.mcp.session import MODERN_VERSION, Era
@@ -18,7 +18,7 @@ MAX_ROUNDS = 10
 _MAY_ASK_BACK = frozenset({"tools/call", "prompts/get", "resources/read"})
 
 
-class Modern:
+class StatelessSession:
     is_open = True
 
     def __init__(self, http: Http, url: str, numbers: Iterator[int], respondent: Respondent, era: Era) -> None:
@@ -31,7 +31,7 @@ class Modern:
         }
         self.era = era
 
-    async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Outcome:
+    async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> RpcOutcome:
         """A server that asks back has put the request aside: with the answers it is made again."""
         outcome = await self._sent(method, params or {}, headers)
         if not _asks_back(method, outcome):
@@ -42,7 +42,7 @@ class Modern:
                 break
             try:
                 answers = await inputs(self._respondent, outcome.value())
-            except Unreadable as error:
+            except UnreadableResponse as error:
                 return outcome.failed(error)
             outcome = await self._sent(method, lasting | answers, headers)
         return _completed(outcome)
@@ -50,7 +50,7 @@ class Modern:
     async def close(self) -> None:
         """There is nothing to close."""
 
-    async def _sent(self, method: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> Outcome:
+    async def _sent(self, method: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> RpcOutcome:
         number, asked = next(self._numbers), self._with_meta(params)
         sent = {**headers, **standard_headers(MODERN_VERSION, method, asked)}
         return await posted(self._http, self._url, sent, number, jsonrpc.request(number, method, asked))
@@ -61,18 +61,18 @@ class Modern:
         return {**params, "_meta": {**own, **self._meta} if isinstance(own, dict) else self._meta}
 
 
-def _asks_back(method: str, outcome: Outcome) -> bool:
+def _asks_back(method: str, outcome: RpcOutcome) -> bool:
     found = outcome.result
     return isinstance(found, dict) and found.get("resultType") == "input_required" and method in _MAY_ASK_BACK
 
 
-def _completed(outcome: Outcome) -> Outcome:
+def _completed(outcome: RpcOutcome) -> RpcOutcome:
     match outcome.result:
         case {"resultType": "complete"}:
             return outcome
         case {"resultType": "input_required"}:
-            return outcome.failed(Unreadable("The server asks back where it may not, or without an end."))
+            return outcome.failed(UnreadableResponse("The server asks back where it may not, or without an end."))
         case {"resultType": _}:
-            return outcome.failed(Unreadable("The result is of a type that is not known."))
+            return outcome.failed(UnreadableResponse("The result is of a type that is not known."))
         case _:
             return outcome

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from integrations.errors import Answered, TimedOut, Unreachable, Unreadable, UpstreamError
+from integrations.errors import RpcErrorResponse, TimedOut, Unreachable, UnreadableResponse, UpstreamError
 from integrations.http_port import Http
 from integrations.mcp import jsonrpc
-from integrations.mcp.exchange import ACCEPT, STREAM, Outcome, is_stream, is_success, posted, received
+from integrations.mcp.exchange import ACCEPT, STREAM, RpcOutcome, is_stream, is_success, posted, received
 from integrations.mcp.handshake import INITIALIZED, agreed, initialize
 from integrations.mcp.listener import Listener
 from integrations.mcp.server_requests import Respondent
@@ -36,7 +36,7 @@ class Session:
         return SESSION in self.headers
 
 
-class Streamable:
+class StreamableSession:
     is_open = True
 
     def __init__(
@@ -50,8 +50,8 @@ class Streamable:
 
     @classmethod
     async def opened(
-        cls, http: Http, url: str, numbers: Iterator[int], wait: Wait, respondent: Respondent, first: Outcome
-    ) -> Streamable:
+        cls, http: Http, url: str, numbers: Iterator[int], wait: Wait, respondent: Respondent, first: RpcOutcome
+    ) -> StreamableSession:
         """`first` is the answer to `initialize`."""
         made = cls(http, url, numbers, wait, respondent, await _begun(http, url, first))
         is_ready = False
@@ -67,7 +67,7 @@ class Streamable:
     def era(self) -> Era:
         return self._session.era
 
-    async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Outcome:
+    async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> RpcOutcome:
         """A session that is over was not there to execute anything, so only then it is sent a second time."""
         session = self._session
         outcome = await self._sent(session, method, params, headers)
@@ -86,14 +86,14 @@ class Streamable:
 
     async def _sent(
         self, session: Session, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]
-    ) -> Outcome:
+    ) -> RpcOutcome:
         number = next(self._numbers)
         body = jsonrpc.request(number, method, params)
         sent = {**headers, **session.headers}
         outcome = await posted(self._http, self._url, sent, number, body, lambda asked: self._reply(session, asked))
         return await self._resumed(session, number, outcome)
 
-    async def _renewed(self, over: Session) -> Outcome | None:
+    async def _renewed(self, over: Session) -> RpcOutcome | None:
         """The answer to `initialize` where it was no success. Of many who notice at once, one renews it for all."""
         async with self._renewing:
             if self._session is over:
@@ -119,7 +119,7 @@ class Streamable:
         if listener:
             await listener.close()
 
-    async def _resumed(self, session: Session, number: int, outcome: Outcome) -> Outcome:
+    async def _resumed(self, session: Session, number: int, outcome: RpcOutcome) -> RpcOutcome:
         """The request was sent once; what is asked for now is only the rest of its answer."""
         last_id: str | None = None
         retry_ms = DEFAULT_RETRY_MS
@@ -131,33 +131,33 @@ class Streamable:
             outcome = await self._rest(session, number, last_id)
         return outcome
 
-    async def _rest(self, session: Session, number: int, last_id: str) -> Outcome:
+    async def _rest(self, session: Session, number: int, last_id: str) -> RpcOutcome:
         headers = {**session.headers, "Accept": STREAM, "Last-Event-ID": last_id}
         try:
             async with self._http.request("GET", self._url, headers) as reply:
                 if not is_success(reply) or not is_stream(reply):
-                    return Outcome(0, error=Unreachable(NO_REST))
+                    return RpcOutcome(0, error=Unreachable(NO_REST))
                 outcome = await received(reply, number, lambda asked: self._reply(session, asked))
                 return outcome._replace(status=0)
         except Unreachable:  # not as itself: whatever is wrong with the rest, the request was sent before
-            return Outcome(0, error=Unreachable(NO_REST))
+            return RpcOutcome(0, error=Unreachable(NO_REST))
 
-    async def _reply(self, session: Session, asked: jsonrpc.Asked) -> None:
+    async def _reply(self, session: Session, asked: jsonrpc.ServerRequest) -> None:
         answer = await self._respondent.answer(asked.method, asked.params)
         await _told(self._http, self._url, session.headers, jsonrpc.reply_to(asked, answer))
 
 
-async def first_answer(http: Http, url: str, numbers: Iterator[int], capabilities: Mapping[str, Any]) -> Outcome:
+async def first_answer(http: Http, url: str, numbers: Iterator[int], capabilities: Mapping[str, Any]) -> RpcOutcome:
     number = next(numbers)
     return await posted(http, url, {}, number, initialize(number, capabilities))
 
 
-async def _begun(http: Http, url: str, first: Outcome) -> Session:
+async def _begun(http: Http, url: str, first: RpcOutcome) -> Session:
     era = agreed("streamable", first)
     headers = {"MCP-Protocol-Version": str(era.version)}
     if (given := first.headers.get(SESSION)) is not None:
         if not _SESSION_ID.fullmatch(given):
-            raise Unreadable("The server gave a session an id that cannot be sent back.")
+            raise UnreadableResponse("The server gave a session an id that cannot be sent back.")
         headers[SESSION] = given
     await _told(http, url, headers, INITIALIZED)
     return Session(era, headers)
@@ -170,9 +170,9 @@ async def _told(http: Http, url: str, headers: Mapping[str, str], body: bytes) -
             pass
 
 
-def _is_over(outcome: Outcome) -> bool:
+def _is_over(outcome: RpcOutcome) -> bool:
     """404, as the protocol wants it; or 400 and a word about sessions, as many servers say it."""
-    if outcome.status == HTTPStatus.BAD_REQUEST and isinstance(outcome.error, Answered):
+    if outcome.status == HTTPStatus.BAD_REQUEST and isinstance(outcome.error, RpcErrorResponse):
         return outcome.error.code in (-32000, -32001, -32600) and "session" in outcome.error.message.lower()
     return outcome.status == HTTPStatus.NOT_FOUND
 

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from integrations.errors import Unreadable
+from integrations.errors import UnreadableResponse
 from integrations.mcp import jsonrpc
-from integrations.mcp.header_mirroring import BadAnnotation, annotated
+from integrations.mcp.header_mirroring import BadAnnotation, annotated_paths
 from integrations.mcp.jsonrpc import Json
 
 MAX_PAGES = 100
@@ -43,7 +43,7 @@ async def listed(ask: Ask, *, with_headers: bool) -> ToolList:
     pages = await _pages(ask)
     entries = [entry for page in pages for entry in page["tools"]]
     if len(entries) > MAX_TOOLS:
-        raise Unreadable(f"The list has more than {MAX_TOOLS} tools.")
+        raise UnreadableResponse(f"The list has more than {MAX_TOOLS} tools.")
     kept = tuple(entry for entry in entries if _is_usable(entry, with_headers=with_headers))
     hints = [ttl for page in pages if (ttl := _ttl(page.get("ttlMs"))) is not None]
     is_public = all(page.get("cacheScope") == "public" for page in pages)
@@ -56,7 +56,7 @@ async def _pages(ask: Ask) -> list[Json]:
     while isinstance(cursor := pages[-1].get("nextCursor"), str):
         room -= _size(pages[-1])
         if cursor in seen or len(pages) >= MAX_PAGES or room <= 0:
-            raise Unreadable("The list of tools does not end.")
+            raise UnreadableResponse("The list of tools does not end.")
         seen.add(cursor)
         pages.append(await _page(ask, {"cursor": cursor}))
     return pages
@@ -70,7 +70,7 @@ def _size(page: Json) -> int:
 async def _page(ask: Ask, params: Mapping[str, Any] | None) -> Json:
     page = await ask(params)
     if not isinstance(page.get("tools"), list):
-        raise Unreadable("The list of tools is no list.")
+        raise UnreadableResponse("The list of tools is no list.")
     return page
 
 
@@ -85,7 +85,7 @@ def _is_usable(entry: object, *, with_headers: bool) -> bool:
 
 def _has_good_annotations(name: str, schema: object) -> bool:
     try:
-        annotated(schema)
+        annotated_paths(schema)
     except BadAnnotation as error:
         log.warning("the upstream tool %r is left out: %s", name[:128], error)
         return False

@@ -10,14 +10,14 @@ from typing import Any, ClassVar, Literal
 
 from integrations.service_client import (
     MAYBE_DONE,
-    Api,
-    Busy,
+    CredentialRejected,
     FailedKind,
-    No,
+    RateLimited,
+    Rejected,
     Reply,
+    ServerTrouble,
+    ServiceClient,
     ToolFailed,
-    Trouble,
-    Unauthorized,
     Verdict,
 )
 
@@ -73,7 +73,7 @@ class Missing(ToolFailed):
         super().__init__(kind, text)
 
 
-class NotionApi(Api):
+class NotionApi(ServiceClient):
     headers: ClassVar[Mapping[str, str]] = {"Notion-Version": VERSION}
 
     async def read(self, path: str, query: Mapping[str, object] | None = None) -> Json:
@@ -82,13 +82,13 @@ class NotionApi(Api):
 
     async def asked(self, path: str, body: Json) -> Json:
         """A question that is a POST."""
-        return _there(await self.sent("POST", path, body=body, reads=True))
+        return _there(await self.request("POST", path, body=body, reads=True))
 
     async def changed(self, method: Literal["POST", "PATCH"], path: str, body: Json, *, look: str, none: str) -> Json:
         """`look`: how to find out whether it was carried out, where that is not known. `none`: said if it was not."""
         _check(body)
         try:
-            return _there(await self.sent(method, path, body=body, lost=f"{MAYBE_DONE} {look}"))
+            return _there(await self.request(method, path, body=body, lost=f"{MAYBE_DONE} {look}"))
         except ToolFailed as failed:
             if failed.kind in REFUSED:
                 failed.text = f"{failed.text} {none}".strip()
@@ -100,22 +100,22 @@ class NotionApi(Api):
     def verdict(self, reply: Reply) -> Verdict:
         if reply.status == HTTPStatus.OK:
             is_object = isinstance(reply.body, dict)
-            return None if is_object else Trouble(self.odd(reply))
+            return None if is_object else ServerTrouble(self.unexpected_response_text(reply))
         error = reply.body if isinstance(reply.body, dict) else {}
         match reply.status:
             case HTTPStatus.UNAUTHORIZED:
-                return Unauthorized()
+                return CredentialRejected()
             case HTTPStatus.TOO_MANY_REQUESTS | 529:
                 return _busy(reply.headers, error)
             case HTTPStatus.CONFLICT:
-                return Trouble(
-                    "Somebody else was changing the same at that moment, so Notion did not do it.", undone=True
+                return ServerTrouble(
+                    "Somebody else was changing the same at that moment, so Notion did not do it.", not_applied=True
                 )
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                return _trouble(self.down(reply), _more(error))
+                return _trouble(self.unavailable_text(reply), _more(error))
             case status:
                 is_its_own = error and status != HTTPStatus.REQUEST_TIMEOUT
-                return _refusal(status, error) if is_its_own else Trouble(self.odd(reply))
+                return _refusal(status, error) if is_its_own else ServerTrouble(self.unexpected_response_text(reply))
 
 
 def _check(body: Json) -> None:
@@ -131,15 +131,15 @@ def _refusal(status: int, error: Json) -> Verdict:
     if is_missing(error):
         return None  # whoever asked decides what that means
     if status == HTTPStatus.FORBIDDEN:
-        return No(
+        return Rejected(
             NO_BLOCKS_LEFT if "block_limit" in _more(error) else LACKS.format((said or code or str(status)).rstrip("."))
         )
     if "start_cursor" in said:
-        return No(OLD_CURSOR, "invalid_arguments")
+        return Rejected(OLD_CURSOR, "invalid_arguments")
     if _ARCHIVED.search(said):
-        return No(IN_TRASH)
+        return Rejected(IN_TRASH)
     kind: FailedKind = "invalid_arguments" if code == "validation_error" else "upstream_refused"
-    return No(f"Notion does not take this: {said or code or f'it answered {status}'}", kind)
+    return Rejected(f"Notion does not take this: {said or code or f'it answered {status}'}", kind)
 
 
 def is_missing(answer: Json) -> bool:
@@ -157,16 +157,18 @@ def _there(answer: Json) -> Json:
 
 def _busy(headers: Mapping[str, str], error: Json) -> Verdict:
     if _more(error).get("rate_limit_reason") == "public_api_request_blocked":
-        return No(BLOCKED)
+        return Rejected(BLOCKED)
     told = headers.get("retry-after", "")
-    return Busy(float(told) if _SECONDS.fullmatch(told) else None)
+    return RateLimited(float(told) if _SECONDS.fullmatch(told) else None)
 
 
-def _trouble(text: str, more: Json) -> Trouble:
+def _trouble(text: str, more: Json) -> ServerTrouble:
     saved = [more.get("committed_resource_id"), *_listed(more.get("committed_child_ids"))]
     if ids := ", ".join(str(each) for each in saved if each):
-        return Trouble(text, told=f"Yet it was saved, as {ids}: do not send it again. `notion_read` shows it.")
-    return Trouble(text)
+        return ServerTrouble(
+            text, if_maybe_applied=f"Yet it was saved, as {ids}: do not send it again. `notion_read` shows it."
+        )
+    return ServerTrouble(text)
 
 
 def _said(error: Json) -> str:

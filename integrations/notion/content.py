@@ -9,10 +9,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from integrations.errors import Unreadable
+from integrations.errors import UnreadableResponse
 from integrations.notion.api import MAX_PAGE, OLD_CURSOR, Json, NotionApi
 from integrations.notion.markdown import Node, as_markdown
-from integrations.service_client import ToolFailed, taken_in
+from integrations.service_client import ToolFailed, too_large_hint
 
 MAX_CHARS = 30_000
 MOST_CHARS = 40_000
@@ -126,8 +126,8 @@ class Reader:
     async def _children(self, of: str, cursor: str | None) -> Children:
         try:
             answer = await self._asked(of, cursor, MAX_PAGE)
-        except Unreadable:
-            with taken_in(BY_ITSELF):
+        except UnreadableResponse:
+            with too_large_hint(BY_ITSELF):
                 answer = await self._asked(of, cursor, FEW)
         more = answer.get("next_cursor") if answer.get("has_more") else None
         return Children(list(answer.get("results", [])), more)

@@ -97,7 +97,7 @@ class WithValues(Params):
         """Values beside the other parameters, instead of in `properties`."""
         if not isinstance(given, dict):
             return given
-        known = {plainly(name) for name in cls.model_fields} | cls.also.keys()
+        known = {plainly(name) for name in cls.model_fields} | cls.aliases.keys()
         values = {name: value for name, value in given.items() if plainly(str(name)) not in known}
         has_values = any(plainly(str(name)) in ("properties", *_VALUES) for name in given)
         if has_values or not values:
@@ -106,7 +106,7 @@ class WithValues(Params):
 
 
 class ReadPage(Params):
-    also: ClassVar = {**_PAGE, **_NEXT, "databaseid": "page_id", "datasourceid": "page_id"}
+    aliases: ClassVar = {**_PAGE, **_NEXT, "databaseid": "page_id", "datasourceid": "page_id"}
     page_id: APage
     start_cursor: Cursor = None
     with_block_ids: Annotated[
@@ -116,7 +116,7 @@ class ReadPage(Params):
 
 
 class Search(Params):
-    also: ClassVar = {**_NEXT, **_SIZE, "q": "query", "text": "query", "type": "filter", "object": "filter"}
+    aliases: ClassVar = {**_NEXT, **_SIZE, "q": "query", "text": "query", "type": "filter", "object": "filter"}
     query: Annotated[
         str | None, Field(max_length=500, description="Words of the title. Left out: everything that is shared.")
     ] = None
@@ -136,7 +136,7 @@ class Search(Params):
 
 
 class CreatePage(Params):
-    also: ClassVar = {
+    aliases: ClassVar = {
         **_VALUES,
         **_TEXT,
         "title": "name",
@@ -172,7 +172,7 @@ class CreatePage(Params):
 
 
 class UpdatePage(Params):
-    also: ClassVar = {
+    aliases: ClassVar = {
         **_PAGE,
         **_VALUES,
         "title": "name",
@@ -203,7 +203,7 @@ class UpdatePage(Params):
 
 
 class QueryDatabase(OfDatabase):
-    also: ClassVar = {
+    aliases: ClassVar = {
         **_DATABASE,
         **_NEXT,
         **_SIZE,
@@ -242,7 +242,7 @@ class QueryDatabase(OfDatabase):
 
 
 class CreateDatabasePage(WithValues, OfDatabase):
-    also: ClassVar = {**_DATABASE, **_VALUES, **_TEXT, "title": "name"}
+    aliases: ClassVar = {**_DATABASE, **_VALUES, **_TEXT, "title": "name"}
     properties: Values | None = None
     name: Annotated[str | None, Field(max_length=2000, description="The title, instead of in `properties`.")] = None
     content: Content = None
@@ -257,14 +257,14 @@ class CreateDatabasePage(WithValues, OfDatabase):
 
 
 class UpdateDatabasePage(WithValues, Params):
-    also: ClassVar = {**_PAGE, **_VALUES}
+    aliases: ClassVar = {**_PAGE, **_VALUES}
     page_id: APage
     properties: SomeValues
     full: Full = False
 
 
 class AppendBlocks(Params):
-    also: ClassVar = {**_PAGE, **_TEXT, "blocks": "children", "afterblock": "after", "afterblockid": "after"}
+    aliases: ClassVar = {**_PAGE, **_TEXT, "blocks": "children", "afterblock": "after", "afterblockid": "after"}
     page_id: Annotated[PageId, Field(description="The page, or the block, to add to: its id or its address.")]
     content: Content = None
     children: Annotated[

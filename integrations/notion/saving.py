@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from integrations.errors import Refused
+from integrations.errors import StatusRefused
 from integrations.notion.api import Json, Missing, NotionApi
 from integrations.notion.ids import address
 from integrations.notion.people import knowing
@@ -132,12 +132,12 @@ async def _added(
         done = there + len(ids)
         try:
             answer = await _in_time(api, to, body, has_begun=bool(done))
-        except (ToolFailed, Refused) as stopped:
+        except (ToolFailed, StatusRefused) as stopped:
             if not done:
                 raise
             failed = stopped if isinstance(stopped, ToolFailed) else ToolFailed("reconnect_required", NOT_ACCEPTED)
             told = f"{before} {done} of {total} blocks are there; add only those that are not. {failed.text}".strip()
-            raise failed.saying(told) from stopped
+            raise failed.with_text(told) from stopped
         new = [str(each["id"]) for each in answer.get("results", [])[: len(part)]]
         ids += new
         after = new[-1] if after and new else None

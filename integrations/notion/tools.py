@@ -38,7 +38,7 @@ from integrations.notion.results import (
 )
 from integrations.notion.saving import append, changed_page, created_page
 from integrations.notion.writing import Draft, all_drafted
-from integrations.service_client import ToolFailed, taken_in
+from integrations.service_client import ToolFailed, too_large_hint
 from integrations.tool import ServiceTool, tool
 
 API = NotionApi
@@ -87,7 +87,7 @@ async def notion_search(api: NotionApi, ask: Search) -> Searched:
         body["sort"] = {"timestamp": "last_edited_time", "direction": ask.sort}
     if place.cursor:
         body["start_cursor"] = place.cursor
-    with taken_in(FEWER):
+    with too_large_hint(FEWER):
         answer = await api.asked("/v1/search", body)
     found, cursor = fitting(answer, place, ask.page_size, lambda each: Found.of(each, full=ask.full))
     notes = notes_of(answer, none="" if found or cursor else NOTHING_MORE if ask.start_cursor else NOTHING_FOUND)
@@ -147,7 +147,7 @@ async def notion_query_database(api: NotionApi, ask: QueryDatabase) -> Rows:
     if place.cursor:
         body["start_cursor"] = place.cursor
     only = source.schema.names(ask.properties) if ask.properties else None
-    with taken_in(FEWER):
+    with too_large_hint(FEWER):
         answer = await api.asked(f"/v1/data_sources/{source.id}/query", body)
     rows, cursor = fitting(answer, place, ask.page_size, lambda each: Page.of(each, full=ask.full, only=only))
     none = "" if rows or cursor else NOTHING_MORE if ask.start_cursor else NO_PAGES

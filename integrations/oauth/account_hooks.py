@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from integrations.http_port import Http
-from integrations.plugin_modules import module_in
+from integrations.plugin_modules import load_plugin_module
 
 FILE = "hooks.py"
 
@@ -16,6 +16,6 @@ AccountHook = Callable[[Http, str, str], Awaitable[object]]
 
 
 @cache
-def account_hook(folder: Path) -> AccountHook | None:
-    found: AccountHook | None = getattr(module_in(folder, FILE), "account", None)
+def load_account_hook(folder: Path) -> AccountHook | None:
+    found: AccountHook | None = getattr(load_plugin_module(folder, FILE), "account", None)
     return found

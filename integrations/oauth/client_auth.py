@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from joserfc.errors import SecurityWarning
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from integrations.oauth.model import Client, GrantRefused
+from integrations.oauth.model import GrantRefused, OAuthClient
 
 ASSERTION_SECONDS = 120
 RSA_BITS = range(2048, 4096 + 1)
@@ -36,26 +36,26 @@ class BadKey(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class ClientAuthentication:
     """What goes along with a request."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     fields: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def proof(client: Client, audience: str) -> Proof:
+def authenticate_client(client: OAuthClient, audience: str) -> ClientAuthentication:
     """`audience`: the issuer of the authorization server, or its token endpoint where no issuer is known."""
     named = {"client_id": client.id}
     match client.auth:
         case "client_secret_basic":
-            return Proof(headers={"Authorization": _basic(client.id, client.secret or "")})
+            return ClientAuthentication(headers={"Authorization": _basic(client.id, client.secret or "")})
         case "client_secret_post":
-            return Proof(fields={**named, "client_secret": client.secret or ""})
+            return ClientAuthentication(fields={**named, "client_secret": client.secret or ""})
         case "private_key_jwt":
             signed = {"client_assertion_type": ASSERTION_TYPE, "client_assertion": _assertion(client, audience)}
-            return Proof(fields={**named, **signed})
+            return ClientAuthentication(fields={**named, **signed})
         case "none":
-            return Proof(fields=named)
+            return ClientAuthentication(fields=named)
 
 
 def signing_algorithm(private_key: str) -> str:
@@ -90,7 +90,7 @@ def _basic(client_id: str, secret: str) -> str:
     return f"Basic {b64encode(pair.encode()).decode()}"
 
 
-def _assertion(client: Client, audience: str) -> str:
+def _assertion(client: OAuthClient, audience: str) -> str:
     """Where the key is of no use, the answer is known without asking."""
     try:
         key, algorithm = _signing_key(client.private_key or "")

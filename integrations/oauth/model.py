@@ -15,7 +15,7 @@ TokenKind = Literal["refresh", "access"]
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class OAuthClient:
     """Who we are to one authorization server."""
 
     id: str
@@ -37,7 +37,7 @@ class Revocation:
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class AuthorizationServer:
     """An authorization server, as far as a grant needs it."""
 
     authorize_url: str

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from integrations.errors import UpstreamError
 from integrations.http_port import Http
 from integrations.manifest import OAuth, Service
-from integrations.oauth.account_hooks import account_hook
-from integrations.oauth.model import Account, ClientAuth, Provider, Revocation, Tokens
+from integrations.oauth.account_hooks import load_account_hook
+from integrations.oauth.model import Account, AuthorizationServer, ClientAuth, Revocation, Tokens
 
 MAX_TEXT = 200
 MAX_LOOKED_AT = 1000
@@ -20,10 +20,10 @@ _LINK = re.compile(r"https://[!-~]+")
 _ODD = (UpstreamError, ImportError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
-def provider_of(service: Service, overrides: Mapping[str, str]) -> Provider:
+def authorization_server_of(service: Service, overrides: Mapping[str, str]) -> AuthorizationServer:
     """`overrides`: an operator's AUTHORIZE_URL, TOKEN_URL and REVOKE_URL, where there are any."""
     facts = _oauth(service)
-    return Provider(
+    return AuthorizationServer(
         authorize_url=overrides.get("AUTHORIZE_URL", facts.authorize_url),
         token_url=overrides.get("TOKEN_URL", facts.token_url),
         authorize_params=facts.authorize_params,
@@ -70,7 +70,7 @@ def _revocation(facts: OAuth, url: str | None) -> Revocation | None:
 
 async def _asked(service: Service, http: Http, api_base_url: str, access_token: str) -> Account:
     try:
-        hook = account_hook(service.folder) if service.folder else None
+        hook = load_account_hook(service.folder) if service.folder else None
         found = await hook(http, api_base_url, access_token) if hook else None
     except _ODD:
         found = None

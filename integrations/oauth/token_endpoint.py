@@ -12,9 +12,17 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[im
 
 from integrations.errors import TimedOut, Unreachable, UpstreamError
 from integrations.http_port import Http
-from integrations.oauth.client_auth import Proof, proof
-from integrations.oauth.model import Client, Encoding, GrantUnavailable, Provider, Revocation, TokenKind, Tokens
-from integrations.oauth.token_response import Answer, check_revoked, tokens
+from integrations.oauth.client_auth import ClientAuthentication, authenticate_client
+from integrations.oauth.model import (
+    AuthorizationServer,
+    Encoding,
+    GrantUnavailable,
+    OAuthClient,
+    Revocation,
+    TokenKind,
+    Tokens,
+)
+from integrations.oauth.token_response import TokenResponse, check_revoked, parse_tokens
 
 CONTENT_TYPES: Mapping[Encoding, str] = {"form": "application/x-www-form-urlencoded", "json": "application/json"}
 VERIFIER_BYTES = 48  # 64 characters; RFC 7636 takes 43 to 128
@@ -25,7 +33,13 @@ def new_verifier() -> str:
 
 
 def authorize_url(
-    provider: Provider, client: Client, *, redirect_uri: str, state: str, scopes: Sequence[str], verifier: str | None
+    provider: AuthorizationServer,
+    client: OAuthClient,
+    *,
+    redirect_uri: str,
+    state: str,
+    scopes: Sequence[str],
+    verifier: str | None,
 ) -> str:
     """Nothing that the provider wants in addition can take the place of what is ours."""
     asked = {
@@ -42,24 +56,34 @@ def authorize_url(
     return url
 
 
-async def exchange(
-    http: Http, provider: Provider, client: Client, *, code: str, redirect_uri: str, verifier: str | None
+async def exchange_code(
+    http: Http,
+    provider: AuthorizationServer,
+    client: OAuthClient,
+    *,
+    code: str,
+    redirect_uri: str,
+    verifier: str | None,
 ) -> Tokens:
     proved = {"code_verifier": verifier} if verifier else {}
     fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri, **proved}
     return await _granted(http, provider, client, fields)
 
 
-async def refreshed(http: Http, provider: Provider, client: Client, refresh_token: str) -> Tokens:
+async def refresh(http: Http, provider: AuthorizationServer, client: OAuthClient, refresh_token: str) -> Tokens:
     """Without a scope: then it is the same as before."""
     return await _granted(http, provider, client, {"grant_type": "refresh_token", "refresh_token": refresh_token})
 
 
-async def granted_to_client(http: Http, provider: Provider, client: Client, scopes: Sequence[str]) -> Tokens:
+async def client_credentials(
+    http: Http, provider: AuthorizationServer, client: OAuthClient, scopes: Sequence[str]
+) -> Tokens:
     return await _granted(http, provider, client, {"grant_type": "client_credentials", **_scope(provider, scopes)})
 
 
-async def revoke(http: Http, provider: Provider, client: Client, *, access: str | None, refresh: str | None) -> None:
+async def revoke(
+    http: Http, provider: AuthorizationServer, client: OAuthClient, *, access: str | None, refresh: str | None
+) -> None:
     """Returns when what the provider lets be revoked is of no use any more; to ask again does no harm."""
     held: Mapping[TokenKind, str | None] = {"access": access, "refresh": refresh}
     revocation = provider.revocation
@@ -71,22 +95,22 @@ async def revoke(http: Http, provider: Provider, client: Client, *, access: str 
             check_revoked(answer, provider.errors, with_client=revocation.with_client)
 
 
-async def _granted(http: Http, provider: Provider, client: Client, fields: Mapping[str, str]) -> Tokens:
+async def _granted(http: Http, provider: AuthorizationServer, client: OAuthClient, fields: Mapping[str, str]) -> Tokens:
     ours = _proof(provider, client)
     asked = {**fields, **_resource(provider), **ours.fields}
-    return tokens(
+    return parse_tokens(
         await _posted(http, provider.token_url, provider.token_encoding, asked, ours.headers), provider.errors
     )
 
 
 async def _posted(
     http: Http, url: str, encoding: Encoding, fields: Mapping[str, str], headers: Mapping[str, str]
-) -> Answer:
+) -> TokenResponse:
     body = urlencode(fields) if encoding == "form" else json.dumps(fields)
     sent = {"Accept": "application/json", "Content-Type": CONTENT_TYPES[encoding], **headers}
     try:
         async with http.request("POST", url, sent, body.encode()) as reply:
-            return Answer(reply.status, reply.headers, await reply.read())
+            return TokenResponse(reply.status, reply.headers, await reply.read())
     except UpstreamError as error:
         raise GrantUnavailable(_reason(error), sent=error.sent) from error
 
@@ -101,13 +125,13 @@ def _reason(error: UpstreamError) -> str:
             return "unreadable"
 
 
-def _proof(provider: Provider, client: Client) -> Proof:
-    return proof(client, provider.identity)
+def _proof(provider: AuthorizationServer, client: OAuthClient) -> ClientAuthentication:
+    return authenticate_client(client, provider.identity)
 
 
-def _bearer(kind: TokenKind, token: str) -> Proof:
+def _bearer(kind: TokenKind, token: str) -> ClientAuthentication:
     """A refresh token is nobody's bearer: it speaks from its field."""
-    return Proof(headers={"Authorization": f"Bearer {token}"} if kind == "access" else {})
+    return ClientAuthentication(headers={"Authorization": f"Bearer {token}"} if kind == "access" else {})
 
 
 def _hint(revocation: Revocation, kind: TokenKind) -> Mapping[str, str]:
@@ -116,7 +140,7 @@ def _hint(revocation: Revocation, kind: TokenKind) -> Mapping[str, str]:
     return {"token_type_hint": f"{kind}_token"} if speaks_rfc_7009 else {}
 
 
-def _scope(provider: Provider, scopes: Sequence[str]) -> Mapping[str, str]:
+def _scope(provider: AuthorizationServer, scopes: Sequence[str]) -> Mapping[str, str]:
     return {"scope": provider.scope_separator.join(scopes)} if scopes else {}
 
 
@@ -126,5 +150,5 @@ def _challenge(verifier: str | None) -> Mapping[str, str]:
     return {"code_challenge": create_s256_code_challenge(verifier), "code_challenge_method": "S256"}
 
 
-def _resource(provider: Provider) -> Mapping[str, str]:
+def _resource(provider: AuthorizationServer) -> Mapping[str, str]:
     return {"resource": provider.resource} if provider.resource else {}

@@ -40,7 +40,7 @@ _WORD = re.compile(r"[a-z0-9_]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TokenResponse:
     status: int
     headers: Mapping[str, str]
     body: bytes = field(repr=False)
@@ -60,12 +60,12 @@ class Answer:
         return found if isinstance(found, dict) else None
 
 
-def tokens(answer: Answer, words: Mapping[str, str]) -> Tokens:
+def parse_tokens(answer: TokenResponse, words: Mapping[str, str]) -> Tokens:
     """`words`: the provider's own for the errors of RFC 6749. An id_token is not asked for, and not looked at."""
     found = answer.document() or {}
     access = _text(found.get("access_token"), _ACCESS)
     if access is None or not answer.is_success or _says_no(found):
-        raise refusal(answer, words)
+        raise parse_error(answer, words)
     if not _is_bearer(found.get("token_type")):
         raise GrantRefused("unsupported_token_type")
     return Tokens(
@@ -77,13 +77,13 @@ def tokens(answer: Answer, words: Mapping[str, str]) -> Tokens:
     )
 
 
-def refusal(answer: Answer, words: Mapping[str, str]) -> GrantRefused | GrantUnavailable:
+def parse_error(answer: TokenResponse, words: Mapping[str, str]) -> GrantRefused | GrantUnavailable:
     """What an answer without tokens means for the grant."""
     word = error_word(answer.document(), words)
     return _passing(answer, word) or (GrantRefused(word) if word else GrantUnavailable("unreadable"))
 
 
-def check_revoked(answer: Answer, words: Mapping[str, str], *, with_client: bool) -> None:
+def check_revoked(answer: TokenResponse, words: Mapping[str, str], *, with_client: bool) -> None:
     """Returns where the token is of no use any more: a success, whatever its body, or a no to what is gone already."""
     found = answer.document()
     if answer.is_success and not _says_no(found or {}):
@@ -99,7 +99,7 @@ def check_revoked(answer: Answer, words: Mapping[str, str], *, with_client: bool
         raise GrantRefused("invalid_client")
 
 
-def _passing(answer: Answer, word: str | None) -> GrantUnavailable | None:
+def _passing(answer: TokenResponse, word: str | None) -> GrantUnavailable | None:
     wait = retry_after(answer.headers)
     if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return GrantUnavailable("failing", retry_after=wait)
@@ -143,7 +143,7 @@ def _says_no(found: Mapping[str, object]) -> bool:
     return found.get("ok") is False or (isinstance(error, str) and error != "")
 
 
-def _is_a_page(answer: Answer) -> bool:
+def _is_a_page(answer: TokenResponse) -> bool:
     """Sent by somebody in between, perhaps: of the token it tells nothing."""
     return answer.document() is None and answer.body.strip() != b""
 

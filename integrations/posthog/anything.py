@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from integrations.posthog.api import NO_SUCH_PATH, NOT_THERE, PosthogApi
 from integrations.posthog.cutting import MOST_BYTES, fitted, is_finite
-from integrations.service_client import ToolFailed, taken_in
+from integrations.service_client import ToolFailed, too_large_hint
 from integrations.text import more_follow
 from integrations.tool import Json, Params, Result, tool
 
@@ -80,7 +80,7 @@ def _sendable(given: dict[str, Value]) -> dict[str, Value]:
 
 
 class Get(Params):
-    also: ClassVar[Mapping[str, str]] = {
+    aliases: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("url", "endpoint", "uri"), "path"),
         **dict.fromkeys(("query", "parameters", "queryparams"), "params"),
     }
@@ -136,7 +136,7 @@ async def posthog_get(api: PosthogApi, ask: Get) -> Anything:
     the key lacks it. Prefer the other tools where there is one.
     """
     try:
-        with taken_in(LESS):
+        with too_large_hint(LESS):
             body = await api.get(quote(ask.path, safe="/@$~:"), ask.params)
     except ToolFailed as failed:
         told = {NOT_THERE: NOTHING, NO_SUCH_PATH: NO_PATH}.get(failed.text)

@@ -8,8 +8,18 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import parse_qs, quote, urlsplit
 
-from integrations.errors import Unreadable
-from integrations.service_client import Api, Busy, No, Reply, ToolFailed, Trouble, Unauthorized, Verdict, taken_in
+from integrations.errors import UnreadableResponse
+from integrations.service_client import (
+    CredentialRejected,
+    RateLimited,
+    Rejected,
+    Reply,
+    ServerTrouble,
+    ServiceClient,
+    ToolFailed,
+    Verdict,
+    too_large_hint,
+)
 from integrations.text import objects, one_line
 from integrations.tool import Json
 
@@ -75,20 +85,22 @@ class Found:
     """The offset of the page after this one."""
 
 
-class PosthogApi(Api):
+class PosthogApi(ServiceClient):
     _mine: Project | None = None
 
     def verdict(self, reply: Reply) -> Verdict:
         told: Json = reply.body if isinstance(reply.body, dict) else {}
         match reply.status:
             case status if status in SUCCESSES:
-                return None if isinstance(reply.body, dict | list) else Trouble(self.odd(reply))
+                return (
+                    None if isinstance(reply.body, dict | list) else ServerTrouble(self.unexpected_response_text(reply))
+                )
             case HTTPStatus.UNAUTHORIZED:
-                return Unauthorized(self._not_accepted())
+                return CredentialRejected(self._not_accepted())
             case HTTPStatus.TOO_MANY_REQUESTS:
-                return Busy(_seconds(reply.headers))
+                return RateLimited(_seconds(reply.headers))
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                return _heavy(reply, told) or Trouble(self.down(reply))
+                return _heavy(reply, told) or ServerTrouble(self.unavailable_text(reply))
             case _:
                 return self._refusal(reply, told)
 
@@ -97,17 +109,17 @@ class PosthogApi(Api):
         match reply.status:
             case HTTPStatus.NOT_FOUND:
                 if "ndpoint not found" in detail:
-                    return No(NO_SUCH_PATH)
-                return No(f"{NOT_THERE} {detail}" if "uery" in detail else NOT_THERE)
+                    return Rejected(NO_SUCH_PATH)
+                return Rejected(f"{NOT_THERE} {detail}" if "uery" in detail else NOT_THERE)
             case HTTPStatus.FORBIDDEN:
-                return No(self._forbidden(detail))
+                return Rejected(self._forbidden(detail))
             case HTTPStatus.BAD_REQUEST:
                 where = f" (`{told['attr']}`)" if told.get("attr") else ""
-                return No(f"PostHog does not take this{where}: {detail}", "invalid_arguments")
+                return Rejected(f"PostHog does not take this{where}: {detail}", "invalid_arguments")
             case HTTPStatus.PAYMENT_REQUIRED:
-                return No(f"The plan of this PostHog organization does not allow this: {detail}")
+                return Rejected(f"The plan of this PostHog organization does not allow this: {detail}")
             case _:
-                return No(f"PostHog refused the request ({_line(reply)}): {detail}")
+                return Rejected(f"PostHog refused the request ({_line(reply)}): {detail}")
 
     def _forbidden(self, detail: str) -> str:
         if lacking := _SCOPE.search(detail):
@@ -144,8 +156,8 @@ class PosthogApi(Api):
         asked = {**query, "limit": limit, "offset": offset or None}
         try:
             body = await self.get(path, asked)
-        except Unreadable:
-            with taken_in(larger):
+        except UnreadableResponse:
+            with too_large_hint(larger):
                 body = await self.get(path, {**asked, "limit": max(1, limit // FEWER)})
         return self._found(body, offset)
 
@@ -194,13 +206,13 @@ def _offset_in(url: object, otherwise: int) -> int:
     return int(given) if _SECONDS.fullmatch(given) else otherwise
 
 
-def _heavy(reply: Reply, told: Json) -> No | None:
+def _heavy(reply: Reply, told: Json) -> Rejected | None:
     """A query that was too much will be so again."""
     detail = said(told)
     if "query_status" in told:
-        return No(f"PostHog could not run the query: {detail}")
+        return Rejected(f"PostHog could not run the query: {detail}")
     if reply.status == ESTIMATED_TOO_LONG or "max execution time" in detail or "max memory limit" in detail:
-        return No(HEAVY.format(detail))
+        return Rejected(HEAVY.format(detail))
     return None
 
 

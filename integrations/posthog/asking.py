@@ -119,7 +119,7 @@ Full = Annotated[bool, Field(description="Also give PostHog's own object, under 
 
 
 class InProject(Params):
-    also: ClassVar[Mapping[str, str]] = OF_PROJECT
+    aliases: ClassVar[Mapping[str, str]] = OF_PROJECT
     project_id: ProjectId = None
 
     @classmethod
@@ -140,7 +140,7 @@ class InProject(Params):
 
 
 class Paged(InProject):
-    also: ClassVar[Mapping[str, str]] = PAGED
+    aliases: ClassVar[Mapping[str, str]] = PAGED
     limit: int = Field(default=USUAL, ge=1, le=MOST, description="How many at most.")
     offset: int = Field(default=0, ge=0, le=DEEPEST, description="`nextCursor` of the page before, to go on.")
     full: Full = False

@@ -26,7 +26,10 @@ Body = Annotated[
 
 
 class GetDashboard(InProject):
-    also: ClassVar[Mapping[str, str]] = {**InProject.also, **dict.fromkeys(("id", "dashboard", "url"), "dashboard_id")}
+    aliases: ClassVar[Mapping[str, str]] = {
+        **InProject.aliases,
+        **dict.fromkeys(("id", "dashboard", "url"), "dashboard_id"),
+    }
     dashboard_id: Annotated[str, from_link("dashboard"), numbered(LIST)] = Field(
         description="Its number, or a link to it.", examples=["31"]
     )
@@ -34,7 +37,7 @@ class GetDashboard(InProject):
 
 
 class ListAnnotations(Paged):
-    also: ClassVar[Mapping[str, str]] = PAGED
+    aliases: ClassVar[Mapping[str, str]] = PAGED
     search: Words | None = Field(default=None, max_length=200, description="Only those whose text has this.")
 
 

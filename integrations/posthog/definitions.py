@@ -25,7 +25,7 @@ class ListEventNames(Searched):
 
 
 class ListProperties(Searched):
-    also: ClassVar[Mapping[str, str]] = {
+    aliases: ClassVar[Mapping[str, str]] = {
         **PAGED,
         **dict.fromkeys(("event", "eventnames", "events"), "event_name"),
         "numerical": "is_numerical",

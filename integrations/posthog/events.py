@@ -21,7 +21,7 @@ from integrations.posthog.objects import CUT_HERE, ENDED_EARLY, read, whole
 from integrations.posthog.people import known_person, person_called
 from integrations.posthog.querying import run
 from integrations.posthog.results import Item, Line, Page, clock, fitting, line
-from integrations.service_client import taken_in
+from integrations.service_client import too_large_hint
 from integrations.tool import Json, tool
 
 COLUMNS = ("uuid", "event", "timestamp", "distinct_id", "person.id", "properties")
@@ -50,8 +50,8 @@ def _cursor(given: str) -> str:
 
 
 class ListEvents(InProject):
-    also: ClassVar[Mapping[str, str]] = {
-        **InProject.also,
+    aliases: ClassVar[Mapping[str, str]] = {
+        **InProject.aliases,
         **dict.fromkeys(("since", "from", "datefrom", "start", "starttime"), "after"),
         **dict.fromkeys(("until", "to", "dateto", "end", "endtime"), "before"),
         **dict.fromkeys(("eventname", "name", "type", "events", "eventnames"), "event"),
@@ -129,7 +129,7 @@ async def posthog_list_events(api: PosthogApi, ask: ListEvents) -> EventPage:
     """
     project = await api.project(ask.project_id)
     person = await _person(api, project, ask.person_id)
-    with taken_in(LESS):
+    with too_large_hint(LESS):
         response = await run(api, project, _query(ask, person), fresh=True)
     rows = [dict(zip(COLUMNS, row, strict=False)) for row in response.get("results") or [] if isinstance(row, list)]
     events = [_event(project, row, full=ask.full) for row in rows[: ask.limit]]

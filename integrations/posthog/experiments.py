@@ -31,7 +31,7 @@ COLUMNS = ("variant", "persons", "sum", "chance to win", "p-value", "interval of
 
 
 class ListExperiments(Searched):
-    also: ClassVar[Mapping[str, str]] = {
+    aliases: ClassVar[Mapping[str, str]] = {
         **PAGED,
         **dict.fromkeys(("flagid", "flag", "flagkey", "featureflag", "featureflagkey"), "feature_flag_id"),
         "state": "status",
@@ -47,8 +47,8 @@ class ListExperiments(Searched):
 
 
 class GetExperiment(InProject):
-    also: ClassVar[Mapping[str, str]] = {
-        **InProject.also,
+    aliases: ClassVar[Mapping[str, str]] = {
+        **InProject.aliases,
         **dict.fromkeys(("id", "experiment", "url", "key", "flag", "flagkey", "featureflagkey"), "experiment_id"),
         **dict.fromkeys(("result", "withresults"), "results"),
     }
@@ -191,7 +191,7 @@ async def _measured(api: PosthogApi, project: Project, found: Json, metric: Json
         response = await run(api, project, query)
     except ToolFailed as failed:
         if "`query:read`" in failed.text:
-            raise failed.saying(f"{failed.text} {WITHOUT}") from failed
+            raise failed.with_text(f"{failed.text} {WITHOUT}") from failed
         if failed.kind not in ("upstream_refused", "invalid_arguments"):
             raise
         return read(Measured, {**told, "failed": failed.text})

@@ -24,7 +24,7 @@ MORE_CONDITIONS = "These are the first {} of {} conditions; `full: true` gives t
 
 
 class ListFlags(Searched):
-    also: ClassVar[Mapping[str, str]] = {**PAGED, "enabled": "active", "status": "active", "flagtype": "type"}
+    aliases: ClassVar[Mapping[str, str]] = {**PAGED, "enabled": "active", "status": "active", "flagtype": "type"}
     search: Words | None = Field(default=None, max_length=200, description="Only those whose key or name has this.")
     active: Annotated[
         Literal["true", "false", "STALE"] | None,
@@ -41,8 +41,8 @@ class ListFlags(Searched):
 
 
 class GetFlag(InProject):
-    also: ClassVar[Mapping[str, str]] = {
-        **InProject.also,
+    aliases: ClassVar[Mapping[str, str]] = {
+        **InProject.aliases,
         **dict.fromkeys(("id", "flagid", "flag", "key", "flagkey", "url", "featureflag"), "feature_flag_id"),
     }
     feature_flag_id: Annotated[Words, from_link(PLACE)] = Field(

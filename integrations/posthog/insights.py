@@ -15,7 +15,7 @@ from integrations.posthog.objects import Details, cuts, first, listed, none_such
 from integrations.posthog.querying import StillRunning, as_of, run
 from integrations.posthog.results import Item, Line, Page, Unusual, Who, written
 from integrations.posthog.tables import Table, table_of
-from integrations.service_client import ToolFailed, taken_in
+from integrations.service_client import ToolFailed, too_large_hint
 from integrations.tool import Json, tool
 
 INSIGHTS, LIST_INSIGHTS = "insights", "posthog_list_insights"
@@ -43,7 +43,7 @@ def _identified(given: str) -> str:
 
 
 class ListInsights(Searched):
-    also: ClassVar[Mapping[str, str]] = {**PAGED, "type": "kind", "insight": "kind", "favorite": "favorited"}
+    aliases: ClassVar[Mapping[str, str]] = {**PAGED, "type": "kind", "insight": "kind", "favorite": "favorited"}
     kind: Annotated[Kind | None, choice(*KINDS, **OTHER_WORDS)] = Field(
         default=None, description="Only insights of this type.", examples=["FUNNELS"]
     )
@@ -52,8 +52,8 @@ class ListInsights(Searched):
 
 
 class GetInsight(InProject):
-    also: ClassVar[Mapping[str, str]] = {
-        **InProject.also,
+    aliases: ClassVar[Mapping[str, str]] = {
+        **InProject.aliases,
         **dict.fromkeys(("id", "insight", "shortid", "url"), "insight_id"),
         **dict.fromkeys(("result", "run", "withresults"), "results"),
         **dict.fromkeys(("refresh", "force"), "fresh"),
@@ -143,7 +143,7 @@ async def _with_result(
     if query is None:
         return told.model_copy(update={"notes": [*told.notes, NO_QUERY]})
     try:
-        with taken_in(TOO_LARGE):
+        with too_large_hint(TOO_LARGE):
             response = await _computed(api, project, query, fresh=ask.fresh)
     except StillRunning as running:
         return told.model_copy(update={"notes": [*told.notes, running.text]})
@@ -171,7 +171,7 @@ async def _computed(api: PosthogApi, project: Project, query: Json, *, fresh: bo
     except ToolFailed as failed:
         if "`query:read`" not in failed.text:
             raise  # also that it is still running
-        raise failed.saying(f"{failed.text} {WITHOUT}") from failed
+        raise failed.with_text(f"{failed.text} {WITHOUT}") from failed
 
 
 def _insight(project: Project, found: Json, full: bool, *, alone: bool = False) -> Insight:

@@ -12,7 +12,7 @@ from integrations.posthog.asking import Paged
 from integrations.posthog.cutting import fitted, is_cut
 from integrations.posthog.nearest import names_of
 from integrations.posthog.results import PAST_THE_END, Answer, Item, Page, Part, fitting
-from integrations.service_client import ToolFailed, taken_in
+from integrations.service_client import ToolFailed, too_large_hint
 from integrations.tool import Json
 
 OTHERWISE = "PostHog answered otherwise than its API promises. Try again later."
@@ -86,7 +86,7 @@ async def one(
 ) -> Json:
     """`tool` lists them."""
     try:
-        with taken_in(IN_THE_APP):
+        with too_large_hint(IN_THE_APP):
             found: Json = await api.get(project.path(place, id))
     except ToolFailed as failed:
         if failed.text != NOT_THERE:

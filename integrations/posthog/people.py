@@ -42,7 +42,7 @@ TELLING = ("email", "name", "username", "plan", "company", "role", "$initial_ref
 
 
 class ListPersons(Paged):
-    also: ClassVar[Mapping[str, str]] = {**PAGED, **dict.fromkeys(("userid", "user"), "distinct_id")}
+    aliases: ClassVar[Mapping[str, str]] = {**PAGED, **dict.fromkeys(("userid", "user"), "distinct_id")}
     search: Words | None = Field(
         default=None, max_length=200, description="A part of an email, a name, a distinct ID or a person's ID."
     )
@@ -51,8 +51,8 @@ class ListPersons(Paged):
 
 
 class GetPerson(InProject):
-    also: ClassVar[Mapping[str, str]] = {
-        **InProject.also,
+    aliases: ClassVar[Mapping[str, str]] = {
+        **InProject.aliases,
         **dict.fromkeys(("id", "uuid", "person", "email", "distinctid", "userid", "url"), "person_id"),
     }
     person_id: Annotated[Name, from_link("persons?")] = Field(
@@ -65,7 +65,7 @@ class GetPerson(InProject):
 
 
 class GetCohort(InProject):
-    also: ClassVar[Mapping[str, str]] = {**InProject.also, **dict.fromkeys(("id", "cohort", "url"), "cohort_id")}
+    aliases: ClassVar[Mapping[str, str]] = {**InProject.aliases, **dict.fromkeys(("id", "cohort", "url"), "cohort_id")}
     cohort_id: Annotated[str, from_link(COHORTS), numbered(LIST_COHORTS)] = Field(
         description="Its number, or a link to it.", examples=["41"]
     )
@@ -209,7 +209,7 @@ async def person_called(api: PosthogApi, project: Project, said: str) -> str:
     except ToolFailed as failed:
         if "`person:read`" not in failed.text:
             raise
-        raise failed.saying(f"{failed.text} {WITHOUT}") from failed
+        raise failed.with_text(f"{failed.text} {WITHOUT}") from failed
     return str(found.get("uuid") or found.get("id"))
 
 

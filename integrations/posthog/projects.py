@@ -23,7 +23,7 @@ NONE_CURRENT = "None of them is current: each call has to say `projectId`."
 
 
 class ListProjects(Params):
-    also: ClassVar[Mapping[str, str]] = {
+    aliases: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("query", "q", "name"), "search"),
         **dict.fromkeys(("pagesize", "count", "first", "max"), "limit"),
     }
@@ -32,7 +32,7 @@ class ListProjects(Params):
 
 
 class GetProject(InProject):
-    also: ClassVar[Mapping[str, str]] = {**InProject.also, "id": "project_id"}
+    aliases: ClassVar[Mapping[str, str]] = {**InProject.aliases, "id": "project_id"}
     full: Full = False
 
 

@@ -17,7 +17,7 @@ from integrations.posthog.definitions import unknown_event
 from integrations.posthog.hogql import MOST_ROWS, Query, events_named
 from integrations.posthog.results import Answer, clock, written
 from integrations.posthog.tables import Table, table_of
-from integrations.service_client import ToolFailed, taken_in
+from integrations.service_client import ToolFailed, too_large_hint
 from integrations.tool import Json, tool
 
 MOST_LOOKED_UP = 3
@@ -76,8 +76,8 @@ def _one_read(given: str) -> str:
 
 
 class RunQuery(InProject):
-    also: ClassVar[Mapping[str, str]] = {
-        **InProject.also,
+    aliases: ClassVar[Mapping[str, str]] = {
+        **InProject.aliases,
         **dict.fromkeys(("sql", "hogql", "hogqlquery", "q", "statement", "select"), "query"),
         **dict.fromkeys(("id", "clientqueryid"), "query_id"),
         **dict.fromkeys(("maxrows", "rows", "first"), "limit"),
@@ -153,7 +153,7 @@ class Rows(Answer):
 async def run(api: PosthogApi, project: Project, query: Json, *, fresh: bool = False) -> Json:
     """Asked for without waiting, since PostHog cuts off who waits for long; then waited for."""
     body = {"query": query, "refresh": "force_async" if fresh else "async"}
-    told: Json = await api.sent("POST", project.path("query"), body=body, reads=True)
+    told: Json = await api.request("POST", project.path("query"), body=body, reads=True)
     return await _finished(api, project, told)
 
 
@@ -201,7 +201,7 @@ async def posthog_query(api: PosthogApi, ask: RunQuery) -> Rows:
     """
     project = await api.project(ask.project_id)
     try:
-        with taken_in(LESS):
+        with too_large_hint(LESS):
             if ask.query is not None:
                 return await _run(api, project, ask, Query.read(ask.query))
             status = await _looked_at(api, project, str(ask.query_id))
@@ -219,7 +219,7 @@ async def _run(api: PosthogApi, project: Project, ask: RunQuery, query: Query) -
     except ToolFailed as failed:
         if failed.kind != "invalid_arguments" or not _NAMES.search(failed.text):
             raise
-        raise failed.saying(f"{failed.text} {LOOK_UP}") from failed
+        raise failed.with_text(f"{failed.text} {LOOK_UP}") from failed
     told = _told(project, response, query, ask.limit)
     unknown = await _unknown(api, project, ask) if _is_empty(told) else []
     return told.model_copy(update={"notes": [*told.notes, *unknown]})

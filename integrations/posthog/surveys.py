@@ -27,7 +27,7 @@ TYPES = choice("popover", "widget", "external_survey", "api", external="external
 
 
 class ListSurveys(Searched):
-    also: ClassVar[Mapping[str, str]] = {**PAGED, "state": "status", "surveytype": "type"}
+    aliases: ClassVar[Mapping[str, str]] = {**PAGED, "state": "status", "surveytype": "type"}
     status: Annotated[Literal["draft", "running", "complete"] | None, STATUSES] = Field(
         default=None, description="Not yet begun, open, or over."
     )
@@ -38,8 +38,8 @@ class ListSurveys(Searched):
 
 
 class GetSurvey(InProject):
-    also: ClassVar[Mapping[str, str]] = {
-        **InProject.also,
+    aliases: ClassVar[Mapping[str, str]] = {
+        **InProject.aliases,
         **dict.fromkeys(("id", "survey", "url"), "survey_id"),
         **dict.fromkeys(("results", "statistics"), "stats"),
     }

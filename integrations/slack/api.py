@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
-from integrations.service_client import Api, Busy, Reply, Trouble, Verdict
+from integrations.service_client import RateLimited, Reply, ServerTrouble, ServiceClient, Verdict
 from integrations.slack.refusals import LOOK_FIRST, meaning
 from integrations.tool import Json
 
@@ -33,7 +33,7 @@ class Place:
         return f"{self.link(channel, ts)}?thread_ts={thread_ts}&cid={channel}"
 
 
-class SlackApi(Api):
+class SlackApi(ServiceClient):
     bot = "the-bot"
     """Its name for `/invite`, once it is known."""
     rights: frozenset[str] | None = None
@@ -47,12 +47,15 @@ class SlackApi(Api):
 
     def verdict(self, reply: Reply) -> Verdict:
         if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
-            return Busy(_seconds(reply.headers.get("retry-after")))
+            return RateLimited(_seconds(reply.headers.get("retry-after")))
         self.now = _said_at(reply.headers.get("date", "")) or self.now
         said = reply.body
         if not isinstance(said, dict) or not isinstance(said.get("ok"), bool):
             is_down = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-            return Trouble(self.down(reply) if is_down else self.odd(reply), told=LOOK_FIRST)
+            return ServerTrouble(
+                self.unavailable_text(reply) if is_down else self.unexpected_response_text(reply),
+                if_maybe_applied=LOOK_FIRST,
+            )
         if (told := reply.headers.get("x-oauth-scopes")) is not None:
             self.rights = frozenset(each.strip() for each in told.split(","))
         if said["ok"]:
@@ -67,7 +70,7 @@ class SlackApi(Api):
 
     async def posted(self, message: Json) -> Json:
         self.has_posted = True
-        found: Json = await self.sent(
+        found: Json = await self.request(
             "POST", "/api/chat.postMessage", body=message, headers=WITH_CHARSET, lost=LOOK_FIRST
         )
         return found

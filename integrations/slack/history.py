@@ -9,7 +9,7 @@ from itertools import islice
 
 from pydantic import Field
 
-from integrations.service_client import taken_in
+from integrations.service_client import too_large_hint
 from integrations.slack.addresses import Address
 from integrations.slack.api import Place, SlackApi, next_cursor
 from integrations.slack.marks import Mark, beside
@@ -145,7 +145,7 @@ async def _asked(api: SlackApi, section: Section) -> tuple[Section, Json]:
     method = "conversations.replies" if section.where.thread_ts else "conversations.history"
     if section.mark.thread:
         section = replace(section, where=replace(section.where, thread_ts=section.mark.thread))
-    with taken_in(FEWER):
+    with too_large_hint(FEWER):
         page = await api.asked(method, **section.of_slack)
         where = _hanging_on(section.where, page)
         if where.thread_ts and not page.get("messages"):  # perhaps a reply that is not within the time

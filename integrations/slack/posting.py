@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from pydantic import Field
 
-from integrations.errors import Unreadable
+from integrations.errors import UnreadableResponse
 from integrations.service_client import ToolFailed
 from integrations.slack.addresses import Address
 from integrations.slack.api import Place, SlackApi
@@ -45,12 +45,12 @@ async def told(api: SlackApi) -> AsyncIterator[None]:
     except TimeoutError as error:
         what_of_it = LOOK_FIRST if api.has_posted else NOTHING_POSTED
         raise ToolFailed("timeout", f"Slack did not answer in time. {what_of_it}") from error
-    except Unreadable as error:
+    except UnreadableResponse as error:
         raise ToolFailed("upstream_unavailable", f"{UNREADABLE} {NOTHING_POSTED}") from error
     except ToolFailed as failed:
         if failed.kind in ("upstream_refused", "invalid_arguments") or LOOK_FIRST in failed.text:
             raise
-        raise failed.saying(f"{failed.text} {NOTHING_POSTED}") from failed
+        raise failed.with_text(f"{failed.text} {NOTHING_POSTED}") from failed
 
 
 def posted(said: Json, place: Place, where: Address) -> Posted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from integrations.service_client import Busy, FailedKind, No, Trouble, Unauthorized, Verdict
+from integrations.service_client import CredentialRejected, FailedKind, RateLimited, Rejected, ServerTrouble, Verdict
 from integrations.tool import Json
 
 LOOK_FIRST = (
@@ -78,25 +78,25 @@ def meaning(said: Json, bot: str) -> Verdict:
     """Of an answer that says `ok: false`, whatever its status."""
     error = str(said.get("error") or "unknown_error")
     if error in ENDED:
-        return Unauthorized()
+        return CredentialRejected()
     if error in BUSY:
-        return Busy()
+        return RateLimited()
     if error in TROUBLE:
-        return Trouble(f"Slack had trouble of its own ({error}).", told=LOOK_FIRST)
+        return ServerTrouble(f"Slack had trouble of its own ({error}).", if_maybe_applied=LOOK_FIRST)
     if error in MOVING:
-        return No(MOVING_ON, "upstream_unavailable")
+        return Rejected(MOVING_ON, "upstream_unavailable")
     if error == "request_timeout":
-        return Trouble("Slack received only a part of the request.", undone=True)
+        return ServerTrouble("Slack received only a part of the request.", not_applied=True)
     return _no(error, said, bot)
 
 
-def _no(error: str, said: Json, bot: str) -> No:
+def _no(error: str, said: Json, bot: str) -> Rejected:
     kind: FailedKind = "invalid_arguments" if error in WRONG else "upstream_refused"
     text = WRONG.get(error) or TEXTS.get(error)
     if text is None:
-        return No(f"Slack refused it: {error}{_details(said)}.", kind)
+        return Rejected(f"Slack refused it: {error}{_details(said)}.", kind)
     rights = {"needed": said.get("needed") or "it needs", "provided": said.get("provided") or "not told"}
-    return No(text.format(bot=bot, error=error, **rights), kind)
+    return Rejected(text.format(bot=bot, error=error, **rights), kind)
 
 
 def _details(said: Json) -> str:

@@ -35,7 +35,7 @@ ALSO_CHANNEL = {
 
 
 class ListChannels(Params):
-    also: ClassVar[Mapping[str, str]] = {
+    aliases: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("name", "search", "filter", "nameprefix", "q"), "query"),
         **dict.fromkeys(("memberonly", "onlyjoined", "ismember"), "joined"),
         "archived": "include_archived",
@@ -57,7 +57,7 @@ class ListChannels(Params):
 
 
 class ReadHistory(Params):
-    also: ClassVar[Mapping[str, str]] = {
+    aliases: ClassVar[Mapping[str, str]] = {
         **ALSO_CHANNEL,
         **dict.fromkeys(("since", "after", "from", "start"), "oldest"),
         **dict.fromkeys(("until", "before", "to", "end"), "latest"),
@@ -90,7 +90,7 @@ class ReadHistory(Params):
 
 
 class PostMessage(Params):
-    also: ClassVar[Mapping[str, str]] = {
+    aliases: ClassVar[Mapping[str, str]] = {
         **{name: "channel" if of == "channel_id" else of for name, of in ALSO_CHANNEL.items() if name != "channel"},
         **dict.fromkeys(("channelid", "to"), "channel"),
         **dict.fromkeys(("message", "markdown", "markdowntext", "content", "body"), "text"),

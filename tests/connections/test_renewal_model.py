@@ -35,13 +35,13 @@ from api.kit.egress.policy import Egress
 from api.kit.storage.revision_cache import Memory, Snapshot
 from api.kit.storage.store import Absent, Change, Check, Conflict, Delete, Item, Key, Present, Put, StoreBusy, Unchanged
 from api.servers.repository import Connection, Server, record_of
-from integrations import Client, Provider
+from integrations import AuthorizationServer, OAuthClient
 from tests.connections.renewal_process import Beside, step_of
 from tests.fakes.still_clock import StillClock
 
 W = "w"
 QUICK = Timing(lease=1.0, answer=0.5, grace=0.2)
-PROVIDER = Provider("https://as.example.com/authorize", "https://as.example.com/token")
+PROVIDER = AuthorizationServer("https://as.example.com/authorize", "https://as.example.com/token")
 SERVER = Server(
     *("server", "Acme", "acme", "", "https://acme.example.com/mcp", "oauth", "external"),
     *(True, 30, "both", "2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z"),
@@ -212,7 +212,7 @@ class Setting:
         """One process, from the parts that renewing needs."""
         store, world = Shared(self.store, self.world, process), self.world
         sealer = self.sealer()
-        apps = {"external": Client("plugboard", "none")}
+        apps = {"external": OAuthClient("plugboard", "none")}
         clients = Clients(store, sealer, apps, world.clock)
         endings = Endings(store, Journal(store, world.clock), sealer, clients, SimpleNamespace())  # type: ignore[arg-type]
         http = SimpleNamespace(request=lambda _method, _url, _headers, body: Asking(self.endpoint, process, body))

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from integrations.service_client import Api
+from integrations.service_client import ServiceClient
 
-A = TypeVar("A", bound=Api)
+A = TypeVar("A", bound=ServiceClient)
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Written:
 class Lasting:
     """One credential that never ends, and time enough."""
 
-    def sent(self) -> object:
+    def current_credential(self) -> object:
         return None
 
-    async def renewed(self, sent: object) -> bool:  # noqa: ARG002
+    async def renew(self, sent: object) -> bool:  # noqa: ARG002
         return False
 
     def seconds_left(self) -> float:

@@ -25,9 +25,9 @@ def nested(depth: int) -> list[Any]:
 def test_what_is_not_given_is_not_sent() -> None:
     query = {"after": None, "limit": 5, "archived": False, "ids": ("a b", "c&d"), "q": "é"}
 
-    address = request_encoding.address(AT, "/things", query)
+    address = request_encoding.encode_url(AT, "/things", query)
     assert address == f"{AT}/things?limit=5&archived=false&ids=a+b&ids=c%26d&q=%C3%A9"
-    assert request_encoding.address(AT, "/things", {"after": None}) == f"{AT}/things"
+    assert request_encoding.encode_url(AT, "/things", {"after": None}) == f"{AT}/things"
 
 
 @pytest.mark.requirement("EGR-02")
@@ -42,32 +42,32 @@ def test_what_is_not_given_is_not_sent() -> None:
     ],
 )
 def test_what_is_no_address_is_not_sent(path: str, query: dict[str, object] | None) -> None:
-    with pytest.raises(request_encoding.Unwritable, match="Give shorter ones"):
-        request_encoding.address(AT, path, query)
+    with pytest.raises(request_encoding.UnencodableRequest, match="Give shorter ones"):
+        request_encoding.encode_url(AT, path, query)
 
 
 @pytest.mark.parametrize("body", [HALF_A_CHARACTER, math.nan, math.inf, nested(100_000)], ids=range(4))
 def test_what_is_no_json_is_not_sent(body: object) -> None:
-    with pytest.raises(request_encoding.Unwritable, match="cannot be written as JSON"):
-        request_encoding.content({"text": body}, None)
+    with pytest.raises(request_encoding.UnencodableRequest, match="cannot be written as JSON"):
+        request_encoding.encode_body({"text": body}, None)
 
 
 def test_a_body_says_what_it_is() -> None:
     json_type = {"Content-Type": "application/json"}
-    assert request_encoding.content({"text": "é"}, None) == ('{"text": "é"}'.encode(), json_type)
-    form, kind = request_encoding.content(None, {"text": "a b", "silent": True, "blocks": None})
+    assert request_encoding.encode_body({"text": "é"}, None) == ('{"text": "é"}'.encode(), json_type)
+    form, kind = request_encoding.encode_body(None, {"text": "a b", "silent": True, "blocks": None})
     assert (form, kind["Content-Type"]) == (b"text=a+b&silent=true", "application/x-www-form-urlencoded")
-    assert request_encoding.content(None, None) == (b"", {})
+    assert request_encoding.encode_body(None, None) == (b"", {})
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b"[" * 100_000, b'{"a": '], ids=range(5))
 def test_what_cannot_be_read_is_nothing(body: bytes) -> None:
-    assert request_encoding.read(body) is None
+    assert request_encoding.decode_json(body) is None
 
 
 def test_a_large_answer_is_read_and_the_collector_goes_on() -> None:
     many = [[] for _ in range(request_encoding.LARGE)]
 
-    assert request_encoding.read(json.dumps(many).encode()) == many
-    assert request_encoding.read(b"[" * request_encoding.LARGE) is None
+    assert request_encoding.decode_json(json.dumps(many).encode()) == many
+    assert request_encoding.decode_json(b"[" * request_encoding.LARGE) is None
     assert gc.isenabled()

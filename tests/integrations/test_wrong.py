@@ -67,11 +67,11 @@ async def ask(api: object, asking: Asking) -> Nothing:  # noqa: ARG001
     ],
 )
 def test_what_is_wrong_is_told_with_what_would_be_right(args: dict[str, Any], told: str) -> None:
-    assert ask.parsed(args) == [told]
+    assert ask.parse(args) == [told]
 
 
 def test_several_mistakes_are_told_together() -> None:
-    assert ask.parsed({"limit": 0, "order": "left"}) == [
+    assert ask.parse({"limit": 0, "order": "left"}) == [
         "`pageId` is required.",
         "`limit`: must be 1 at least.",
         "`order`: must be one of `up` or `down`.",

@@ -8,12 +8,12 @@ from typing import Any, Generic, TypeVar
 
 import httpx2
 
-from integrations.service_client import Api
+from integrations.service_client import ServiceClient
 from integrations.tool import Result, ServiceTool
 from tests.harness import NO_TLS
 from tests.integrations.scripted import Lasting, Written
 
-A = TypeVar("A", bound=Api)
+A = TypeVar("A", bound=ServiceClient)
 
 
 class Wired(Lasting, Generic[A]):
@@ -23,7 +23,7 @@ class Wired(Lasting, Generic[A]):
         self._token = token
 
     async def call(self, tool: ServiceTool, **args: Any) -> Result:
-        parsed = tool.parsed(args)
+        parsed = tool.parse(args)
         assert not isinstance(parsed, list), parsed
         return await tool.run(self._kind(self, self._origin), parsed)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from integrations import ServiceTool, services, toolkit_of
+from integrations import ServiceTool, load_toolkit, services
 from tests.toolkits.desk import SNAPSHOTS, read_before
 from tests.toolkits.scenes import Scene
 from tests.toolkits.test_told_texts import ALL
@@ -25,7 +25,7 @@ def writes(tool: ServiceTool) -> bool:
 
 def pages(tool: ServiceTool) -> bool:
     """Who promises no cursor has all on one page."""
-    return "nextCursor" in tool.listed["outputSchema"]["properties"]
+    return "nextCursor" in tool.mcp_definition["outputSchema"]["properties"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def tools() -> list[Shown]:
     """Those of the manifests."""
     found = []
     for name, service in services().items():
-        kit = toolkit_of(service) if service.tools else None
+        kit = load_toolkit(service) if service.tools else None
         found += [Shown(name, kit.tools[tool.name]) for tool in service.tools] if kit else []
     return found
 

@@ -50,19 +50,20 @@ writes = true
 TOOLS = '''
 from __future__ import annotations
 
-from integrations.service_client import Api, Busy, No, Reply, Trouble, Unauthorized, Verdict
+from integrations.service_client import CredentialRejected, RateLimited, Rejected, Reply
+from integrations.service_client import ServerTrouble, ServiceClient, Verdict
 from integrations.tool import Params, Result, tool
 
 
-class OddApi(Api):
+class OddApi(ServiceClient):
     def verdict(self, reply: Reply) -> Verdict:
         if reply.status == 401:
-            return Unauthorized()
+            return CredentialRejected()
         if reply.status == 429:
-            return Busy(60)
+            return RateLimited(60)
         if reply.status >= 500:
-            return Trouble(self.down(reply))
-        return None if reply.status == 200 else No("Not there: odd_write makes one.")
+            return ServerTrouble(self.unavailable_text(reply))
+        return None if reply.status == 200 else Rejected("Not there: odd_write makes one.")
 
 
 class Which(Params):
@@ -89,15 +90,15 @@ async def odd_read(api: OddApi, ask: Which) -> Said:
 @tool("Write", writes=True)
 async def odd_write(api: OddApi, ask: Which) -> Said:
     """Write."""
-    found = await api.sent("POST", "/said", body={"name": ask.name})
+    found = await api.request("POST", "/said", body={"name": ask.name})
     return Said(said=found["said"], number=int(found.get("number", 0)))
 
 
 @tool("Write twice", writes=True)
 async def odd_write_twice(api: OddApi, ask: Which) -> Said:
     """Write."""
-    await api.sent("POST", "/said", body={"name": ask.name})
-    await api.sent("PUT", "/said", body={"name": ask.name})
+    await api.request("POST", "/said", body={"name": ask.name})
+    await api.request("PUT", "/said", body={"name": ask.name})
     return Said(said="done")
 
 

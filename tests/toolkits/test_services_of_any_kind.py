@@ -47,15 +47,15 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from integrations.service_client import Api, No, Reply, Unauthorized, Verdict
+from integrations.service_client import CredentialRejected, Rejected, Reply, ServiceClient, Verdict
 from integrations.tool import Params, Result, tool
 
 
-class SixthApi(Api):
+class SixthApi(ServiceClient):
     def verdict(self, reply: Reply) -> Verdict:
         if reply.status == 401:
-            return Unauthorized()
-        return None if reply.status == 200 else No(f"There is no such number: {reply.body['error']}.")
+            return CredentialRejected()
+        return None if reply.status == 200 else Rejected(f"There is no such number: {reply.body['error']}.")
 
 
 class Which(Params):
@@ -84,7 +84,7 @@ async def sixth_get_number(api: SixthApi, ask: Which) -> Number:
 @tool("Keep a number", writes=True, repeatable=True)
 async def sixth_keep_number(api: SixthApi, ask: Keep) -> Number:
     """Keep a number."""
-    await api.sent("PUT", f"/numbers/{ask.number_id}", body={"value": ask.value})
+    await api.request("PUT", f"/numbers/{ask.number_id}", body={"value": ask.value})
     return Number(number_id=ask.number_id, value=ask.value)
 
 

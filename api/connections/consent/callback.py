@@ -22,7 +22,7 @@ from api.connections.dependencies import ConnectionWorks
 from api.connections.oauth_clients import NoClient
 from api.kit.crypto.envelope import CannotOpen
 from api.servers.service import OAuthGrant, Server, place_of, server_now
-from integrations import GrantRefused, GrantUnavailable, Provider
+from integrations import AuthorizationServer, GrantRefused, GrantUnavailable
 
 MAX_CODE = 4096
 DENIED = "access_denied"
@@ -89,7 +89,7 @@ class Returning:
             raise Failed("other_browser")
 
     async def _connected(self, came: Return, state: str, pending: Pending) -> str:
-        provider = msgspec.convert(pending.provider, Provider)
+        provider = msgspec.convert(pending.provider, AuthorizationServer)
         _check_way_back(came, pending, provider)
         ctx = await still_allowed(self._works.access, pending, came.request_id)
         if pending.client.kind == "registered":  # whatever it says: it knows us
@@ -138,7 +138,7 @@ async def still_allowed(access: Access, pending: Pending, request_id: str) -> Wo
     return ctx
 
 
-def _check_way_back(came: Return, pending: Pending, provider: Provider) -> None:
+def _check_way_back(came: Return, pending: Pending, provider: AuthorizationServer) -> None:
     if came.callback != pending.redirect_uri:
         raise Failed("other_service")
     _check_issuer(came, provider)
@@ -154,7 +154,7 @@ def _code(came: Return) -> str:
     return code
 
 
-def _check_issuer(came: Return, provider: Provider) -> None:
+def _check_issuer(came: Return, provider: AuthorizationServer) -> None:
     """RFC 9207: to the byte, and where it was promised it has to be there. Services have no issuer to compare with."""
     if provider.issuer is None:
         return

@@ -19,7 +19,7 @@ from api.kit.crypto.data_keys import NoDataKey
 from api.kit.storage.conflict_retry import until_it_holds
 from api.kit.storage.store import Change
 from api.servers.service import Connection, Server, server_now, with_connection
-from integrations import Account, GrantRefused, Provider, Tokens, account_of, exchange
+from integrations import Account, AuthorizationServer, GrantRefused, Tokens, account_of, exchange_code
 
 
 class ServerChanged(Exception):
@@ -41,7 +41,7 @@ class Granting:
         ctx: WorkspaceContext,
         server: Server,
         pending: Pending,
-        provider: Provider,
+        provider: AuthorizationServer,
         code: str,
         verifier: str | None,
     ) -> None:
@@ -50,7 +50,7 @@ class Granting:
         client = await works.clients.load(ctx, server, pending.client, provider.identity)
         line, way_back = works.lines.of(ctx, server), pending.redirect_uri
         try:
-            tokens = await exchange(line, provider, client, code=code, redirect_uri=way_back, verifier=verifier)
+            tokens = await exchange_code(line, provider, client, code=code, redirect_uri=way_back, verifier=verifier)
         except GrantRefused as error:
             if error.error == "invalid_client" and pending.client.kind == "registered":
                 await works.clients.forget(ctx, provider.identity, client.id)

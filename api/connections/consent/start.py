@@ -13,7 +13,7 @@ from api.connections.consent.callback import Failed, still_allowed
 from api.connections.consent.html import connect_page
 from api.connections.consent.state import LIFE_SECONDS, NotPending, Pending, digest, new_secret
 from api.connections.dependencies import ConnectionWorks
-from integrations import Client, Provider, authorize_url, new_verifier
+from integrations import AuthorizationServer, OAuthClient, authorize_url, new_verifier
 
 COOKIE = "plugboard-connect"
 
@@ -58,7 +58,7 @@ class Going:
 
     async def go_on(self, ticket: str, browser: Browser, request_id: str) -> Onward:
         pending, ctx = await self._pending(ticket, request_id)
-        provider = msgspec.convert(pending.provider, Provider)
+        provider = msgspec.convert(pending.provider, AuthorizationServer)
         verifier = new_verifier() if provider.pkce else None
         known = _usable(browser)
         try:
@@ -69,7 +69,7 @@ class Going:
             await self._works.clients.doubt(ctx, provider.identity, pending.client.id, is_doubted=True)
         url = authorize_url(
             provider,
-            Client(pending.client.id, "none"),
+            OAuthClient(pending.client.id, "none"),
             redirect_uri=pending.redirect_uri,
             state=state,
             scopes=pending.scopes,

@@ -19,7 +19,7 @@ from api.kit.crypto.envelope import CannotOpen
 from api.kit.storage.conflict_retry import until_it_holds
 from api.kit.storage.store import Change, Conflict, Store, StoreBusy
 from api.servers.service import Server, server_now, with_connection
-from integrations import Client, Provider, Tokens
+from integrations import AuthorizationServer, OAuthClient, Tokens
 
 GRANTS_AT_ONCE = 20
 MOST_WANTED = 2000
@@ -106,7 +106,7 @@ class Endings:
         return not set(scopes) <= set(connection.asked)
 
     async def discarded(
-        self, ctx: WorkspaceContext, server: Server, grant: Grant, tokens: Tokens, client: Client | None = None
+        self, ctx: WorkspaceContext, server: Server, grant: Grant, tokens: Tokens, client: OAuthClient | None = None
     ) -> None:
         """Tokens that nobody will use: somebody has disconnected while they were on their way.
 
@@ -144,9 +144,9 @@ class Endings:
         revoked = Revoked(access, refresh)
         return await self._outbox.entry(ctx, server, grant, revoked, client, unless_there=unless_there)
 
-    async def _client(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> Client | None:
+    async def _client(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> OAuthClient | None:
         try:
-            issuer = msgspec.convert(grant.provider, Provider).identity
+            issuer = msgspec.convert(grant.provider, AuthorizationServer).identity
             return await self._clients.load(ctx, server, grant.client, issuer)
         except (NoClient, CannotOpen):
             return None

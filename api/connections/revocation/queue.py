@@ -29,7 +29,7 @@ from api.kit.crypto.secret import Secret
 from api.kit.crypto.vault import Place, Sealed, Vault
 from api.kit.storage.store import Always, Change, Conflict, Delete, Item, Key, Put, Store, StoreBusy, Unchanged
 from api.servers.service import Server
-from integrations import Client, GrantRefused, GrantUnavailable, Provider, revoke
+from integrations import AuthorizationServer, GrantRefused, GrantUnavailable, OAuthClient, revoke
 
 PREFIX, TOKENS = "OUTBOX#", "tokens"
 PAGE = 25
@@ -91,7 +91,7 @@ class Outbox:
     """One for each process; they share the entries, and each entry is worked on by one at a time."""
 
     def __init__(
-        self, store: Store, vault: Vault, lines: Lines, apps: Mapping[str, Client], clock: Clock, is_there: IsThere
+        self, store: Store, vault: Vault, lines: Lines, apps: Mapping[str, OAuthClient], clock: Clock, is_there: IsThere
     ) -> None:
         self._store = store
         self._vault = vault
@@ -112,7 +112,7 @@ class Outbox:
         server: Server,
         grant: Grant,
         revoked: Revoked,
-        client: Client | None,
+        client: OAuthClient | None,
         *,
         unless_there: bool = False,
     ) -> list[Change]:
@@ -140,7 +140,7 @@ class Outbox:
             await self._store.write(*changes)
 
     async def put(
-        self, ctx: WorkspaceContext, server: Server, grant: Grant, revoked: Revoked, client: Client | None
+        self, ctx: WorkspaceContext, server: Server, grant: Grant, revoked: Revoked, client: OAuthClient | None
     ) -> None:
         if grant.provider.get("revocation"):
             await self._store.write(*await self.entry(ctx, server, grant, revoked, client))
@@ -245,11 +245,11 @@ class Outbox:
         opened = await self._vault.unseal(SYSTEM, Place(item.key.sk, TOKENS), sealed)
         revoked = msgspec.json.decode(opened.reveal(), type=Revoked)
         line = self._lines.for_revocation(entry.workspace_id, entry.service_type, item.key.sk)
-        provider = msgspec.convert(entry.provider, Provider)
+        provider = msgspec.convert(entry.provider, AuthorizationServer)
         client = self._client(entry, provider, revoked)
         await revoke(line, provider, client, access=revoked.access, refresh=revoked.refresh)
 
-    def _client(self, entry: Entry, provider: Provider, revoked: Revoked) -> Client:
+    def _client(self, entry: Entry, provider: AuthorizationServer, revoked: Revoked) -> OAuthClient:
         """Another app of the operator's, or none, is waited out: only the one that it was given to can revoke it."""
         if entry.client.kind == "service" and provider.revocation and provider.revocation.with_client:
             app = self._apps.get(entry.service_type)
@@ -257,7 +257,9 @@ class Outbox:
                 raise GrantUnavailable("not_set_up", sent=False)
             return app
         facts = {"id": entry.client.id, "auth": entry.client.auth}
-        return msgspec.convert(facts | {"secret": revoked.client_secret, "private_key": revoked.private_key}, Client)
+        return msgspec.convert(
+            facts | {"secret": revoked.client_secret, "private_key": revoked.private_key}, OAuthClient
+        )
 
     async def _wait_for_the_end(self, item: Item, entry: Entry) -> None:
         if self._clock.now() - entry.since > LEAVING_SECONDS:

@@ -17,12 +17,12 @@ from api.connections.tokens.encryption import Sealer
 from api.errors import NotConnectable, Unavailable
 from api.servers.service import Server
 from integrations import (
-    Client,
+    AuthorizationServer,
     GrantRefused,
-    Provider,
+    OAuthClient,
     Tokens,
-    granted_to_client,
-    refreshed,
+    client_credentials,
+    refresh,
 )
 
 NO_REFRESH_TOKEN = "no_refresh_token"  # noqa: S105  a reason, no token
@@ -43,8 +43,8 @@ class Question:
     """All that is needed to ask, so that nothing else has to be waited for once the lease is taken."""
 
     line: Line
-    provider: Provider
-    client: Client
+    provider: AuthorizationServer
+    client: OAuthClient
     grant: Grant
     refresh: str | None = field(repr=False)
     """None for a client that asks in its own name."""
@@ -56,7 +56,7 @@ class Renewal:
         self._sealer = sealer
 
     async def question(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> Question:
-        provider = msgspec.convert(grant.provider, Provider)
+        provider = msgspec.convert(grant.provider, AuthorizationServer)
         client = await self._client(ctx, server, grant, provider)
         refresh = None if grant.by_client else await self._refresh_token(ctx, server, grant)
         return Question(self._works.lines.of(ctx, server), provider, client, grant, refresh)
@@ -66,8 +66,8 @@ class Renewal:
         line, provider, client = question.line, question.provider, question.client
         try:
             if question.refresh is None:
-                return await granted_to_client(line, provider, client, question.grant.scopes)
-            return await refreshed(line, provider, client, question.refresh)
+                return await client_credentials(line, provider, client, question.grant.scopes)
+            return await refresh(line, provider, client, question.refresh)
         except GrantRefused as error:
             if _ends(question.grant, error):
                 raise
@@ -88,7 +88,9 @@ class Renewal:
             raise GrantRefused(NO_REFRESH_TOKEN)
         return found
 
-    async def _client(self, ctx: WorkspaceContext, server: Server, grant: Grant, provider: Provider) -> Client:
+    async def _client(
+        self, ctx: WorkspaceContext, server: Server, grant: Grant, provider: AuthorizationServer
+    ) -> OAuthClient:
         try:
             return await self._works.clients.load(ctx, server, grant.client, provider.identity)
         except NoClient as error:

@@ -10,7 +10,7 @@ from api.kit.clock import Clock
 from api.servers.service import OAuthGrant, Server
 from api.toolbox.failures import CLIENT_LACKS, client_refused, ended, lacking, not_consented, not_now
 from api.toolbox.output.redaction import NO_SECRETS, Scrubber
-from integrations import Refused, challenge_of
+from integrations import StatusRefused, challenge_of
 
 MOST_SCOPES = 50
 """Of those that a server says it needs: it can name more without end."""
@@ -39,7 +39,7 @@ class Bearer:
     def sent(self) -> Fresh | None:
         return self._fresh
 
-    async def otherwise(self, refused: Refused, sent: object) -> bool:
+    async def otherwise(self, refused: StatusRefused, sent: object) -> bool:
         challenge = challenge_of(refused.headers.get("www-authenticate"))
         if refused.status == HTTPStatus.UNAUTHORIZED:
             await self._take(sent if isinstance(sent, Fresh) else None)

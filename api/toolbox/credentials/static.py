@@ -21,7 +21,7 @@ from api.servers.service import AuthType, Server, opened, place_of, record_of
 from api.toolbox.credentials.oauth import Bearer
 from api.toolbox.failures import no_credentials
 from api.toolbox.output.redaction import Scrubber
-from integrations import Refused
+from integrations import StatusRefused
 
 
 class Opened(Protocol):
@@ -46,7 +46,7 @@ class Opened(Protocol):
         """Which of them go along now: to be told when they are refused, since others may have come meanwhile."""
         ...
 
-    async def otherwise(self, refused: Refused, sent: object) -> bool:
+    async def otherwise(self, refused: StatusRefused, sent: object) -> bool:
         """The upstream did not take them, and did nothing. Whether there are others now, to ask once more with."""
         ...
 
@@ -65,7 +65,7 @@ class Entered:
     async def ready(self) -> None:
         pass
 
-    async def otherwise(self, refused: Refused, sent: object) -> bool:  # noqa: ARG002  # there are no others
+    async def otherwise(self, refused: StatusRefused, sent: object) -> bool:  # noqa: ARG002  # there are no others
         return False
 
 

@@ -14,7 +14,7 @@ from api.toolbox.runtime import Works
 from api.toolbox.texts import not_answered
 from api.toolbox.toolsets.catalog import UpstreamTools
 from api.toolbox.toolsets.registry import NO_TOOLS, Toolset
-from integrations import Refused, TimedOut, Unreachable, UpstreamError
+from integrations import StatusRefused, TimedOut, Unreachable, UpstreamError
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def told(error: UpstreamError | TimeoutError | NotConnected, scrubbed: Scrubber,
 
 def reason_of(error: UpstreamError) -> str:
     match error:
-        case Refused(status=HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN):
+        case StatusRefused(status=HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN):
             return "unauthorized"
         case Unreachable():
             return "unreachable"

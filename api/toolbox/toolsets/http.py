@@ -8,7 +8,7 @@ from api.kit.egress.policy import Egress, Origin, Target
 from api.kit.http_client.client import Exchange, Outbound
 from api.kit.http_client.response import Limits
 from api.upstream_http import as_theirs, target_of
-from integrations import Unreadable
+from integrations import UnreadableResponse
 
 LASTING_SECONDS = 3600.0
 LIMITS = Limits(wire=4 * 1024 * 1024, decoded=4 * 1024 * 1024)
@@ -66,5 +66,5 @@ class Upstream:
     def _check(self, url: str) -> Target:
         target = target_of(url, self._egress)
         if target.origin != self._origin:
-            raise Unreadable("The server points to another origin.", sent=False)
+            raise UnreadableResponse("The server points to another origin.", sent=False)
         return target

@@ -15,7 +15,7 @@ from api.toolbox.output import results
 from api.toolbox.output.redaction import Scrubber
 from api.toolbox.output.results import ToolResult
 from api.toolbox.toolsets.catalog import UpstreamTools
-from integrations import Era, McpClient, Refused, Unreadable, UpstreamError
+from integrations import Era, McpClient, StatusRefused, UnreadableResponse, UpstreamError
 
 UNKNOWN_TOOL_CODES = (-32601, -32602)
 TOO_DEEP = "The answer is nested too deep."
@@ -106,7 +106,7 @@ class McpToolset:
         sent = opened.sent
         try:
             return await ask()
-        except Refused as refused:
+        except StatusRefused as refused:
             if not await opened.otherwise(refused, sent):
                 raise
         return await ask()
@@ -159,7 +159,7 @@ def _bounded(
     try:
         return made(found, scrubbed)
     except RecursionError as error:
-        raise Unreadable(TOO_DEEP) from error
+        raise UnreadableResponse(TOO_DEEP) from error
 
 
 def _retrieved(task: asyncio.Task[UpstreamTools]) -> None:

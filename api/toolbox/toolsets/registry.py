@@ -21,7 +21,7 @@ from api.toolbox.toolsets.http import Upstream
 from api.toolbox.toolsets.mcp import McpToolset
 from api.toolbox.toolsets.service import ServiceToolset
 from api.toolbox.toolsets.service_directory import Vendors
-from integrations import McpClient, Unreachable, Unreadable, UpstreamError
+from integrations import McpClient, Unreachable, UnreadableResponse, UpstreamError
 
 IDLE_SECONDS = 300.0
 SWEEP_SECONDS = 30.0
@@ -111,7 +111,7 @@ class Toolsets:
         means, vendors = self._means, self._means.vendors
         toolkit, tools = vendors.toolkit(server.service_type), vendors.tools(server.service_type)
         if toolkit is None or tools is None:
-            raise Unreadable(NO_TOOLS, sent=False)
+            raise UnreadableResponse(NO_TOOLS, sent=False)
         opened = await means.credentials.open(ctx, server)
         upstream, base_url = vendors.upstream(ctx, server, opened), vendors.base_url(server)
         title = vendors.services[server.service_type].title

@@ -20,7 +20,16 @@ from api.toolbox.output.results import ToolResult
 from api.toolbox.texts import safe_line
 from api.toolbox.toolsets.catalog import UpstreamTools
 from api.toolbox.toolsets.http import Upstream
-from integrations import Api, Params, Refused, Result, ServiceTool, ToolFailed, Toolkit, Unreadable
+from integrations import (
+    Params,
+    Result,
+    ServiceClient,
+    ServiceTool,
+    StatusRefused,
+    ToolFailed,
+    Toolkit,
+    UnreadableResponse,
+)
 
 LONGEST_TEXT = 2000
 ENOUGH_TO_TELL = 0.1
@@ -51,11 +60,11 @@ class ServiceUpstream:
         within = max(self.seconds_left() - ENOUGH_TO_TELL, 0.0)
         return self._upstream.request(method, url, headers, body, lasting=lasting, within=within)
 
-    def sent(self) -> object:
+    def current_credential(self) -> object:
         return self._opened.sent
 
-    async def renewed(self, sent: object) -> bool:
-        return await self._opened.otherwise(Refused(HTTPStatus.UNAUTHORIZED, "Unauthorized"), sent)
+    async def renew(self, sent: object) -> bool:
+        return await self._opened.otherwise(StatusRefused(HTTPStatus.UNAUTHORIZED, "Unauthorized"), sent)
 
     def seconds_left(self) -> float:
         return self._until - self._clock.monotonic()
@@ -100,7 +109,7 @@ class ServiceToolset:
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         tool = self._toolkit.tools[name]
-        parsed = tool.parsed(arguments)
+        parsed = tool.parse(arguments)
         if isinstance(parsed, list):
             return results.failed(Failure(FailureKind.INVALID_ARGUMENTS, self._line(name, " ".join(parsed))))
         self._busy += 1
@@ -112,7 +121,7 @@ class ServiceToolset:
                 raise
             told = f"{error.failure.text} {HALF_DONE}"
             return results.failed(replace(error.failure, text=told, is_begun=True))
-        except (ToolFailed, Refused, Unreadable, TimeoutError, *ODD) as error:
+        except (ToolFailed, StatusRefused, UnreadableResponse, TimeoutError, *ODD) as error:
             failure = self._failure(error, tool, has_written=api.has_written)
             return results.failed(replace(failure, is_begun=api.has_written))
         finally:
@@ -126,13 +135,13 @@ class ServiceToolset:
             structured["notes"] = [listed.said(each, slug, quoted=True) for each in notes]
         return results.of_tool({"content": [text], "structuredContent": structured}, self.scrubbed)
 
-    def _api(self) -> Api:
+    def _api(self) -> ServiceClient:
         """For one call, which is over just before its time is, so that who knows the tool can say what that means."""
         until = self._clock.monotonic() + self.server.timeout_seconds - ENOUGH_TO_TELL
         http = ServiceUpstream(self._upstream, self._opened, until, self._clock)
-        return self._toolkit.api(http, self._base_url, title=self._title)
+        return self._toolkit.client(http, self._base_url, title=self._title)
 
-    async def _run(self, tool: ServiceTool, api: Api, parsed: Params) -> Result:
+    async def _run(self, tool: ServiceTool, api: ServiceClient, parsed: Params) -> Result:
         async with asyncio.timeout(self.server.timeout_seconds - ENOUGH_TO_TELL):
             if not self._opened.is_ready():
                 await self._opened.ready()
@@ -145,15 +154,15 @@ class ServiceToolset:
         match error:
             case ToolFailed(kind=kind, text=text, retry_after=retry_after, is_down=is_down):
                 return Failure(FailureKind(kind), self._line(name, text), retry_after, is_down)
-            case Refused(status=HTTPStatus.UNAUTHORIZED):
+            case StatusRefused(status=HTTPStatus.UNAUTHORIZED):
                 return Failure(
                     FailureKind.RECONNECT_REQUIRED, self._line(name, NOT_ACCEPTED.format(self._title) + half_done)
                 )
-            case Refused(text=text):
+            case StatusRefused(text=text):
                 return Failure(
                     FailureKind.UPSTREAM_REFUSED, self._line(name, f"{self._title} refused: {text}.{half_done}")
                 )
-            case Unreadable(sent=sent):
+            case UnreadableResponse(sent=sent):
                 told = TOO_MUCH.format(self._title) + (maybe_done if sent else half_done)
                 return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(name, told))
             case TimeoutError():

@@ -20,13 +20,13 @@ class Fitting:
         self._tool = tool
 
     def check(self, args: object) -> list[str]:
-        parsed = self._tool.parsed(args)
+        parsed = self._tool.parse(args)
         return parsed if isinstance(parsed, list) else []
 
 
 class OfService(UpstreamTool):
     def __init__(self, tool: ServiceTool, mentions: Mentions) -> None:
-        super().__init__(tool.listed)
+        super().__init__(tool.mcp_definition)
         self._tool = tool
         self._mentions = mentions
 

@@ -13,7 +13,7 @@ from api.toolbox.credentials.static import Opened
 from api.toolbox.toolsets.catalog import UpstreamTools
 from api.toolbox.toolsets.http import Upstream
 from api.toolbox.toolsets.service_catalog import service_tools
-from integrations import Service, Toolkit, toolkit_of
+from integrations import Service, Toolkit, load_toolkit
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Vendors:
 
     def toolkit(self, service_type: str) -> Toolkit | None:
         service = self.services.get(service_type)
-        return toolkit_of(service) if service else None
+        return load_toolkit(service) if service else None
 
     def base_url(self, server: Server) -> str:
         """Its own, the one that the server has chosen, or the operator's."""

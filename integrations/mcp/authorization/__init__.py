@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from integrations.mcp.authorization.challenge import Challenge, challenge_of
-from integrations.mcp.authorization.discovery import Authorization, discovered
-from integrations.mcp.authorization.errors import NoAuthorization, Reason
+from integrations.mcp.authorization.discovery import Authorization, discover
+from integrations.mcp.authorization.errors import NotAuthorizable, Reason
 from integrations.mcp.authorization.metadata import Grant
-from integrations.mcp.authorization.registration import Registered, registered
+from integrations.mcp.authorization.registration import RegisteredClient, register_client
 
 __all__ = [
     "Authorization",
     "Challenge",
     "Grant",
-    "NoAuthorization",
+    "NotAuthorizable",
     "Reason",
-    "Registered",
+    "RegisteredClient",
     "challenge_of",
-    "discovered",
-    "registered",
+    "discover",
+    "register_client",
 ]

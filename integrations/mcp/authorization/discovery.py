@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from integrations.errors import Refused
+from integrations.errors import StatusRefused
 from integrations.http_port import Http
 from integrations.mcp.authorization.challenge import Challenge
-from integrations.mcp.authorization.errors import NoAuthorization
+from integrations.mcp.authorization.errors import NotAuthorizable
 from integrations.mcp.authorization.metadata import (
     Grant,
     Issuer,
@@ -18,11 +18,11 @@ from integrations.mcp.authorization.metadata import (
     provider_of,
     registration_url_of,
 )
-from integrations.mcp.authorization.metadata_document import Document, document_at
-from integrations.mcp.authorization.probe import Said, said_by
+from integrations.mcp.authorization.metadata_document import MetadataDocument, fetch_document
+from integrations.mcp.authorization.probe import ProbeResult, probe
 from integrations.mcp.authorization.scopes import OFFLINE, scopes_of, to_ask_for
-from integrations.mcp.authorization.urls import Location, location, safe
-from integrations.oauth.model import ClientAuth, Provider
+from integrations.mcp.authorization.urls import Url, parse_url, safe
+from integrations.oauth.model import AuthorizationServer, ClientAuth
 
 PROTECTED = "oauth-protected-resource"
 MAX_SERVERS = 2
@@ -32,7 +32,7 @@ MAX_SERVERS = 2
 class Authorization:
     """All that a grant for one MCP server needs but a client. Whoever connects pins it."""
 
-    provider: Provider
+    provider: AuthorizationServer
     scopes: tuple[str, ...]
     """To ask for; none where the authorization server decides."""
     resource: str
@@ -50,13 +50,13 @@ class Authorization:
 class _Wish:
     """A grant of this kind, for this server."""
 
-    server: Location
+    server: Url
     grant: Grant
     resource: str
     challenged: Sequence[str]
     supported: Sequence[str] = ()
 
-    def met_by(self, document: Document) -> Authorization:
+    def met_by(self, document: MetadataDocument) -> Authorization:
         grant_types = document.texts("grant_types_supported") or ()
         return Authorization(
             provider=provider_of(document, self.server, self.resource, self.grant),
@@ -69,13 +69,13 @@ class _Wish:
             source="prm",
         )
 
-    def _is_kept(self, document: Document, grant_types: Sequence[str]) -> bool:
+    def _is_kept(self, document: MetadataDocument, grant_types: Sequence[str]) -> bool:
         """Whether there are refresh tokens, and a scope to ask for them."""
         refreshes = self.grant == "authorization_code" and (not grant_types or "refresh_token" in grant_types)
         return refreshes and OFFLINE in (document.texts("scopes_supported") or ())
 
 
-async def discovered(
+async def discover(
     http: Http, url: str, *, challenge: Challenge | None = None, grant: Grant = "authorization_code"
 ) -> Authorization:
     """As 2026-07-28 has it, and for a server without metadata of its own as 2025-03-26 had it.
@@ -83,10 +83,10 @@ async def discovered(
     `challenge`: what the server said before; otherwise it is asked. Raises `NoAuthorization`, or an `UpstreamError`
     where somebody who was named does not answer.
     """
-    server = location(url)
+    server = parse_url(url)
     if server is None:
-        raise NoAuthorization("unreadable")
-    said = Said(challenge) if challenge is not None else await said_by(http, url)
+        raise NotAuthorizable("unreadable")
+    said = ProbeResult(challenge) if challenge is not None else await probe(http, url)
     challenged = said.challenge.scopes or ()
     if protected := await _protected(http, server, said.challenge):
         supported = scopes_of(protected.texts("scopes_supported") or ())
@@ -97,50 +97,50 @@ async def discovered(
     return await _of_its_own(http, _Wish(server, grant, server.canonical, challenged))
 
 
-async def _protected(http: Http, server: Location, challenge: Challenge) -> Document | None:
+async def _protected(http: Http, server: Url, challenge: Challenge) -> MetadataDocument | None:
     """The server's own metadata. A place that it named has to answer; others may have troubles of their own."""
     named = safe(challenge.resource_metadata, beside=server)
     if named and (found := await _described(http, named.text)):
         return found
-    trouble: Refused | None = None
+    trouble: StatusRefused | None = None
     for url in dict.fromkeys([server.well_known(PROTECTED), f"{server.site}/.well-known/{PROTECTED}"]):
         try:
             if found := await _described(http, url):
                 return found
-        except Refused as refused:
+        except StatusRefused as refused:
             trouble = trouble or refused
     if trouble:
         raise trouble
     if challenge.resource_metadata:
-        raise NoAuthorization("unreadable")
+        raise NotAuthorizable("unreadable")
     return None
 
 
-async def _described(http: Http, url: str) -> Document | None:
-    found = await document_at(http, url)
+async def _described(http: Http, url: str) -> MetadataDocument | None:
+    found = await fetch_document(http, url)
     return found if found and found.text("resource") else None
 
 
-def _resource(protected: Document, server: Location) -> str:
+def _resource(protected: MetadataDocument, server: Url) -> str:
     """As it is written there: in another spelling it would be another resource to the authorization server."""
-    named = location(protected.text("resource"))
+    named = parse_url(protected.text("resource"))
     if named is None or not named.is_at_or_above(server):
-        raise NoAuthorization("foreign_resource")
+        raise NotAuthorizable("foreign_resource")
     return named.text
 
 
 async def _of_first_usable(http: Http, named: Sequence[str], wish: _Wish) -> Authorization:
     """In the server's own order. One that is down is not passed over: whose grant it is would hang on the weather."""
     places = [place for each in named if (place := safe(each, beside=wish.server)) and not place.query]
-    objections: list[NoAuthorization] = []
+    objections: list[NotAuthorizable] = []
     for place in places[:MAX_SERVERS]:
         try:
             if found := await metadata_of(http, Issuer(place, _names(place))):
                 return wish.met_by(found)
-            objections.append(NoAuthorization("unreadable"))
-        except NoAuthorization as objection:
+            objections.append(NotAuthorizable("unreadable"))
+        except NotAuthorizable as objection:
             objections.append(objection)
-    raise objections[0] if objections else NoAuthorization("no_server")
+    raise objections[0] if objections else NotAuthorizable("no_server")
 
 
 async def _of_its_own(http: Http, wish: _Wish) -> Authorization:
@@ -151,9 +151,9 @@ async def _of_its_own(http: Http, wish: _Wish) -> Authorization:
     return replace(wish.met_by(found or _defaults(site)), source="2025-03-26")
 
 
-def _defaults(site: str) -> Document:
+def _defaults(site: str) -> MetadataDocument:
     """PKCE was demanded of everybody then."""
-    return Document(
+    return MetadataDocument(
         {
             "issuer": site,
             "authorization_endpoint": f"{site}/authorize",
@@ -164,7 +164,7 @@ def _defaults(site: str) -> Document:
     )
 
 
-def _names(place: Location) -> tuple[str, ...]:
+def _names(place: Url) -> tuple[str, ...]:
     """Some well-known ones differ from themselves by a last slash. It leads to the same documents, and nowhere else."""
     twin = place.text.removesuffix("/") if place.text.endswith("/") else f"{place.text}/"
     return (place.text, twin)

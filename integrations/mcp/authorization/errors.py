@@ -38,7 +38,7 @@ TEXTS: Mapping[Reason, str] = {
 }
 
 
-class NoAuthorization(Exception):
+class NotAuthorizable(Exception):
     """What was found out is enough to say no. `text` is for people, and none of it is the server's own."""
 
     def __init__(self, reason: Reason) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from integrations.errors import Refused
+from integrations.errors import StatusRefused
 from integrations.http_port import Http
-from integrations.mcp.authorization.errors import NoAuthorization
-from integrations.mcp.authorization.metadata_document import Document, document_at
-from integrations.mcp.authorization.urls import Location, safe
-from integrations.oauth.model import ClientAuth, Provider, Revocation
+from integrations.mcp.authorization.errors import NotAuthorizable
+from integrations.mcp.authorization.metadata_document import MetadataDocument, fetch_document
+from integrations.mcp.authorization.urls import Url, safe
+from integrations.oauth.model import AuthorizationServer, ClientAuth, Revocation
 
 Grant = Literal["authorization_code", "client_credentials"]
 
@@ -24,7 +24,7 @@ PREFERENCE: tuple[ClientAuth, ...] = ("client_secret_basic", "client_secret_post
 class Issuer:
     """An authorization server as somebody else names it. `names`: what its metadata may call it, byte by byte."""
 
-    location: Location
+    location: Url
     names: tuple[str, ...]
 
     @property
@@ -34,34 +34,34 @@ class Issuer:
         return list(dict.fromkeys(spellings))
 
 
-async def metadata_of(http: Http, issuer: Issuer) -> Document | None:
+async def metadata_of(http: Http, issuer: Issuer) -> MetadataDocument | None:
     """None where there is none at all. A place that cannot answer just now, or tells of another issuer, is no none."""
-    objections: list[Refused | NoAuthorization] = []
+    objections: list[StatusRefused | NotAuthorizable] = []
     for url in issuer.places:
         try:
-            found = await document_at(http, url)
-        except Refused as refused:
+            found = await fetch_document(http, url)
+        except StatusRefused as refused:
             objections.append(refused)
             continue
         if found and found.text("issuer") in issuer.names:
             return found
         if found and found.text("issuer"):
-            objections.append(NoAuthorization("other_issuer"))
+            objections.append(NotAuthorizable("other_issuer"))
     if objections:
         raise objections[0]
     return None
 
 
-def provider_of(document: Document, server: Location, resource: str, grant: Grant) -> Provider:
+def provider_of(document: MetadataDocument, server: Url, resource: str, grant: Grant) -> AuthorizationServer:
     """A client that asks for itself alone is sent nowhere: no code, so nothing that PKCE would keep safe."""
     asks_a_user = grant == "authorization_code"
     authorize = safe(document.text("authorization_endpoint"), beside=server)
     token = safe(document.text("token_endpoint"), beside=server)
     if not token or (asks_a_user and not authorize):
-        raise NoAuthorization("bad_endpoint")
+        raise NotAuthorizable("bad_endpoint")
     if asks_a_user and "S256" not in (document.texts("code_challenge_methods_supported") or ()):
-        raise NoAuthorization("no_pkce")
-    return Provider(
+        raise NotAuthorizable("no_pkce")
+    return AuthorizationServer(
         authorize_url=authorize.text if authorize else "",
         token_url=token.text,
         issuer=document.text("issuer"),
@@ -71,17 +71,17 @@ def provider_of(document: Document, server: Location, resource: str, grant: Gran
     )
 
 
-def auth_methods_of(document: Document) -> tuple[ClientAuth, ...]:
+def auth_methods_of(document: MetadataDocument) -> tuple[ClientAuth, ...]:
     """Those that we know, the best first; none at all where it knows none of them."""
     offered = document.texts("token_endpoint_auth_methods_supported")
     return DEFAULT_AUTH_METHODS if offered is None else tuple(each for each in PREFERENCE if each in offered)
 
 
-def registration_url_of(document: Document, server: Location) -> str | None:
+def registration_url_of(document: MetadataDocument, server: Url) -> str | None:
     found = safe(document.text("registration_endpoint"), beside=server)
     return found.text if found else None
 
 
-def _revocation(document: Document, server: Location) -> Revocation | None:
+def _revocation(document: MetadataDocument, server: Url) -> Revocation | None:
     found = safe(document.text("revocation_endpoint"), beside=server)
     return Revocation(found.text, {"refresh": "token", "access": "token"}) if found else None

@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from integrations.errors import Refused, Unreadable
+from integrations.errors import StatusRefused, UnreadableResponse
 from integrations.http_port import Http, HttpReply
 from integrations.mcp.session import MODERN_VERSION
 
@@ -16,7 +16,7 @@ MAX_TEXT, MAX_TEXTS, MAX_NUMBER = 2048, 500, 1e12
 HEADERS: Mapping[str, str] = {"Accept": "application/json", "MCP-Protocol-Version": MODERN_VERSION}
 
 
-class Document:
+class MetadataDocument:
     """A member of another type than it should have is as good as none."""
 
     def __init__(self, members: Mapping[str, object]) -> None:
@@ -45,22 +45,22 @@ class Document:
                 return None
 
 
-async def document_at(http: Http, url: str) -> Document | None:
+async def fetch_document(http: Http, url: str) -> MetadataDocument | None:
     """None where there is none: a page, a redirect, a refusal. `Refused` where the server cannot say so just now."""
     try:
         async with http.request("GET", url, HEADERS) as reply:
             if is_trouble(reply.status):
-                raise Refused(reply.status, reply.reason, dict(reply.headers))
-            return await document_in(reply) if reply.status == HTTPStatus.OK else None
-    except Unreadable:
+                raise StatusRefused(reply.status, reply.reason, dict(reply.headers))
+            return await parse_document(reply) if reply.status == HTTPStatus.OK else None
+    except UnreadableResponse:
         return None
 
 
-async def document_in(reply: HttpReply) -> Document:
+async def parse_document(reply: HttpReply) -> MetadataDocument:
     try:
-        return Document(msgspec.json.decode(await _body(reply), type=dict[str, object]))
+        return MetadataDocument(msgspec.json.decode(await _body(reply), type=dict[str, object]))
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise Unreadable("The answer is no JSON object.") from error
+        raise UnreadableResponse("The answer is no JSON object.") from error
 
 
 def is_trouble(status: int) -> bool:
@@ -73,5 +73,5 @@ async def _body(reply: HttpReply) -> bytes:
     async for chunk in reply.chunks():
         body += chunk
         if len(body) > MAX_BYTES:
-            raise Unreadable("The answer has more bytes than are taken in.")
+            raise UnreadableResponse("The answer has more bytes than are taken in.")
     return bytes(body)

@@ -19,7 +19,7 @@ _DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Location:
+class Url:
     """A URL without user, password and fragment. `text` is how it was written."""
 
     text: str
@@ -46,7 +46,7 @@ class Location:
         """OpenID Connect Discovery: after the path."""
         return f"{self.site}{self.path.rstrip('/')}/.well-known/{name}"
 
-    def is_at_or_above(self, other: Location) -> bool:
+    def is_at_or_above(self, other: Url) -> bool:
         """The same, or of the same site with a path that the other's begins with, by whole segments."""
         if self.site != other.site or _DOTS.search(self.path) or _DOTS.search(other.path):
             return False
@@ -56,7 +56,7 @@ class Location:
         return own == its or its.startswith(f"{own}/")
 
 
-def location(text: str | None) -> Location | None:
+def parse_url(text: str | None) -> Url | None:
     """None where it is no URL of this kind, or longer than any has to be."""
     parts = _URL.fullmatch(text) if text and len(text) <= MAX_URL_LENGTH else None
     if text is None or parts is None or int(parts[3] or 0) > MAX_PORT:
@@ -66,7 +66,7 @@ def location(text: str | None) -> Location | None:
         return None
     is_default = port in (0, _DEFAULT_PORTS[scheme])
     site = f"{scheme}://{host}" if is_default else f"{scheme}://{host}:{port}"
-    return Location(text, scheme, site, parts[4] or "", parts[5] or "")
+    return Url(text, scheme, site, parts[4] or "", parts[5] or "")
 
 
 def _is_address(text: str) -> bool:
@@ -77,7 +77,7 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def safe(text: str | None, beside: Location) -> Location | None:
+def safe(text: str | None, beside: Url) -> Url | None:
     """https; or http, where the server itself is spoken to so."""
-    found = location(text)
+    found = parse_url(text)
     return found if found and (found.is_safe or not beside.is_safe) else None

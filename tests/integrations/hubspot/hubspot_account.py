@@ -32,7 +32,7 @@ class Account(Lasting):
         self.asked: list[str] = []
 
     async def found(self, tool: ServiceTool, **args: Any) -> Result:
-        asked = tool.parsed(args)
+        asked = tool.parse(args)
         assert isinstance(asked, Params), asked
         return await tool.run(HubSpotApi(self, ORIGIN, _at_once, title="HubSpot"), asked)
 

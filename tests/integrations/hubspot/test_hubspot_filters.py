@@ -45,7 +45,7 @@ def test_a_filter_is_understood_however_it_is_written(given: dict[str, Any], rea
     ],
 )
 def test_of_a_filter_that_cannot_be_it_is_told_why(given: dict[str, Any], problem: str) -> None:
-    problems = hubspot_search_deals.parsed({"filters": [given]})
+    problems = hubspot_search_deals.parse({"filters": [given]})
 
     assert isinstance(problems, list)
     assert problems[0].startswith(problem)
@@ -63,7 +63,7 @@ def test_of_a_filter_that_cannot_be_it_is_told_why(given: dict[str, Any], proble
 )
 def test_filters_may_be_one_or_many_and_in_a_group(given: object) -> None:
     for name in ("filters", "filterGroups"):
-        asked = hubspot_search_deals.parsed({name: given})
+        asked = hubspot_search_deals.parse({name: given})
         assert [each["propertyName"] for each in asked.model_dump(by_alias=True)["filters"]] == ["amount"]  # type: ignore[union-attr]
 
 
@@ -84,14 +84,14 @@ def test_filters_may_be_one_or_many_and_in_a_group(given: object) -> None:
     ids=str,
 )
 def test_one_order_is_understood_in_many_ways(given: object, order: str) -> None:
-    asked = hubspot_search_deals.parsed({"query": "looms", "sort": given})
+    asked = hubspot_search_deals.parse({"query": "looms", "sort": given})
 
     assert asked.sort == order  # type: ignore[union-attr]
 
 
 def test_an_order_is_enough_to_search_by_and_a_limit_is_not() -> None:
-    assert not isinstance(hubspot_search_deals.parsed({"sort": "-amount"}), list)
-    assert hubspot_search_deals.parsed({"limit": 5, "archived": False}) == [
+    assert not isinstance(hubspot_search_deals.parse({"sort": "-amount"}), list)
+    assert hubspot_search_deals.parse({"limit": 5, "archived": False}) == [
         "Give a `query`, a `sort` or something to narrow the search by; `hubspot_list_deals` lists all there is."
     ]
 
@@ -111,11 +111,11 @@ def test_an_order_is_enough_to_search_by_and_a_limit_is_not() -> None:
     ids=str,
 )
 def test_what_another_tool_takes_is_told_with_its_name(tool: ServiceTool, args: dict[str, Any], advice: str) -> None:
-    assert tool.parsed(args) == [advice]
+    assert tool.parse(args) == [advice]
 
 
 @pytest.mark.parametrize("given", [{"userId": 9002}, {"user_id": "9002"}, {"ownerId": 9002, "idProperty": "userId"}])
 def test_a_user_may_be_named_as_such(given: dict[str, Any]) -> None:
-    asked = hubspot_get_owner.parsed(given)
+    asked = hubspot_get_owner.parse(given)
 
     assert (asked.owner_id, asked.id_property) == ("9002", "userId")  # type: ignore[union-attr]

@@ -36,8 +36,8 @@ def seconds(do: Callable[[], object]) -> float:
     ids=lambda given: given.name if isinstance(given, ServiceTool) else "",
 )
 def test_arguments_without_end_are_soon_refused(tool: ServiceTool, args: dict[str, Any]) -> None:
-    assert seconds(lambda: tool.parsed(args)) < SOON
-    assert isinstance(tool.parsed(args), list)
+    assert seconds(lambda: tool.parse(args)) < SOON
+    assert isinstance(tool.parse(args), list)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_arguments_without_end_are_soon_refused(tool: ServiceTool, args: dict[st
 def test_what_no_address_can_have_is_refused_in_plain_words(
     tool: ServiceTool, args: dict[str, Any], problem: str
 ) -> None:
-    problems = tool.parsed(args)
+    problems = tool.parse(args)
 
     assert isinstance(problems, list)
     assert problems[0].startswith(problem)

@@ -34,4 +34,4 @@ def test_descriptions_are_short_enough_to_be_passed_on_whole() -> None:
 
 
 def test_no_tool_writes() -> None:
-    assert all(each.listed["annotations"]["readOnlyHint"] for each in TOOLS)
+    assert all(each.mcp_definition["annotations"]["readOnlyHint"] for each in TOOLS)

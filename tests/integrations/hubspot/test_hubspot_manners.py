@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import Refused, Unreachable, Unreadable
+from integrations.errors import StatusRefused, Unreachable, UnreadableResponse
 from integrations.hubspot.contacts import hubspot_list_contacts, hubspot_search_contacts
 from integrations.service_client import ToolFailed
 from tests.integrations.hubspot.hubspot_account import Script, called
@@ -71,14 +71,14 @@ async def test_what_does_not_pass_is_told_after_three_tries() -> None:
 
 
 async def test_a_refused_token_is_no_matter_for_the_tool() -> None:
-    with pytest.raises(Refused) as raised:
+    with pytest.raises(StatusRefused) as raised:
         await called(hubspot_list_contacts, Script(Written(401, {"category": "INVALID_AUTHENTICATION"})))
 
     assert raised.value.status == 401
 
 
 async def test_of_an_answer_that_is_too_large_it_is_told_how_to_get_a_smaller_one() -> None:
-    failed = await failure(Script(*[Unreadable("Larger than is taken in.")] * 3))
+    failed = await failure(Script(*[UnreadableResponse("Larger than is taken in.")] * 3))
 
     assert "smaller `limit`" in failed.text
 
@@ -144,7 +144,7 @@ async def test_a_record_without_a_link_is_given_all_the_same(details: Written, n
 
 @pytest.mark.parametrize("args", [{"limit": "5", "archived": "false"}, {"per_page": 5, "archived": None}], ids=str)
 def test_what_is_nearly_right_is_understood(args: dict[str, Any]) -> None:
-    asked = hubspot_search_contacts.parsed({"query": "ada", **args})
+    asked = hubspot_search_contacts.parse({"query": "ada", **args})
 
     assert asked.limit == 5  # type: ignore[union-attr]
 

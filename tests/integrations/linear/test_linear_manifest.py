@@ -5,7 +5,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from integrations import services, toolkit_of
+from integrations import load_toolkit, services
 from integrations.linear.tools import TOOLS
 from integrations.manifest import QUALITY_RULES
 
@@ -19,7 +19,7 @@ def test_the_manifest_lists_the_tools_that_are_there() -> None:
 
 
 def test_the_toolkit_is_found_by_its_folder() -> None:
-    found = toolkit_of(LINEAR)
+    found = load_toolkit(LINEAR)
     assert found is not None
     assert list(found.tools) == [tool.name for tool in TOOLS]
 
@@ -47,14 +47,14 @@ def test_a_description_is_whole_for_every_client(tool: object) -> None:
 
 @each_tool
 def test_every_parameter_is_described(tool: object) -> None:
-    properties = tool.listed["inputSchema"]["properties"]  # type: ignore[attr-defined]
+    properties = tool.mcp_definition["inputSchema"]["properties"]  # type: ignore[attr-defined]
     assert [name for name, each in properties.items() if not each.get("description")] == []
     assert [name for name, each in properties.items() if each.get("default", 0) is None or "anyOf" in each] == []
 
 
 @each_tool
 def test_schemas_are_right_and_tell_nothing_of_the_code(tool: object) -> None:
-    listed = tool.listed  # type: ignore[attr-defined]
+    listed = tool.mcp_definition  # type: ignore[attr-defined]
     for schema in (listed["inputSchema"], listed["outputSchema"]):
         jsonschema_rs.validator_for(schema)
         assert "description" not in schema

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import Unreadable
+from integrations.errors import UnreadableResponse
 from integrations.linear.api import LinearApi
 from integrations.linear.tools import linear_list_issues
 from integrations.service_client import ToolFailed
@@ -127,7 +127,7 @@ async def test_a_cursor_that_is_none_is_told(linear: Linear) -> None:
 
 
 async def test_what_is_too_large_even_in_part_can_be_asked_for_in_smaller_parts() -> None:
-    script = Script(Unreadable("Too much."), Unreadable("Too much."))
+    script = Script(UnreadableResponse("Too much."), UnreadableResponse("Too much."))
     with pytest.raises(ToolFailed, match="with a smaller `first`"):
         await linear_list_issues.run(script.api, linear_list_issues.params())
     assert len(script.asked) == 2

@@ -4,7 +4,7 @@ import pytest
 
 from integrations.linear.api import LinearApi
 from integrations.linear.problems import problems_in
-from integrations.service_client import Busy, No, Reply, Trouble, Unauthorized, Verdict
+from integrations.service_client import CredentialRejected, RateLimited, Rejected, Reply, ServerTrouble, Verdict
 
 API = LinearApi(None, "https://api.linear.app", title="Linear")  # type: ignore[arg-type]  # nobody is asked here
 NOON = "Wed, 18 Nov 2026 12:00:00 GMT"
@@ -38,18 +38,18 @@ def test_data_with_errors_beside_it_is_still_data() -> None:
     ],
 )
 def test_a_token_that_is_no_good_is_told_in_several_ways(status: int, body: object) -> None:
-    assert verdict(status, body) == Unauthorized()
+    assert verdict(status, body) == CredentialRejected()
 
 
 @pytest.mark.parametrize(
     "body", [error(code="RATELIMITED"), error(type="ratelimited"), error(code="RATELIMITED") | {"data": None}]
 )
 def test_too_much_is_told_with_a_400_and_a_code(body: object) -> None:
-    assert verdict(400, body) == Busy(None)
+    assert verdict(400, body) == RateLimited(None)
 
 
 def test_a_429_from_what_stands_before_linear_is_the_same() -> None:
-    assert verdict(429, None, retry_after="7") == Busy(7.0)
+    assert verdict(429, None, retry_after="7") == RateLimited(7.0)
 
 
 @pytest.mark.parametrize("limit", ["requests", "complexity", "endpoint-requests"])
@@ -60,7 +60,7 @@ def test_how_long_to_wait_is_told_by_the_limit_that_is_used_up(limit: str) -> No
         "x-ratelimit-other-reset": str(AT_NOON + 900_000),
         "date": NOON,
     }
-    assert verdict(400, error(code="RATELIMITED"), **headers) == Busy(42.5)
+    assert verdict(400, error(code="RATELIMITED"), **headers) == RateLimited(42.5)
 
 
 def test_limits_that_are_not_used_up_do_not_count() -> None:
@@ -71,7 +71,7 @@ def test_limits_that_are_not_used_up_do_not_count() -> None:
         "x-ratelimit-complexity-reset": str(AT_NOON + 3_000_000),
         "date": NOON,
     }
-    assert verdict(400, error(code="RATELIMITED"), **headers) == Busy(5.0)
+    assert verdict(400, error(code="RATELIMITED"), **headers) == RateLimited(5.0)
 
 
 def test_of_points_some_may_be_left_where_a_query_needs_more() -> None:
@@ -84,7 +84,7 @@ def test_of_points_some_may_be_left_where_a_query_needs_more() -> None:
         "x-ratelimit-complexity-reset": str(AT_NOON + 900_000),
         "date": NOON,
     }
-    assert verdict(400, error(code="RATELIMITED"), **headers) == Busy(900.0)
+    assert verdict(400, error(code="RATELIMITED"), **headers) == RateLimited(900.0)
 
 
 @pytest.mark.parametrize(
@@ -100,12 +100,12 @@ def test_of_points_some_may_be_left_where_a_query_needs_more() -> None:
 )
 def test_times_that_make_no_sense_do_no_harm(reset: str, date: str, seconds: float | None) -> None:
     headers = {"x-ratelimit-requests-remaining": "0", "x-ratelimit-requests-reset": reset, "date": date}
-    assert verdict(400, error(code="RATELIMITED"), **headers) == Busy(seconds)
+    assert verdict(400, error(code="RATELIMITED"), **headers) == RateLimited(seconds)
 
 
 @pytest.mark.parametrize("word", ["internal error", "network error", "bootstrap error", "lock timeout"])
 def test_what_is_wrong_at_linear_is_trouble(word: str) -> None:
-    assert isinstance(verdict(200, error(type=word)), Trouble)
+    assert isinstance(verdict(200, error(type=word)), ServerTrouble)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_what_is_wrong_at_linear_is_trouble(word: str) -> None:
     ],
 )
 def test_what_is_no_answer_of_the_api_is_trouble(status: int, reason: str, body: object, told: str) -> None:
-    assert verdict(status, body, reason) == Trouble(told)
+    assert verdict(status, body, reason) == ServerTrouble(told)
 
 
 @pytest.mark.parametrize(
@@ -140,18 +140,18 @@ def test_what_is_no_answer_of_the_api_is_trouble(status: int, reason: str, body:
 )
 def test_a_refusal_says_what_to_do(body: object, kind: str, part: str) -> None:
     found = verdict(400, body)
-    assert isinstance(found, No)
+    assert isinstance(found, Rejected)
     assert found.kind == kind
     assert part in found.text
 
 
 def test_braces_in_what_linear_says_are_only_braces() -> None:
-    assert verdict(400, error("{0} {said}")) == No("Linear refused: {0} {said}.")
+    assert verdict(400, error("{0} {said}")) == Rejected("Linear refused: {0} {said}.")
 
 
 def test_a_long_reason_is_cut() -> None:
     found = verdict(400, error("x" * 10_000))
-    assert isinstance(found, No)
+    assert isinstance(found, Rejected)
     assert len(found.text) < 400
 
 
@@ -160,4 +160,4 @@ def test_no_more_errors_are_read_than_matter() -> None:
 
 
 def test_a_refusal_without_graphql_is_told_with_its_status() -> None:
-    assert verdict(404, None, "Not Found") == No("Linear refused the request: 404 Not Found.")
+    assert verdict(404, None, "Not Found") == Rejected("Linear refused the request: 404 Not Found.")

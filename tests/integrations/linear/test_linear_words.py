@@ -98,7 +98,7 @@ def test_of_several_labels_all_have_to_be_there() -> None:
 
 
 def test_more_words_than_anybody_means_are_too_many() -> None:
-    found = ASK["linear_list_issues"].parsed({"state": [f"state {each}" for each in range(11)]})
+    found = ASK["linear_list_issues"].parse({"state": [f"state {each}" for each in range(11)]})
     assert found == ["`state`: must have 10 entries at most."]
 
 
@@ -110,14 +110,14 @@ def test_a_list_of_one_is_understood_wherever_one_is_asked_for() -> None:
 
 
 def test_who_looks_for_words_is_told_where() -> None:
-    found = ASK["linear_list_issues"].parsed({"query": "safari", "teamId": "ENG"})
+    found = ASK["linear_list_issues"].parse({"query": "safari", "teamId": "ENG"})
     assert found == ["To look for words use `linear_search_issues`, which takes the same filters."]
-    assert not isinstance(ASK["linear_list_issues"].parsed({"query": None}), list)
+    assert not isinstance(ASK["linear_list_issues"].parse({"query": None}), list)
 
 
 def test_a_team_is_looked_for_among_teams_by_any_name_for_it() -> None:
-    asked = ASK["linear_list_teams"].parsed({"team": "ENG"})
-    assert asked == ASK["linear_list_teams"].parsed({"query": "ENG"})
+    asked = ASK["linear_list_teams"].parse({"team": "ENG"})
+    assert asked == ASK["linear_list_teams"].parse({"query": "ENG"})
 
 
 @pytest.mark.parametrize(
@@ -129,17 +129,17 @@ def test_an_order_is_understood_by_its_beginning(given: str, expected: str) -> N
 
 def test_a_page_is_as_long_as_it_can_be() -> None:
     assert ListIssues.model_validate({"first": 250}).variables()["first"] == 100
-    assert ASK["linear_list_issues"].parsed({"first": 251}) == ["`first`: must be 250 at most."]
+    assert ASK["linear_list_issues"].parse({"first": 251}) == ["`first`: must be 250 at most."]
 
 
 @pytest.mark.parametrize(("tool", "name"), [("linear_get_issue", "issueId"), ("linear_list_issues", "parentId")])
 def test_the_link_of_something_else_is_no_issue(tool: str, name: str) -> None:
-    found = ASK[tool].parsed({name: "https://linear.app/acme/project/checkout-2-0-6374f9d856f7"})
+    found = ASK[tool].parse({name: "https://linear.app/acme/project/checkout-2-0-6374f9d856f7"})
     assert found == [f"`{name}`: must be an issue such as ENG-123; this is the link of a project."]
 
 
 def test_a_time_that_is_none_is_told_with_those_that_are_taken() -> None:
-    found = ASK["linear_list_issues"].parsed({"updatedSince": "yesterday"})
+    found = ASK["linear_list_issues"].parse({"updatedSince": "yesterday"})
     assert isinstance(found, list)
     assert found[0].startswith("`updatedSince`: must be a date such as 2026-11-01")
     assert "such as 24h or 7d" in found[0]
@@ -147,7 +147,7 @@ def test_a_time_that_is_none_is_told_with_those_that_are_taken() -> None:
 
 @pytest.mark.parametrize("given", ["1m", "10M", "10m ago"])
 def test_who_may_mean_minutes_or_months_is_asked_which(given: str) -> None:
-    found = ASK["linear_list_issues"].parsed({"updatedSince": given})
+    found = ASK["linear_list_issues"].parse({"updatedSince": given})
     assert isinstance(found, list)
     assert found[0].startswith("`updatedSince`: must say which `m` is")
 
@@ -187,7 +187,7 @@ def test_a_priority_is_a_word_or_a_number(given: object, expected: int) -> None:
 
 @pytest.mark.parametrize("given", ["5", -1, "very", True, 1.5, [2, 3], "9" * 400, 10**400, "٣"])
 def test_what_is_no_priority_is_told_so_once(given: object) -> None:
-    found = ASK["linear_list_issues"].parsed({"priority": given})
+    found = ASK["linear_list_issues"].parse({"priority": given})
     assert found == ["`priority`: must be one of `none`, `urgent`, `high`, `medium` or `low`."]
 
 

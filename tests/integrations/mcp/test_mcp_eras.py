@@ -1,6 +1,6 @@
 import pytest
 
-from integrations.errors import Answered, Refused, Unreachable, Unreadable
+from integrations.errors import RpcErrorResponse, StatusRefused, Unreachable, UnreadableResponse
 from integrations.mcp import Era, McpClient
 from tests.fakes.mcp_servers import (
     MODERN,
@@ -103,7 +103,7 @@ async def test_a_server_that_has_no_version_in_common_says_so() -> None:
         return error(seen, -32022, "Unsupported protocol version", 400, {"supported": ["2031-01-01"]})
 
     async with client_of(ModernServer(server_discover=refuse, tools_list=refuse)) as client:
-        with pytest.raises(Answered, match=r"Unsupported protocol version - .*2031-01-01"):
+        with pytest.raises(RpcErrorResponse, match=r"Unsupported protocol version - .*2031-01-01"):
             await client.call("tools/list")
 
 
@@ -119,7 +119,7 @@ async def test_who_is_not_let_in_tries_no_other_way(status: int) -> None:
     server = PlainServer(server_discover=lambda _: Reply(status, b"{}", headers={"WWW-Authenticate": "Bearer"}))
 
     async with client_of(server) as client:
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(StatusRefused) as refused:
             await client.call("tools/list")
 
     assert (refused.value.status, refused.value.headers["www-authenticate"]) == (status, "Bearer")
@@ -130,7 +130,7 @@ async def test_a_remembered_handshake_that_needs_credentials_tries_no_other_way(
     server = SessionServer(initialize=lambda _: Reply(401))
 
     async with client_of(server, Era("streamable")) as client:
-        with pytest.raises(Refused, match="401"):
+        with pytest.raises(StatusRefused, match="401"):
             await client.call("tools/list")
 
     assert server.methods == ["initialize"]
@@ -143,7 +143,7 @@ async def test_a_server_that_is_none_is_refused_with_what_it_said_to_the_handsha
     }
 
     async with client_of(server) as client:
-        with pytest.raises(Refused, match="404 Not Found"):
+        with pytest.raises(StatusRefused, match="404 Not Found"):
             await client.call("tools/list")
 
     assert server.methods == ["server/discover", "initialize", "GET"]
@@ -163,13 +163,13 @@ async def test_a_handshake_that_fails_for_a_reason_of_its_own_says_it() -> None:
     server = PlainServer(initialize=lambda seen: error(seen, -32603, "Internal error", data="no database"))
 
     async with client_of(server) as client:
-        with pytest.raises(Answered, match="Internal error - no database"):
+        with pytest.raises(RpcErrorResponse, match="Internal error - no database"):
             await client.call("tools/list")
 
 
 async def test_a_version_nobody_knows_is_unreadable() -> None:
     async with client_of(SessionServer(version="1999-01-01")) as client:
-        with pytest.raises(Unreadable, match="version"):
+        with pytest.raises(UnreadableResponse, match="version"):
             await client.call("tools/list")
 
 
@@ -184,7 +184,7 @@ async def test_a_call_that_was_turned_away_by_the_same_kind_of_server_is_not_sen
 
     async with client_of(server, Era("streamable")) as client:
         for _ in range(2):
-            with pytest.raises(Refused, match="400 Bad Request"):
+            with pytest.raises(StatusRefused, match="400 Bad Request"):
                 await client.call_tool("echo", {})
 
     assert len(server.asked("tools/call")) == 2
@@ -209,7 +209,7 @@ async def test_a_call_with_a_broken_answer_is_sent_once(server: type[Fake], kind
     fake = server(tools_call=broken)
 
     async with client_of(fake) as client:
-        with pytest.raises((Refused, Unreachable, Unreadable, Answered)):
+        with pytest.raises((StatusRefused, Unreachable, UnreadableResponse, RpcErrorResponse)):
             await client.call_tool("echo", {})
         await client.list_tools()
 
@@ -225,7 +225,7 @@ async def test_an_error_of_a_plain_server_has_its_message_and_data() -> None:
     refuse = lambda seen: error(seen, -32603, "Internal error", data="Location not found")  # noqa: E731
 
     async with client_of(PlainServer(tools_call=refuse)) as client:
-        with pytest.raises(Answered) as answered:
+        with pytest.raises(RpcErrorResponse) as answered:
             await client.call("tools/call", {"name": "echo"})
 
     assert str(answered.value) == "Internal error - Location not found"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import Answered, Unreadable
+from integrations.errors import RpcErrorResponse, UnreadableResponse
 from integrations.mcp import Era
 from tests.fakes.mcp_servers import META, MODERN, ModernServer, Seen, event, result, streamed
 from tests.fakes.plain_http import client_of
@@ -76,7 +76,7 @@ async def test_a_stream_is_read_to_the_answer_and_requests_on_it_get_none() -> N
 )
 async def test_a_result_that_is_not_complete_is_unreadable(kind: object, said: str) -> None:
     async with client_of(ModernServer(tools_call=lambda seen: result(seen, {"resultType": kind})), ERA) as client:
-        with pytest.raises(Unreadable, match=said):
+        with pytest.raises(UnreadableResponse, match=said):
             await client.call_tool("echo", {})
 
 
@@ -88,7 +88,7 @@ async def test_a_result_without_a_type_is_complete(value: dict[str, object]) -> 
 
 async def test_a_result_that_is_no_object_is_unreadable() -> None:
     async with client_of(ModernServer(tools_call=lambda seen: result(seen, [1])), ERA) as client:
-        with pytest.raises(Unreadable, match="no object"):
+        with pytest.raises(UnreadableResponse, match="no object"):
             await client.call_tool("echo", {})
 
 
@@ -126,7 +126,7 @@ async def test_a_header_mismatch_that_stays_is_told() -> None:
     server = ModernServer([SQL], tools_list=lambda seen: result(seen, {"tools": [hidden]}))
 
     async with client_of(server, ERA) as client:
-        with pytest.raises(Answered, match="Header mismatch: mcp-param-region"):
+        with pytest.raises(RpcErrorResponse, match="Header mismatch: mcp-param-region"):
             await client.call_tool("sql", {"region": "eu"})
 
     assert server.methods == ["tools/call", "tools/list", "tools/call"]
@@ -188,7 +188,7 @@ async def test_a_list_that_does_not_end_is_unreadable(always_new: bool) -> None:
     )
 
     async with client_of(server, ERA) as client:
-        with pytest.raises(Unreadable, match="does not end"):
+        with pytest.raises(UnreadableResponse, match="does not end"):
             await client.list_tools()
 
     assert len(server.seen) == (100 if always_new else 2)
@@ -196,5 +196,5 @@ async def test_a_list_that_does_not_end_is_unreadable(always_new: bool) -> None:
 
 async def test_a_list_that_is_none_is_unreadable() -> None:
     async with client_of(ModernServer(tools_list=lambda seen: result(seen, {"tools": {}})), ERA) as client:
-        with pytest.raises(Unreadable, match="no list"):
+        with pytest.raises(UnreadableResponse, match="no list"):
             await client.list_tools()

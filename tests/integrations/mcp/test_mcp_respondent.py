@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import Unreadable
+from integrations.errors import UnreadableResponse
 from integrations.mcp import Era
-from integrations.mcp.jsonrpc import Asked
+from integrations.mcp.jsonrpc import ServerRequest
 from integrations.mcp.listener import Listener
 from integrations.mcp.stateless import MAX_ROUNDS
 from tests.fakes.mcp_servers import (
@@ -126,7 +126,7 @@ async def test_where_nobody_answers_the_call_says_so(method: str) -> None:
     server = ModernServer(tools_call=asking({"inputRequests": {"c": {"method": method}}}))
 
     async with client_of(server, ERA) as client:
-        with pytest.raises(Unreadable, match="nobody is there to be asked"):
+        with pytest.raises(UnreadableResponse, match="nobody is there to be asked"):
             await client.call_tool("echo", {})
 
     assert len(server.seen) == 1
@@ -140,7 +140,7 @@ async def test_what_is_asked_back_in_a_wrong_way_is_not_answered(wrong: Json) ->
     server = ModernServer(tools_call=asking(wrong))
 
     async with client_of(server, ERA, respondent=Person()) as client:
-        with pytest.raises(Unreadable, match="not in a way that can be answered"):
+        with pytest.raises(UnreadableResponse, match="not in a way that can be answered"):
             await client.call_tool("echo", {})
 
     assert len(server.seen) == 1
@@ -150,7 +150,7 @@ async def test_a_server_that_asks_without_an_end_is_left() -> None:
     server = ModernServer(tools_call=asking(*[{"requestState": "again"}] * 100))
 
     async with client_of(server, ERA) as client:
-        with pytest.raises(Unreadable, match="without an end"):
+        with pytest.raises(UnreadableResponse, match="without an end"):
             await client.call_tool("echo", {})
 
     assert len(server.seen) == MAX_ROUNDS + 1
@@ -160,7 +160,7 @@ async def test_a_list_of_tools_cannot_ask_back() -> None:
     server = ModernServer(tools_list=asking({"inputRequests": {"c": CONFIRM}}))
 
     async with client_of(server, ERA, respondent=Person()) as client:
-        with pytest.raises(Unreadable, match="where it may not"):
+        with pytest.raises(UnreadableResponse, match="where it may not"):
             await client.list_tools()
 
 
@@ -302,9 +302,9 @@ async def test_who_stops_waiting_for_a_stream_of_questions_leaves_nothing_behind
 
 
 async def test_a_server_that_leaves_open_whether_it_asks_is_not_waited_for_long() -> None:
-    server, asked = Mute(), list[Asked]()
+    server, asked = Mute(), list[ServerRequest]()
 
-    async def on_asked(question: Asked) -> None:
+    async def on_asked(question: ServerRequest) -> None:
         asked.append(question)
 
     with listening(server) as url:

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from integrations.errors import Refused, TimedOut, Unreachable, Unreadable
+from integrations.errors import StatusRefused, TimedOut, Unreachable, UnreadableResponse
 from integrations.mcp import Era
 from tests.fakes.mcp_servers import LegacyServer, Reply, Seen, SessionServer, error, event, result, stream, streamed
 from tests.fakes.plain_http import client_of
@@ -51,7 +51,7 @@ async def test_a_session_whose_id_cannot_be_sent_back_is_unreadable() -> None:
     server = SessionServer(initialize=lambda seen: result(seen, hello, **{"Mcp-Session-Id": "a b"}))
 
     async with client_of(server) as client:
-        with pytest.raises(Unreadable, match="id that cannot be sent back"):
+        with pytest.raises(UnreadableResponse, match="id that cannot be sent back"):
             await client.call("tools/list")
 
 
@@ -147,7 +147,7 @@ async def test_many_calls_share_one_old_stream() -> None:
 
 async def test_an_endpoint_at_another_origin_gets_nothing() -> None:
     async with client_of(LegacyServer("https://elsewhere.example.com/messages"), SSE) as client:
-        with pytest.raises(Refused, match="405"):  # what is said of the handshake, once this way has failed
+        with pytest.raises(StatusRefused, match="405"):  # what is said of the handshake, once this way has failed
             await client.call("tools/list")
 
 
@@ -185,7 +185,7 @@ async def test_on_an_old_stream_a_server_that_asks_is_answered() -> None:
 
 async def test_what_the_old_endpoint_refuses_is_told() -> None:
     async with client_of(LegacyServer(tools_call=lambda _: Reply(500, b"")), SSE) as client:
-        with pytest.raises(Refused, match="500 Internal Server Error"):
+        with pytest.raises(StatusRefused, match="500 Internal Server Error"):
             await client.call_tool("echo", {})
 
 

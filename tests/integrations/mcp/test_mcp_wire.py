@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import Unreadable
-from integrations.mcp.header_mirroring import BadAnnotation, annotated, argument_headers, encoded
-from integrations.mcp.jsonrpc import Answer, messages
+from integrations.errors import UnreadableResponse
+from integrations.mcp.header_mirroring import BadAnnotation, annotated_paths, argument_headers, encoded
+from integrations.mcp.jsonrpc import RpcResponse, parse_messages
 from integrations.mcp.sse import Event, EventStream
 
 TEXT = (
@@ -27,12 +27,12 @@ def test_a_stream_reads_the_same_however_it_is_cut(size: int) -> None:
 
 @pytest.mark.parametrize("text", [b"data: 12345678901", b": 1\n: 2\n: 3\n: 4\n: 5\n", b"data: 12345\ndata: 6\n"])
 def test_an_event_that_is_too_long_is_unreadable(text: bytes) -> None:
-    with pytest.raises(Unreadable, match="too long"):
+    with pytest.raises(UnreadableResponse, match="too long"):
         list(EventStream(10).feed(text))
 
 
 def test_a_stream_that_is_not_utf_8_is_unreadable() -> None:
-    with pytest.raises(Unreadable, match="UTF-8"):
+    with pytest.raises(UnreadableResponse, match="UTF-8"):
         list(EventStream().feed(b"data: \xff\n\n"))
 
 
@@ -57,20 +57,20 @@ def test_a_stream_that_is_not_utf_8_is_unreadable() -> None:
     ],
 )
 def test_what_is_no_message_is_unreadable(text: bytes) -> None:
-    with pytest.raises(Unreadable):
-        messages(text)
+    with pytest.raises(UnreadableResponse):
+        parse_messages(text)
 
 
 def test_an_error_without_an_id_is_for_whoever_asked_and_a_result_is_not() -> None:
-    (refused,) = messages(b'{"error": {"code": -1, "message": "x"}, "id": null}')
+    (refused,) = parse_messages(b'{"error": {"code": -1, "message": "x"}, "id": null}')
 
-    assert isinstance(refused, Answer)
+    assert isinstance(refused, RpcResponse)
     assert refused.is_for(7)
-    assert not Answer(8, {}).is_for(7)
+    assert not RpcResponse(8, {}).is_for(7)
 
 
 def test_several_messages_may_come_in_a_list() -> None:
-    assert len(messages(b'[{"method": "a"}, {"method": "b", "id": 1}, {"result": {}, "id": 1}]')) == 3
+    assert len(parse_messages(b'[{"method": "a"}, {"method": "b", "id": 1}, {"result": {}, "id": 1}]')) == 3
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def schema(**properties: Any) -> dict[str, Any]:
 
 def test_arguments_are_found_by_names_alone_and_written_as_text() -> None:
     flag, number = {"type": "boolean", "x-mcp-header": "Flag"}, {"type": ["integer", "null"], "x-mcp-header": "N"}
-    paths = annotated(schema(a=schema(flag=flag), n=number, gone={"type": "string", "x-mcp-header": "Gone"}))
+    paths = annotated_paths(schema(a=schema(flag=flag), n=number, gone={"type": "string", "x-mcp-header": "Gone"}))
 
     assert argument_headers(paths, {"a": {"flag": True}, "n": 42}) == {"Mcp-Param-Flag": "true", "Mcp-Param-N": "42"}
     assert argument_headers(paths, {"a": {"flag": False}, "n": -7.0}) == {
@@ -130,14 +130,14 @@ X = {"type": "string", "x-mcp-header": "X"}
 )
 def test_an_annotation_that_is_not_allowed_is_noticed(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadAnnotation):
-        annotated(wrong)
+        annotated_paths(wrong)
 
 
 @pytest.mark.parametrize(
     "harmless", [None, [], True, schema(**{"x-mcp-header": {"type": "string"}}), schema(a={"default": X, "enum": [X]})]
 )
 def test_what_only_looks_like_an_annotation_is_none(harmless: object) -> None:
-    assert annotated(harmless) == {}
+    assert annotated_paths(harmless) == {}
 
 
 def test_a_schema_may_be_as_deep_as_it_likes() -> None:
@@ -145,4 +145,4 @@ def test_a_schema_may_be_as_deep_as_it_likes() -> None:
     for _ in range(5000):
         deep = {"items": deep}
 
-    assert annotated(deep) == {}
+    assert annotated_paths(deep) == {}

@@ -67,6 +67,6 @@ class AtHand:
 
 def problems(tool: str, **args: Any) -> list[str]:
     """What is told of arguments that do not fit."""
-    found = next(each for each in TOOLS if each.name == tool).parsed(args)
+    found = next(each for each in TOOLS if each.name == tool).parse(args)
     assert isinstance(found, list), found
     return found

@@ -8,7 +8,16 @@ import pytest
 from integrations.notion.api import NotionApi
 from integrations.notion.content import Place
 from integrations.notion.results import place_of
-from integrations.service_client import Busy, No, Pause, Reply, ServiceHttp, Trouble, Unauthorized, Verdict
+from integrations.service_client import (
+    CredentialRejected,
+    Pause,
+    RateLimited,
+    Rejected,
+    Reply,
+    ServerTrouble,
+    ServiceHttp,
+    Verdict,
+)
 
 ARCHIVED = "Can't edit block that is archived. You must unarchive the block before editing."
 CURSOR = "The start_cursor provided is invalid: 9c593440-5d11-40c4-886b-65074c06d6aa"
@@ -37,23 +46,23 @@ def test_an_object_is_what_was_asked_for() -> None:
 
 @pytest.mark.parametrize("body", [None, [], "ok"])
 def test_an_answer_that_is_no_object_is_trouble(body: object) -> None:
-    assert judged(200, body) == Trouble("Notion did not answer as its API does (200 OK).")
+    assert judged(200, body) == ServerTrouble("Notion did not answer as its API does (200 OK).")
 
 
 def test_a_token_that_is_no_good_is_told_apart() -> None:
-    assert verdict(401, "unauthorized") == Unauthorized()
+    assert verdict(401, "unauthorized") == CredentialRejected()
 
 
 @pytest.mark.parametrize("status", [429, 529])
 @pytest.mark.parametrize(("said", "seconds"), [("7", 7.0), (None, None), ("soon", None), ("", None), ("٣", None)])
 def test_when_notion_wants_a_pause_it_is_made(status: int, said: str | None, seconds: float | None) -> None:
-    assert verdict(status, "rate_limited", retry_after=said) == Busy(seconds)
+    assert verdict(status, "rate_limited", retry_after=said) == RateLimited(seconds)
 
 
 def test_a_connection_that_is_blocked_is_not_sent_again() -> None:
     found = verdict(429, "rate_limited", retry_after="1", rate_limit_reason="public_api_request_blocked")
 
-    assert isinstance(found, No)
+    assert isinstance(found, Rejected)
     assert "has blocked" in found.text
 
 
@@ -82,7 +91,7 @@ def test_what_is_not_there_is_left_to_who_asked(found: Verdict) -> None:
     ],
 )
 def test_a_refusal_says_what_to_do(found: Verdict, kind: str, text: str) -> None:
-    assert isinstance(found, No)
+    assert isinstance(found, Rejected)
     assert found.kind == kind
     assert text in found.text
 
@@ -90,29 +99,29 @@ def test_a_refusal_says_what_to_do(found: Verdict, kind: str, text: str) -> None
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 def test_trouble_at_notion_may_have_left_something_done(status: int) -> None:
     phrase = HTTPStatus(status).phrase
-    assert verdict(status, "x") == Trouble(f"Notion is not available ({status} {phrase}).")
+    assert verdict(status, "x") == ServerTrouble(f"Notion is not available ({status} {phrase}).")
 
 
 @pytest.mark.parametrize(("status", "body"), [(404, None), (302, None), (408, None), (408, {"message": "Too slow."})])
 def test_what_is_not_of_its_api_does_not_tell_that_nothing_was_done(status: int, body: object) -> None:
     phrase = HTTPStatus(status).phrase
-    assert judged(status, body) == Trouble(f"Notion did not answer as its API does ({status} {phrase}).")
+    assert judged(status, body) == ServerTrouble(f"Notion did not answer as its API does ({status} {phrase}).")
 
 
 @pytest.mark.parametrize("more", [{"committed_resource_id": "1"}, {"committed_child_ids": ["1", "2"]}])
 def test_what_was_saved_before_the_trouble_is_told(more: dict[str, object]) -> None:
     found = verdict(503, "service_unavailable", **more)
 
-    assert isinstance(found, Trouble)
-    assert not found.undone
-    assert "Yet it was saved, as 1" in str(found.told)
+    assert isinstance(found, ServerTrouble)
+    assert not found.not_applied
+    assert "Yet it was saved, as 1" in str(found.if_maybe_applied)
 
 
 def test_who_collides_with_another_has_done_nothing() -> None:
     found = verdict(409, "conflict_error")
 
-    assert isinstance(found, Trouble)
-    assert found.undone
+    assert isinstance(found, ServerTrouble)
+    assert found.not_applied
     assert found.text == "Somebody else was changing the same at that moment, so Notion did not do it."
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import Unreadable
+from integrations.errors import UnreadableResponse
 from integrations.notion.api import NotionApi
 from integrations.notion.params import ReadPage, Search
 from integrations.notion.reading import read_thing
@@ -15,7 +15,7 @@ from tests.fakes.notion_world_data import GUIDE, PLAN, furnished
 from tests.integrations.notion.at_hand import APPEND, READ, AtHand
 from tests.integrations.scripted import Scripted, Written
 
-LARGE = Unreadable("Larger than is taken in.")
+LARGE = UnreadableResponse("Larger than is taken in.")
 PAGE: Any = furnished().objects[PLAN]
 BLOCKS = {"object": "list", "results": furnished().blocks_in(PLAN), "has_more": False, "next_cursor": None}
 

@@ -198,7 +198,9 @@ def test_more_people_than_notion_takes_are_refused() -> None:
 
 
 def test_the_bounds_of_what_is_taken_are_told_in_words_of_json_schema() -> None:
-    words = {word for each in TOOLS for told in each.listed["inputSchema"]["properties"].values() for word in told}
+    words = {
+        word for each in TOOLS for told in each.mcp_definition["inputSchema"]["properties"].values() for word in told
+    }
 
     assert words.isdisjoint({"ge", "le"})
     assert {"minimum", "maximum", "minProperties", "maxProperties"} <= words
@@ -237,7 +239,7 @@ def test_the_manifest_lists_the_tools_that_there_are() -> None:
 def test_arguments_that_cannot_be_read_are_told_to_be(args: object, complaint: str) -> None:
     query = next(tool for tool in TOOLS if tool.name == "notion_query_database")
 
-    assert query.parsed(args) == [complaint]
+    assert query.parse(args) == [complaint]
 
 
 def test_no_description_is_longer_than_a_model_is_shown() -> None:

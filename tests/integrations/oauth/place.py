@@ -11,19 +11,19 @@ from urllib.parse import parse_qsl
 from api.kit.egress.policy import Egress, check_text
 from api.kit.http_client.client import Outbound
 from api.toolbox.toolsets.http import Upstream as Http
-from integrations.oauth.model import Client, Provider
+from integrations.oauth.model import AuthorizationServer, OAuthClient
 from tests.fakes.upstreams import HOME, Answer, Upstream, Visit, saying, upstream
 
 EGRESS = Egress.parse(HOME)
-PUBLIC = Client("the client", "none")
-CONFIDENTIAL = Client("the client", "client_secret_post", secret="s e:cret")
+PUBLIC = OAuthClient("the client", "none")
+CONFIDENTIAL = OAuthClient("the client", "client_secret_post", secret="s e:cret")
 
 
 @dataclass
 class Place:
     server: Upstream
     http: Http
-    provider: Provider
+    provider: AuthorizationServer
 
     @property
     def visit(self) -> Visit:
@@ -50,7 +50,7 @@ async def place(answer: Answer, *, seconds: float = 20.0) -> AsyncIterator[Place
     async with upstream(answer) as server:
         outbound = Outbound(EGRESS)
         origin = check_text(server.url(), EGRESS).origin
-        provider = Provider("https://login.example/authorize", server.url("/token"))
+        provider = AuthorizationServer("https://login.example/authorize", server.url("/token"))
         try:
             yield Place(server, Http(outbound, EGRESS, origin, {}, pool="grant", seconds=seconds), provider)
         finally:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from integrations.oauth.model import GrantRefused, GrantUnavailable, Tokens
-from integrations.oauth.token_response import MAX_BYTES, Answer, retry_after, tokens
+from integrations.oauth.token_response import MAX_BYTES, TokenResponse, parse_tokens, retry_after
 
 GOOD = {"access_token": "a", "token_type": "bearer"}
 NOW = "Wed, 18 Nov 2026 10:00:00 GMT"
@@ -14,7 +14,9 @@ NOW = "Wed, 18 Nov 2026 10:00:00 GMT"
 
 def answered(found: object, status: int = 200, words: Mapping[str, str] | None = None, **headers: str) -> Tokens:
     body = found if isinstance(found, bytes) else json.dumps(found).encode()
-    return tokens(Answer(status, {name.replace("_", "-"): value for name, value in headers.items()}, body), words or {})
+    return parse_tokens(
+        TokenResponse(status, {name.replace("_", "-"): value for name, value in headers.items()}, body), words or {}
+    )
 
 
 def refused(found: object, status: int = 400, words: Mapping[str, str] | None = None) -> str:
@@ -264,7 +266,7 @@ def test_whatever_bytes_come_are_tokens_or_a_no_or_nothing(body: bytes, status: 
 
 
 def assert_one_of_three(body: bytes, status: int, wait: str) -> None:
-    match outcome(Answer(status, {"retry-after": wait, "date": wait}, body)):
+    match outcome(TokenResponse(status, {"retry-after": wait, "date": wait}, body)):
         case GrantRefused(error=error):
             assert status < 500
             assert error.isascii()
@@ -276,8 +278,8 @@ def assert_one_of_three(body: bytes, status: int, wait: str) -> None:
             assert life is None or life > 0
 
 
-def outcome(answer: Answer) -> Tokens | GrantRefused | GrantUnavailable:
+def outcome(answer: TokenResponse) -> Tokens | GrantRefused | GrantUnavailable:
     try:
-        return tokens(answer, {})
+        return parse_tokens(answer, {})
     except (GrantRefused, GrantUnavailable) as problem:
         return problem

@@ -18,8 +18,8 @@ from joserfc.errors import SecurityWarning
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from integrations.oauth.client_auth import BadKey, signing_algorithm
-from integrations.oauth.model import Client, GrantRefused
-from integrations.oauth.token_endpoint import granted_to_client
+from integrations.oauth.model import GrantRefused, OAuthClient
+from integrations.oauth.token_endpoint import client_credentials
 from tests.integrations.oauth.place import TOKENS, fields, place
 
 Private = (
@@ -38,8 +38,8 @@ def pem(key: Private, locked: KeySerializationEncryption | None = None) -> str:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, locked or NoEncryption()).decode()
 
 
-def with_key(key: Private) -> Client:
-    return Client("https://ours.example/client.json", "private_key_jwt", private_key=pem(key))
+def with_key(key: Private) -> OAuthClient:
+    return OAuthClient("https://ours.example/client.json", "private_key_jwt", private_key=pem(key))
 
 
 def basic(header: str) -> tuple[str, str]:
@@ -49,16 +49,16 @@ def basic(header: str) -> tuple[str, str]:
     return name, secret
 
 
-async def sent(client: Client, issuer: str | None = None) -> tuple[dict[str, str], dict[str, str]]:
+async def sent(client: OAuthClient, issuer: str | None = None) -> tuple[dict[str, str], dict[str, str]]:
     async with place(TOKENS) as here:
-        await granted_to_client(here.http, replace(here.provider, issuer=issuer), client, [])
+        await client_credentials(here.http, replace(here.provider, issuer=issuer), client, [])
         told = fields(here.visit)
     assert told.pop("grant_type") == "client_credentials"
     return here.visit.headers, told
 
 
 async def test_an_id_and_a_secret_without_special_characters_are_what_they_are_in_a_header() -> None:
-    headers, told = await sent(Client("1a2b-3c.4d_~", "client_secret_basic", secret="s3cret-._~"))
+    headers, told = await sent(OAuthClient("1a2b-3c.4d_~", "client_secret_basic", secret="s3cret-._~"))
 
     assert basic(headers["authorization"]) == ("1a2b-3c.4d_~", "s3cret-._~")
     assert told == {}
@@ -66,7 +66,7 @@ async def test_an_id_and_a_secret_without_special_characters_are_what_they_are_i
 
 @pytest.mark.parametrize("text", ["https://ours.example/client.json", "a b+c%2B:d/é&=", ":", "%"])
 async def test_any_id_and_secret_are_read_back_by_every_kind_of_decoder(text: str) -> None:
-    headers, _ = await sent(Client(text, "client_secret_basic", secret=text))
+    headers, _ = await sent(OAuthClient(text, "client_secret_basic", secret=text))
 
     name, secret = basic(headers["authorization"])
     assert (unquote(name), unquote(secret)) == (text, text)
@@ -74,20 +74,20 @@ async def test_any_id_and_secret_are_read_back_by_every_kind_of_decoder(text: st
 
 
 async def test_what_would_be_cut_at_a_colon_or_a_slash_is_encoded_whole() -> None:
-    headers, _ = await sent(Client("https://a/b", "client_secret_basic", secret="c/d:e f"))
+    headers, _ = await sent(OAuthClient("https://a/b", "client_secret_basic", secret="c/d:e f"))
 
     assert basic(headers["authorization"]) == ("https%3A%2F%2Fa%2Fb", "c%2Fd%3Ae%20f")
 
 
 async def test_a_secret_in_the_body_is_in_no_header() -> None:
-    headers, told = await sent(Client("id", "client_secret_post", secret="a b&c"))
+    headers, told = await sent(OAuthClient("id", "client_secret_post", secret="a b&c"))
 
     assert told == {"client_id": "id", "client_secret": "a b&c"}
     assert "authorization" not in headers
 
 
 async def test_a_public_client_only_says_its_name() -> None:
-    headers, told = await sent(Client("id", "none", secret="unused"))
+    headers, told = await sent(OAuthClient("id", "none", secret="unused"))
 
     assert told == {"client_id": "id"}
     assert "authorization" not in headers
@@ -122,7 +122,7 @@ async def test_a_signed_assertion_says_who_we_are_to_whom_and_for_how_long(
 async def test_where_no_issuer_is_known_an_assertion_is_for_the_token_endpoint_and_none_is_used_twice() -> None:
     async with place(TOKENS) as here:
         for _ in range(2):
-            await granted_to_client(here.http, here.provider, with_key(P256), [])
+            await client_credentials(here.http, here.provider, with_key(P256), [])
 
     several = [
         jwt.decode(fields(visit)["client_assertion"], ECKey.import_key(pem(P256))).claims
@@ -149,7 +149,9 @@ BAD_KEYS = {
 async def test_a_key_that_nothing_can_be_signed_with_is_refused_before_anything_is_sent(key: str) -> None:
     async with place(TOKENS) as here:
         with pytest.raises(GrantRefused, match=r"^invalid_client$"):
-            await granted_to_client(here.http, here.provider, Client("id", "private_key_jwt", private_key=key), [])
+            await client_credentials(
+                here.http, here.provider, OAuthClient("id", "private_key_jwt", private_key=key), []
+            )
         with pytest.raises(BadKey) as refused:
             signing_algorithm(key)
 
@@ -158,4 +160,4 @@ async def test_a_key_that_nothing_can_be_signed_with_is_refused_before_anything_
 
 
 def test_a_client_shows_neither_its_secret_nor_its_key() -> None:
-    assert "hidden" not in repr(Client("id", "client_secret_post", secret="hidden", private_key="hidden"))
+    assert "hidden" not in repr(OAuthClient("id", "client_secret_post", secret="hidden", private_key="hidden"))

@@ -7,16 +7,16 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from integrations.oauth.model import Client, GrantUnavailable, Provider
-from integrations.oauth.token_endpoint import authorize_url, exchange, granted_to_client, new_verifier, refreshed
+from integrations.oauth.model import AuthorizationServer, GrantUnavailable, OAuthClient
+from integrations.oauth.token_endpoint import authorize_url, client_credentials, exchange_code, new_verifier, refresh
 from tests.fakes.upstreams import Answer, cutting_off, raw, silent
 from tests.integrations.oauth.place import CONFIDENTIAL, PUBLIC, TOKENS, fields, place, said
 
 CALLBACK = "https://ours.example/api/mcp/oauth/a/callback"
-PROVIDER = Provider("https://login.example/authorize", "https://login.example/token")
+PROVIDER = AuthorizationServer("https://login.example/authorize", "https://login.example/token")
 
 
-def asked(provider: Provider, scopes: tuple[str, ...] = (), verifier: str | None = None) -> dict[str, str]:
+def asked(provider: AuthorizationServer, scopes: tuple[str, ...] = (), verifier: str | None = None) -> dict[str, str]:
     url = authorize_url(provider, PUBLIC, redirect_uri=CALLBACK, state="st&te", scopes=scopes, verifier=verifier)
     pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True, strict_parsing=True)
     assert len(dict(pairs)) == len(pairs), "a parameter was sent twice"
@@ -74,7 +74,7 @@ def test_an_endpoint_keeps_its_query_and_a_provider_gets_what_else_it_wants() ->
 async def test_a_code_is_exchanged_with_its_verifier_and_what_it_was_asked_with() -> None:
     async with place(TOKENS) as here:
         provider = replace(here.provider, resource="https://mcp.example/mcp")
-        got = await exchange(here.http, provider, PUBLIC, code="c&d", redirect_uri=CALLBACK, verifier="v" * 43)
+        got = await exchange_code(here.http, provider, PUBLIC, code="c&d", redirect_uri=CALLBACK, verifier="v" * 43)
 
     assert got.access == "new"
     assert here.visit.line == "POST /token HTTP/1.1"
@@ -91,16 +91,16 @@ async def test_a_code_is_exchanged_with_its_verifier_and_what_it_was_asked_with(
 
 async def test_without_a_challenge_no_verifier_is_sent() -> None:
     async with place(TOKENS) as here:
-        await exchange(here.http, here.provider, PUBLIC, code="c", redirect_uri=CALLBACK, verifier=None)
+        await exchange_code(here.http, here.provider, PUBLIC, code="c", redirect_uri=CALLBACK, verifier=None)
 
     assert fields(here.visit).keys() == {"grant_type", "code", "redirect_uri", "client_id"}
 
 
 async def test_a_provider_that_wants_json_gets_json() -> None:
-    client = Client("id", "client_secret_basic", secret="s")
+    client = OAuthClient("id", "client_secret_basic", secret="s")
     async with place(TOKENS) as here:
         provider = replace(here.provider, token_encoding="json")
-        await exchange(here.http, provider, client, code="ç", redirect_uri=CALLBACK, verifier=None)
+        await exchange_code(here.http, provider, client, code="ç", redirect_uri=CALLBACK, verifier=None)
 
     assert here.visit.headers["content-type"] == "application/json"
     assert json.loads(here.visit.body) == {"grant_type": "authorization_code", "code": "ç", "redirect_uri": CALLBACK}
@@ -109,7 +109,7 @@ async def test_a_provider_that_wants_json_gets_json() -> None:
 async def test_a_refresh_names_the_resource_and_no_scope() -> None:
     async with place(TOKENS) as here:
         provider = replace(here.provider, resource="https://mcp.example/mcp")
-        await refreshed(here.http, provider, CONFIDENTIAL, "r")
+        await refresh(here.http, provider, CONFIDENTIAL, "r")
 
     assert fields(here.visit) == {
         "grant_type": "refresh_token",
@@ -123,7 +123,7 @@ async def test_a_refresh_names_the_resource_and_no_scope() -> None:
 async def test_a_client_is_granted_what_it_asks_for_itself() -> None:
     async with place(TOKENS) as here:
         provider = replace(here.provider, resource="https://mcp.example/mcp")
-        await granted_to_client(here.http, provider, CONFIDENTIAL, ["a", "b"])
+        await client_credentials(here.http, provider, CONFIDENTIAL, ["a", "b"])
 
     assert fields(here.visit) == {
         "grant_type": "client_credentials",
@@ -138,7 +138,7 @@ async def unavailable(answer: Answer, *, at: str | None = None, seconds: float =
     async with place(answer, seconds=seconds) as here:
         provider = replace(here.provider, token_url=at or here.provider.token_url)
         with pytest.raises(GrantUnavailable) as problem:
-            await refreshed(here.http, provider, PUBLIC, "r")
+            await refresh(here.http, provider, PUBLIC, "r")
     return problem.value
 
 

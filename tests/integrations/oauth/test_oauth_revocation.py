@@ -5,7 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from integrations.oauth.model import Client, GrantRefused, GrantUnavailable, Provider, Revocation, TokenKind
+from integrations.oauth.model import (
+    AuthorizationServer,
+    GrantRefused,
+    GrantUnavailable,
+    OAuthClient,
+    Revocation,
+    TokenKind,
+)
 from integrations.oauth.token_endpoint import revoke
 from tests.fakes.upstreams import Answer, cutting_off, saying, silent
 from tests.integrations.oauth.place import CONFIDENTIAL, Place, fields, place, said
@@ -14,7 +21,7 @@ BOTH: Mapping[TokenKind, str] = {"refresh": "token", "access": "token"}
 SLACK_WORDS = {"token_revoked": "invalid_grant", "org_login_required": "temporarily_unavailable"}
 
 
-def with_revocation(here: Place, tokens: Mapping[TokenKind, str] = BOTH, **changes: object) -> Provider:
+def with_revocation(here: Place, tokens: Mapping[TokenKind, str] = BOTH, **changes: object) -> AuthorizationServer:
     revocation = replace(Revocation(here.server.url("/revoke"), tokens), **changes)  # type: ignore[arg-type]
     return replace(here.provider, revocation=revocation, errors=SLACK_WORDS)
 
@@ -47,7 +54,7 @@ async def test_only_what_there_is_is_revoked_and_only_where_it_can_be() -> None:
 
 
 async def test_a_provider_that_wants_json_gets_the_token_and_nothing_that_it_does_not_know() -> None:
-    client = Client("id", "client_secret_basic", secret="s")
+    client = OAuthClient("id", "client_secret_basic", secret="s")
     async with place(saying(b"")) as here:
         provider = with_revocation(here, {"access": "token"}, encoding="json")
         await revoke(here.http, provider, client, access="a", refresh="r")

@@ -6,8 +6,8 @@ import pytest
 
 from integrations import Service, services
 from integrations.manifest import load_service
-from integrations.oauth.model import Account, Client, Revocation, Tokens
-from integrations.oauth.service_oauth import account_of, client_auth_of, provider_of
+from integrations.oauth.model import Account, OAuthClient, Revocation, Tokens
+from integrations.oauth.service_oauth import account_of, authorization_server_of, client_auth_of
 from integrations.oauth.token_endpoint import authorize_url
 from tests.fakes.upstreams import Answer, cutting_off, saying
 from tests.integrations.oauth.place import place, said
@@ -82,7 +82,7 @@ def test_a_service_is_an_authorization_server_with_these_ways(
     name: str, auth: str, encoding: str, separator: str, pkce: bool, revocation: Revocation
 ) -> None:
     service = services()[name]
-    provider = provider_of(service, {})
+    provider = authorization_server_of(service, {})
 
     assert client_auth_of(service) == auth
     assert (provider.token_encoding, provider.scope_separator, provider.pkce) == (encoding, separator, pkce)
@@ -96,7 +96,7 @@ def test_a_service_is_an_authorization_server_with_these_ways(
 def test_an_operator_can_send_every_request_elsewhere() -> None:
     overrides = {"AUTHORIZE_URL": "http://127.0.0.1/a", "TOKEN_URL": "http://127.0.0.1/t", "REVOKE_URL": "http://r/"}
 
-    provider = provider_of(services()["slack"], overrides)
+    provider = authorization_server_of(services()["slack"], overrides)
 
     assert (provider.authorize_url, provider.token_url) == ("http://127.0.0.1/a", "http://127.0.0.1/t")
     assert provider.revocation
@@ -104,12 +104,12 @@ def test_an_operator_can_send_every_request_elsewhere() -> None:
 
 
 def test_a_service_without_a_way_to_revoke_gets_none_from_an_operator(tmp_path: Path) -> None:
-    assert provider_of(sixth(tmp_path), {"REVOKE_URL": "http://r/"}).revocation is None
+    assert authorization_server_of(sixth(tmp_path), {"REVOKE_URL": "http://r/"}).revocation is None
 
 
 def test_a_service_that_takes_keys_has_no_authorization_server() -> None:
     with pytest.raises(ValueError, match="posthog has no OAuth"):
-        provider_of(services()["posthog"], {})
+        authorization_server_of(services()["posthog"], {})
 
 
 FROM_US = "response_type=code&client_id=id&redirect_uri=r&state=s"
@@ -129,9 +129,11 @@ SLACK_SCOPES = "channels:read,channels:history,groups:read,groups:history,chat:w
 def test_a_browser_is_sent_to_a_service_as_its_documentation_shows(name: str, expected: str) -> None:
     service = services()[name]
     assert service.oauth
-    client, scopes = Client("id", client_auth_of(service), secret="s"), service.oauth.scopes
+    client, scopes = OAuthClient("id", client_auth_of(service), secret="s"), service.oauth.scopes
 
-    url = authorize_url(provider_of(service, {}), client, redirect_uri="r", state="s", scopes=scopes, verifier=None)
+    url = authorize_url(
+        authorization_server_of(service, {}), client, redirect_uri="r", state="s", scopes=scopes, verifier=None
+    )
 
     assert url == expected
 
@@ -243,6 +245,6 @@ async def test_a_file_that_fails_costs_only_what_it_would_have_said(tmp_path: Pa
 def test_no_file_is_run_before_a_grant_is_there(tmp_path: Path) -> None:
     service = sixth(tmp_path, f"open({json.dumps(str(tmp_path / 'run'))}, 'w')")
 
-    provider_of(service, {})
+    authorization_server_of(service, {})
 
     assert not (tmp_path / "run").exists()

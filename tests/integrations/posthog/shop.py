@@ -27,13 +27,13 @@ class Shop(Lasting):
         self.asked: list[str] = []
 
     async def found(self, tool: str, **args: Any) -> Result:
-        parsed = BY_NAME[tool].parsed(args)
+        parsed = BY_NAME[tool].parse(args)
         assert isinstance(parsed, Params), parsed
         return await BY_NAME[tool].run(PosthogApi(self, US, self._pause, title="PostHog"), parsed)
 
     async def told(self, tool: str, **args: Any) -> str:
         """What a model reads, whatever comes of it."""
-        parsed = BY_NAME[tool].parsed(args)
+        parsed = BY_NAME[tool].parse(args)
         if isinstance(parsed, list):
             return " ".join(parsed)
         try:

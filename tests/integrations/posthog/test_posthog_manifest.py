@@ -22,11 +22,11 @@ def test_descriptions_are_short_enough_to_be_passed_on_whole() -> None:
 
 
 def test_no_tool_writes() -> None:
-    assert all(each.listed["annotations"]["readOnlyHint"] for each in TOOLS)
+    assert all(each.mcp_definition["annotations"]["readOnlyHint"] for each in TOOLS)
 
 
 def test_what_is_asked_for_is_shown_before_where_and_how_much() -> None:
-    shown = {each.name: list(each.listed["inputSchema"]["properties"]) for each in TOOLS}
+    shown = {each.name: list(each.mcp_definition["inputSchema"]["properties"]) for each in TOOLS}
 
     assert shown["posthog_list_feature_flags"][0] == "search"
     assert shown["posthog_list_feature_flags"][-4:] == ["projectId", "limit", "offset", "full"]

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import Unreachable, Unreadable
+from integrations.errors import Unreachable, UnreadableResponse
 from integrations.posthog.api import PosthogApi
 from integrations.posthog.events import posthog_list_events
 from integrations.posthog.flags import posthog_list_feature_flags
@@ -111,7 +111,7 @@ async def test_a_refusal_says_what_to_do(answer: Written, kind: str, text: str) 
 
 
 async def test_where_a_page_is_too_large_a_smaller_one_is_asked_for() -> None:
-    script = Script(Unreadable("Larger than is taken in."), NONE)
+    script = Script(UnreadableResponse("Larger than is taken in."), NONE)
     await called(posthog_list_feature_flags, script, limit=40)
 
     assert script.asked[-1] == f"{FLAGS}?limit=4"

@@ -1,8 +1,8 @@
 import pytest
 
-from integrations import services, toolkit_of
+from integrations import load_toolkit, services
 from integrations.manifest import QUALITY_RULES
-from integrations.service_client import Busy, No, Reply, Trouble, Unauthorized
+from integrations.service_client import CredentialRejected, RateLimited, Rejected, Reply, ServerTrouble
 from integrations.slack.api import SlackApi
 from integrations.slack.refusals import TEXTS, WRONG, meaning
 from integrations.slack.tools import TOOLS
@@ -11,9 +11,9 @@ SLACK = services()["slack"]
 
 
 def test_the_tools_are_those_of_the_manifest() -> None:
-    toolkit = toolkit_of(SLACK)
+    toolkit = load_toolkit(SLACK)
     assert toolkit is not None
-    assert toolkit.api is SlackApi
+    assert toolkit.client is SlackApi
     assert [(name, tool.writes) for name, tool in toolkit.tools.items()] == [
         (tool.name, tool.writes) for tool in SLACK.tools
     ]
@@ -25,7 +25,7 @@ def test_every_rule_of_quality_has_its_answer() -> None:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_parameter_is_described(tool: object) -> None:
-    properties = tool.listed["inputSchema"]["properties"]  # type: ignore[attr-defined]
+    properties = tool.mcp_definition["inputSchema"]["properties"]  # type: ignore[attr-defined]
     assert [name for name, each in properties.items() if not each.get("description")] == []
 
 
@@ -35,7 +35,7 @@ def test_a_description_is_short_enough_for_every_client(tool: object) -> None:
 
 
 def test_only_posting_is_said_to_write() -> None:
-    hints = {tool.name: tool.listed["annotations"] for tool in TOOLS}
+    hints = {tool.name: tool.mcp_definition["annotations"] for tool in TOOLS}
     assert [name for name, hint in hints.items() if not hint["readOnlyHint"]] == ["slack_post_message"]
     assert hints["slack_post_message"]["idempotentHint"] is False
     assert hints["slack_post_message"]["destructiveHint"] is False
@@ -43,18 +43,18 @@ def test_only_posting_is_said_to_write() -> None:
 
 @pytest.mark.parametrize("error", ["invalid_auth", "token_expired", "token_revoked", "account_inactive", "not_authed"])
 def test_an_end_of_the_token_is_noticed(error: str) -> None:
-    assert meaning({"ok": False, "error": error}, "bot") == Unauthorized()
+    assert meaning({"ok": False, "error": error}, "bot") == CredentialRejected()
 
 
 def test_what_the_manifest_takes_for_an_end_is_taken_for_one_here() -> None:
     assert SLACK.probe is not None
-    assert all(meaning({"error": each}, "bot") == Unauthorized() for each in SLACK.probe.unauthorized)
+    assert all(meaning({"error": each}, "bot") == CredentialRejected() for each in SLACK.probe.unauthorized)
 
 
 @pytest.mark.parametrize("error", sorted({*TEXTS, *WRONG}))
 def test_every_text_can_be_told(error: str) -> None:
     verdict = meaning({"ok": False, "error": error, "needed": "chat:write", "provided": "{x}"}, "bot")
-    assert isinstance(verdict, No)
+    assert isinstance(verdict, Rejected)
     assert "{bot}" not in verdict.text
     assert verdict.kind == ("invalid_arguments" if error in WRONG else "upstream_refused")
 
@@ -62,7 +62,7 @@ def test_every_text_can_be_told(error: str) -> None:
 @pytest.mark.parametrize("error", ["org_login_required", "team_added_to_org"])
 def test_a_workspace_that_moves_is_away_for_a_while(error: str) -> None:
     verdict = meaning({"ok": False, "error": error}, "bot")
-    assert isinstance(verdict, No)
+    assert isinstance(verdict, Rejected)
     assert verdict.kind == "upstream_unavailable"
     assert verdict.text.endswith("Try again later.")
 
@@ -70,9 +70,9 @@ def test_a_workspace_that_moves_is_away_for_a_while(error: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
-        (Reply(429, "", {"retry-after": "30"}, {"ok": False, "error": "ratelimited"}), Busy(30.0)),
-        (Reply(429, "", {"retry-after": "soon"}, None), Busy(None)),
-        (Reply(200, "OK", {}, {"ok": False, "error": "rate_limited"}), Busy(None)),
+        (Reply(429, "", {"retry-after": "30"}, {"ok": False, "error": "ratelimited"}), RateLimited(30.0)),
+        (Reply(429, "", {"retry-after": "soon"}, None), RateLimited(None)),
+        (Reply(200, "OK", {}, {"ok": False, "error": "rate_limited"}), RateLimited(None)),
         (Reply(200, "OK", {}, {"ok": True}), None),
     ],
 )
@@ -82,14 +82,14 @@ def test_an_answer_is_judged_by_what_it_says(reply: Reply, expected: object) -> 
 
 @pytest.mark.parametrize("ok", [1, "true", "false", None])
 def test_only_a_plain_yes_or_no_is_one(ok: object) -> None:
-    assert isinstance(judged(Reply(200, "OK", {}, {"ok": ok})), Trouble)
+    assert isinstance(judged(Reply(200, "OK", {}, {"ok": ok})), ServerTrouble)
 
 
 @pytest.mark.parametrize("body", [None, [], "ok", {}, {"error": "x"}])
 def test_what_is_no_answer_of_slacks_is_trouble(body: object) -> None:
     verdict = judged(Reply(200, "OK", {}, body))
-    assert isinstance(verdict, Trouble)
-    assert not verdict.undone
+    assert isinstance(verdict, ServerTrouble)
+    assert not verdict.not_applied
 
 
 def judged(reply: Reply) -> object:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import TimedOut, Unreachable, Unreadable
+from integrations.errors import TimedOut, Unreachable, UnreadableResponse
 from integrations.service_client import ToolFailed
 from integrations.slack.api import SlackApi
 from integrations.slack.refusals import LOOK_FIRST
@@ -57,7 +57,7 @@ async def failure(*answers: Written | Exception, tool: ServiceTool = slack_post_
     [
         ([DOWN] * 3, "upstream_unavailable"),
         ([Written(200, b"<html>")] * 3, "upstream_unavailable"),
-        ([Unreadable("Too much.")], "upstream_unavailable"),
+        ([UnreadableResponse("Too much.")], "upstream_unavailable"),
         ([Unreachable("Nobody.", sent=False)] * 3, "upstream_unavailable"),
         ([TimedOut("Late.")], "timeout"),
         ([refusal("team_added_to_org")], "upstream_unavailable"),
@@ -81,7 +81,7 @@ async def test_what_was_surely_not_posted_is_told_so(answers: list[Written | Exc
         DOWN,
         Written(200, b"<html>"),
         Written(200, {"ok": None}),
-        Unreadable("Too much."),
+        UnreadableResponse("Too much."),
         Unreachable("Cut off.", sent=True),
         TimedOut("Late."),
         refusal("internal_error"),
@@ -108,7 +108,7 @@ async def test_of_reading_nothing_is_said_of_posting() -> None:
 
 
 async def test_a_page_that_is_too_large_can_be_asked_for_in_parts() -> None:
-    failed = await failure(WHO, Unreadable("Too much."), tool=slack_get_channel_history, channelId=GENERAL)
+    failed = await failure(WHO, UnreadableResponse("Too much."), tool=slack_get_channel_history, channelId=GENERAL)
     assert failed.text.endswith("Ask for fewer messages: a smaller `limit`.")
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import Refused, TimedOut, Unreadable
-from integrations.mcp.authorization import Authorization, NoAuthorization, discovered
+from integrations.errors import StatusRefused, TimedOut, UnreadableResponse
+from integrations.mcp.authorization import Authorization, NotAuthorizable, discover
 from tests.fakes.mcp_servers import (
     Fake,
     LegacyServer,
@@ -68,12 +68,12 @@ async def discovered_at(site: Site) -> Authorization:
     with listening(site) as url:
         site.url = url
         async with plain_http() as http:
-            return await discovered(http, f"{url}/mcp")
+            return await discover(http, f"{url}/mcp")
 
 
 @pytest.mark.parametrize("server", [ModernServer, SessionServer, LegacyServer, PlainServer])
 async def test_a_server_that_asks_for_nothing_has_nothing_to_connect_to(server: type[Fake]) -> None:
-    with pytest.raises(NoAuthorization) as caught:
+    with pytest.raises(NotAuthorizable) as caught:
         await discovered_at(Site(server(), METADATA))
 
     assert caught.value.reason == "not_asked"
@@ -122,14 +122,14 @@ async def test_a_refusal_for_want_of_scope_is_a_challenge_too() -> None:
 
 @pytest.mark.parametrize("status", [403, 418, 429, 500, 503])
 async def test_a_refusal_that_is_not_about_authorization_is_told_as_it_is(status: int) -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(StatusRefused) as caught:
         await discovered_at(Site(SaysAlways(turning_away(status, "")), METADATA))
 
     assert caught.value.status == status
 
 
 async def test_a_page_is_no_server() -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableResponse):
         await discovered_at(Site(SaysAlways(Reply(200, b"<h1>Welcome</h1>", "text/html")), METADATA))
 
 
@@ -142,14 +142,14 @@ async def test_a_server_that_wants_to_be_waited_for_is_not() -> None:
 
 
 async def test_a_server_of_no_known_version_cannot_be_asked() -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableResponse):
         await discovered_at(Site(SessionServer(version="1999-01-01"), METADATA))
 
 
 async def test_a_server_that_has_understood_and_has_no_tools_asks_for_nothing() -> None:
     server = ModernServer(tools_list=lambda seen: error(seen, -32601, "Method not found", 404))
 
-    with pytest.raises(NoAuthorization) as caught:
+    with pytest.raises(NotAuthorizable) as caught:
         await discovered_at(Site(server, METADATA))
 
     assert caught.value.reason == "not_asked"

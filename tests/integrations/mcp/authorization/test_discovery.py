@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from integrations.errors import Refused, TimedOut, Unreachable
-from integrations.mcp.authorization import Challenge, NoAuthorization, discovered
-from integrations.oauth.model import Provider, Revocation
+from integrations.errors import StatusRefused, TimedOut, Unreachable
+from integrations.mcp.authorization import Challenge, NotAuthorizable, discover
+from integrations.oauth.model import AuthorizationServer, Revocation
 from tests.integrations.mcp.authorization.pages import (
     ISSUER,
     MCP,
@@ -25,8 +25,8 @@ OWN_METADATA = f"{SITE}/.well-known/oauth-authorization-server"
 
 
 async def why_not(internet: Internet, url: str = MCP, challenge: Challenge | None = None) -> str:
-    with pytest.raises(NoAuthorization) as caught:
-        await discovered(internet, url, challenge=challenge)
+    with pytest.raises(NotAuthorizable) as caught:
+        await discover(internet, url, challenge=challenge)
     assert caught.value.text.endswith(".")
     return caught.value.reason
 
@@ -41,9 +41,9 @@ async def test_a_server_that_turns_us_away_leads_to_who_lets_us_in() -> None:
         token_endpoint_auth_methods_supported=["none", "tls_client_auth", "client_secret_post"],
     )
 
-    found = await discovered(internet, MCP)
+    found = await discover(internet, MCP)
 
-    assert found.provider == Provider(
+    assert found.provider == AuthorizationServer(
         authorize_url=f"{ISSUER}/authorize",
         token_url=f"{ISSUER}/token",
         issuer=ISSUER,
@@ -60,7 +60,7 @@ async def test_a_server_that_turns_us_away_leads_to_who_lets_us_in() -> None:
 
 
 async def test_what_metadata_does_not_say_is_not_assumed() -> None:
-    found = await discovered(protected(registration_endpoint=None), MCP)
+    found = await discover(protected(registration_endpoint=None), MCP)
 
     assert (found.scopes, found.registration_url, found.takes_metadata_document) == ((), None, False)
     assert (found.provider.promises_issuer, found.provider.revocation, found.grant_types) == (False, None, ())
@@ -71,7 +71,7 @@ async def test_the_place_that_a_challenge_names_comes_before_all_others() -> Non
     place = "https://meta.example.com/custom.json"
     internet = protected({MCP: turned_away(f'Bearer resource_metadata="{place}"'), place: of_resource()})
 
-    await discovered(internet, MCP)
+    await discover(internet, MCP)
 
     assert internet.asked == [place, METADATA]
 
@@ -79,7 +79,7 @@ async def test_the_place_that_a_challenge_names_comes_before_all_others() -> Non
 async def test_a_challenge_that_is_known_is_not_asked_for_again() -> None:
     internet = protected()
 
-    found = await discovered(internet, MCP, challenge=Challenge(scopes=("files:write",)))
+    found = await discover(internet, MCP, challenge=Challenge(scopes=("files:write",)))
 
     assert found.scopes == ("files:write",)
     assert {method for method, *_ in internet.seen} == {"GET"}
@@ -89,7 +89,7 @@ async def test_a_challenge_that_is_known_is_not_asked_for_again() -> None:
 async def test_where_the_named_place_is_none_the_known_places_are_looked_at(place: str) -> None:
     internet = protected()
 
-    found = await discovered(internet, MCP, challenge=Challenge(place))
+    found = await discover(internet, MCP, challenge=Challenge(place))
 
     assert found.provider.issuer == ISSUER
 
@@ -100,7 +100,7 @@ async def test_where_the_named_place_is_none_the_known_places_are_looked_at(plac
 async def test_metadata_is_looked_for_at_the_path_and_then_at_the_root(gone: Page) -> None:
     internet = protected({f"{PROTECTED}/team/mcp": gone, PROTECTED: of_resource(SITE)})
 
-    found = await discovered(internet, MCP)
+    found = await discover(internet, MCP)
 
     assert internet.asked == [f"{PROTECTED}/team/mcp", PROTECTED, METADATA]
     assert found.resource == found.provider.resource == SITE
@@ -109,7 +109,7 @@ async def test_metadata_is_looked_for_at_the_path_and_then_at_the_root(gone: Pag
 @pytest.mark.requirement("OAU-10")
 @pytest.mark.parametrize("resource", [SITE, f"{SITE}/", f"{SITE}/team/", "HTTPS://mcp.example.com/team/mcp"])
 async def test_the_resource_is_asked_for_as_it_is_published(resource: str) -> None:
-    found = await discovered(protected({f"{PROTECTED}/team/mcp": of_resource(resource)}), MCP)
+    found = await discover(protected({f"{PROTECTED}/team/mcp": of_resource(resource)}), MCP)
 
     assert found.resource == found.provider.resource == resource
 
@@ -145,7 +145,7 @@ async def test_an_authorization_servers_metadata_is_looked_for_in_the_order_of_t
 
     for number, url in enumerate(urls, 1):
         internet = without(protected(resource | {url: of_server(issuer)}), METADATA if url != METADATA else "")
-        assert (await discovered(internet, MCP)).provider.issuer == issuer
+        assert (await discover(internet, MCP)).provider.issuer == issuer
         assert internet.asked[1:] == urls[:number]
     internet = without(protected(resource), METADATA)
     assert await why_not(internet) == "unreadable"
@@ -161,7 +161,7 @@ async def test_metadata_of_another_issuer_is_not_believed_by_one_byte(claimed: s
 
 
 async def test_a_last_slash_makes_no_other_issuer_and_what_its_metadata_say_is_what_callbacks_are_held_to() -> None:
-    found = await discovered(protected(issuer=f"{ISSUER}/"), MCP)
+    found = await discover(protected(issuer=f"{ISSUER}/"), MCP)
 
     assert found.provider.issuer == f"{ISSUER}/"
 
@@ -172,7 +172,7 @@ async def test_metadata_of_another_issuer_does_not_hide_the_right_one() -> None:
     right = {f"{tenant}/.well-known/openid-configuration": of_server(tenant)}
     resource = {f"{PROTECTED}/team/mcp": of_resource(MCP, tenant)}
 
-    found = await discovered(protected(answers_everything | right | resource), MCP)
+    found = await discover(protected(answers_everything | right | resource), MCP)
 
     assert found.provider.token_url == f"{tenant}/token"
 
@@ -194,15 +194,15 @@ async def test_an_endpoint_that_is_no_https_url_is_refused(name: str, url: objec
 
 @pytest.mark.requirement("OAU-08")
 async def test_what_can_be_done_without_is_left_out_where_its_url_is_bad() -> None:
-    found = await discovered(protected(registration_endpoint="http://as.example.com/r", revocation_endpoint="x"), MCP)
+    found = await discover(protected(registration_endpoint="http://as.example.com/r", revocation_endpoint="x"), MCP)
 
     assert (found.registration_url, found.provider.revocation) == (None, None)
 
 
 @pytest.mark.requirement("OAU-09")
 async def test_what_was_found_once_names_every_place_that_is_asked_later() -> None:
-    before = await discovered(protected(revocation_endpoint=f"{ISSUER}/revoke"), MCP)
-    after = await discovered(protected(token_endpoint="https://evil.example.com/token"), MCP)
+    before = await discover(protected(revocation_endpoint=f"{ISSUER}/revoke"), MCP)
+    after = await discover(protected(token_endpoint="https://evil.example.com/token"), MCP)
 
     assert before.provider.token_url == f"{ISSUER}/token"
     assert after.provider != before.provider
@@ -216,8 +216,8 @@ async def test_of_several_authorization_servers_the_first_that_can_be_used_is_ta
         f"{second}/.well-known/oauth-authorization-server": of_server(second),
     }
 
-    assert (await discovered(protected(more), MCP)).provider.issuer == ISSUER
-    assert (await discovered(protected(more, code_challenge_methods_supported=None), MCP)).provider.issuer == second
+    assert (await discover(protected(more), MCP)).provider.issuer == ISSUER
+    assert (await discover(protected(more, code_challenge_methods_supported=None), MCP)).provider.issuer == second
 
 
 @pytest.mark.parametrize("servers", [[], ["http://as.example.com"], "https://as.example.com", [7], None])
@@ -250,16 +250,16 @@ async def test_trouble_of_somebody_who_was_named_is_told_and_not_worked_around(
         protected({METADATA: trouble} | elsewhere | both),
         protected({MCP: trouble}),
     ):
-        with pytest.raises((Refused, TimedOut, Unreachable)):
-            await discovered(internet, MCP)
+        with pytest.raises((StatusRefused, TimedOut, Unreachable)):
+            await discover(internet, MCP)
 
 
 async def test_trouble_in_one_of_several_places_matters_only_where_none_has_it() -> None:
     down = {f"{PROTECTED}/team/mcp": Page(500)}
 
-    assert (await discovered(protected(down | {PROTECTED: of_resource(SITE)}), MCP)).resource == SITE
-    with pytest.raises(Refused) as caught:
-        await discovered(protected(down), MCP)
+    assert (await discover(protected(down | {PROTECTED: of_resource(SITE)}), MCP)).resource == SITE
+    with pytest.raises(StatusRefused) as caught:
+        await discover(protected(down), MCP)
     assert caught.value.status == 500
 
 
@@ -278,14 +278,14 @@ async def test_metadata_is_read_up_to_a_quarter_of_a_megabyte(size: int) -> None
     if size > 262_144:
         assert await why_not(internet) == "unreadable"
     else:
-        assert (await discovered(internet, MCP)).provider.issuer == ISSUER
+        assert (await discover(internet, MCP)).provider.issuer == ISSUER
 
 
 @pytest.mark.parametrize("name", ["https://mcp.example.com", "https://mcp.example.com/"])
 async def test_a_server_without_metadata_of_its_own_is_its_own_authorization_server(name: str) -> None:
     internet = Internet({MCP: turned_away(), OWN_METADATA: of_server(SITE) | {"issuer": name}})
 
-    found = await discovered(internet, MCP, challenge=None)
+    found = await discover(internet, MCP, challenge=None)
 
     assert (found.source, found.resource, found.provider.issuer) == ("2025-03-26", MCP, name)
     assert found.provider.token_url == f"{SITE}/token"
@@ -299,9 +299,9 @@ async def test_a_server_that_is_its_own_authorization_server_cannot_be_another()
 
 
 async def test_without_any_metadata_the_endpoints_of_2025_03_26_are_taken() -> None:
-    found = await discovered(Internet({f"{MCP}?key=k": turned_away()}), f"{MCP}?key=k")
+    found = await discover(Internet({f"{MCP}?key=k": turned_away()}), f"{MCP}?key=k")
 
-    assert found.provider == Provider(f"{SITE}/authorize", f"{SITE}/token", issuer=SITE, resource=MCP)
+    assert found.provider == AuthorizationServer(f"{SITE}/authorize", f"{SITE}/token", issuer=SITE, resource=MCP)
     assert (found.registration_url, found.auth_methods) == (f"{SITE}/register", ("client_secret_basic",))
     assert found.provider.pkce
 

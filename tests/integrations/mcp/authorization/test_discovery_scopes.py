@@ -1,6 +1,6 @@
 import pytest
 
-from integrations.mcp.authorization import Challenge, NoAuthorization, discovered
+from integrations.mcp.authorization import Challenge, NotAuthorizable, discover
 from tests.integrations.mcp.authorization.pages import ISSUER, MCP, PROTECTED, of_resource, protected
 
 OFFLINE = {"scopes_supported": ["files:read", "offline_access"]}
@@ -23,7 +23,7 @@ async def test_the_challenge_says_which_scopes_and_else_what_the_resource_suppor
 ) -> None:
     internet = protected({f"{PROTECTED}/team/mcp": of_resource(scopes_supported=supported)})
 
-    assert (await discovered(internet, MCP, challenge=Challenge(scopes=challenged))).scopes == asked
+    assert (await discover(internet, MCP, challenge=Challenge(scopes=challenged))).scopes == asked
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ async def test_access_that_lasts_is_asked_for_where_it_can_be_had(
 ) -> None:
     internet = protected({f"{PROTECTED}/team/mcp": of_resource(scopes_supported=supported)}, **server)
 
-    assert (await discovered(internet, MCP)).scopes == asked
+    assert (await discover(internet, MCP)).scopes == asked
 
 
 async def test_a_client_that_asks_for_itself_needs_no_pkce_and_no_page_for_users() -> None:
@@ -56,10 +56,10 @@ async def test_a_client_that_asks_for_itself_needs_no_pkce_and_no_page_for_users
         **OFFLINE,
     )
 
-    found = await discovered(machines, MCP, grant="client_credentials")
+    found = await discover(machines, MCP, grant="client_credentials")
 
     assert (found.provider.authorize_url, found.provider.token_url) == ("", f"{ISSUER}/token")
     assert found.scopes == ("files:read",)
     assert found.auth_methods == ("client_secret_basic", "private_key_jwt")
-    with pytest.raises(NoAuthorization):
-        await discovered(machines, MCP)
+    with pytest.raises(NotAuthorizable):
+        await discover(machines, MCP)

@@ -1,6 +1,6 @@
 import pytest
 
-from integrations.mcp.authorization.urls import location, safe
+from integrations.mcp.authorization.urls import parse_url, safe
 
 GOOD = [
     "https://mcp.example.com",
@@ -43,7 +43,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", GOOD)
 def test_a_plain_url_is_one_and_keeps_its_text(text: str) -> None:
-    found = location(text)
+    found = parse_url(text)
 
     assert found
     assert found.text == text
@@ -52,7 +52,7 @@ def test_a_plain_url_is_one_and_keeps_its_text(text: str) -> None:
 @pytest.mark.requirement("OAU-08")
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_could_be_read_in_two_ways_is_no_url(text: str) -> None:
-    assert location(text) is None
+    assert parse_url(text) is None
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_what_could_be_read_in_two_ways_is_no_url(text: str) -> None:
     ],
 )
 def test_the_name_of_a_resource_has_one_form_and_no_query(text: str, canonical: str) -> None:
-    found = location(text)
+    found = parse_url(text)
 
     assert found
     assert found.canonical == canonical
@@ -99,7 +99,7 @@ def test_the_name_of_a_resource_has_one_form_and_no_query(text: str, canonical: 
     ],
 )
 def test_a_resource_is_the_server_itself_or_what_it_is_part_of(resource: str, url: str, holds: bool) -> None:
-    named, server = location(resource), location(url)
+    named, server = parse_url(resource), parse_url(url)
 
     assert named
     assert server
@@ -117,7 +117,7 @@ def test_a_resource_is_the_server_itself_or_what_it_is_part_of(resource: str, ur
 def test_a_well_known_place_is_between_host_and_path_or_after_the_path(
     issuer: str, inserted: str, appended: str
 ) -> None:
-    found = location(issuer)
+    found = parse_url(issuer)
 
     assert found
     assert (found.well_known("x"), found.below("x")) == (inserted, appended)
@@ -135,7 +135,7 @@ def test_a_well_known_place_is_between_host_and_path_or_after_the_path(
     ],
 )
 def test_plain_http_is_for_servers_that_are_spoken_to_so(server: str, text: str, is_safe: bool) -> None:
-    beside = location(server)
+    beside = parse_url(server)
 
     assert beside
     assert (safe(text, beside=beside) is not None) is is_safe

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import Refused, Unreachable, Unreadable, UpstreamError
-from integrations.mcp.authorization import Authorization, NoAuthorization, Registered, discovered, registered
-from integrations.oauth.model import Client
+from integrations.errors import StatusRefused, Unreachable, UnreadableResponse, UpstreamError
+from integrations.mcp.authorization import Authorization, NotAuthorizable, RegisteredClient, discover, register_client
+from integrations.oauth.model import OAuthClient
 from tests.integrations.mcp.authorization.pages import ISSUER, MCP, PROTECTED, Internet, Page, of_resource, protected
 
 REGISTER = f"{ISSUER}/register"
@@ -15,11 +15,11 @@ CALLBACK = "https://plugboard.example.com/api/mcp/oauth/external/callback"
 async def known(*methods: str, scopes: list[str] | None = None, **changed: object) -> Authorization:
     offered = {"token_endpoint_auth_methods_supported": list(methods)} if methods else {}
     internet = protected({f"{PROTECTED}/team/mcp": of_resource(scopes_supported=scopes)}, **offered, **changed)
-    return await discovered(internet, MCP)
+    return await discover(internet, MCP)
 
 
-async def register(internet: Internet, authorization: Authorization, callback: str = CALLBACK) -> Registered:
-    return await registered(
+async def register(internet: Internet, authorization: Authorization, callback: str = CALLBACK) -> RegisteredClient:
+    return await register_client(
         internet,
         authorization,
         redirect_uri=callback,
@@ -51,7 +51,7 @@ async def test_we_say_who_we_are_and_what_we_want_to_do() -> None:
         "token_endpoint_auth_method": "client_secret_basic",
         "scope": "files:read files:write",
     }
-    assert found == Registered(Client("c-1", "client_secret_basic", "s-1"), None)
+    assert found == RegisteredClient(OAuthClient("c-1", "client_secret_basic", "s-1"), None)
 
 
 def sent(internet: Internet) -> dict[str, Any]:
@@ -71,7 +71,7 @@ async def test_a_client_on_somebodys_own_machine_says_so(callback: str) -> None:
 async def test_nothing_is_asked_for_that_is_not_offered() -> None:
     internet = answering()
 
-    await registered(
+    await register_client(
         internet,
         await known("none", grant_types_supported=["authorization_code"]),
         redirect_uri=CALLBACK,
@@ -86,20 +86,22 @@ async def test_nothing_is_asked_for_that_is_not_offered() -> None:
 @pytest.mark.parametrize(
     ("offered", "answer", "client"),
     [
-        (["client_secret_post", "none"], {}, Client("c-1", "client_secret_post", "s-1")),
-        (["none", "client_secret_basic"], {}, Client("c-1", "client_secret_basic", "s-1")),
-        (["none"], {}, Client("c-1", "none")),
-        (["private_key_jwt", "none"], {"client_secret": None}, Client("c-1", "none")),
-        (["client_secret_basic"], {"client_secret": None}, Client("c-1", "none")),
+        (["client_secret_post", "none"], {}, OAuthClient("c-1", "client_secret_post", "s-1")),
+        (["none", "client_secret_basic"], {}, OAuthClient("c-1", "client_secret_basic", "s-1")),
+        (["none"], {}, OAuthClient("c-1", "none")),
+        (["private_key_jwt", "none"], {"client_secret": None}, OAuthClient("c-1", "none")),
+        (["client_secret_basic"], {"client_secret": None}, OAuthClient("c-1", "none")),
         (
             ["client_secret_basic"],
             {"token_endpoint_auth_method": "client_secret_post"},
-            Client("c-1", "client_secret_post", "s-1"),
+            OAuthClient("c-1", "client_secret_post", "s-1"),
         ),
-        (["client_secret_basic"], {"token_endpoint_auth_method": "none"}, Client("c-1", "none")),
+        (["client_secret_basic"], {"token_endpoint_auth_method": "none"}, OAuthClient("c-1", "none")),
     ],
 )
-async def test_we_prove_ourselves_as_we_are_told(offered: list[str], answer: dict[str, Any], client: Client) -> None:
+async def test_we_prove_ourselves_as_we_are_told(
+    offered: list[str], answer: dict[str, Any], client: OAuthClient
+) -> None:
     assert (await register(answering(**answer), await known(*offered))).client == client
 
 
@@ -135,7 +137,7 @@ async def test_a_secret_may_have_an_end(until: object, expires_at: float | None)
     ],
 )
 async def test_an_answer_that_nothing_can_be_built_upon_is_refused(answer: dict[str, Any]) -> None:
-    with pytest.raises(NoAuthorization) as caught:
+    with pytest.raises(NotAuthorizable) as caught:
         await register(answering(**answer), await known())
 
     assert caught.value.reason == "no_registration"
@@ -146,7 +148,7 @@ async def test_a_refusal_says_what_to_do_and_nothing_of_the_servers_words(status
     told = json.dumps({"error": "invalid_redirect_uri", "error_description": "<script>canary</script>"}).encode()
     internet = Internet({REGISTER: Page(status, told, {"location": "https://evil.example.com/"})})
 
-    with pytest.raises(NoAuthorization) as caught:
+    with pytest.raises(NotAuthorizable) as caught:
         await register(internet, await known())
 
     assert "clientId" in caught.value.text
@@ -157,11 +159,11 @@ async def test_a_refusal_says_what_to_do_and_nothing_of_the_servers_words(status
 @pytest.mark.parametrize(
     ("page", "error"),
     [
-        (Page(503), Refused),
-        (Page(429), Refused),
-        (Page(201, b"<html>"), Unreadable),
-        (Page(201, b"[]"), Unreadable),
-        (Page(201, b" " * 300_000), Unreadable),
+        (Page(503), StatusRefused),
+        (Page(429), StatusRefused),
+        (Page(201, b"<html>"), UnreadableResponse),
+        (Page(201, b"[]"), UnreadableResponse),
+        (Page(201, b" " * 300_000), UnreadableResponse),
         (Unreachable("."), Unreachable),
     ],
 )
@@ -176,7 +178,7 @@ async def test_trouble_is_no_refusal(page: Page | UpstreamError, error: type[Exc
 async def test_where_nobody_can_register_nobody_is_asked(changed: dict[str, Any]) -> None:
     internet = answering()
 
-    with pytest.raises(NoAuthorization) as caught:
+    with pytest.raises(NotAuthorizable) as caught:
         await register(internet, await known(**changed))
 
     assert caught.value.reason == "no_registration"
