@@ -1,20 +1,20 @@
-"""Every way a request can fail: kinds with a status and a stable code, and the one renderer (RFC 9457).
+"""Every way a request can fail: kinds with a status and a stable code, and their one renderer (RFC 9457).
 
 AppError
-├── Unreadable 400          the body or a header is not in a form we can read
-├── BadCursor 400           the cursor is not one of ours, or another list's
-├── Unauthorized 401        no key, or not a good one
-├── Forbidden 403           the key lacks the scope
-├── NotFound 404            not there, or another workspace's: the two are told apart nowhere
-├── NoSuchMethod 405
-├── InUse, Clash 409        something else needs it; something else has it
-├── NotConnectable 409      consent cannot be asked for, and will not be until something is changed
-├── Stale 412               changed since it was read
-├── TooLarge 413
-├── NotJson 415
-├── Invalid, KeyReused 422  understood, and not acceptable
-├── Internal 500            our fault
-└── Unavailable 503         try again later
+├── BadRequest 400             the body or a header cannot be parsed
+├── BadCursor 400              the cursor was not issued by this service, or belongs to another list
+├── Unauthorized 401           no key, or an invalid one
+├── Forbidden 403              the key lacks the scope
+├── NotFound 404               absent, or in another workspace: callers cannot tell the two apart
+├── MethodNotAllowed 405
+├── InUse, ConflictProblem 409 another object needs it; another object has it
+├── NotConnectable 409         consent cannot be requested until something changes
+├── PreconditionFailed 412     changed since it was read
+├── ContentTooLarge 413
+├── UnsupportedMediaType 415
+├── ValidationFailed, IdempotencyKeyReused 422  parsed, and not acceptable
+├── InternalError 500          a defect of this service
+└── ServiceUnavailable 503     try again later
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class AppError(Exception):
         self.headers = dict(headers or {})
 
 
-class Unreadable(AppError):
+class BadRequest(AppError):
     status, code, title = 400, "unreadable", "The request cannot be read"
 
 
@@ -79,7 +79,7 @@ class NotFound(AppError):
         super().__init__(detail)
 
 
-class NoSuchMethod(AppError):
+class MethodNotAllowed(AppError):
     status, code, title = 405, "method_not_allowed", "This path does not take that method"
 
 
@@ -87,7 +87,7 @@ class InUse(AppError):
     status, code, title = 409, "in_use", "Something else still uses it"
 
 
-class Clash(AppError):
+class ConflictProblem(AppError):
     status, code, title = 409, "conflict", "Something else is in the way"
 
 
@@ -95,47 +95,47 @@ class NotConnectable(AppError):
     status, code, title = 409, "not_connectable", "This server cannot be connected as it is"
 
 
-class Stale(AppError):
+class PreconditionFailed(AppError):
     status, code, title = 412, "stale", "It has changed since you read it"
 
     def __init__(self) -> None:
         super().__init__("Read it again, apply your change to what you find, and send its new ETag as `If-Match`.")
 
 
-class TooLarge(AppError):
+class ContentTooLarge(AppError):
     status, code, title = 413, "too_large", "That is more than can be taken"
 
 
-class NotJson(AppError):
+class UnsupportedMediaType(AppError):
     status, code, title = 415, "unsupported_media_type", "The body must be JSON"
 
     def __init__(self) -> None:
         super().__init__("Send JSON with the header `Content-Type: application/json`.")
 
 
-class Invalid(AppError):
+class ValidationFailed(AppError):
     status, code, title = 422, "invalid", "The request is not acceptable as it stands"
 
     @classmethod
-    def at(cls, path: str, message: str) -> Invalid:
+    def at(cls, path: str, message: str) -> ValidationFailed:
         return cls("See `errors` for what to change.", errors=[FieldError(path, message)])
 
 
-class KeyReused(AppError):
+class IdempotencyKeyReused(AppError):
     status, code, title = 422, "idempotency_key_reused", "This Idempotency-Key stands for another request"
 
     def __init__(self) -> None:
         super().__init__("A key belongs to one request for 24 hours. Use a new one for a different body.")
 
 
-class Internal(AppError):
+class InternalError(AppError):
     status, code, title = 500, "internal", "Something went wrong on our side"
 
     def __init__(self) -> None:
         super().__init__("It has been logged under the X-Request-Id of this answer.")
 
 
-class Unavailable(AppError):
+class ServiceUnavailable(AppError):
     status, code, title = 503, "unavailable", "Not available right now"
 
     def __init__(self, detail: str = "Try again shortly.") -> None:

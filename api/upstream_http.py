@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from api.kit.egress.policy import Egress, Target, UrlRefused, check_text
+from api.kit.egress.policy import CheckedUrl, EgressPolicy, UrlRefused, check_url
 from api.kit.http_client import errors
-from integrations import TimedOut, Unreachable, UnreadableResponse, UpstreamError
+from integrations import Unreachable, UnreadableResponse, UpstreamError, UpstreamTimeout
 
 
-def target_of(url: str, egress: Egress) -> Target:
+def checked_url(url: str, egress: EgressPolicy) -> CheckedUrl:
     try:
-        return check_text(url, egress)
+        return check_url(url, egress)
     except UrlRefused as refused:
-        raise Unreachable(errors.Unreachable.text, sent=False) from refused
+        raise Unreachable(errors.ConnectFailed.text, sent=False) from refused
 
 
-def as_theirs(error: errors.WireError) -> UpstreamError:
+def to_upstream_error(error: errors.TransportError) -> UpstreamError:
     """Integrations know nothing of how the wire works."""
     match error:
-        case errors.Unreachable():
+        case errors.ConnectFailed():
             return Unreachable(str(error), sent=error.sent)
-        case errors.TimedOut():
-            return TimedOut(str(error), sent=error.sent)
+        case errors.TransportTimeout():
+            return UpstreamTimeout(str(error), sent=error.sent)
         case _:
             return UnreadableResponse(str(error), sent=error.sent)

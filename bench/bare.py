@@ -9,7 +9,7 @@ import uvicorn
 from litestar import Litestar, MediaType, get
 
 from api.main import commands
-from api.main.asgi import settle
+from api.main.asgi import tune_garbage_collector
 from api.servers.routes import SERVER, SERVERS
 
 ONE, MANY = "one.json", "many.json"
@@ -31,5 +31,5 @@ def bare_app(answers: Path) -> Litestar:
 
 if __name__ == "__main__":
     app = bare_app(Path(sys.argv[2]))
-    settle()
+    tune_garbage_collector()
     uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), **commands.SERVED)

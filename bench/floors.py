@@ -11,7 +11,7 @@ import aiohttp
 import uvicorn
 from litestar import Litestar, MediaType, Request, get, post
 
-from api.main.asgi import settle
+from api.main.asgi import tune_garbage_collector
 from bench import upstream
 from bench.upstream import answered, whole
 
@@ -82,7 +82,7 @@ def litestar_floor(passing: Passing) -> Litestar:
 def main(port: str, kind: str, upstream_port: str, directory: str) -> None:
     passing, all_tools = Passing(int(upstream_port)), (Path(directory) / ALL_TOOLS).read_bytes()
     app = litestar_floor(passing) if kind == LITESTAR else AsgiFloor(passing, all_tools)
-    settle()
+    tune_garbage_collector()
     uvicorn.run(app, host=upstream.HOST, port=int(port), lifespan="off", **SERVED)
 
 

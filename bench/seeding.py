@@ -11,21 +11,21 @@ import msgspec
 
 from api.access.context import Caller, Scope, WorkspaceContext, partition_of
 from api.access.repository import revision_key
-from api.agents.repository import Agent, Agents
-from api.audit.journal import Event
+from api.agents.repository import Agent, AgentRepository
+from api.audit.journal import AuditEvent
 from api.kit.clock import rfc3339
 from api.kit.crypto.secret import Secret
-from api.kit.crypto.vault import Place, Sealing
-from api.kit.egress.policy import Egress
+from api.kit.crypto.vault import Sealer, SecretLocation
+from api.kit.egress.policy import EgressPolicy
 from api.kit.ids import new_id
-from api.kit.storage.revision_cache import Memory, Snapshot
+from api.kit.storage.revision_cache import RevisionCache, Snapshot
 from api.kit.storage.sqlite import COLUMNS
-from api.kit.storage.store import Change, Present, Put
-from api.main.container import DATABASE, Parts, assemble
+from api.kit.storage.store import Change, IfPresent, Put
+from api.main.container import DATABASE, Container, build_container
 from api.main.settings import Settings
-from api.servers.credentials import sealable
-from api.servers.repository import Server, Servers, record_of
-from api.servers.service import place_of
+from api.servers.credentials import bind_credential
+from api.servers.repository import Server, ServerRepository, server_key
+from api.servers.service import credential_binding
 from api.workspaces.service import setup_context
 from bench import upstream
 
@@ -55,7 +55,7 @@ class Seeded:
 
 async def seed(data: Path, upstream_port: int, own: int, elsewhere: int = 0) -> Seeded:
     """`own` servers in one workspace and `elsewhere` spread over others."""
-    parts = await assemble(Settings(data_dir=data, egress=Egress.parse(upstream.HOST)))
+    parts = await build_container(Settings(data_dir=data, egress=EgressPolicy.parse(upstream.HOST)))
     try:
         filled = await _fill(parts, data, own, upstream_port)
         for _ in range(elsewhere // A_WORKSPACE):
@@ -65,11 +65,11 @@ async def seed(data: Path, upstream_port: int, own: int, elsewhere: int = 0) -> 
         await parts.close()
 
 
-async def _fill(parts: Parts, data: Path, count: int, upstream_port: int | None = None) -> Seeded:
-    founded = await parts.workspaces.found(setup_context(), "Bench", lambda _: ())
+async def _fill(parts: Container, data: Path, count: int, upstream_port: int | None = None) -> Seeded:
+    founded = await parts.workspaces.create(setup_context(), "Bench", lambda _: ())
     workspace_id = founded.workspace.id
     context = _context(parts, workspace_id)
-    sealing = await parts.vault.sealing(context.partition)
+    sealing = await parts.vault.sealer(context.partition)
     servers = [_weather(parts, workspace_id, number) for number in range(count)]
     called = [_called(parts, workspace_id, number, upstream_port) for number in range(CALLED)] if upstream_port else []
     stored = [_sealed(server, sealing, parts.settings.egress) for server in (*servers, *called)]
@@ -79,13 +79,13 @@ async def _fill(parts: Parts, data: Path, count: int, upstream_port: int | None 
     return Seeded(data, workspace_id, founded.key.reveal_text(), ids, *(agent.id for agent in agents))
 
 
-def _context(parts: Parts, workspace_id: str) -> WorkspaceContext:
+def _context(parts: Container, workspace_id: str) -> WorkspaceContext:
     partition = partition_of(workspace_id)
     caller = Caller("setup", "setup", Scope.ADMIN)
-    return WorkspaceContext(workspace_id, caller, Snapshot(partition, 1, Memory(parts.store)), "bench")
+    return WorkspaceContext(workspace_id, caller, Snapshot(partition, 1, RevisionCache(parts.store)), "bench")
 
 
-def _weather(parts: Parts, workspace_id: str, number: int) -> Server:
+def _weather(parts: Container, workspace_id: str, number: int) -> Server:
     now = parts.clock.now()
     return Server(
         id=new_id("server", workspace_id, now),
@@ -103,15 +103,15 @@ def _weather(parts: Parts, workspace_id: str, number: int) -> Server:
     )
 
 
-def _called(parts: Parts, workspace_id: str, number: int, port: int) -> Server:
+def _called(parts: Container, workspace_id: str, number: int, port: int) -> Server:
     url = f"http://{upstream.HOST}:{port}{upstream.PATH.format(number)}"
     made = _weather(parts, workspace_id, number)
     return replace(made, name=f"Forecasts {number}", slug=slug(number), url=url, exposure="tools")
 
 
-def _sealed(server: Server, sealing: Sealing, egress: Egress) -> Server:
-    credential = sealable(CREDENTIAL, place_of(server, egress))
-    sealed = sealing.seal(Place(record_of(server.id), "headerValue"), credential)
+def _sealed(server: Server, sealing: Sealer, egress: EgressPolicy) -> Server:
+    credential = bind_credential(CREDENTIAL, credential_binding(server, egress))
+    sealed = sealing.seal(SecretLocation(server_key(server.id), "headerValue"), credential)
     return replace(server, sealed={"headerValue": sealed.text})
 
 
@@ -120,7 +120,7 @@ def slug(number: int) -> str:
     return f"forecasts-{number}"
 
 
-def _agent(parts: Parts, workspace_id: str, servers: Sequence[Server]) -> Agent:
+def _agent(parts: Container, workspace_id: str, servers: Sequence[Server]) -> Agent:
     now = parts.clock.now()
     return Agent(
         id=new_id("agent", workspace_id, now),
@@ -135,16 +135,16 @@ def _agent(parts: Parts, workspace_id: str, servers: Sequence[Server]) -> Agent:
 
 
 def _changes(
-    parts: Parts, context: WorkspaceContext, servers: Iterable[Server], agents: Iterable[Agent]
+    parts: Container, context: WorkspaceContext, servers: Iterable[Server], agents: Iterable[Agent]
 ) -> Iterator[Change]:
-    kept = Servers(parts.store, context)
+    kept = ServerRepository(parts.store, context)
     for server in servers:
-        event = Event("server.created", server.id, server.name, tuple(sorted(server.sealed)))
+        event = AuditEvent("server.created", server.id, server.name, tuple(sorted(server.sealed)))
         yield from kept.add(server)
         yield from parts.journal.records(context.workspace_id, context, event)
     for agent in agents:
-        yield from Agents(parts.store, context).add(agent)
-    yield Put(revision_key(context.partition), {}, Present())
+        yield from AgentRepository(parts.store, context).add(agent)
+    yield Put(revision_key(context.partition), {}, IfPresent())
 
 
 def _write(path: Path, changes: Iterable[Change]) -> None:

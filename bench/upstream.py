@@ -10,7 +10,7 @@ import msgspec
 import uvicorn
 
 from api.main import commands
-from api.main.asgi import settle
+from api.main.asgi import tune_garbage_collector
 
 HOST = "127.0.0.1"
 VERSION = "2026-07-28"
@@ -183,5 +183,5 @@ async def answered(send: Any, status: int, body: bytes) -> None:
 
 if __name__ == "__main__":
     app = Upstream()
-    settle()
+    tune_garbage_collector()
     uvicorn.run(app, host=HOST, port=int(sys.argv[1]), **(commands.SERVED | {"lifespan": "off"}))

@@ -9,10 +9,10 @@ from pathlib import Path
 from integrations.errors import (
     RpcErrorResponse,
     StatusRefused,
-    TimedOut,
     Unreachable,
     UnreadableResponse,
     UpstreamError,
+    UpstreamTimeout,
 )
 from integrations.health_probe import probe_service
 from integrations.http_port import Http, HttpReply
@@ -65,7 +65,6 @@ __all__ = [
     "ServiceClient",
     "ServiceTool",
     "StatusRefused",
-    "TimedOut",
     "Tokens",
     "Tool",
     "ToolFailed",
@@ -74,6 +73,7 @@ __all__ = [
     "Unreachable",
     "UnreadableResponse",
     "UpstreamError",
+    "UpstreamTimeout",
     "account_of",
     "authorization_server_of",
     "authorize_url",

@@ -1,11 +1,11 @@
 """What can go wrong when an upstream is asked, as far as whoever asked may know.
 
 UpstreamError
-├── Unreachable    nobody answered: no such name, no connection, cut off. One text for all of it
-├── TimedOut       the time for the request was over
-├── Refused        an answer that is no success: its status and reason
-├── Unreadable     an answer that is not what the protocol says, or more than is taken in
-└── Answered       a JSON-RPC error: the upstream understood and said no
+├── Unreachable         nobody answered: no such name, no connection, cut off. One text for all of it
+├── UpstreamTimeout     the time for the request was over
+├── StatusRefused       an answer that is no success: its status and reason
+├── UnreadableResponse  an answer that is not what the protocol says, or more than is taken in
+└── RpcErrorResponse    a JSON-RPC error: the upstream understood and said no
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Unreachable(UpstreamError):
     pass
 
 
-class TimedOut(UpstreamError):
+class UpstreamTimeout(UpstreamError):
     pass
 
 

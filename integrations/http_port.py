@@ -33,7 +33,8 @@ class HttpReply(Protocol):
 class Http(Protocol):
     """Requests to one upstream, with its credentials added and every address judged.
 
-    Raises `Unreachable`, `TimedOut` and `Unreadable`. Redirects are answers like any other. Nothing is sent twice.
+    Raises `Unreachable`, `UpstreamTimeout` and `UnreadableResponse`. Redirects are returned like any response.
+    Nothing is sent twice.
     """
 
     def request(

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any, ClassVar, Literal, Protocol
 
 from integrations import request_encoding
-from integrations.errors import StatusRefused, TimedOut, Unreachable, UnreadableResponse
+from integrations.errors import StatusRefused, Unreachable, UnreadableResponse, UpstreamTimeout
 from integrations.http_port import Http
 
 MAX_TRIES = 3
@@ -204,7 +204,7 @@ class ServiceClient:
                 return Reply(
                     reply.status, reply.reason, reply.headers, request_encoding.decode_json(await reply.read())
                 )
-        except TimedOut as error:
+        except UpstreamTimeout as error:
             then = lost if lost and error.sent else "Try again later, or ask for less."
             raise ToolFailed("timeout", f"{self.title} did not answer in time. {then}") from error
         except UnreadableResponse as error:  # too much of it, as a rule: another time it would be the same

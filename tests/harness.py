@@ -16,16 +16,16 @@ from litestar.types import ASGIApp
 
 from api.access.context import partition_of
 from api.api_keys.service import make_operator_key
-from api.http.server.protocol import BoundedHeads
+from api.http.server.protocol import LimitedHttpProtocol
 from api.kit.clock import Clock
-from api.kit.crypto.vault import Place, Sealed
+from api.kit.crypto.vault import Sealed, SecretLocation
 from api.kit.egress.resolver import Lookup, system_lookup
 from api.kit.storage.store import Key
 from api.main.app import create_app
-from api.main.container import assemble
+from api.main.container import build_container
 from api.main.settings import Settings
 from api.servers import credentials
-from api.servers.repository import record_of
+from api.servers.repository import server_key
 from integrations import Service
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # made once: a client that makes its own takes 15 ms
@@ -147,7 +147,7 @@ def served(
 
 
 @contextmanager
-def listening(app: ASGIApp, http: type[BoundedHeads] = BoundedHeads) -> Iterator[str]:
+def listening(app: ASGIApp, http: type[LimitedHttpProtocol] = LimitedHttpProtocol) -> Iterator[str]:
     """Serves an app on a free port of 127.0.0.1, in a thread, and stops it as a signal would."""
     config = uvicorn.Config(
         app,
@@ -191,7 +191,7 @@ async def _serve(server: uvicorn.Server, started: threading.Event) -> None:
 
 
 async def _operator_key(settings: Settings, clock: Clock | None) -> str:
-    parts = await assemble(settings, clock)
+    parts = await build_container(settings, clock)
     try:
         return (await make_operator_key(parts.store, parts.key_maker)).reveal_text()
     finally:
@@ -199,16 +199,16 @@ async def _operator_key(settings: Settings, clock: Clock | None) -> str:
 
 
 async def _unsealed(workspace: Workspace, server_id: str) -> dict[str, str]:
-    parts = await assemble(workspace.plugboard.settings)
+    parts = await build_container(workspace.plugboard.settings)
     try:
-        partition, sk = partition_of(workspace.id), record_of(server_id)
+        partition, sk = partition_of(workspace.id), server_key(server_id)
         item = await parts.store.get(Key(partition, sk))
         sealed = item.data["sealed"] if item else {}
         opened = {
-            name: await parts.vault.unseal(partition, Place(sk, name), Sealed.parse(text))
+            name: await parts.vault.unseal(partition, SecretLocation(sk, name), Sealed.parse(text))
             for name, text in sealed.items()
         }
-        return {name: credentials.opened(secret)[1].reveal_text() for name, secret in opened.items()}
+        return {name: credentials.unbind_credential(secret)[1].reveal_text() for name, secret in opened.items()}
     finally:
         await parts.close()
 

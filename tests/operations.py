@@ -11,7 +11,7 @@ import httpx2
 import yaml
 
 from api.kit.crypto.secret import Secret
-from api.main.app import inner_app
+from api.main.app import build_router_app
 from api.main.settings import OAuthApp, Settings
 
 
@@ -51,7 +51,7 @@ def stripped(answer: httpx2.Response) -> tuple[int, bytes, list[tuple[str, str]]
 
 
 def _operations() -> list[Operation]:
-    served = inner_app(Settings()).state.published.yaml
+    served = build_router_app(Settings()).state.published.yaml
     paths = yaml.load(served, yaml.CSafeLoader)["paths"]
     return [
         Operation(each["operationId"], method.upper(), path, each["security"] == [], "requestBody" in each)

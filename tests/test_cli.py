@@ -13,7 +13,7 @@ import pytest
 from api.access.context import partition_of
 from api.kit.crypto.secret import Secret
 from api.main.cli import main
-from api.main.container import assemble
+from api.main.container import build_container
 from api.main.settings import Settings
 from tests.harness import served
 
@@ -183,7 +183,7 @@ def test_keys_of_one_workspace_are_turned_without_the_others(run: Run) -> None:
 
 def test_all_workspaces_are_visited_however_many_there_are(run: Run, data: Settings) -> None:
     async def make_many() -> None:
-        parts = await assemble(data)
+        parts = await build_container(data)
         for number in range(103):
             await found(parts, f"Workspace {number}")
         await parts.close()
@@ -194,11 +194,11 @@ def test_all_workspaces_are_visited_however_many_there_are(run: Run, data: Setti
 
 
 async def found(parts: object, name: str) -> None:
-    from api.main.container import Parts  # noqa: PLC0415
+    from api.main.container import Container  # noqa: PLC0415
     from api.workspaces.service import setup_context  # noqa: PLC0415
 
-    assert isinstance(parts, Parts)
-    await parts.workspaces.found(setup_context(), name, lambda _: ())
+    assert isinstance(parts, Container)
+    await parts.workspaces.create(setup_context(), name, lambda _: ())
 
 
 def test_the_table_is_made_once(run: Run, moto_beside: str) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from api.main.settings import BadSetting, Settings
+from api.main.settings import InvalidSetting, Settings
 
 SECRET = "canary-of-a-root-key"
 
@@ -91,7 +91,7 @@ def test_what_is_set_to_nothing_is_not_set() -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name(name: str, text: str) -> None:
-    with pytest.raises(BadSetting) as refused:
+    with pytest.raises(InvalidSetting) as refused:
         settings(**{name: text})
 
     assert str(refused.value).startswith(f"{name}: ")
@@ -106,7 +106,7 @@ def test_no_setting_shows_a_secret() -> None:
 
 def test_a_refusal_shows_no_secret_that_is_set_beside_it() -> None:
     environment: Mapping[str, str] = {"PLUGBOARD_ROOT_KEY": SECRET, "PLUGBOARD_PORT": "x"}
-    with pytest.raises(BadSetting) as refused:
+    with pytest.raises(InvalidSetting) as refused:
         Settings.from_environment(environment)
 
     assert SECRET not in "".join(traceback.format_exception(refused.value))

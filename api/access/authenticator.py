@@ -6,37 +6,39 @@ import hmac
 from typing import NamedTuple
 
 from api.access.api_key import ApiKey
-from api.access.caller_cache import KnownCallers
+from api.access.caller_cache import CallerCache
 from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, has_expired, partition_of
-from api.access.last_used import Usage
+from api.access.last_used import LastUsedRecorder
 from api.access.peppers import Peppers
-from api.access.repository import OPERATORS, KeyRecord, Keys
+from api.access.repository import OPERATORS, ApiKeyRecord, ApiKeyRepository
 from api.errors import Forbidden, NotFound, Unauthorized
 from api.kit.clock import Clock
-from api.kit.storage.revision_cache import Memory, Snapshot
+from api.kit.storage.revision_cache import RevisionCache, Snapshot
 
 _NOBODYS_HASH = "0" * 64
 
 
-class Found(NamedTuple):
+class Authenticated(NamedTuple):
     caller: Caller
     snapshot: Snapshot
 
 
-class Access:
-    def __init__(self, keys: Keys, memory: Memory, peppers: Peppers, usage: Usage, clock: Clock) -> None:
+class Authenticator:
+    def __init__(
+        self, keys: ApiKeyRepository, memory: RevisionCache, peppers: Peppers, usage: LastUsedRecorder, clock: Clock
+    ) -> None:
         self._keys = keys
         self._memory = memory
         self._peppers = peppers
         self._usage = usage
         self._clock = clock
-        self._known = KnownCallers()
+        self._known = CallerCache()
 
     async def identify(self, authorization: str) -> Caller:
         """The caller, wherever the key belongs."""
         return (await self._find_anywhere(authorization)).caller
 
-    async def enter(self, authorization: str, workspace_id: str, request_id: str) -> WorkspaceContext:
+    async def authenticate(self, authorization: str, workspace_id: str, request_id: str) -> WorkspaceContext:
         """The right to act for this workspace. A good key of another one learns only that there is nothing here."""
         found = await self._find_in(partition_of(workspace_id), authorization)
         if found is None:
@@ -45,10 +47,10 @@ class Access:
             raise NotFound
         return WorkspaceContext(workspace_id, found.caller, found.snapshot, request_id)
 
-    async def is_there(self, workspace_id: str) -> bool:
+    async def workspace_exists(self, workspace_id: str) -> bool:
         return await self._memory.open(partition_of(workspace_id)) is not None
 
-    async def again(self, workspace_id: str, key_id: str, request_id: str) -> WorkspaceContext | None:
+    async def reauthorize(self, workspace_id: str, key_id: str, request_id: str) -> WorkspaceContext | None:
         """The right to finish what this key has begun, as it is now: without a request of its own, and not for long."""
         partition = partition_of(workspace_id)
         snapshot = await self._memory.open(partition)
@@ -65,17 +67,17 @@ class Access:
             raise NotFound
         return WorkspaceContext(workspace_id, caller, snapshot, request_id)
 
-    async def operate(self, authorization: str, request_id: str) -> OperatorContext:
+    async def authenticate_operator(self, authorization: str, request_id: str) -> OperatorContext:
         return OperatorContext(await self.identify(authorization), request_id)
 
-    async def _find_anywhere(self, authorization: str) -> Found:
+    async def _find_anywhere(self, authorization: str) -> Authenticated:
         partition = await self._keys.owner(_parse(authorization).key_id)
         found = await self._find_in(partition or OPERATORS, authorization)
         if found is None:
             raise Unauthorized
         return found
 
-    async def _find_in(self, partition: str, authorization: str) -> Found | None:
+    async def _find_in(self, partition: str, authorization: str) -> Authenticated | None:
         known = self._known.get(partition, authorization)
         if known is None:
             _parse(authorization)  # what cannot be a key of ours costs no read
@@ -89,18 +91,18 @@ class Access:
         if snapshot is None or caller is None or has_expired(caller, self._clock.now()):
             return None
         self._usage.note(partition, caller.key_id)
-        return Found(caller, snapshot)
+        return Authenticated(caller, snapshot)
 
     async def _check(self, partition: str, snapshot: Snapshot | None, key: ApiKey) -> Caller | None:
         """The same work whether or not there is such a key, so that the time taken names no key's id."""
         record = await (self._keys.find(snapshot, key.key_id) if snapshot else self._keys.get(partition, key.key_id))
-        pepper = await (self._peppers.of(record.pepper) if record else self._peppers.any())
+        pepper = await (self._peppers.get(record.pepper) if record else self._peppers.any())
         hashed = key.hashed(pepper, record.rights(partition) if record else b"")
         same = hmac.compare_digest(hashed, record.hash if record else _NOBODYS_HASH)
         return _caller(partition, record) if record and same else None
 
 
-def _caller(partition: str, record: KeyRecord) -> Caller:
+def _caller(partition: str, record: ApiKeyRecord) -> Caller:
     agent_ids = None if record.agent_ids is None else frozenset(record.agent_ids)
     return Caller(record.id, record.name, record.scope, partition, agent_ids, record.expires_at)
 

@@ -17,17 +17,17 @@ REMEMBERED_CALLERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CachedCaller:
     revision: int
     caller: Caller
 
 
-class KnownCallers:
+class CallerCache:
     def __init__(self, at_most: int = REMEMBERED_CALLERS) -> None:
         self._at_most = at_most
-        self._known: OrderedDict[bytes, Known] = OrderedDict()
+        self._known: OrderedDict[bytes, CachedCaller] = OrderedDict()
 
-    def get(self, partition: str, authorization: str) -> Known | None:
+    def get(self, partition: str, authorization: str) -> CachedCaller | None:
         return self._known.get(_digest(partition, authorization))
 
     def remember(self, snapshot: Snapshot, authorization: str, caller: Caller) -> None:
@@ -35,7 +35,7 @@ class KnownCallers:
         self._known.pop(header, None)
         if len(self._known) >= self._at_most:
             self._known.popitem(last=False)
-        self._known[header] = Known(snapshot.revision, caller)
+        self._known[header] = CachedCaller(snapshot.revision, caller)
 
 
 def _digest(partition: str, authorization: str) -> bytes:

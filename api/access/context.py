@@ -45,7 +45,7 @@ class Caller:
         return self.scope.includes(Scope.INVOKE) and (self.agent_ids is None or agent_id in self.agent_ids)
 
 
-ITSELF = Caller("plugboard", "Plugboard", Scope.MANAGE)
+SYSTEM_ACTOR = Caller("plugboard", "Plugboard", Scope.MANAGE)
 
 
 def has_expired(caller: Caller, now: float) -> bool:
@@ -70,9 +70,9 @@ class WorkspaceContext:
         return self.snapshot.partition
 
 
-def by_itself(ctx: WorkspaceContext) -> WorkspaceContext:
+def as_system(ctx: WorkspaceContext) -> WorkspaceContext:
     """For what nobody has asked for: it was found out on the way, and would have been by anybody."""
-    return replace(ctx, caller=ITSELF)
+    return replace(ctx, caller=SYSTEM_ACTOR)
 
 
 @dataclass(frozen=True, slots=True)

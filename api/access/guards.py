@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from litestar import Litestar
 from litestar.handlers import BaseRouteHandler
 
-from api.access.authenticator import Access
+from api.access.authenticator import Authenticator
 from api.access.context import Caller, Scope, WorkspaceContext
 from api.errors import AppError, Forbidden, NotFound, Unauthorized
 from api.http.operations import ID_PATTERN, Connection, Guard, guard_of
@@ -22,14 +22,14 @@ ID_FORM = re.compile(ID_PATTERN.strip("^$"))
 
 
 @dataclass(frozen=True)
-class Needs(Guard):
+class RequiresScope(Guard):
     """A key of the workspace in the path, with this scope; limited to the agent in the path where the key is."""
 
     scope: Scope
     operator_too: bool = False
 
     @property
-    def asks(self) -> str:  # type: ignore[override]
+    def requires(self) -> str:  # type: ignore[override]
         return f"a key of the workspace with scope `{self.scope}`" + (" or an operator key" * self.operator_too)
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
@@ -39,7 +39,7 @@ class Needs(Guard):
                 raise NotFound
 
     async def _enter(self, connection: Connection) -> WorkspaceContext:
-        access: Access = connection.app.state.access
+        access: Authenticator = connection.app.state.access
         workspace_id = connection.path_params["workspace_id"]
         authorization = _authorization(connection)
         request_id = connection.scope["state"]["request_id"]
@@ -48,7 +48,7 @@ class Needs(Guard):
             raise NotFound
         if self.operator_too and (caller := await access.identify(authorization)).scope is Scope.OPERATOR:
             return await access.enter_as_operator(caller, workspace_id, request_id)
-        context = await access.enter(authorization, workspace_id, request_id)
+        context = await access.authenticate(authorization, workspace_id, request_id)
         connection.scope["state"]["context"] = context  # so that the log names who is refused
         self._check(context.caller, connection)
         return context
@@ -61,34 +61,36 @@ class Needs(Guard):
 
 
 @dataclass(frozen=True)
-class NeedsOperator(Guard):
-    asks = "an operator key"
+class RequiresOperator(Guard):
+    requires = "an operator key"
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
-        access: Access = connection.app.state.access
-        context = await access.operate(_authorization(connection), connection.scope["state"]["request_id"])
+        access: Authenticator = connection.app.state.access
+        context = await access.authenticate_operator(
+            _authorization(connection), connection.scope["state"]["request_id"]
+        )
         if context.caller.scope is not Scope.OPERATOR:
             raise Forbidden("This needs an operator key, made with `plugboard setup --operator`.")
         connection.scope["state"]["context"] = context
 
 
 @dataclass(frozen=True)
-class NeedsAnyKey(Guard):
-    asks = "any valid key"
-    refuses: ClassVar[tuple[type[AppError], ...]] = (Unauthorized,)
+class RequiresAnyKey(Guard):
+    requires = "any valid key"
+    problems: ClassVar[tuple[type[AppError], ...]] = (Unauthorized,)
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
-        access: Access = connection.app.state.access
+        access: Authenticator = connection.app.state.access
         await access.identify(_authorization(connection))
 
 
 @dataclass(frozen=True)
-class OpenToAll(Guard):
+class Public(Guard):
     """The route shows nothing of any workspace."""
 
-    because: str
-    asks = "no key"
-    refuses: ClassVar[tuple[type[AppError], ...]] = ()
+    reason: str
+    requires = "no key"
+    problems: ClassVar[tuple[type[AppError], ...]] = ()
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
         pass

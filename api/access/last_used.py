@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from api.access.repository import add_use, last_uses
 from api.kit.clock import Clock, rfc3339
-from api.kit.storage.store import Conflict, Store, StoreBusy
+from api.kit.storage.store import Conflict, Store, StoreUnavailable
 
 EVERY_SECONDS = 60.0
 REMEMBERED_KEYS = 10_000
@@ -16,7 +16,7 @@ REMEMBERED_KEYS = 10_000
 log = logging.getLogger(__name__)
 
 
-class Usage:
+class LastUsedRecorder:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
@@ -48,5 +48,5 @@ class Usage:
             known = (await self.of(partition, [key_id])).get(key_id)
             if known is None or known <= rfc3339(now - EVERY_SECONDS):
                 await self._store.write(*add_use(partition, key_id, rfc3339(now)))
-        except (Conflict, StoreBusy):  # revoked meanwhile, or the next use will tell
+        except (Conflict, StoreUnavailable):  # revoked meanwhile, or the next use will tell
             log.info("use of a key not noted")

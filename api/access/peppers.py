@@ -26,7 +26,7 @@ class Peppers:
             await self.current()
         return next(iter(self._known.values()))
 
-    async def of(self, version: int) -> Secret:
+    async def get(self, version: int) -> Secret:
         """Kept for as long as the process lives: callers are known even while the key service is away."""
         pepper = self._known.get(version)
         if pepper is None:

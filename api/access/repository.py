@@ -9,14 +9,14 @@ from typing import Any
 from api.access.context import Caller, Scope
 from api.kit.crypto.envelope import bind
 from api.kit.storage.revision_cache import REVISION, Snapshot
-from api.kit.storage.store import Absent, Always, Change, Check, Delete, Item, Key, Present, Put, Store, Unchanged
+from api.kit.storage.store import Always, Change, Check, Delete, IfAbsent, IfPresent, IfVersion, Item, Key, Put, Store
 
 OPERATORS = "OPERATOR"
 META = "META"
 
 
 @dataclass(frozen=True, slots=True)
-class KeyRecord:
+class ApiKeyRecord:
     id: str
     name: str
     scope: Scope
@@ -29,7 +29,7 @@ class KeyRecord:
     version: int = 1
 
     @classmethod
-    def of(cls, item: Item) -> KeyRecord:
+    def of(cls, item: Item) -> ApiKeyRecord:
         data = dict(item.data)
         agent_ids = data.pop("agent_ids")
         return cls(
@@ -57,40 +57,40 @@ class KeyRecord:
         }
 
 
-class Keys:
+class ApiKeyRepository:
     """The API keys of every owner. Only `access` and `api_keys` use it, and the latter with its own partition alone."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def find(self, snapshot: Snapshot, key_id: str) -> KeyRecord | None:
+    async def find(self, snapshot: Snapshot, key_id: str) -> ApiKeyRecord | None:
         item = await snapshot.get(_record(snapshot.partition, key_id).sk)
-        return KeyRecord.of(item) if item else None
+        return ApiKeyRecord.of(item) if item else None
 
     async def owner(self, key_id: str) -> str | None:
         """The partition that the key belongs to."""
         item = await self._store.get(_lookup(key_id))
         return str(item.data["partition"]) if item else None
 
-    async def get(self, partition: str, key_id: str) -> KeyRecord | None:
+    async def get(self, partition: str, key_id: str) -> ApiKeyRecord | None:
         item = await self._store.get(_record(partition, key_id))
-        return KeyRecord.of(item) if item else None
+        return ApiKeyRecord.of(item) if item else None
 
-    async def page(self, partition: str, limit: int, after: str | None) -> list[KeyRecord]:
+    async def page(self, partition: str, limit: int, after: str | None) -> list[ApiKeyRecord]:
         items = await self._store.query(partition, "KEY#", limit=limit, after=after and f"KEY#{after}")
-        return [KeyRecord.of(item) for item in items]
+        return [ApiKeyRecord.of(item) for item in items]
 
 
-def add_key(partition: str, record: KeyRecord) -> list[Change]:
+def add_key(partition: str, record: ApiKeyRecord) -> list[Change]:
     return [
-        Put(_record(partition, record.id), record.data(), Absent()),
-        Put(_lookup(record.id), {"partition": partition}, Absent()),
+        Put(_record(partition, record.id), record.data(), IfAbsent()),
+        Put(_lookup(record.id), {"partition": partition}, IfAbsent()),
     ]
 
 
-def remove_key(partition: str, record: KeyRecord) -> list[Change]:
+def remove_key(partition: str, record: ApiKeyRecord) -> list[Change]:
     return [
-        Delete(_record(partition, record.id), Unchanged(record.version)),
+        Delete(_record(partition, record.id), IfVersion(record.version)),
         Delete(_use(partition, record.id), Always()),
         remove_lookup(record.id),
     ]
@@ -98,15 +98,15 @@ def remove_key(partition: str, record: KeyRecord) -> list[Change]:
 
 def still_there(caller: Caller) -> list[Check]:
     """Holds a write to the caller's key: none that was revoked meanwhile gets anything done."""
-    return [] if caller.partition is None else [Check(_record(caller.partition, caller.key_id), Present())]
+    return [] if caller.partition is None else [Check(_record(caller.partition, caller.key_id), IfPresent())]
 
 
 def remove_lookup(key_id: str) -> Change:
-    return Delete(_lookup(key_id), Present())
+    return Delete(_lookup(key_id), IfPresent())
 
 
 def add_use(partition: str, key_id: str, at: str) -> list[Change]:
-    return [Check(_record(partition, key_id), Present()), Put(_use(partition, key_id), {"at": at}, Always())]
+    return [Check(_record(partition, key_id), IfPresent()), Put(_use(partition, key_id), {"at": at}, Always())]
 
 
 async def last_uses(store: Store, partition: str, key_ids: Sequence[str]) -> dict[str, str]:

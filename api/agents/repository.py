@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from api.access.context import WorkspaceContext
-from api.kit.storage.store import Absent, Always, Change, Delete, Item, Key, Put, Store, Unchanged
+from api.kit.storage.store import Always, Change, Delete, IfAbsent, IfVersion, Item, Key, Put, Store
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class Agent:
         return data
 
 
-class Agents:
+class AgentRepository:
     """The agents of one workspace. There is no way to ask for another's."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
@@ -42,16 +42,16 @@ class Agents:
         self._snapshot = ctx.snapshot
         self._partition = ctx.partition
 
-    async def shown(self, agent_id: str, show: Callable[[Agent], T]) -> T | None:
+    async def render_cached(self, agent_id: str, show: Callable[[Agent], T]) -> T | None:
         """As of the request's beginning, or later, in the form that `show` gives it: made once a revision."""
-        return await self._snapshot.shown(_record(agent_id), Agent.of, show)
+        return await self._snapshot.get_rendered(_record(agent_id), Agent.of, show)
 
-    async def now(self, agent_id: str) -> Agent | None:
+    async def get(self, agent_id: str) -> Agent | None:
         """As stored this moment: to change."""
         item = await self._store.get(self._key(agent_id))
         return Agent.of(item) if item else None
 
-    async def now_many(self, agent_ids: Sequence[str]) -> list[Agent]:
+    async def get_many(self, agent_ids: Sequence[str]) -> list[Agent]:
         found = await self._store.get_many([self._key(agent_id) for agent_id in agent_ids])
         return [Agent.of(item) for item in found.values()]
 
@@ -67,15 +67,15 @@ class Agents:
         return [item.key.sk.removeprefix(prefix) for item in items]
 
     def add(self, agent: Agent) -> list[Change]:
-        return [Put(self._key(agent.id), agent.data(), Absent()), *self._uses(agent.id, (), agent)]
+        return [Put(self._key(agent.id), agent.data(), IfAbsent()), *self._uses(agent.id, (), agent)]
 
     def replace(self, old: Agent, new: Agent) -> list[Change]:
-        changed = Put(self._key(new.id), new.data(), Unchanged(old.version))
+        changed = Put(self._key(new.id), new.data(), IfVersion(old.version))
         return [changed, *self._uses(new.id, old.enabled_mcp_server_ids, new)]
 
     def remove(self, agent: Agent) -> list[Change]:
         gone = [self._without(agent.id, server_id) for server_id in agent.enabled_mcp_server_ids]
-        return [Delete(self._key(agent.id), Unchanged(agent.version)), *gone]
+        return [Delete(self._key(agent.id), IfVersion(agent.version)), *gone]
 
     def _uses(self, agent_id: str, before: Sequence[str], agent: Agent) -> list[Change]:
         after = agent.enabled_mcp_server_ids

@@ -6,18 +6,28 @@ from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.context import Scope
-from api.access.guards import Needs
-from api.access.idempotency.creates import Once, Receipt
+from api.access.guards import RequiresScope
+from api.access.idempotency.creates import IdempotencyChanges, IdempotentCreate
 from api.agents.repository import Agent
 from api.agents.schemas import AgentChange, AgentDraft, AgentView
 from api.agents.service import AgentService
-from api.errors import Invalid
-from api.http.dependencies import AnyRequest, provided
+from api.errors import ValidationFailed
+from api.http.dependencies import AnyRequest, resolve
 from api.http.openapi import examples
-from api.http.operations import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post, put
+from api.http.operations import (
+    IDEMPOTENCY_KEY,
+    IF_MATCH,
+    OperationDoc,
+    SuccessResponse,
+    delete,
+    documented,
+    get,
+    post,
+    put,
+)
 from api.http.pagination import PAGING, Paging
 from api.http.request_body import read_body
-from api.http.responses import Answer, created, one
+from api.http.responses import StoredResponse, created, item
 
 AGENTS = "/api/workspaces/{workspace_id:str}/agents"
 AGENT = f"{AGENTS}/{{agent_id:str}}"
@@ -42,58 +52,58 @@ def view(agent: Agent) -> AgentView:
 
 
 def answer(agent: Agent) -> Response[bytes]:
-    return one(view(agent), agent.version).response()
+    return item(view(agent), agent.version).response()
 
 
 @get(
     AGENTS,
-    guards=[Needs(Scope.READ)],
+    guards=[RequiresScope(Scope.READ)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "listAgents",
             TAG,
             "List the agents",
             "In the order of their making. The answer is a bare array; where more follows, a `Link` header with "
             '`rel="next"` says how to ask for it.',
-            Reply.many(MANY, examples.AGENT),
+            SuccessResponse.many(MANY, examples.AGENT),
             parameters=PAGING,
         )
     ),
 )
 async def list_agents(request: AnyRequest) -> Response[bytes]:
-    agents = provided(request, AgentService)
-    paging = provided(request, Paging)
+    agents = resolve(request, AgentService)
+    paging = resolve(request, Paging)
     found = await agents.page(paging.one_more, paging.after)
     return paging.answer(found, view, MANY, lambda agent: agent.id).response()
 
 
 @post(
     AGENTS,
-    guards=[Needs(Scope.MANAGE)],
+    guards=[RequiresScope(Scope.MANAGE)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "createAgent",
             TAG,
             "Store an agent",
             "A named set of servers, with rules for their tools and instructions. Every enabled server must be one "
             "of this workspace.",
-            Reply.made(AgentView, examples.AGENT),
+            SuccessResponse.created(AgentView, examples.AGENT),
             AgentDraft,
             examples.AGENT_DRAFT,
             [IDEMPOTENCY_KEY],
-            [Invalid],
+            [ValidationFailed],
         )
     ),
 )
 async def create_agent(request: AnyRequest) -> Response[bytes]:
     draft = await read_body(request, AgentDraft)
-    agents = provided(request, AgentService)
-    once = provided(request, Once)
+    agents = resolve(request, AgentService)
+    once = resolve(request, IdempotentCreate)
 
-    def made(agent: Agent) -> Answer:
+    def made(agent: Agent) -> StoredResponse:
         return created(view(agent), agent.version, f"{once.path}/{agent.id}")
 
-    async def work(receipt: Receipt) -> Answer:
+    async def work(receipt: IdempotencyChanges) -> StoredResponse:
         return made(await agents.create(draft, lambda agent: receipt(made(agent))))
 
     return (await once.run(work)).response()
@@ -101,36 +111,40 @@ async def create_agent(request: AnyRequest) -> Response[bytes]:
 
 @get(
     AGENT,
-    guards=[Needs(Scope.READ)],
-    opt=documented(Doc("getAgent", TAG, "Read an agent", "As it is stored.", Reply.one(AgentView, examples.AGENT))),
+    guards=[RequiresScope(Scope.READ)],
+    opt=documented(
+        OperationDoc(
+            "getAgent", TAG, "Read an agent", "As it is stored.", SuccessResponse.item(AgentView, examples.AGENT)
+        )
+    ),
 )
 async def get_agent(request: AnyRequest) -> Response[bytes]:
     agent_id = request.path_params["agent_id"]
-    agents = provided(request, AgentService)
-    return await agents.shown(agent_id, answer)
+    agents = resolve(request, AgentService)
+    return await agents.render_cached(agent_id, answer)
 
 
 @put(
     AGENT,
-    guards=[Needs(Scope.MANAGE)],
+    guards=[RequiresScope(Scope.MANAGE)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "updateAgent",
             TAG,
             "Change an agent",
             "Takes any subset of the fields. Tool rules of servers that are no longer enabled go with them.",
-            Reply.one(AgentView, examples.AGENT),
+            SuccessResponse.item(AgentView, examples.AGENT),
             AgentChange,
             {"enabledMcpServerIds": [examples.SERVER_ID]},
             [IF_MATCH],
-            [Invalid],
+            [ValidationFailed],
         )
     ),
 )
 async def update_agent(request: AnyRequest) -> Response[bytes]:
     change = await read_body(request, AgentChange)
     agent_id = request.path_params["agent_id"]
-    agents = provided(request, AgentService)
+    agents = resolve(request, AgentService)
     agent = await agents.update(agent_id, change, request.headers.get("if-match"))
     return answer(agent)
 
@@ -138,14 +152,21 @@ async def update_agent(request: AnyRequest) -> Response[bytes]:
 @delete(
     AGENT,
     status_code=204,
-    guards=[Needs(Scope.MANAGE)],
+    guards=[RequiresScope(Scope.MANAGE)],
     opt=documented(
-        Doc("deleteAgent", TAG, "Delete an agent", "Its servers stay.", Reply.gone(), parameters=[IF_MATCH])
+        OperationDoc(
+            "deleteAgent",
+            TAG,
+            "Delete an agent",
+            "Its servers stay.",
+            SuccessResponse.no_content(),
+            parameters=[IF_MATCH],
+        )
     ),
 )
 async def delete_agent(request: AnyRequest) -> None:
     agent_id = request.path_params["agent_id"]
-    agents = provided(request, AgentService)
+    agents = resolve(request, AgentService)
     await agents.delete(agent_id, request.headers.get("if-match"))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
-from api.http.models import Change, Input, Name, Prose, Timestamp, View, formed
+from api.http.models import Name, PatchModel, Prose, RequestModel, ResponseModel, Timestamp, pattern_with_message
 from api.kit.ids import id_pattern
 
 MAX_SERVERS = 40
@@ -17,7 +17,7 @@ AgentId = Annotated[str, StringConstraints(pattern=id_pattern("agent"))]
 Description = Annotated[Prose, StringConstraints(max_length=500)]
 Instructions = Annotated[Prose, StringConstraints(max_length=32_000)]
 # Ids are looked up, not parsed: one that is no id of ours is answered like one that does not exist.
-ServerId = Annotated[str, formed(r"^[a-z0-9_]+$", "Must be a server's id.", min_length=1, max_length=40)]
+ServerId = Annotated[str, pattern_with_message(r"^[a-z0-9_]+$", "Must be a server's id.", min_length=1, max_length=40)]
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
@@ -51,7 +51,7 @@ ToolRules = Annotated[
 ]
 
 
-class AgentDraft(Input):
+class AgentDraft(RequestModel):
     """An agent to be stored."""
 
     name: Name
@@ -61,7 +61,7 @@ class AgentDraft(Input):
     enabled_mcp_server_tool_names: ToolRules = Field(default_factory=dict)
 
 
-class AgentChange(Change):
+class AgentChange(PatchModel):
     """Any subset of an agent's fields. What is left out stays as it is."""
 
     name: Name = ""
@@ -71,7 +71,7 @@ class AgentChange(Change):
     enabled_mcp_server_tool_names: ToolRules = Field(default_factory=dict)
 
 
-class AgentView(View):
+class AgentView(ResponseModel):
     """An agent."""
 
     id: AgentId

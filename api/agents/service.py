@@ -9,18 +9,18 @@ from typing import TypeVar
 from pydantic.alias_generators import to_camel
 
 from api.access.context import WorkspaceContext
-from api.agents.repository import Agent, Agents
+from api.agents.repository import Agent, AgentRepository
 from api.agents.schemas import AgentChange, AgentDraft
-from api.audit.journal import Event, Journal
-from api.errors import FieldError, Invalid, NotFound
+from api.audit.journal import AuditEvent, Journal
+from api.errors import FieldError, NotFound, ValidationFailed
 from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.ids import new_id
-from api.kit.storage.conflict_retry import until_it_holds
+from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Change, Store
 from api.servers.service import ServerService
 
-__all__ = ["Agent", "AgentService", "ServerUsers"]
+__all__ = ["Agent", "AgentService", "EnabledServers"]
 
 T = TypeVar("T")
 
@@ -32,13 +32,13 @@ class AgentService:
         self, ctx: WorkspaceContext, store: Store, servers: ServerService, journal: Journal, clock: Clock
     ) -> None:
         self._ctx = ctx
-        self._agents = Agents(store, ctx)
+        self._agents = AgentRepository(store, ctx)
         self._servers = servers
         self._journal = journal
         self._clock = clock
 
-    async def shown(self, agent_id: str, show: Callable[[Agent], T]) -> T:
-        shown = await self._agents.shown(agent_id, show)
+    async def render_cached(self, agent_id: str, show: Callable[[Agent], T]) -> T:
+        shown = await self._agents.render_cached(agent_id, show)
         if shown is None:
             raise NotFound
         return shown
@@ -47,7 +47,7 @@ class AgentService:
         return await self._agents.page(limit, after)
 
     async def missing(self, agent_ids: Sequence[str]) -> set[str]:
-        found = await self._agents.now_many(agent_ids)
+        found = await self._agents.get_many(agent_ids)
         return set(agent_ids) - {agent.id for agent in found}
 
     async def create(self, draft: AgentDraft, receipt: Receipt) -> Agent:
@@ -61,38 +61,38 @@ class AgentService:
         _check_rules(agent)
 
         async def write() -> Agent:
-            event = Event("agent.created", agent.id, agent.name)
+            event = AuditEvent("agent.created", agent.id, agent.name)
             await self._write((), agent, self._agents.add(agent), event, receipt(agent))
             return agent
 
-        return await until_it_holds(write)
+        return await retry_on_conflict(write)
 
     async def update(self, agent_id: str, change: AgentChange, if_match: str | None) -> Agent:
         async def write() -> Agent:
-            old = _found(await self._agents.now(agent_id))
+            old = _found(await self._agents.get(agent_id))
             check_if_match(if_match, old.version)
             new = _changed(old, change, rfc3339(self._clock.now()))
-            event = Event("agent.updated", new.id, new.name, _names(old, new))
+            event = AuditEvent("agent.updated", new.id, new.name, _names(old, new))
             await self._write(old.enabled_mcp_server_ids, new, self._agents.replace(old, new), event)
             return new
 
-        return await until_it_holds(write)
+        return await retry_on_conflict(write)
 
     async def delete(self, agent_id: str, if_match: str | None) -> None:
         async def write() -> None:
-            agent = _found(await self._agents.now(agent_id))
+            agent = _found(await self._agents.get(agent_id))
             check_if_match(if_match, agent.version)
-            event = Event("agent.deleted", agent.id, agent.name)
+            event = AuditEvent("agent.deleted", agent.id, agent.name)
             await self._journal.commit(self._ctx, self._agents.remove(agent), event)
 
-        await until_it_holds(write)
+        await retry_on_conflict(write)
 
     async def _write(
         self,
         before: Sequence[str],
         agent: Agent,
         changes: Sequence[Change],
-        event: Event,
+        event: AuditEvent,
         receipt: Sequence[Change] = (),
     ) -> None:
         """A server that is newly enabled has to be there still when the agent is stored: the revision sees to that."""
@@ -100,27 +100,27 @@ class AgentService:
         revision = await self._journal.revision(self._ctx) if added else None
         missing = await self._servers.missing(added)
         if missing:
-            raise Invalid("See `errors` for what to change.", errors=_missing(agent, missing))
+            raise ValidationFailed("See `errors` for what to change.", errors=_missing(agent, missing))
         await self._journal.commit(self._ctx, changes, event, receipt=receipt, while_revision=revision)
 
 
-class ServerUsers:
+class EnabledServers:
     """What servers may know of agents, and do to them."""
 
     def __init__(self, ctx: WorkspaceContext, store: Store, clock: Clock) -> None:
-        self._agents = Agents(store, ctx)
+        self._agents = AgentRepository(store, ctx)
         self._clock = clock
 
     async def of(self, server_id: str, limit: int) -> list[str]:
         return await self._agents.users(server_id, limit)
 
-    async def detached(self, server_id: str, agent_ids: Sequence[str]) -> tuple[list[Change], list[Event]]:
+    async def detached(self, server_id: str, agent_ids: Sequence[str]) -> tuple[list[Change], list[AuditEvent]]:
         changes: list[Change] = []
-        events: list[Event] = []
-        for old in await self._agents.now_many(agent_ids):
+        events: list[AuditEvent] = []
+        for old in await self._agents.get_many(agent_ids):
             new = _without(old, server_id, rfc3339(self._clock.now()))
             changes += self._agents.replace(old, new)
-            events.append(Event("agent.updated", new.id, new.name, _names(old, new)))
+            events.append(AuditEvent("agent.updated", new.id, new.name, _names(old, new)))
         return changes, events
 
 
@@ -152,7 +152,7 @@ def _check_rules(agent: Agent) -> None:
         if not _enables(agent, each)
     ]
     if errors:
-        raise Invalid("See `errors` for what to change.", errors=errors)
+        raise ValidationFailed("See `errors` for what to change.", errors=errors)
 
 
 def _enables(agent: Agent, server_id: str) -> bool:

@@ -6,18 +6,18 @@ from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.context import Scope
-from api.access.guards import Needs
-from api.access.idempotency.creates import Once, Receipt
-from api.access.repository import KeyRecord
+from api.access.guards import RequiresScope
+from api.access.idempotency.creates import IdempotencyChanges, IdempotentCreate
+from api.access.repository import ApiKeyRecord
 from api.api_keys.schemas import ApiKeyDraft, ApiKeyView, NewApiKeyView
 from api.api_keys.service import ApiKeyService
-from api.errors import Invalid
-from api.http.dependencies import AnyRequest, provided
+from api.errors import ValidationFailed
+from api.http.dependencies import AnyRequest, resolve
 from api.http.openapi import examples
-from api.http.operations import IDEMPOTENCY_KEY, IF_MATCH, Doc, Reply, delete, documented, get, post
+from api.http.operations import IDEMPOTENCY_KEY, IF_MATCH, OperationDoc, SuccessResponse, delete, documented, get, post
 from api.http.pagination import PAGING, Paging
 from api.http.request_body import read_body
-from api.http.responses import Answer, created
+from api.http.responses import StoredResponse, created
 from api.kit.crypto.secret import Secret
 
 API_KEYS = "/api/workspaces/{workspace_id:str}/api-keys"
@@ -28,25 +28,25 @@ MANY = TypeAdapter(list[ApiKeyView])
 
 @get(
     API_KEYS,
-    guards=[Needs(Scope.ADMIN)],
+    guards=[RequiresScope(Scope.ADMIN)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "listApiKeys",
             TAG,
             "List the API keys",
             "Without their secrets, which are not stored.",
-            Reply.many(MANY, examples.KEY),
+            SuccessResponse.many(MANY, examples.KEY),
             parameters=PAGING,
         )
     ),
 )
 async def list_api_keys(request: AnyRequest) -> Response[bytes]:
-    api_keys = provided(request, ApiKeyService)
-    paging = provided(request, Paging)
+    api_keys = resolve(request, ApiKeyService)
+    paging = resolve(request, Paging)
     found = await api_keys.page(paging.one_more, paging.after)
     used = await api_keys.last_uses(found)
 
-    def view(record: KeyRecord) -> ApiKeyView:
+    def view(record: ApiKeyRecord) -> ApiKeyView:
         return ApiKeyView.of(record, used.get(record.id))
 
     return paging.answer(found, view, MANY, lambda record: record.id).response()
@@ -54,30 +54,30 @@ async def list_api_keys(request: AnyRequest) -> Response[bytes]:
 
 @post(
     API_KEYS,
-    guards=[Needs(Scope.ADMIN)],
+    guards=[RequiresScope(Scope.ADMIN)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "createApiKey",
             TAG,
             "Make an API key",
             "The key is in this answer and never again: what is stored is a keyed hash.",
-            Reply.made(NewApiKeyView, {**examples.KEY, "apiKey": examples.API_KEY}),
+            SuccessResponse.created(NewApiKeyView, {**examples.KEY, "apiKey": examples.API_KEY}),
             ApiKeyDraft,
             {"name": "CI", "scope": "invoke", "agentIds": [examples.AGENT_ID]},
             [IDEMPOTENCY_KEY],
-            [Invalid],
+            [ValidationFailed],
         )
     ),
 )
 async def create_api_key(request: AnyRequest) -> Response[bytes]:
     draft = await read_body(request, ApiKeyDraft)
-    api_keys = provided(request, ApiKeyService)
-    once = provided(request, Once)
+    api_keys = resolve(request, ApiKeyService)
+    once = resolve(request, IdempotentCreate)
 
-    def answer(record: KeyRecord, key: Secret) -> Answer:
+    def answer(record: ApiKeyRecord, key: Secret) -> StoredResponse:
         return created(NewApiKeyView.made(record, key), record.version, f"{once.path}/{record.id}")
 
-    async def work(receipt: Receipt) -> Answer:
+    async def work(receipt: IdempotencyChanges) -> StoredResponse:
         return answer(*await api_keys.create(draft, lambda record, key: receipt(answer(record, key))))
 
     return (await once.run(work)).response()
@@ -86,21 +86,21 @@ async def create_api_key(request: AnyRequest) -> Response[bytes]:
 @delete(
     API_KEY,
     status_code=204,
-    guards=[Needs(Scope.ADMIN)],
+    guards=[RequiresScope(Scope.ADMIN)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "revokeApiKey",
             TAG,
             "Revoke an API key",
             "It stops working with the very next request, everywhere.",
-            Reply.gone(),
+            SuccessResponse.no_content(),
             parameters=[IF_MATCH],
         )
     ),
 )
 async def revoke_api_key(request: AnyRequest) -> None:
     key_id = request.path_params["key_id"]
-    api_keys = provided(request, ApiKeyService)
+    api_keys = resolve(request, ApiKeyService)
     await api_keys.revoke(key_id, request.headers.get("if-match"))
 
 

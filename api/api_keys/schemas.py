@@ -10,19 +10,21 @@ from pydantic_core import PydanticCustomError
 
 from api.access.api_key import KEY_ID_PATTERN
 from api.access.context import Scope
-from api.access.repository import KeyRecord
-from api.http.models import Input, Name, Timestamp, View, formed
+from api.access.repository import ApiKeyRecord
+from api.http.models import Name, RequestModel, ResponseModel, Timestamp, pattern_with_message
 from api.kit.crypto.secret import Secret
 from api.kit.ids import id_pattern
 
 RFC3339 = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)$"
-AgentId = Annotated[str, formed(id_pattern("agent"), "Must be an agent's id, which begins with `agent_`.")]
+AgentId = Annotated[
+    str, pattern_with_message(id_pattern("agent"), "Must be an agent's id, which begins with `agent_`.")
+]
 
 
-Moment = Annotated[str, formed(RFC3339, "Must be a time such as 2027-01-01T00:00:00Z.", max_length=40)]
+Moment = Annotated[str, pattern_with_message(RFC3339, "Must be a time such as 2027-01-01T00:00:00Z.", max_length=40)]
 
 
-class ApiKeyDraft(Input):
+class ApiKeyDraft(RequestModel):
     """A key to be made."""
 
     name: Name = Field(description="What the key is for.")
@@ -63,7 +65,7 @@ def _utc(text: str) -> str:
     return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"  # `%Y` writes the year 1 as `1`
 
 
-class ApiKeyView(View):
+class ApiKeyView(ResponseModel):
     """A key, without its secret."""
 
     id: Annotated[str, StringConstraints(pattern=KEY_ID_PATTERN)]
@@ -77,7 +79,7 @@ class ApiKeyView(View):
     version: int
 
     @classmethod
-    def of(cls, record: KeyRecord, last_used_at: str | None = None) -> ApiKeyView:
+    def of(cls, record: ApiKeyRecord, last_used_at: str | None = None) -> ApiKeyView:
         return cls(
             id=record.id,
             name=record.name,
@@ -97,5 +99,5 @@ class NewApiKeyView(ApiKeyView):
     api_key: str = Field(description="The key itself. It cannot be shown again.")
 
     @classmethod
-    def made(cls, record: KeyRecord, key: Secret) -> NewApiKeyView:
+    def made(cls, record: ApiKeyRecord, key: Secret) -> NewApiKeyView:
         return cls(**ApiKeyView.of(record).model_dump(), api_key=key.reveal_text())

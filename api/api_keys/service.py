@@ -8,22 +8,22 @@ from typing import Protocol
 
 from api.access.api_key import ApiKey
 from api.access.context import Scope, WorkspaceContext
-from api.access.last_used import Usage
+from api.access.last_used import LastUsedRecorder
 from api.access.peppers import Peppers
-from api.access.repository import OPERATORS, KeyRecord, Keys, add_key, remove_key, revision_key
+from api.access.repository import OPERATORS, ApiKeyRecord, ApiKeyRepository, add_key, remove_key, revision_key
 from api.api_keys.schemas import ApiKeyDraft
-from api.audit.journal import Event, Journal
-from api.errors import FieldError, Invalid, NotFound
+from api.audit.journal import AuditEvent, Journal
+from api.errors import FieldError, NotFound, ValidationFailed
 from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.secret import Secret
-from api.kit.storage.conflict_retry import until_it_holds
+from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Always, Change, Put, Store
 
-Receipt = Callable[[KeyRecord, Secret], Sequence[Change]]
+Receipt = Callable[[ApiKeyRecord, Secret], Sequence[Change]]
 
 
-class AgentsThere(Protocol):
+class ExistingAgents(Protocol):
     async def missing(self, agent_ids: Sequence[str]) -> set[str]: ...
 
 
@@ -43,10 +43,10 @@ class KeyMaker:
         created_by: str,
         agent_ids: Sequence[str] | None = None,
         expires_at: str | None = None,
-    ) -> tuple[KeyRecord, Secret]:
+    ) -> tuple[ApiKeyRecord, Secret]:
         key = ApiKey.new()
         version, pepper = await self._peppers.current()
-        record = KeyRecord(
+        record = ApiKeyRecord(
             id=key.key_id,
             name=name,
             scope=scope,
@@ -64,11 +64,11 @@ class ApiKeyService:
     def __init__(
         self,
         ctx: WorkspaceContext,
-        keys: Keys,
+        keys: ApiKeyRepository,
         maker: KeyMaker,
         journal: Journal,
-        usage: Usage,
-        agents: AgentsThere,
+        usage: LastUsedRecorder,
+        agents: ExistingAgents,
         clock: Clock,
     ) -> None:
         self._ctx = ctx
@@ -79,16 +79,16 @@ class ApiKeyService:
         self._agents = agents
         self._clock = clock
 
-    async def page(self, limit: int, after: str | None) -> Sequence[KeyRecord]:
+    async def page(self, limit: int, after: str | None) -> Sequence[ApiKeyRecord]:
         return await self._keys.page(self._ctx.partition, limit, after)
 
-    async def last_uses(self, records: Sequence[KeyRecord]) -> Mapping[str, str]:
+    async def last_uses(self, records: Sequence[ApiKeyRecord]) -> Mapping[str, str]:
         return await self._usage.of(self._ctx.partition, [record.id for record in records])
 
-    async def create(self, draft: ApiKeyDraft, receipt: Receipt) -> tuple[KeyRecord, Secret]:
+    async def create(self, draft: ApiKeyDraft, receipt: Receipt) -> tuple[ApiKeyRecord, Secret]:
         await self._check_agents(draft.agent_ids or [])
         if draft.expires_at is not None and draft.expires_at <= rfc3339(self._clock.now()):
-            raise Invalid.at("expiresAt", "This is in the past.")
+            raise ValidationFailed.at("expiresAt", "This is in the past.")
         record, key = await self._maker.make(
             self._ctx.partition,
             draft.name,
@@ -97,7 +97,7 @@ class ApiKeyService:
             agent_ids=draft.agent_ids,
             expires_at=draft.expires_at,
         )
-        event = Event("api_key.created", record.id, record.name)
+        event = AuditEvent("api_key.created", record.id, record.name)
         added = add_key(self._ctx.partition, record)
         await self._journal.commit(self._ctx, added, event, receipt=receipt(record, key))
         return record, key
@@ -108,10 +108,10 @@ class ApiKeyService:
             if record is None:
                 raise NotFound
             check_if_match(if_match, record.version)
-            event = Event("api_key.revoked", record.id, record.name)
+            event = AuditEvent("api_key.revoked", record.id, record.name)
             await self._journal.commit(self._ctx, remove_key(self._ctx.partition, record), event)
 
-        await until_it_holds(write)
+        await retry_on_conflict(write)
 
     async def _check_agents(self, agent_ids: Sequence[str]) -> None:
         missing = await self._agents.missing(agent_ids)
@@ -121,12 +121,12 @@ class ApiKeyService:
             if each in missing
         ]
         if errors:
-            raise Invalid("See `errors` for what to change.", errors=errors)
+            raise ValidationFailed("See `errors` for what to change.", errors=errors)
 
 
 async def make_admin_key(ctx: WorkspaceContext, journal: Journal, maker: KeyMaker) -> Secret:
     record, key = await maker.make(ctx.partition, "Admin key", Scope.ADMIN, created_by=ctx.caller.key_id)
-    await journal.commit(ctx, add_key(ctx.partition, record), Event("api_key.created", record.id, record.name))
+    await journal.commit(ctx, add_key(ctx.partition, record), AuditEvent("api_key.created", record.id, record.name))
     return key
 
 
@@ -136,7 +136,7 @@ async def make_operator_key(store: Store, maker: KeyMaker) -> Secret:
     return key
 
 
-async def revoke_operator_key(store: Store, keys: Keys, key_id: str) -> bool:
+async def revoke_operator_key(store: Store, keys: ApiKeyRepository, key_id: str) -> bool:
     record = await keys.get(OPERATORS, key_id)
     if record is None:
         return False

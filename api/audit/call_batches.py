@@ -12,14 +12,14 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-CALLS_IN_A_PACK = 100
+CALLS_IN_A_BATCH = 100
 SPAN_SECONDS = 1.0
 LONGEST_TEXT = 128
 
 _time = attrgetter("at")
 
 
-class Call(NamedTuple):
+class ToolCallRecord(NamedTuple):
     """What is recorded of a call of a tool: who, what and how it went; never what was sent or answered."""
 
     at: float
@@ -43,45 +43,45 @@ class Call(NamedTuple):
         return (*self[2:10], self.actor_type)
 
 
-def packs(calls: Iterable[Call]) -> Iterator[list[Call]]:
+def split_into_batches(calls: Iterable[ToolCallRecord]) -> Iterator[list[ToolCallRecord]]:
     """Each of one workspace, oldest first, and of no more than a second."""
-    by_workspace: defaultdict[str, list[Call]] = defaultdict(list)
+    by_workspace: defaultdict[str, list[ToolCallRecord]] = defaultdict(list)
     for call in calls:
         by_workspace[call.workspace_id].append(call)
     for each in by_workspace.values():
         yield from _cut(sorted(each, key=_time))
 
 
-def _cut(calls: Iterable[Call]) -> Iterator[list[Call]]:
-    pack: list[Call] = []
+def _cut(calls: Iterable[ToolCallRecord]) -> Iterator[list[ToolCallRecord]]:
+    batch: list[ToolCallRecord] = []
     for call in calls:
-        if pack and (len(pack) == CALLS_IN_A_PACK or call.at - pack[0].at > SPAN_SECONDS):
-            yield pack
-            pack = []
-        pack.append(call)
-    yield pack
+        if batch and (len(batch) == CALLS_IN_A_BATCH or call.at - batch[0].at > SPAN_SECONDS):
+            yield batch
+            batch = []
+        batch.append(call)
+    yield batch
 
 
-def packed(pack: Sequence[Call]) -> dict[str, Any]:
-    rows = [call.texts for call in pack]
+def pack(batch: Sequence[ToolCallRecord]) -> dict[str, Any]:
+    rows = [call.texts for call in batch]
     texts = dict.fromkeys(chain.from_iterable(rows))
     places = dict(zip(texts, range(len(texts)), strict=True))
-    numbers = ((round(call.at * 1000), call.milliseconds) for call in pack)
+    numbers = ((round(call.at * 1000), call.milliseconds) for call in batch)
     return {
         "texts": [_storable(text) for text in texts],
         "calls": [[*own, *map(places.__getitem__, row)] for own, row in zip(numbers, rows, strict=True)],
     }
 
 
-def unpacked(workspace_id: str, data: Mapping[str, Any]) -> list[Call]:
+def unpack(workspace_id: str, data: Mapping[str, Any]) -> list[ToolCallRecord]:
     """In the order in which they were packed."""
     return [_call(workspace_id, row, data["texts"]) for row in data["calls"]]
 
 
-def _call(workspace_id: str, row: Sequence[int], texts: Sequence[str]) -> Call:
+def _call(workspace_id: str, row: Sequence[int], texts: Sequence[str]) -> ToolCallRecord:
     at, milliseconds, *places = row
     *told, actor_type = (texts[place] for place in places)
-    return Call._make((at / 1000, workspace_id, *told, milliseconds, actor_type))
+    return ToolCallRecord._make((at / 1000, workspace_id, *told, milliseconds, actor_type))
 
 
 def _storable(text: str) -> str:

@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 
-from api.audit.call_batches import Call
-from api.audit.repository import Packed, pack_calls, write_calls
-from api.kit.storage.store import Store, StoreBusy
+from api.audit.call_batches import ToolCallRecord
+from api.audit.repository import BatchWrite, batch_calls, write_calls
+from api.kit.storage.store import Store, StoreUnavailable
 
 EVERY_SECONDS = 0.5
 MOST_WAITING = 50_000
@@ -35,7 +35,7 @@ class CallLog:
         self._every_seconds = every_seconds
         self._first_pause = first_pause
         self._most_waiting = most_waiting
-        self._noted: deque[Call] = deque(maxlen=most_waiting)
+        self._noted: deque[ToolCallRecord] = deque(maxlen=most_waiting)
         self._in_hand = 0
         self._dropped = self._told = 0
         self._flusher: asyncio.Task[None] | None = None
@@ -50,7 +50,7 @@ class CallLog:
         """How many calls have no record, and never will have."""
         return self._dropped
 
-    def note(self, call: Call) -> None:
+    def note(self, call: ToolCallRecord) -> None:
         if len(self._noted) == self._most_waiting:
             self._dropped += 1  # the oldest makes room
         self._noted.append(call)
@@ -68,7 +68,7 @@ class CallLog:
             while self._noted:
                 await self._wait(self._every_seconds)
                 await self._write(self._take())
-        except StoreBusy:
+        except StoreUnavailable:
             self._give_up()
         finally:
             self._flusher = None
@@ -78,27 +78,27 @@ class CallLog:
             async with asyncio.timeout(seconds):
                 await self._ending.wait()
 
-    def _take(self) -> list[Call]:
+    def _take(self) -> list[ToolCallRecord]:
         self._in_hand = min(len(self._noted), TAKEN_AT_ONCE)
         return [self._noted.popleft() for _ in range(self._in_hand)]
 
-    async def _write(self, calls: Sequence[Call]) -> None:
-        for some in pack_calls(calls):
+    async def _write(self, calls: Sequence[ToolCallRecord]) -> None:
+        for some in batch_calls(calls):
             await self._until_written(some)
             self._in_hand -= some.number
-        self._tell_of_dropped()
+        self._log_dropped()
 
-    async def _until_written(self, some: Packed) -> None:
+    async def _until_written(self, some: BatchWrite) -> None:
         """The same items each time: those of a try whose answer was lost are not written twice."""
         pause = self._first_pause
         while True:
             try:
                 return await write_calls(self._store, some)
-            except StoreBusy:
+            except StoreUnavailable:
                 if self._ending.is_set():
                     raise
                 log.warning("records of calls wait for the store", extra={"detail": f"{self.waiting} wait"})
-            self._tell_of_dropped()
+            self._log_dropped()
             await self._wait(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -106,9 +106,9 @@ class CallLog:
         self._dropped += self.waiting
         self._noted.clear()
         self._in_hand = 0
-        self._tell_of_dropped()
+        self._log_dropped()
 
-    def _tell_of_dropped(self) -> None:
+    def _log_dropped(self) -> None:
         if self._dropped > self._told:
             log.error("records of calls dropped", extra={"detail": f"{self._dropped - self._told} calls"})
             self._told = self._dropped

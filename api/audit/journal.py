@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from api.access.context import ITSELF, Caller, OperatorContext, Scope, WorkspaceContext, has_expired
-from api.access.idempotency.creates import raise_if_done
+from api.access.context import SYSTEM_ACTOR, Caller, OperatorContext, Scope, WorkspaceContext, has_expired
+from api.access.idempotency.creates import raise_if_completed
 from api.access.repository import beginning_of, revision_key, still_there
-from api.audit.call_batches import Call
+from api.audit.call_batches import ToolCallRecord
 from api.audit.call_log import CallLog
-from api.audit.repository import Kind, Record, Records, add_record
+from api.audit.repository import AuditRecord, AuditRepository, RecordKind, add_record
 from api.errors import NotFound, Unauthorized
 from api.kit.clock import Clock, rfc3339
-from api.kit.storage.store import Change, Conflict, Present, Put, Store, Unchanged
+from api.kit.storage.store import Change, Conflict, IfPresent, IfVersion, Put, Store
 
-__all__ = ["Call", "CallLog", "Event", "Journal", "Kind"]
+__all__ = ["AuditEvent", "CallLog", "Journal", "RecordKind", "ToolCallRecord"]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class AuditEvent:
     """`server.updated`, of which thing, and which of its fields changed (their names, never their values)."""
 
     action: str
@@ -41,23 +41,23 @@ class Journal:
         self,
         ctx: WorkspaceContext,
         changes: Sequence[Change],
-        *events: Event,
+        *events: AuditEvent,
         receipt: Sequence[Change] = (),
         while_revision: int | None = None,
     ) -> None:
         """All of it or none. `while_revision` holds the write to what was read under that revision."""
         revision = revision_key(ctx.partition)
-        when = Present() if while_revision is None else Unchanged(while_revision)
+        when = IfPresent() if while_revision is None else IfVersion(while_revision)
         written = [*changes, Put(revision, {}, when), *self.records(ctx.workspace_id, ctx, *events), *receipt]
         try:
             await self.write(ctx.caller, written)
         except Conflict as conflict:
-            raise_if_done(conflict, receipt)
+            raise_if_completed(conflict, receipt)
             if while_revision is None and revision in conflict.failed:  # the workspace went away meanwhile
                 raise NotFound from conflict
             raise
 
-    async def close(self, ctx: WorkspaceContext, changes: Sequence[Change], event: Event) -> None:
+    async def close(self, ctx: WorkspaceContext, changes: Sequence[Change], event: AuditEvent) -> None:
         """The last write of a workspace: it takes the revision away instead of renewing it."""
         await self.write(ctx.caller, [*changes, *self.records(ctx.workspace_id, ctx, event)])
 
@@ -81,23 +81,23 @@ class Journal:
             raise NotFound
         return item.version
 
-    def records(self, workspace_id: str, ctx: WorkspaceContext | OperatorContext, *events: Event) -> list[Change]:
+    def records(self, workspace_id: str, ctx: WorkspaceContext | OperatorContext, *events: AuditEvent) -> list[Change]:
         now = self._clock.now()
         records = [self._record(ctx, event, now) for event in events]
         return [add_record(workspace_id, record, now, position) for position, record in enumerate(records)]
 
     async def page(
-        self, ctx: WorkspaceContext, limit: int, after: str | None, kinds: Iterable[Kind] = Kind
-    ) -> list[Record]:
+        self, ctx: WorkspaceContext, limit: int, after: str | None, kinds: Iterable[RecordKind] = RecordKind
+    ) -> list[AuditRecord]:
         """Newest first, back to the workspace's beginning."""
         now = self._clock.now()
         since = await beginning_of(ctx.snapshot) or rfc3339(now)
-        return await Records(self._store, ctx.workspace_id).page(limit, after, now, since, kinds)
+        return await AuditRepository(self._store, ctx.workspace_id).page(limit, after, now, since, kinds)
 
     @staticmethod
-    def _record(ctx: WorkspaceContext | OperatorContext, event: Event, now: float) -> Record:
+    def _record(ctx: WorkspaceContext | OperatorContext, event: AuditEvent, now: float) -> AuditRecord:
         caller = ctx.caller
-        return Record(
+        return AuditRecord(
             at=rfc3339(now),
             action=event.action,
             target_type=event.target_type,
@@ -112,6 +112,6 @@ class Journal:
 
 
 def _kind_of(caller: Caller) -> str:
-    if caller is ITSELF:
+    if caller is SYSTEM_ACTOR:
         return "system"
     return "operator" if caller.scope is Scope.OPERATOR else "api_key"

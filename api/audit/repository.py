@@ -14,23 +14,23 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from api.audit.call_batches import Call, packed, packs, unpacked
+from api.audit.call_batches import ToolCallRecord, pack, split_into_batches, unpack
 from api.kit.clock import rfc3339
-from api.kit.ids import in_order, random_text, time_of
-from api.kit.storage.store import MAX_CHANGES, Absent, Change, Conflict, Item, Key, Put, Store
+from api.kit.ids import random_text, sortable_time, time_of
+from api.kit.storage.store import MAX_CHANGES, Change, Conflict, IfAbsent, Item, Key, Put, Store
 
 CALLS_IN_A_WRITE = 1000  # of the longest texts they are half of what a write may have; packed in a millisecond
 PACKS_AT_FIRST = 4
 PREFIX = "audit_"
 
 
-class Kind(StrEnum):
+class RecordKind(StrEnum):
     CONFIG = "config"
     CALLS = "calls"
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class AuditRecord:
     """Names and ids only: no value that anyone entered as a secret is ever put in here."""
 
     at: str
@@ -50,11 +50,11 @@ class Record:
     milliseconds: int | None = None
 
     @classmethod
-    def of(cls, item: Item) -> Record:
+    def of(cls, item: Item) -> AuditRecord:
         return cls(**{**item.data, "fields": tuple(item.data["fields"]), "id": item.key.sk})
 
     @classmethod
-    def of_call(cls, call: Call, record_id: str) -> Record:
+    def of_call(cls, call: ToolCallRecord, record_id: str) -> AuditRecord:
         return cls(
             at=rfc3339(call.at),
             action="tool.called",
@@ -76,13 +76,13 @@ class Record:
         return {name: value for name, value in asdict(self).items() if name != "id" and value is not None}
 
 
-def add_record(workspace_id: str, record: Record, now: float, position: int) -> Change:
+def add_record(workspace_id: str, record: AuditRecord, now: float, position: int) -> Change:
     """`position` orders the records of one write, which have the same time."""
-    return _added(_partition(Kind.CONFIG, workspace_id, _month(now)), _record_id(now, position), record.data())
+    return _added(_partition(RecordKind.CONFIG, workspace_id, _month(now)), _record_id(now, position), record.data())
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class BatchWrite:
     """What one write takes."""
 
     changes: Sequence[Change]
@@ -90,38 +90,38 @@ class Packed:
     """Of how many calls."""
 
 
-def pack_calls(calls: Iterable[Call]) -> Iterator[Packed]:
+def batch_calls(calls: Iterable[ToolCallRecord]) -> Iterator[BatchWrite]:
     """Made one by one, so that who writes them lets others have their turn in between."""
     changes: list[Change] = []
     number = 0
-    for pack in packs(calls):
-        if number + len(pack) > CALLS_IN_A_WRITE or len(changes) == MAX_CHANGES:
-            yield Packed(changes, number)
+    for batch in split_into_batches(calls):
+        if number + len(batch) > CALLS_IN_A_WRITE or len(changes) == MAX_CHANGES:
+            yield BatchWrite(changes, number)
             changes, number = [], 0
-        changes.append(_add_pack(pack, len(changes)))
-        number += len(pack)
+        changes.append(_add_batch(batch, len(changes)))
+        number += len(batch)
     if changes:
-        yield Packed(changes, number)
+        yield BatchWrite(changes, number)
 
 
-async def write_calls(store: Store, some: Packed) -> None:
+async def write_calls(store: Store, some: BatchWrite) -> None:
     try:
         await store.write(*some.changes)
     except Conflict:  # nothing else could be there: an earlier try did write it
         return
 
 
-def _add_pack(pack: Sequence[Call], position: int) -> Change:
-    newest = pack[-1]
-    partition = _partition(Kind.CALLS, newest.workspace_id, _month(newest.at))
-    return _added(partition, _record_id(newest.at, position), packed(pack))
+def _add_batch(batch: Sequence[ToolCallRecord], position: int) -> Change:
+    newest = batch[-1]
+    partition = _partition(RecordKind.CALLS, newest.workspace_id, _month(newest.at))
+    return _added(partition, _record_id(newest.at, position), pack(batch))
 
 
 def _added(partition: str, record_id: str, data: Mapping[str, Any]) -> Put:
-    return Put(Key(partition, record_id), data, Absent())
+    return Put(Key(partition, record_id), data, IfAbsent())
 
 
-class Records:
+class AuditRepository:
     """The audit trail of one workspace.
 
     Its order is that of the ids. A pack has an id like any record, and a call in it that id with its place: so a page
@@ -133,10 +133,10 @@ class Records:
         self._workspace_id = workspace_id
 
     async def page(
-        self, limit: int, after: str | None, now: float, since: str, kinds: Iterable[Kind] = Kind
-    ) -> list[Record]:
+        self, limit: int, after: str | None, now: float, since: str, kinds: Iterable[RecordKind] = RecordKind
+    ) -> list[AuditRecord]:
         """Newest first, from beyond the record `after`, back to the month of the time `since`."""
-        found: list[Record] = []
+        found: list[AuditRecord] = []
         start = _month(time_of(after.removeprefix(PREFIX))) if after else _month(now)
         for month in _months_back(start, since[:7]):
             if len(found) >= limit:
@@ -146,15 +146,15 @@ class Records:
             found += newest[: limit - len(found)]
         return found
 
-    async def _of(self, kind: Kind, month: str, limit: int, after: str | None) -> list[Record]:
+    async def _of(self, kind: RecordKind, month: str, limit: int, after: str | None) -> list[AuditRecord]:
         partition = _partition(kind, self._workspace_id, month)
-        if kind is Kind.CALLS:
+        if kind is RecordKind.CALLS:
             return await self._calls(partition, limit, after)
-        return [Record.of(item) for item in await self._newest(partition, limit, after)]
+        return [AuditRecord.of(item) for item in await self._newest(partition, limit, after)]
 
-    async def _calls(self, partition: str, limit: int, after: str | None) -> list[Record]:
+    async def _calls(self, partition: str, limit: int, after: str | None) -> list[AuditRecord]:
         """A pack may hold one call or a hundred: a few are read at first, and more where those do not do."""
-        found: list[Record] = []
+        found: list[AuditRecord] = []
         at_once, last = PACKS_AT_FIRST, after
         while len(found) < limit:
             items = await self._newest(partition, at_once, last)
@@ -168,17 +168,17 @@ class Records:
     async def _newest(self, partition: str, limit: int, after: str | None) -> list[Item]:
         return await self._store.query(partition, limit=limit, after=after, newest_first=True)
 
-    def _told(self, item: Item) -> list[Record]:
-        calls = unpacked(self._workspace_id, item.data)
-        return [Record.of_call(call, f"{item.key.sk}_{place:02d}") for place, call in enumerate(calls)]
+    def _told(self, item: Item) -> list[AuditRecord]:
+        calls = unpack(self._workspace_id, item.data)
+        return [AuditRecord.of_call(call, f"{item.key.sk}_{place:02d}") for place, call in enumerate(calls)]
 
 
-def _partition(kind: Kind, workspace_id: str, month: str) -> str:
-    return f"AUDIT#{workspace_id}#{month}" + ("#CALLS" if kind is Kind.CALLS else "")
+def _partition(kind: RecordKind, workspace_id: str, month: str) -> str:
+    return f"AUDIT#{workspace_id}#{month}" + ("#CALLS" if kind is RecordKind.CALLS else "")
 
 
 def _record_id(now: float, position: int) -> str:
-    return f"{PREFIX}{in_order(now)}{position:02d}{random_text()}"
+    return f"{PREFIX}{sortable_time(now)}{position:02d}{random_text()}"
 
 
 def _month(now: float) -> str:

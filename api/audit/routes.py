@@ -6,53 +6,53 @@ from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.context import Scope
-from api.access.guards import Needs
-from api.audit.journal import Journal, Kind
+from api.access.guards import RequiresScope
+from api.audit.journal import Journal, RecordKind
 from api.audit.schemas import AuditView
-from api.errors import Invalid
-from api.http.dependencies import AnyRequest, provided
+from api.errors import ValidationFailed
+from api.http.dependencies import AnyRequest, resolve
 from api.http.openapi import examples
-from api.http.operations import Doc, Parameter, Reply, documented, get
+from api.http.operations import OperationDoc, Parameter, SuccessResponse, documented, get
 from api.http.pagination import PAGING, Paging
 
 MANY = TypeAdapter(list[AuditView])
 KIND = Parameter(
     "kind",
     "Only changes of configuration, or only calls of tools.",
-    {"type": "string", "enum": [kind.value for kind in Kind]},
+    {"type": "string", "enum": [kind.value for kind in RecordKind]},
 )
 
 
 @get(
     "/api/workspaces/{workspace_id:str}/audit",
-    guards=[Needs(Scope.ADMIN)],
+    guards=[RequiresScope(Scope.ADMIN)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "listAudit",
             "Audit",
             "Read the audit trail",
             "Who did what, newest first. The record of a change was written together with it. Of a call of a tool, who "
             "made it and how it went is recorded within a second; never what was sent or answered. Records stay as "
             "they are.",
-            Reply.many(MANY, examples.RECORD),
+            SuccessResponse.many(MANY, examples.RECORD),
             parameters=[*PAGING, KIND],
         )
     ),
 )
 async def list_audit(request: AnyRequest) -> Response[bytes]:
-    journal = provided(request, Journal)
-    paging = provided(request, Paging)
+    journal = resolve(request, Journal)
+    paging = resolve(request, Paging)
     found = await journal.page(request.state.context, paging.one_more, paging.after, _kinds(request))
     return paging.answer(found, AuditView.of, MANY, lambda record: record.id).response()
 
 
-def _kinds(request: AnyRequest) -> list[Kind]:
+def _kinds(request: AnyRequest) -> list[RecordKind]:
     asked = request.query_params.get("kind")
     if asked is None:
-        return list(Kind)
-    if asked not in set(Kind):
-        raise Invalid.at("kind", f"Must be one of: {', '.join(Kind)}.")
-    return [Kind(asked)]
+        return list(RecordKind)
+    if asked not in set(RecordKind):
+        raise ValidationFailed.at("kind", f"Must be one of: {', '.join(RecordKind)}.")
+    return [RecordKind(asked)]
 
 
 ROUTES = [list_audit]

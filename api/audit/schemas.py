@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
-from api.audit.repository import Record
-from api.http.models import Timestamp, View
+from api.audit.repository import AuditRecord
+from api.http.models import ResponseModel, Timestamp
 
 _TEXT, _NUMBER = WithJsonSchema({"type": "string"}), WithJsonSchema({"type": "integer", "minimum": 0})
 
@@ -17,7 +17,7 @@ def _of_calls(description: str) -> Any:
     return Field(default=None, exclude_if=lambda value: value is None, description=f"Of a call: {description}")
 
 
-class Named(View):
+class Named(ResponseModel):
     """A thing as it was called then."""
 
     type: str
@@ -25,7 +25,7 @@ class Named(View):
     name: str
 
 
-class AuditView(View):
+class AuditView(ResponseModel):
     """Who did what, to which thing, in which request. A call of a tool is `tool.called`, and its target the server."""
 
     id: str
@@ -43,7 +43,7 @@ class AuditView(View):
     milliseconds: Annotated[int | None, _NUMBER] = _of_calls("how long it took.")
 
     @classmethod
-    def of(cls, record: Record) -> AuditView:
+    def of(cls, record: AuditRecord) -> AuditView:
         return cls(
             id=record.id,
             at=record.at,

@@ -7,38 +7,38 @@ import re
 from litestar import Response
 from pydantic import TypeAdapter
 
-from api.access.guards import OpenToAll
+from api.access.guards import Public
 from api.connections.authorization_request import BY_ISSUER, CLIENT_NAME, DOCUMENT, document_url
-from api.connections.dependencies import Public
+from api.connections.dependencies import PublicUrls
 from api.connections.schemas import CLIENT_METADATA, ClientMetadataView
 from api.errors import NotFound
-from api.http.dependencies import AnyRequest, provided
-from api.http.operations import Doc, Reply, documented, get
-from api.http.responses import OK, Answer, encode
+from api.http.dependencies import AnyRequest, resolve
+from api.http.operations import OperationDoc, SuccessResponse, documented, get
+from api.http.responses import OK, StoredResponse, encode
 from api.servers.service import EXTERNAL
 
 FOR_ALL = "authorization servers read it, and it is the same for all"
 _NAME = re.compile(rf"([0-9a-f]{{{BY_ISSUER}}})\.json")
 
 
-def _doc(name: str, summary: str) -> Doc:
-    return Doc(
+def _doc(name: str, summary: str) -> OperationDoc:
+    return OperationDoc(
         name,
         "Connections",
         summary,
         "The OAuth Client ID Metadata Document; its own URL is the client id.",
-        Reply(200, "The document.", TypeAdapter(ClientMetadataView), CLIENT_METADATA),
+        SuccessResponse(200, "The document.", TypeAdapter(ClientMetadataView), CLIENT_METADATA),
     )
 
 
-@get(f"{DOCUMENT}.json", guards=[OpenToAll(FOR_ALL)], opt=documented(_doc("getClientMetadata", "Read who we are")))
+@get(f"{DOCUMENT}.json", guards=[Public(FOR_ALL)], opt=documented(_doc("getClientMetadata", "Read who we are")))
 async def client_metadata(request: AnyRequest) -> Response[bytes]:
     return _document(request, None)
 
 
 @get(
     f"{DOCUMENT}/{{document:str}}",
-    guards=[OpenToAll(FOR_ALL)],
+    guards=[Public(FOR_ALL)],
     opt=documented(_doc("getClientMetadataByIssuer", "Read who we are to one authorization server")),
 )
 async def client_metadata_by_issuer(request: AnyRequest) -> Response[bytes]:
@@ -49,7 +49,7 @@ async def client_metadata_by_issuer(request: AnyRequest) -> Response[bytes]:
 
 
 def _document(request: AnyRequest, suffix: str | None) -> Response[bytes]:
-    public = provided(request, Public)
+    public = resolve(request, PublicUrls)
     told = ClientMetadataView(
         client_id=document_url(public.url, suffix),
         client_name=CLIENT_NAME,
@@ -60,7 +60,7 @@ def _document(request: AnyRequest, suffix: str | None) -> Response[bytes]:
         token_endpoint_auth_method="none",  # noqa: S106  a method, and no password
         application_type="web",
     )
-    return Answer(OK, encode(told)).response()
+    return StoredResponse(OK, encode(told)).response()
 
 
 ROUTES = [client_metadata, client_metadata_by_issuer]

@@ -6,32 +6,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from api.access.authenticator import Access
+from api.access.authenticator import Authenticator
 from api.access.context import WorkspaceContext
 from api.audit.journal import Journal
-from api.connections.consent.limits import Starts
-from api.connections.consent.state import Pendings
-from api.connections.http import Line
-from api.connections.oauth_clients import Clients
+from api.connections.consent.limits import ConsentStartLimit
+from api.connections.consent.state import StateStore
+from api.connections.http import AuthServerHttp
+from api.connections.oauth_clients import OAuthClients
 from api.kit.clock import Clock
 from api.kit.crypto.vault import Vault
-from api.kit.egress.policy import Egress
-from api.kit.http_client.client import Outbound
+from api.kit.egress.policy import EgressPolicy
+from api.kit.http_client.client import HttpClient
 from api.kit.storage.store import Store
 from api.servers.service import EXTERNAL, Server
 from integrations import AuthorizationServer, Service
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class HttpAccess:
     """Where requests may go, and over what."""
 
-    outbound: Outbound
-    egress: Egress
+    outbound: HttpClient
+    egress: EgressPolicy
 
 
 @dataclass(frozen=True, slots=True)
-class Vendor:
+class ConfiguredService:
     """A service, as the operator has set it up."""
 
     service: Service
@@ -40,7 +40,7 @@ class Vendor:
 
 
 @dataclass(frozen=True, slots=True)
-class Public:
+class PublicUrls:
     """What of this service is known outside."""
 
     url: str
@@ -61,15 +61,15 @@ class Public:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
-    anywhere: Reach
-    vendors: Reach
+class AuthServerHttpFactory:
+    anywhere: HttpAccess
+    vendors: HttpAccess
     """The same, and what the operator has set in place of the vendors' addresses."""
 
-    def of(self, ctx: WorkspaceContext, server: Server) -> Line:
+    def for_server(self, ctx: WorkspaceContext, server: Server) -> AuthServerHttp:
         return self._line(server.service_type, f"{ctx.workspace_id} oauth {server.id}")
 
-    def for_revocation(self, workspace_id: str, service_type: str, entry: str) -> Line:
+    def for_revocation(self, workspace_id: str, service_type: str, entry: str) -> AuthServerHttp:
         return self._line(service_type, f"{workspace_id} revocation {entry}")
 
     async def close(self) -> None:
@@ -77,21 +77,21 @@ class Lines:
         if self.vendors.outbound is not self.anywhere.outbound:
             await self.vendors.outbound.close()
 
-    def _line(self, service_type: str, pool: str) -> Line:
+    def _line(self, service_type: str, pool: str) -> AuthServerHttp:
         reach = self.anywhere if service_type == EXTERNAL else self.vendors
-        return Line(reach.outbound, reach.egress, pool)
+        return AuthServerHttp(reach.outbound, reach.egress, pool)
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectionWorks:
+class ConnectionDeps:
     store: Store
     vault: Vault
     journal: Journal
     clock: Clock
-    access: Access
-    vendors: Mapping[str, Vendor]
-    clients: Clients
-    pendings: Pendings
-    lines: Lines
-    public: Public
-    starts: Starts = field(default_factory=Starts)
+    authenticator: Authenticator
+    services: Mapping[str, ConfiguredService]
+    oauth_clients: OAuthClients
+    states: StateStore
+    auth_http: AuthServerHttpFactory
+    public: PublicUrls
+    start_limit: ConsentStartLimit = field(default_factory=ConsentStartLimit)

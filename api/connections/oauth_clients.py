@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 
 from api.access.context import WorkspaceContext
 from api.connections.repository import (
-    ClientRef,
-    FirstUse,
-    Registration,
-    Registrations,
+    ClientRegistration,
+    ClientRegistrationRepository,
+    ClientSecretUse,
+    OAuthClientRef,
     registration_of,
 )
-from api.connections.tokens.encryption import Sealer
+from api.connections.tokens.encryption import TokenSealer
 from api.kit.clock import Clock
-from api.kit.storage.conflict_retry import until_it_holds
+from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Store
-from api.servers.service import Server, first_use_of
+from api.servers.service import Server, client_secret_use_key
 from integrations import ClientAuth, OAuthClient
 
 SECRET = "secret"  # noqa: S105  a field's name
@@ -28,12 +28,12 @@ MARGIN_SECONDS = 60.0
 WITH_SECRET: tuple[ClientAuth, ...] = ("client_secret_basic", "client_secret_post")
 
 
-class NoClient(Exception):
+class ClientUnavailable(Exception):
     """What the grant was given to is not known any more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ConfiguredClient:
     """What came with the server's `config`."""
 
     id: str | None = None
@@ -57,8 +57,8 @@ class Given:
         return next((each for each in accepted if each in WITH_SECRET), WITH_SECRET[0])
 
 
-class Clients:
-    def __init__(self, store: Store, sealer: Sealer, apps: Mapping[str, OAuthClient], clock: Clock) -> None:
+class OAuthClients:
+    def __init__(self, store: Store, sealer: TokenSealer, apps: Mapping[str, OAuthClient], clock: Clock) -> None:
         self._store = store
         self._sealer = sealer
         self._apps = apps
@@ -67,74 +67,76 @@ class Clients:
     def app(self, service_type: str) -> OAuthClient | None:
         return self._apps.get(service_type)
 
-    async def load(self, ctx: WorkspaceContext, server: Server, ref: ClientRef, issuer: str) -> OAuthClient:
+    async def load(self, ctx: WorkspaceContext, server: Server, ref: OAuthClientRef, issuer: str) -> OAuthClient:
         """The one that a grant was given to, with its secret as it is now."""
         match ref.kind:
             case "service":
                 found = self.app(server.service_type)
             case "given":
-                found = (await self.given(ctx, server)).client([ref.auth])
+                found = (await self.configured(ctx, server)).client([ref.auth])
             case "registered":
                 found = await self._registered(ctx, issuer, ref.id)
             case "document":
                 found = OAuthClient(ref.id, "none")
         if found is None or found.id != ref.id:
-            raise NoClient
+            raise ClientUnavailable
         return found
 
-    async def given(self, ctx: WorkspaceContext, server: Server) -> Given:
+    async def configured(self, ctx: WorkspaceContext, server: Server) -> ConfiguredClient:
         scope = await self._sealer.config(ctx, server, "scope")
-        return Given(
+        return ConfiguredClient(
             await self._sealer.config(ctx, server, "clientId"),
             await self._sealer.config(ctx, server, "clientSecret"),
             await self._sealer.config(ctx, server, "privateKey"),
             tuple(scope.split()) if scope else None,
         )
 
-    async def may_be_shown(self, ctx: WorkspaceContext, server: Server, given: Given, issuer: str) -> bool:
+    async def may_send_secret_to(
+        self, ctx: WorkspaceContext, server: Server, given: ConfiguredClient, issuer: str
+    ) -> bool:
         """A secret that came with a server is one authorization server's: whomever else the server may name later,
         nobody else is shown it. Who enters another says anew whose it is."""
-        return given.secret is None or await until_it_holds(lambda: self._is_known(ctx, server, given, issuer))
+        return given.secret is None or await retry_on_conflict(lambda: self._is_known(ctx, server, given, issuer))
 
-    async def _is_known(self, ctx: WorkspaceContext, server: Server, given: Given, issuer: str) -> bool:
-        uses = Registrations(self._store, ctx)
+    async def _is_known(self, ctx: WorkspaceContext, server: Server, given: ConfiguredClient, issuer: str) -> bool:
+        uses = ClientRegistrationRepository(self._store, ctx)
         first, mark = await uses.first_use(server.id), given.mark
         if first:
-            known = await self._sealer.opened(ctx, first.record, MARK, first.sealed)
+            known = await self._sealer.open(ctx, first.record, MARK, first.sealed)
             if known and hmac.compare_digest(known, mark):
                 return first.issuer == issuer
-        sealed, guards = await self._sealer.sealed(ctx, first_use_of(server.id), {MARK: mark})
-        await uses.note(FirstUse(server.id, issuer, sealed, first.version if first else 0), *guards)
+        sealed, guards = await self._sealer.seal(ctx, client_secret_use_key(server.id), {MARK: mark})
+        await uses.note(ClientSecretUse(server.id, issuer, sealed, first.version if first else 0), *guards)
         return True
 
     async def registered(
         self, ctx: WorkspaceContext, issuer: str, redirect_uri: str, scopes: Sequence[str]
     ) -> OAuthClient | None:
         """A client that we are there already, if one is good for this way back and for so much."""
-        for known in await Registrations(self._store, ctx).all_with(issuer):
+        for known in await ClientRegistrationRepository(self._store, ctx).all_with(issuer):
             if known.redirect_uri == redirect_uri and set(scopes) <= set(known.scopes) and self._is_trusted(known):
                 return await self._client(ctx, known)
         return None
 
-    async def doubt(self, ctx: WorkspaceContext, issuer: str, client_id: str, *, is_doubted: bool) -> None:
+    async def mark_unconfirmed(self, ctx: WorkspaceContext, issuer: str, client_id: str, *, is_doubted: bool) -> None:
         """From when somebody is sent there until they are back. Who tries again meanwhile goes as another client."""
-        await Registrations(self._store, ctx).doubt(issuer, client_id, is_doubted=is_doubted)
+        await ClientRegistrationRepository(self._store, ctx).doubt(issuer, client_id, is_doubted=is_doubted)
 
     async def forget(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> None:
         """The authorization server does not know it any more: the next to connect is registered anew."""
-        await Registrations(self._store, ctx).forget(issuer, client_id)
+        await ClientRegistrationRepository(self._store, ctx).forget(issuer, client_id)
 
-    def _is_trusted(self, known: Registration) -> bool:
+    def _is_trusted(self, known: ClientRegistration) -> bool:
         ends = known.expires_at is not None and known.expires_at < self._clock.now() + MARGIN_SECONDS
         return not ends and not known.is_doubted
 
     async def _registered(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> OAuthClient | None:
         """Also one whose secret has ended: whose grant it is learns that from the authorization server."""
-        known = await Registrations(self._store, ctx).now(issuer, client_id)
+        known = await ClientRegistrationRepository(self._store, ctx).now(issuer, client_id)
         return await self._client(ctx, known) if known else None
 
-    async def _client(self, ctx: WorkspaceContext, known: Registration) -> OAuthClient:
-        secret = await self._sealer.opened(ctx, known.record, SECRET, known.sealed)
+    async def _client(self, ctx: WorkspaceContext, known: ClientRegistration) -> OAuthClient:
+        secret = await self._sealer.open(ctx, known.record, SECRET, known.sealed)
         return OAuthClient(known.id, known.auth, secret)
 
     async def keep(
@@ -147,6 +149,6 @@ class Clients:
         expires_at: float | None,
     ) -> None:
         secret = {SECRET: client.secret} if client.secret else {}
-        sealed, guards = await self._sealer.sealed(ctx, registration_of(issuer, client.id), secret)
-        made = Registration(issuer, client.id, client.auth, redirect_uri, scopes, expires_at, sealed)
-        await Registrations(self._store, ctx).keep(made, *guards)
+        sealed, guards = await self._sealer.seal(ctx, registration_of(issuer, client.id), secret)
+        made = ClientRegistration(issuer, client.id, client.auth, redirect_uri, scopes, expires_at, sealed)
+        await ClientRegistrationRepository(self._store, ctx).keep(made, *guards)

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
 from api.access.context import WorkspaceContext
-from api.kit.storage.store import Absent, Always, Change, Check, Conflict, Delete, Item, Key, Put, Store, Unchanged
-from api.servers.service import Server, first_use_of
-from api.servers.service import record_of as server_record_of
+from api.kit.storage.store import Always, Change, Check, Conflict, Delete, IfAbsent, IfVersion, Item, Key, Put, Store
+from api.servers.service import Server, client_secret_use_key
+from api.servers.service import server_key as server_record_of
 from integrations import ClientAuth
 
 PREFIX = "GRANT#"
@@ -19,7 +19,7 @@ ACCESS, REFRESH = "access", "refresh"
 
 
 @dataclass(frozen=True, slots=True)
-class ClientRef:
+class OAuthClientRef:
     """Who we are to the authorization server: which kind of client, without its secret."""
 
     kind: Literal["service", "given", "registered", "document"]
@@ -30,7 +30,7 @@ class ClientRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class RefreshLease:
     """Who asks the authorization server for new tokens right now, and until when nobody else may."""
 
     owner: str = ""
@@ -44,7 +44,7 @@ class Grant:
     provider: Mapping[str, Any]
     """Pinned when it was given: later requests go there and nowhere else."""
 
-    client: ClientRef
+    client: OAuthClientRef
     scopes: tuple[str, ...]
     sealed: Mapping[str, str] = field(default_factory=dict)
     generation: int = 0
@@ -52,7 +52,7 @@ class Grant:
 
     renewed_at: float = 0.0
     expires_at: float | None = None
-    lease: Lease = Lease()
+    lease: RefreshLease = RefreshLease()
     retry_at: float = 0.0
     """The authorization server was in no state to answer: nobody asks it before then."""
 
@@ -70,7 +70,11 @@ class Grant:
     @classmethod
     def of(cls, item: Item) -> Self:
         data = dict(item.data)
-        client, lease, scopes = ClientRef(**data.pop("client")), Lease(**data.pop("lease")), data.pop("scopes")
+        client, lease, scopes = (
+            OAuthClientRef(**data.pop("client")),
+            RefreshLease(**data.pop("lease")),
+            data.pop("scopes"),
+        )
         return cls(**data, client=client, lease=lease, scopes=tuple(scopes), version=item.version)
 
     def data(self) -> dict[str, Any]:
@@ -94,17 +98,17 @@ class Grant:
         return (self.id, self.generation, self.lease.owner) == (other.id, other.generation, other.lease.owner)
 
     def leased(self, owner: str, until: float) -> Grant:
-        return replace(self, lease=Lease(owner, until))
+        return replace(self, lease=RefreshLease(owner, until))
 
     def released(self) -> Grant:
-        return replace(self, lease=Lease())
+        return replace(self, lease=RefreshLease())
 
 
 def record_of(server_id: str) -> str:
     return f"{PREFIX}{server_id}"
 
 
-class Grants:
+class GrantRepository:
     """The grants of one workspace."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
@@ -128,7 +132,7 @@ class Grants:
     async def begin(self, grant: Grant, server: Server) -> Grant:
         """Only while the server is what it was begun for: afterwards nobody would begin it again."""
         return await self.keep(
-            grant, Check(Key(self._partition, server_record_of(server.id)), Unchanged(server.version))
+            grant, Check(Key(self._partition, server_record_of(server.id)), IfVersion(server.version))
         )
 
     def put(self, grant: Grant) -> Put:
@@ -136,19 +140,19 @@ class Grants:
         return Put(self._key(grant.server_id), grant.data(), Always())
 
     def replace(self, grant: Grant) -> Put:
-        when = Unchanged(grant.version) if grant.version else Absent()
+        when = IfVersion(grant.version) if grant.version else IfAbsent()
         return Put(self._key(grant.server_id), grant.data(), when)
 
     def remove(self, grant: Grant) -> Change:
         """The one that was read. A renewal under way meanwhile finds nothing to store its tokens in."""
-        return Delete(self._key(grant.server_id), Unchanged(grant.version))
+        return Delete(self._key(grant.server_id), IfVersion(grant.version))
 
     def _key(self, server_id: str) -> Key:
         return Key(self._partition, record_of(server_id))
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
+class ClientRegistration:
     """What one authorization server knows us as."""
 
     issuer: str
@@ -172,7 +176,7 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True)
-class FirstUse:
+class ClientSecretUse:
     """Which authorization server a secret was first shown to that came with a server."""
 
     server_id: str
@@ -188,7 +192,7 @@ class FirstUse:
 
     @property
     def record(self) -> str:
-        return first_use_of(self.server_id)
+        return client_secret_use_key(self.server_id)
 
 
 def registration_of(issuer: str, client_id: str) -> str:
@@ -204,21 +208,21 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Registrations:
+class ClientRegistrationRepository:
     """The clients that a workspace has had registered, and whom it has shown those to that it was given."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
         self._store = store
         self._partition = ctx.partition
 
-    async def now(self, issuer: str, client_id: str) -> Registration | None:
+    async def now(self, issuer: str, client_id: str) -> ClientRegistration | None:
         item = await self._store.get(Key(self._partition, registration_of(issuer, client_id)))
-        return Registration.of(item) if item else None
+        return ClientRegistration.of(item) if item else None
 
-    async def all_with(self, issuer: str) -> list[Registration]:
-        return [Registration.of(item) for item in await self._store.query(self._partition, _all_of(issuer))]
+    async def all_with(self, issuer: str) -> list[ClientRegistration]:
+        return [ClientRegistration.of(item) for item in await self._store.query(self._partition, _all_of(issuer))]
 
-    async def keep(self, registration: Registration, *guards: Change) -> None:
+    async def keep(self, registration: ClientRegistration, *guards: Change) -> None:
         put = Put(Key(self._partition, registration.record), asdict(registration), Always())
         await self._store.write(put, *guards)
 
@@ -228,18 +232,18 @@ class Registrations:
         if item and item.data.get("is_doubted") != is_doubted:
             with suppress(Conflict):
                 changed = {**item.data, "is_doubted": is_doubted}
-                await self._store.write(Put(item.key, changed, Unchanged(item.version)))
+                await self._store.write(Put(item.key, changed, IfVersion(item.version)))
 
     async def forget(self, issuer: str, client_id: str) -> None:
         await self._store.write(Delete(Key(self._partition, registration_of(issuer, client_id)), Always()))
 
-    async def first_use(self, server_id: str) -> FirstUse | None:
-        item = await self._store.get(Key(self._partition, first_use_of(server_id)))
-        return FirstUse.of(item) if item else None
+    async def first_use(self, server_id: str) -> ClientSecretUse | None:
+        item = await self._store.get(Key(self._partition, client_secret_use_key(server_id)))
+        return ClientSecretUse.of(item) if item else None
 
-    async def note(self, use: FirstUse, *guards: Change) -> None:
+    async def note(self, use: ClientSecretUse, *guards: Change) -> None:
         """In place of the one whose version it has."""
         data = asdict(use)
         version = data.pop("version")
-        when = Unchanged(version) if version else Absent()
+        when = IfVersion(version) if version else IfAbsent()
         await self._store.write(Put(Key(self._partition, use.record), data, when), *guards)

@@ -8,19 +8,19 @@ from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.context import Scope
-from api.access.guards import Needs, OpenToAll
-from api.connections.consent.callback import Failed, Return, Returning
+from api.access.guards import Public, RequiresScope
+from api.connections.consent.callback import AuthorizationCallback, CallbackRequest, ConnectFailed
 from api.connections.consent.html import result_page
-from api.connections.consent.return_to import landing
-from api.connections.consent.start import Browser, Going, Onward
+from api.connections.consent.return_to import result_url
+from api.connections.consent.start import AuthorizationRedirect, BrowserBinding, ConsentStart
 from api.connections.consent.state import LIFE_SECONDS
-from api.connections.dependencies import Public
+from api.connections.dependencies import PublicUrls
 from api.connections.schemas import AUTH_URL, CONNECTION, DISCONNECTED, AccountView, AuthUrlView, ConnectionView
 from api.connections.service import ConnectionService, Status
-from api.errors import Internal, Invalid, NotConnectable, Unavailable
-from api.http.dependencies import AnyRequest, provided
-from api.http.operations import Doc, Parameter, Reply, documented, get, only_get, post
-from api.http.responses import OK, Answer, Ready, encode
+from api.errors import InternalError, NotConnectable, ServiceUnavailable, ValidationFailed
+from api.http.dependencies import AnyRequest, resolve
+from api.http.operations import OperationDoc, Parameter, SuccessResponse, documented, get, only_get, post
+from api.http.responses import OK, BytesResponse, StoredResponse, encode
 
 OAUTH = "/api/workspaces/{workspace_id:str}/mcp-servers/{server_id:str}/oauth"
 CALLBACK = "/api/mcp/oauth/{service_type:str}/callback"
@@ -35,8 +35,8 @@ RETURN_TO = Parameter(
     {"type": "string"},
     example="/docs",
 )
-WENT_WRONG = Reply(SEE_OTHER, "To a page that says why it does not go on.", headers=["Location"])
-OUTAGES = [Internal, Unavailable]
+WENT_WRONG = SuccessResponse(SEE_OTHER, "To a page that says why it does not go on.", headers=["Location"])
+OUTAGES = [InternalError, ServiceUnavailable]
 BROUGHT = [
     Parameter("state", "What we sent along: it is good once, and for ten minutes.", {"type": "string"}),
     Parameter("code", "What is exchanged for tokens.", {"type": "string"}),
@@ -45,7 +45,7 @@ BROUGHT = [
 ]
 
 
-def view(status: Status, public: Public) -> ConnectionView:
+def view(status: Status, public: PublicUrls) -> ConnectionView:
     connection = status.connection
     redirect_uri = public.callback(status.server.service_type)
     if connection is None:
@@ -74,101 +74,101 @@ def view(status: Status, public: Public) -> ConnectionView:
 
 @get(
     f"{OAUTH}/authorize",
-    guards=[Needs(Scope.MANAGE)],
+    guards=[RequiresScope(Scope.MANAGE)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "connectServer",
             TAG,
             "Begin to connect a server",
             "Answers the URL of a page that names the workspace and the service. Whoever opens it in a browser and "
             "presses its button goes to the provider, consents, and comes back; from then on the server's tools work.",
-            Reply(200, "Where to go.", TypeAdapter(AuthUrlView), AUTH_URL),
+            SuccessResponse(200, "Where to go.", TypeAdapter(AuthUrlView), AUTH_URL),
             parameters=[RETURN_TO],
-            problems=[Invalid, NotConnectable, Unavailable],
+            problems=[ValidationFailed, NotConnectable, ServiceUnavailable],
         )
     ),
 )
 async def authorize(request: AnyRequest) -> Response[bytes]:
     server_id = request.path_params["server_id"]
-    url = await provided(request, ConnectionService).start(server_id, request.query_params.get("returnTo"))
-    return Answer(OK, encode(AuthUrlView(auth_url=url))).response()
+    url = await resolve(request, ConnectionService).start(server_id, request.query_params.get("returnTo"))
+    return StoredResponse(OK, encode(AuthUrlView(auth_url=url))).response()
 
 
 @get(
     f"{OAUTH}/status",
-    guards=[Needs(Scope.READ)],
+    guards=[RequiresScope(Scope.READ)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "getConnection",
             TAG,
             "See how a server is connected",
             "As whom, with which scopes, and until when. Tokens are never shown.",
-            Reply(200, "As it is now.", TypeAdapter(ConnectionView), CONNECTION),
+            SuccessResponse(200, "As it is now.", TypeAdapter(ConnectionView), CONNECTION),
             problems=[NotConnectable],
         )
     ),
 )
 async def status(request: AnyRequest) -> Response[bytes]:
-    found = await provided(request, ConnectionService).status(request.path_params["server_id"])
-    return Answer(OK, encode(view(found, provided(request, Public)))).response()
+    found = await resolve(request, ConnectionService).status(request.path_params["server_id"])
+    return StoredResponse(OK, encode(view(found, resolve(request, PublicUrls)))).response()
 
 
 @post(
     f"{OAUTH}/disconnect",
     status_code=200,
-    guards=[Needs(Scope.MANAGE)],
+    guards=[RequiresScope(Scope.MANAGE)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "disconnectServer",
             TAG,
             "Disconnect a server",
             "The tokens are forgotten at once, and revoked at the provider as soon as it can be reached. Done twice, "
             "it is done once.",
-            Reply(200, "As it is now.", TypeAdapter(ConnectionView), DISCONNECTED),
+            SuccessResponse(200, "As it is now.", TypeAdapter(ConnectionView), DISCONNECTED),
             problems=[NotConnectable],
         )
     ),
 )
 async def disconnect(request: AnyRequest) -> Response[bytes]:
-    found = await provided(request, ConnectionService).disconnect(request.path_params["server_id"])
-    return Answer(OK, encode(view(found, provided(request, Public)))).response()
+    found = await resolve(request, ConnectionService).disconnect(request.path_params["server_id"])
+    return StoredResponse(OK, encode(view(found, resolve(request, PublicUrls)))).response()
 
 
 @get(
     "/connect/{ticket:str}",
-    guards=[OpenToAll("the ticket in the path is what lets somebody in, once")],
+    guards=[Public("the ticket in the path is what lets somebody in, once")],
     opt=documented(
-        Doc(
+        OperationDoc(
             "showConnect",
             TAG,
             "The page to go on from",
             "For people. It says for which workspace and which service, and has one button.",
-            Reply(200, "A page.", media_type="text/html"),
+            SuccessResponse(200, "A page.", media_type="text/html"),
             problems=OUTAGES,
-            or_else=WENT_WRONG,
+            browser_error=WENT_WRONG,
         )
     ),
 )
 async def connect(request: AnyRequest) -> Response[bytes]:
-    going, ticket = provided(request, Going), request.path_params["ticket"]
+    going, ticket = resolve(request, ConsentStart), request.path_params["ticket"]
     try:
-        return Ready(OK, await going.page(ticket, request.scope["state"]["request_id"]), {}, HTML)
-    except Failed as failed:
+        return BytesResponse(OK, await going.page(ticket, request.scope["state"]["request_id"]), {}, HTML)
+    except ConnectFailed as failed:
         return _failed(failed)
 
 
 @post(
     "/connect/{ticket:str}",
     status_code=SEE_OTHER,
-    guards=[OpenToAll("the ticket in the path is what lets somebody in, once")],
+    guards=[Public("the ticket in the path is what lets somebody in, once")],
     opt=documented(
-        Doc(
+        OperationDoc(
             "goOnConnecting",
             TAG,
             "Go on to the provider",
             f"What the page's button does. The browser gets a cookie, without which the way back is closed, for "
             f"{LIFE_SECONDS // 60} minutes.",
-            Reply(
+            SuccessResponse(
                 SEE_OTHER,
                 "To the provider, with a cookie; or without one to a page that says why it does not go on.",
                 headers=["Location", "Set-Cookie"],
@@ -179,22 +179,22 @@ async def connect(request: AnyRequest) -> Response[bytes]:
 )
 async def go_on(request: AnyRequest) -> Response[bytes]:
     if not _is_our_form(request):
-        return _failed(Failed("foreign_form"))
+        return _failed(ConnectFailed("foreign_form"))
     try:
         onward = await _gone_on(request)
-    except Failed as failed:
+    except ConnectFailed as failed:
         return _failed(failed)
-    return Ready(SEE_OTHER, b"", {"Location": onward.url, "Set-Cookie": onward.cookie}, HTML)
+    return BytesResponse(SEE_OTHER, b"", {"Location": onward.url, "Set-Cookie": onward.cookie}, HTML)
 
 
-def _callback_doc(name: str, summary: str) -> Doc:
-    return Doc(
+def _callback_doc(name: str, summary: str) -> OperationDoc:
+    return OperationDoc(
         name,
         TAG,
         summary,
         "Sends the browser to where connecting was to end, with `?connected=<serverId>` or `?error=<code>`. Nothing "
         "that a provider says is passed on. HEAD is refused: it would use up the state.",
-        Reply(SEE_OTHER, "The browser is sent on.", headers=["Location"]),
+        SuccessResponse(SEE_OTHER, "The browser is sent on.", headers=["Location"]),
         parameters=BROUGHT,
         problems=OUTAGES,
     )
@@ -203,7 +203,7 @@ def _callback_doc(name: str, summary: str) -> Doc:
 @only_get(
     CALLBACK,
     status_code=SEE_OTHER,
-    guards=[OpenToAll(STATE)],
+    guards=[Public(STATE)],
     opt=documented(_callback_doc("finishConnecting", "The way back from a provider")),
 )
 async def callback(request: AnyRequest) -> Response[bytes]:
@@ -213,7 +213,7 @@ async def callback(request: AnyRequest) -> Response[bytes]:
 @only_get(
     f"{CALLBACK}/{{issuer:str}}",
     status_code=SEE_OTHER,
-    guards=[OpenToAll(STATE)],
+    guards=[Public(STATE)],
     opt=documented(_callback_doc("finishConnectingByIssuer", "The way back from one authorization server alone")),
 )
 async def callback_by_issuer(request: AnyRequest) -> Response[bytes]:
@@ -221,26 +221,26 @@ async def callback_by_issuer(request: AnyRequest) -> Response[bytes]:
 
 
 async def _landed(request: AnyRequest, service_type: str, issuer: str | None) -> Response[bytes]:
-    came = Return(
-        provided(request, Public).callback(service_type, issuer),
+    came = CallbackRequest(
+        resolve(request, PublicUrls).callback(service_type, issuer),
         request.query_params.dict(),
         _browser(request).known,
         request.scope["state"]["request_id"],
     )
-    return Ready(SEE_OTHER, b"", {"Location": await provided(request, Returning).land(came)}, HTML)
+    return BytesResponse(SEE_OTHER, b"", {"Location": await resolve(request, AuthorizationCallback).handle(came)}, HTML)
 
 
 @get(
     "/connected",
-    guards=[OpenToAll("it shows nothing but sentences of ours")],
+    guards=[Public("it shows nothing but sentences of ours")],
     opt=documented(
-        Doc(
+        OperationDoc(
             "showConnected",
             TAG,
             "What came of connecting",
             "For people, where no other place to return to was given.",
-            Reply(200, "A page.", media_type="text/html"),
-            or_else=Reply(BAD_REQUEST, "A page that says why.", media_type="text/html"),
+            SuccessResponse(200, "A page.", media_type="text/html"),
+            browser_error=SuccessResponse(BAD_REQUEST, "A page that says why.", media_type="text/html"),
             parameters=[
                 Parameter("connected", "The server that is connected now.", {"type": "string"}),
                 Parameter("error", "Or why it is not.", {"type": "string"}),
@@ -251,21 +251,21 @@ async def _landed(request: AnyRequest, service_type: str, issuer: str | None) ->
 async def connected(request: AnyRequest) -> Response[bytes]:
     is_connected = "connected" in request.query_params and "error" not in request.query_params
     page = result_page(connected=is_connected, error=request.query_params.get("error"))
-    return Ready(OK if is_connected else BAD_REQUEST, page, {}, HTML)
+    return BytesResponse(OK if is_connected else BAD_REQUEST, page, {}, HTML)
 
 
-async def _gone_on(request: AnyRequest) -> Onward:
+async def _gone_on(request: AnyRequest) -> AuthorizationRedirect:
     ticket, request_id = request.path_params["ticket"], request.scope["state"]["request_id"]
-    return await provided(request, Going).go_on(ticket, _browser(request), request_id)
+    return await resolve(request, ConsentStart).redirect(ticket, _browser(request), request_id)
 
 
-def _failed(failed: Failed) -> Response[bytes]:
-    return Ready(SEE_OTHER, b"", {"Location": landing(None, error=failed.code)}, HTML)
+def _failed(failed: ConnectFailed) -> Response[bytes]:
+    return BytesResponse(SEE_OTHER, b"", {"Location": result_url(None, error=failed.code)}, HTML)
 
 
-def _browser(request: AnyRequest) -> Browser:
+def _browser(request: AnyRequest) -> BrowserBinding:
     cookies = [value.decode("latin-1") for name, value in request.scope["headers"] if name == b"cookie"]
-    return Browser(provided(request, Public).is_secure, ";".join(cookies))
+    return BrowserBinding(resolve(request, PublicUrls).is_secure, ";".join(cookies))
 
 
 def _is_our_form(request: AnyRequest) -> bool:
@@ -274,7 +274,7 @@ def _is_our_form(request: AnyRequest) -> bool:
     if site is not None:
         return site in ("same-origin", "none")
     origin = request.headers.get("origin")
-    own = urlsplit(provided(request, Public).url)
+    own = urlsplit(resolve(request, PublicUrls).url)
     return origin is None or origin == f"{own.scheme}://{own.netloc}"
 
 

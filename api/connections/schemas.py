@@ -6,16 +6,16 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from api.http.models import Timestamp, View
+from api.http.models import ResponseModel, Timestamp
 
 
-class AuthUrlView(View):
+class AuthUrlView(ResponseModel):
     """Where to send a person who is to consent."""
 
     auth_url: str = Field(description="A page of this service, good for ten minutes and one use. Open it in a browser.")
 
 
-class AccountView(View):
+class AccountView(ResponseModel):
     """Whose the connection is, as far as the vendor says."""
 
     id: str | None = None
@@ -24,7 +24,7 @@ class AccountView(View):
     url: str | None = None
 
 
-class ConnectionView(View):
+class ConnectionView(ResponseModel):
     """How a server is connected."""
 
     connected: bool
@@ -41,7 +41,7 @@ class ConnectionView(View):
     redirect_uri: str = Field(description="Where consent comes back to, for a client that you register yourself.")
 
 
-class ClientMetadataView(View):
+class ClientMetadataView(ResponseModel):
     """Who we are, in the words of RFC 7591."""
 
     model_config = ConfigDict(alias_generator=None)

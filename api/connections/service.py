@@ -7,27 +7,35 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from api.access.context import WorkspaceContext
-from api.audit.journal import Event
-from api.connections.authorization_request import Aim, Aims
+from api.audit.journal import AuditEvent
+from api.connections.authorization_request import AuthorizationRequest, AuthorizationRequests
 from api.connections.consent.return_to import check_return_to
-from api.connections.consent.state import Pending, given_of
-from api.connections.dependencies import ConnectionWorks
-from api.connections.repository import ACCESS, Grant, Grants
-from api.connections.revocation.grant_end import Endings
-from api.connections.tokens.access_tokens import Fresh, TokenKeeper
-from api.connections.tokens.active_grant import NotConnected, NotNow, ReconnectRequired
+from api.connections.consent.state import AuthorizationState, given_of
+from api.connections.dependencies import ConnectionDeps
+from api.connections.repository import ACCESS, Grant, GrantRepository
+from api.connections.revocation.grant_end import GrantEnd
+from api.connections.tokens.access_tokens import AccessToken, AccessTokens
+from api.connections.tokens.active_grant import CredentialsUnavailable, ReconnectRequired, TokenTemporarilyUnavailable
 from api.errors import NotConnectable, NotFound
 from api.kit.clock import rfc3339
-from api.kit.storage.conflict_retry import until_it_holds
-from api.servers.service import AuthType, Connection, OAuthGrant, Server, place_of, server_now, with_connection
+from api.kit.storage.conflict_retry import retry_on_conflict
+from api.servers.service import (
+    AuthType,
+    Connection,
+    OAuthGrant,
+    Server,
+    credential_binding,
+    get_server,
+    with_connection,
+)
 
 __all__ = [
+    "AccessToken",
+    "AccessTokens",
     "ConnectionService",
-    "Fresh",
-    "NotConnected",
-    "NotNow",
+    "CredentialsUnavailable",
     "ReconnectRequired",
-    "TokenKeeper",
+    "TokenTemporarilyUnavailable",
 ]
 
 BY_ITSELF = "This server needs nobody's consent: its client in `config` gets tokens by itself."
@@ -41,7 +49,7 @@ class Status:
 
 
 class ConnectionService:
-    def __init__(self, ctx: WorkspaceContext, works: ConnectionWorks, endings: Endings) -> None:
+    def __init__(self, ctx: WorkspaceContext, works: ConnectionDeps, endings: GrantEnd) -> None:
         self._ctx = ctx
         self._works = works
         self._endings = endings
@@ -52,19 +60,19 @@ class ConnectionService:
         server = await self._server(server_id)
         if server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
             raise NotConnectable(BY_ITSELF)
-        with self._works.starts.enter(self._ctx.workspace_id):
-            aim = await Aims(self._ctx, self._works).of(server)
-        ticket = await self._works.pendings.open(self._pending(server, aim, place))
+        with self._works.start_limit.enter(self._ctx.workspace_id):
+            aim = await AuthorizationRequests(self._ctx, self._works).build(server)
+        ticket = await self._works.states.open_ticket(self._pending(server, aim, place))
         return f"{self._works.public.url}/connect/{ticket}"
 
-    def _pending(self, server: Server, aim: Aim, return_to: str | None) -> Pending:
-        return Pending(
+    def _pending(self, server: Server, aim: AuthorizationRequest, return_to: str | None) -> AuthorizationState:
+        return AuthorizationState(
             self._ctx.workspace_id,
             server.id,
             server.name,
             server.service_type,
             server.url,
-            place_of(server, self._works.lines.anywhere.egress),
+            credential_binding(server, self._works.auth_http.anywhere.egress),
             given_of(server, aim.ref),
             self._ctx.caller.key_id,
             msgspec.to_builtins(aim.provider),
@@ -76,28 +84,28 @@ class ConnectionService:
 
     async def status(self, server_id: str) -> Status:
         server = await self._server(server_id)
-        grant = await Grants(self._works.store, self._ctx).now(server_id)
+        grant = await GrantRepository(self._works.store, self._ctx).now(server_id)
         ends = grant.expires_at if grant else None
         return Status(server, _shown(server, grant), None if ends is None else rfc3339(ends))
 
     async def disconnect(self, server_id: str) -> Status:
         """Forgotten at once; the authorization server is told as soon as it can be."""
-        server = await until_it_holds(lambda: self._disconnect(server_id))
-        self._endings.were_ended()
+        server = await retry_on_conflict(lambda: self._disconnect(server_id))
+        self._endings.after_commit()
         return Status(server, None, None)
 
     async def _disconnect(self, server_id: str) -> Server:
         server = await self._server(server_id)
-        ended = await self._endings.ended(self._ctx, server)
+        ended = await self._endings.end_changes(self._ctx, server)
         if not ended and server.connection is None:
             return server
         changes = [*ended, *with_connection(self._works.store, self._ctx, server, None)]
-        event = Event("server.disconnected", server.id, server.name)
+        event = AuditEvent("server.disconnected", server.id, server.name)
         await self._works.journal.commit(self._ctx, changes, event)
         return replace(server, connection=None)
 
     async def _server(self, server_id: str) -> Server:
-        server = await server_now(self._works.store, self._ctx, server_id)
+        server = await get_server(self._works.store, self._ctx, server_id)
         if server is None:
             raise NotFound
         if server.auth_type != AuthType.OAUTH:

@@ -16,7 +16,7 @@ Providers = Mapping[type, Callable[[AnyRequest], object]]
 T = TypeVar("T")
 
 
-def provided(request: AnyRequest, kind: type[T]) -> T:
+def resolve(request: AnyRequest, kind: type[T]) -> T:
     providers: Providers = request.app.state.providers
     made: T = providers[kind](request)  # type: ignore[assignment]  # each provider makes what it is listed under
     return made

@@ -18,13 +18,13 @@ from litestar.types import Receive, Scope, Send
 from api.http.dependencies import AnyRequest
 from api.http.operations import Guard, guard_of
 
-DIRECT = "direct"
+FAST_PATH = "direct"
 
 AnswerProblem = Callable[[AnyRequest, Exception], Response[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Route:
     """A route, with its path in parts; a part that is a parameter has a name."""
 
     handler: HTTPRouteHandler
@@ -35,13 +35,13 @@ class _Way:
     parameters: Sequence[tuple[int, str]]
 
 
-class Direct:
+class FastPath:
     def __init__(self, app: Litestar, routes: Iterable[object], answer_problem: AnswerProblem) -> None:
         self._app = app
         self._answer_problem = answer_problem
-        self._ways: dict[tuple[str, int, str], list[_Way]] = {}
+        self._ways: dict[tuple[str, int, str], list[_Route]] = {}
         for handler in routes:
-            if isinstance(handler, HTTPRouteHandler) and handler.opt.get(DIRECT):
+            if isinstance(handler, HTTPRouteHandler) and handler.opt.get(FAST_PATH):
                 self._add(handler)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -49,11 +49,11 @@ class Direct:
             parts = scope["path"].split("/")
             for way in self._ways.get((scope["method"], len(parts), parts[-1]), ()):
                 if [parts[place] for place in way.places] == way.fixed:
-                    await self._carry(way, parts, scope, receive, send)
+                    await self._dispatch(way, parts, scope, receive, send)
                     return
         await self._app(scope, receive, send)
 
-    async def _carry(self, way: _Way, parts: Sequence[str], scope: Any, receive: Receive, send: Send) -> None:
+    async def _dispatch(self, way: _Route, parts: Sequence[str], scope: Any, receive: Receive, send: Send) -> None:
         scope["litestar_app"], scope["path_template"] = self._app, way.template
         scope["path_params"] = {name: parts[place] for place, name in way.parameters}
         request: AnyRequest = Request(scope, receive, send)
@@ -71,7 +71,7 @@ class Direct:
         for path in handler.paths:
             parts = path.split("/")
             named = [(place, part) for place, part in enumerate(parts) if part.startswith("{")]
-            way = _Way(
+            way = _Route(
                 handler,
                 guard,
                 path.replace(":str}", "}"),
@@ -83,6 +83,6 @@ class Direct:
                 self._ways.setdefault((method, len(parts), parts[-1]), []).append(way)
 
 
-def direct(options: dict[str, Any]) -> dict[str, Any]:
+def on_fast_path(options: dict[str, Any]) -> dict[str, Any]:
     """For a route's `opt`."""
-    return options | {DIRECT: True}
+    return options | {FAST_PATH: True}

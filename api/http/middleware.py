@@ -13,7 +13,7 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 GIVEN_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
-SAFETY = [
+SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
     (b"referrer-policy", b"no-referrer"),
@@ -23,11 +23,11 @@ SAFETY = [
 # Told apart by process and number: asking the machine for randomness costs each request more.
 _PROCESS, _COUNTER = secrets.token_hex(6), count()
 
-Note = Callable[[Mapping[str, object]], None]
+AccessLog = Callable[[Mapping[str, object]], None]
 
 
-class Edge:
-    def __init__(self, app: ASGIApp, note: Note | None = None) -> None:
+class RequestMiddleware:
+    def __init__(self, app: ASGIApp, note: AccessLog | None = None) -> None:
         self._app = app
         self._note = note
 
@@ -41,7 +41,7 @@ class Edge:
         state["request_id"] = request_id
         if scope["method"] == "HEAD":
             state["is_head"] = True
-        extra = [*SAFETY, (b"x-request-id", request_id.encode())]
+        extra = [*SECURITY_HEADERS, (b"x-request-id", request_id.encode())]
         asked = _as_get(scope)
         status = 0
 
@@ -59,7 +59,7 @@ class Edge:
             await self._app(asked, receive, send_more)
         finally:
             if self._note:
-                self._note(_told(scope["method"], asked, status, time.perf_counter() - started))
+                self._note(log_fields(scope["method"], asked, status, time.perf_counter() - started))
 
 
 def _as_get(scope: HTTPScope) -> HTTPScope:
@@ -75,7 +75,7 @@ def _request_id(scope: Scope) -> str:
     return f"{_PROCESS}{next(_COUNTER):012x}"
 
 
-def _told(method: str, scope: Scope, status: int, seconds: float) -> dict[str, object]:
+def log_fields(method: str, scope: Scope, status: int, seconds: float) -> dict[str, object]:
     context = scope["state"].get("context")  # what a guard left there
     return {
         "request_id": scope["state"]["request_id"],

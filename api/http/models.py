@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
 
-class Input(BaseModel):
+class RequestModel(BaseModel):
     """A body we accept: nothing unknown, nothing converted, and errors that do not repeat what was sent."""
 
     model_config = ConfigDict(
@@ -21,7 +21,7 @@ def _without_defaults(schema: dict[str, Any]) -> None:
         described.pop("default", None)
 
 
-class Change(Input):
+class PatchModel(RequestModel):
     """A body with any subset of the fields; `model_fields_set` tells which came."""
 
     model_config = ConfigDict(json_schema_extra=_without_defaults)
@@ -30,31 +30,34 @@ class Change(Input):
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
-class View(BaseModel):
+class ResponseModel(BaseModel):
     """A body we answer. Its fields are the list of what may be seen: nothing else of an object gets out."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
 
 # What to say of a text that has not the form of its pattern.
-FORMS: dict[str, str] = {}
+PATTERN_MESSAGES: dict[str, str] = {}
 
 
-def formed(
+def pattern_with_message(
     pattern: str, says: str, *, min_length: int | None = None, max_length: int | None = None
 ) -> StringConstraints:
     """A pattern that can say in words what it wants."""
-    FORMS[pattern] = says
+    PATTERN_MESSAGES[pattern] = says
     return StringConstraints(pattern=pattern, min_length=min_length, max_length=max_length)
 
 
 # One line of text with something to read in it.
 LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
 Name = Annotated[
-    str, formed(LINE, "Must be one line of text, with something to read in it.", min_length=1, max_length=100)
+    str,
+    pattern_with_message(LINE, "Must be one line of text, with something to read in it.", min_length=1, max_length=100),
 ]
 # Text of many lines: tabs and line ends, but no other control characters.
-Prose = Annotated[str, formed(r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$", "Must be text without control characters.")]
+Prose = Annotated[
+    str, pattern_with_message(r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$", "Must be text without control characters.")
+]
 Timestamp = Annotated[
     str,
     StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"),

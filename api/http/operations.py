@@ -11,8 +11,8 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 from pydantic import TypeAdapter
 
-from api.errors import AppError, Forbidden, NoSuchMethod, Unauthorized
-from api.http.models import Input, View
+from api.errors import AppError, Forbidden, MethodNotAllowed, Unauthorized
+from api.http.models import RequestModel, ResponseModel
 
 DOC = "doc"
 ID_PATTERN = "^[a-z0-9_]{1,40}$"
@@ -23,8 +23,8 @@ Connection = ASGIConnection[Any, Any, Any, Any]
 class Guard:
     """What a route asks of its caller. Litestar calls it before the handler."""
 
-    asks = ""
-    refuses: ClassVar[Sequence[type[AppError]]] = (Unauthorized, Forbidden)
+    requires = ""
+    problems: ClassVar[Sequence[type[AppError]]] = (Unauthorized, Forbidden)
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
         raise NotImplementedError
@@ -34,37 +34,37 @@ def guard_of(handler: BaseRouteHandler) -> Guard | None:
     return next((guard for guard in handler.guards or () if isinstance(guard, Guard)), None)
 
 
-class _AskedOnce(HTTPRouteHandler):
+class _LeanHandler(HTTPRouteHandler):
     """Litestar copies the whole handler for each guard of each request; ours look at the request alone."""
 
     async def authorize_connection(self, connection: Connection) -> None:
         if connection.scope["state"].get("is_head") and "HEAD" not in self.http_methods:
             allow = allowed(self.http_methods)
-            raise NoSuchMethod(f"It takes {allow}.", headers={"Allow": allow})
+            raise MethodNotAllowed(f"It takes {allow}.", headers={"Allow": allow})
         for guard in self.resolve_guards():
             await guard(connection, self)  # type: ignore[misc]
 
 
 def get(path: str | list[str], **options: Any) -> HTTPRouteHandler:
     """And HEAD, which comes as GET and goes without the body of its answer: `edge.py` sees to both."""
-    return _AskedOnce(path, http_method=["GET", "HEAD"], **options)
+    return _LeanHandler(path, http_method=["GET", "HEAD"], **options)
 
 
 def only_get(path: str, **options: Any) -> HTTPRouteHandler:
     """For what uses something up: who merely looks at a link, as with HEAD, is refused."""
-    return _AskedOnce(path, http_method="GET", **options)
+    return _LeanHandler(path, http_method="GET", **options)
 
 
 def post(path: str, **options: Any) -> HTTPRouteHandler:
-    return _AskedOnce(path, http_method="POST", **options)
+    return _LeanHandler(path, http_method="POST", **options)
 
 
 def put(path: str, **options: Any) -> HTTPRouteHandler:
-    return _AskedOnce(path, http_method="PUT", **options)
+    return _LeanHandler(path, http_method="PUT", **options)
 
 
 def delete(path: str, **options: Any) -> HTTPRouteHandler:
-    return _AskedOnce(path, http_method="DELETE", **options)
+    return _LeanHandler(path, http_method="DELETE", **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ IDEMPOTENCY_KEY = Parameter(
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class SuccessResponse:
     """What an operation answers when it succeeds."""
 
     status: int
@@ -104,40 +104,40 @@ class Reply:
     media_type: str = "application/json"
 
     @classmethod
-    def one(cls, view: type[View], example: Any) -> Reply:
+    def item(cls, view: type[ResponseModel], example: Any) -> SuccessResponse:
         return cls(200, "As it is now.", TypeAdapter(view), example, ["ETag"])
 
     @classmethod
-    def made(cls, view: type[View], example: Any) -> Reply:
+    def created(cls, view: type[ResponseModel], example: Any) -> SuccessResponse:
         return cls(201, "Made.", TypeAdapter(view), example, ["ETag", "Location"])
 
     @classmethod
-    def many(cls, kind: TypeAdapter[Any], example: Any) -> Reply:
+    def many(cls, kind: TypeAdapter[Any], example: Any) -> SuccessResponse:
         return cls(200, "One page.", kind, [example], ["Link"])
 
     @classmethod
-    def gone(cls) -> Reply:
+    def no_content(cls) -> SuccessResponse:
         return cls(204, "Done; nothing to say.")
 
 
 @dataclass(frozen=True, slots=True)
-class Doc:
+class OperationDoc:
     """One operation of the contract."""
 
     id: str
     tag: str
     summary: str
     description: str
-    reply: Reply
-    body: type[Input] | None = None
+    reply: SuccessResponse
+    body: type[RequestModel] | None = None
     example: Any = None
     parameters: Sequence[Parameter] = ()
     problems: Sequence[type[AppError]] = field(default_factory=tuple)
-    or_else: Reply | None = None
+    browser_error: SuccessResponse | None = None
     """What it answers a person in a browser, who can do nothing with a problem document."""
 
 
-def documented(doc: Doc) -> dict[str, Any]:
+def documented(doc: OperationDoc) -> dict[str, Any]:
     """For a route's `opt`."""
     return {DOC: doc}
 

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from litestar import Request
 from pydantic import TypeAdapter
 
-from api.errors import BadCursor, Invalid
-from api.http.models import View
+from api.errors import BadCursor, ValidationFailed
+from api.http.models import ResponseModel
 from api.http.operations import Parameter
-from api.http.responses import Answer, page
-from api.kit.cursors import MAX_CURSOR, Cursors, ForgedCursor
+from api.http.responses import StoredResponse, page
+from api.kit.cursors import MAX_CURSOR, CursorSigner, InvalidCursor
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 100
 T = TypeVar("T")
@@ -37,17 +37,17 @@ class Paging:
     """The page that a request asks for. Its cursor is good for this list of this workspace and no other."""
 
     request: Request[Any, Any, Any]
-    cursors: Cursors
+    cursors: CursorSigner
     limit: int
     after: str | None
 
     @classmethod
-    def of(cls, request: Request[Any, Any, Any], cursors: Cursors) -> Paging:
+    def of(cls, request: Request[Any, Any, Any], cursors: CursorSigner) -> Paging:
         asked = request.query_params
         cursor = asked.get("cursor")
         try:
             after = None if cursor is None else cursors.read(request.scope["path"], cursor)
-        except ForgedCursor as error:
+        except InvalidCursor as error:
             raise BadCursor from error
         return cls(request, cursors, _limit(asked.get("limit")), after)
 
@@ -57,8 +57,12 @@ class Paging:
         return self.limit + 1
 
     def answer(
-        self, found: Sequence[T], view: Callable[[T], View], kind: TypeAdapter[Any], position: Callable[[T], str]
-    ) -> Answer:
+        self,
+        found: Sequence[T],
+        view: Callable[[T], ResponseModel],
+        kind: TypeAdapter[Any],
+        position: Callable[[T], str],
+    ) -> StoredResponse:
         shown = found[: self.limit]
         more = len(found) > self.limit
         cursor = self.cursors.make(self.request.scope["path"], position(shown[-1])) if more else None
@@ -69,5 +73,5 @@ def _limit(text: str | None) -> int:
     if text is None:
         return DEFAULT_LIMIT
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(MAX_LIMIT)) and 1 <= int(text) <= MAX_LIMIT):
-        raise Invalid.at("limit", f"Must be a whole number from 1 to {MAX_LIMIT}.")
+        raise ValidationFailed.at("limit", f"Must be a whole number from 1 to {MAX_LIMIT}.")
     return int(text)

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from api.errors import FieldError, Invalid, NotJson, TooLarge, Unreadable
-from api.http.dependencies import AnyRequest, provided
-from api.http.models import FORMS, Input
+from api.errors import BadRequest, ContentTooLarge, FieldError, UnsupportedMediaType, ValidationFailed
+from api.http.dependencies import AnyRequest, resolve
+from api.http.models import PATTERN_MESSAGES, RequestModel
 from api.kit.deadline import Deadline, Ticker
-from api.kit.strict_json import UnreadableJson, parse_json
+from api.kit.strict_json import InvalidJson, parse_json
 
 MAX_BODY_BYTES = 1_048_576
 # A sender who is cut off in the middle sees a broken connection instead of our answer, so a body that is too large is
@@ -20,33 +20,33 @@ DRAIN_BYTES = 32 * MAX_BODY_BYTES
 BODY_SECONDS = 30.0
 MAX_NAME_LENGTH = 64
 
-InputType = TypeVar("InputType", bound=Input)
+InputType = TypeVar("InputType", bound=RequestModel)
 
 
 async def read_body(request: AnyRequest, model: type[InputType]) -> InputType:
     return validate(model, await read_json(request))
 
 
-def flag(request: AnyRequest, name: str) -> bool:
+def query_bool(request: AnyRequest, name: str) -> bool:
     """A yes-or-no in the query; left out it means no."""
     text = request.query_params.get(name, "false")
     if text not in ("true", "false"):
-        raise Invalid.at(name, "Must be `true` or `false`.")
+        raise ValidationFailed.at(name, "Must be `true` or `false`.")
     return bool(text == "true")
 
 
 async def read_json(request: AnyRequest) -> object:
     if _media_type(request.scope["headers"]) != b"application/json":
-        raise NotJson
+        raise UnsupportedMediaType
     try:
-        with Deadline(provided(request, Ticker), BODY_SECONDS):
+        with Deadline(resolve(request, Ticker), BODY_SECONDS):
             raw = await _read(request.receive)
     except TimeoutError:
-        raise Unreadable(f"The body took longer than {BODY_SECONDS:.0f} seconds to come.") from None
+        raise BadRequest(f"The body took longer than {BODY_SECONDS:.0f} seconds to come.") from None
     try:
         value = parse_json(raw)
-    except UnreadableJson as error:
-        raise Unreadable(str(error)) from error
+    except InvalidJson as error:
+        raise BadRequest(str(error)) from error
     request.scope["state"]["body"] = value
     return value
 
@@ -64,13 +64,13 @@ async def _read(receive: Callable[[], Awaitable[Any]]) -> bytes:
     while more and size <= DRAIN_BYTES:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Unreadable("The body ended early.")
+            raise BadRequest("The body ended early.")
         chunk, more = message.get("body", b""), message.get("more_body", False)
         size += len(chunk)
         if size <= MAX_BODY_BYTES:
             chunks.append(chunk)
     if size > MAX_BODY_BYTES:
-        raise TooLarge(f"A body may have at most {MAX_BODY_BYTES} bytes.")
+        raise ContentTooLarge(f"A body may have at most {MAX_BODY_BYTES} bytes.")
     return b"".join(chunks)
 
 
@@ -81,9 +81,9 @@ def validate(model: type[InputType], value: object) -> InputType:
         raise invalid(error) from None
 
 
-def invalid(error: ValidationError) -> Invalid:
+def invalid(error: ValidationError) -> ValidationFailed:
     found = [FieldError(_path(each["loc"]), _message(each)) for each in error.errors(include_input=False)]
-    return Invalid("See `errors` for what to change.", errors=found[:20])
+    return ValidationFailed("See `errors` for what to change.", errors=found[:20])
 
 
 def _path(location: tuple[int | str, ...]) -> str:
@@ -103,5 +103,5 @@ _PLAIN = {
 
 
 def _message(error: Any) -> str:
-    plain = _PLAIN.get(error["type"]) or FORMS.get(error.get("ctx", {}).get("pattern"))
+    plain = _PLAIN.get(error["type"]) or PATTERN_MESSAGES.get(error.get("ctx", {}).get("pattern"))
     return plain or str(error["msg"]).removeprefix("Value error, ")

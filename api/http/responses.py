@@ -11,14 +11,14 @@ from litestar import Request, Response
 from litestar.types import HTTPResponseStartEvent, Receive, Scope, Send
 from pydantic import TypeAdapter
 
-from api.errors import PROBLEM_TYPE, AppError, Stale, problem_body
-from api.http.models import View
+from api.errors import PROBLEM_TYPE, AppError, PreconditionFailed, problem_body
+from api.http.models import ResponseModel
 
 OK, CREATED = 200, 201
 JSON = "application/json"
 
 
-class Ready(Response[bytes]):
+class BytesResponse(Response[bytes]):
     """An answer that is all bytes: what Litestar does to render, merge and copy one costs more than all of ours."""
 
     def __init__(self, status: int, body: bytes, headers: Mapping[str, str], media_type: str = JSON) -> None:
@@ -29,7 +29,7 @@ class Ready(Response[bytes]):
             encoded.append((name.lower().encode("latin-1"), value.encode("latin-1")))
         self._start: HTTPResponseStartEvent = {"type": "http.response.start", "status": status, "headers": encoded}
 
-    def to_asgi_response(self, *_: object, **__: object) -> Ready:  # type: ignore[override]
+    def to_asgi_response(self, *_: object, **__: object) -> BytesResponse:  # type: ignore[override]
         return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  # the names count
@@ -38,7 +38,7 @@ class Ready(Response[bytes]):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredResponse:
     """An answer as it can be stored and given again."""
 
     status: int
@@ -46,32 +46,34 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def response(self) -> Response[bytes]:
-        return Ready(self.status, self.body, self.headers)
+        return BytesResponse(self.status, self.body, self.headers)
 
 
-def one(view: View, version: int) -> Answer:
-    return Answer(OK, encode(view), {"ETag": etag(version)})
+def item(view: ResponseModel, version: int) -> StoredResponse:
+    return StoredResponse(OK, encode(view), {"ETag": etag(version)})
 
 
-def created(view: View, version: int, location: str) -> Answer:
-    return Answer(CREATED, encode(view), {"ETag": etag(version), "Location": location})
+def created(view: ResponseModel, version: int, location: str) -> StoredResponse:
+    return StoredResponse(CREATED, encode(view), {"ETag": etag(version), "Location": location})
 
 
-def page(views: Sequence[View], kind: TypeAdapter[Any], request: Request[Any, Any, Any], cursor: str | None) -> Answer:
+def page(
+    views: Sequence[ResponseModel], kind: TypeAdapter[Any], request: Request[Any, Any, Any], cursor: str | None
+) -> StoredResponse:
     """A bare array; where more follows, `Link` says how to ask for it."""
     headers = {}
     if cursor:
         asked = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]
         query = urlencode([*asked, ("cursor", cursor)])
         headers["Link"] = f'<{request.scope["path"]}?{query}>; rel="next"'
-    return Answer(OK, kind.dump_json(views, by_alias=True), headers)
+    return StoredResponse(OK, kind.dump_json(views, by_alias=True), headers)
 
 
 def problem(error: AppError) -> Response[bytes]:
-    return Ready(error.status, problem_body(error), error.headers, PROBLEM_TYPE)
+    return BytesResponse(error.status, problem_body(error), error.headers, PROBLEM_TYPE)
 
 
-def encode(view: View) -> bytes:
+def encode(view: ResponseModel) -> bytes:
     return view.__pydantic_serializer__.to_json(view, by_alias=True)
 
 
@@ -85,4 +87,4 @@ def check_if_match(header: str | None, version: int) -> None:
         return
     tags = [tag.strip() for tag in header.split(",")]
     if "*" not in tags and etag(version) not in tags:
-        raise Stale
+        raise PreconditionFailed

@@ -13,11 +13,11 @@ MARK_BYTES = 16
 MAX_CURSOR = 600
 
 
-class ForgedCursor(ValueError):
+class InvalidCursor(ValueError):
     pass
 
 
-class Cursors:
+class CursorSigner:
     def __init__(self, key: Secret) -> None:
         self._key = key
 
@@ -29,10 +29,10 @@ class Cursors:
             raw = _bytes(cursor)
             mark, position = raw[:MARK_BYTES], raw[MARK_BYTES:].decode()
         except (binascii.Error, UnicodeError) as error:
-            raise ForgedCursor from error
+            raise InvalidCursor from error
         # Spelt again, it must be the same text: one position, one cursor.
         if not hmac.compare_digest(mark, self._mark(scope, position)) or _text(raw) != cursor:
-            raise ForgedCursor
+            raise InvalidCursor
         return position
 
     def _mark(self, scope: str, position: str) -> bytes:
@@ -46,5 +46,5 @@ def _text(raw: bytes) -> str:
 
 def _bytes(text: str) -> bytes:
     if len(text) > MAX_CURSOR:
-        raise ForgedCursor
+        raise InvalidCursor
     return base64.b64decode(text.encode("ascii") + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)

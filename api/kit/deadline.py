@@ -13,8 +13,8 @@ from typing import Protocol, Self
 EVERY_SECONDS = 0.05
 
 
-class Watched(Protocol):
-    def look(self, now: float) -> None:
+class Timed(Protocol):
+    def on_tick(self, now: float) -> None:
         """Called from time to time; `now` is the loop's time."""
         ...
 
@@ -24,22 +24,22 @@ class Ticker:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self._watched: set[Watched] = set()
+        self._watched: set[Timed] = set()
         self._is_running = False
 
-    def add(self, watched: Watched) -> None:
+    def add(self, watched: Timed) -> None:
         self._watched.add(watched)
         if not self._is_running:
             self._is_running = True
             self.loop.call_later(EVERY_SECONDS, self._tick)
 
-    def remove(self, watched: Watched) -> None:
+    def remove(self, watched: Timed) -> None:
         self._watched.discard(watched)
 
     def _tick(self) -> None:
         now = self.loop.time()
         for each in tuple(self._watched):
-            each.look(now)
+            each.on_tick(now)
         self._is_running = bool(self._watched)
         if self._is_running:
             self.loop.call_later(EVERY_SECONDS, self._tick)
@@ -66,7 +66,7 @@ class Deadline:
         self._ticker.add(self)
         return self
 
-    def look(self, now: float) -> None:
+    def on_tick(self, now: float) -> None:
         if now >= self._ends and not self._passed:
             self._passed = True
             self._task.cancel()

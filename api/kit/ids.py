@@ -19,10 +19,10 @@ def random_text(length: int = RANDOM_LENGTH) -> str:
 
 
 def new_id(prefix: str, workspace_id: str, now: float) -> str:
-    return f"{prefix}_{workspace_mark(workspace_id)}{in_order(now)}{random_text()}"
+    return f"{prefix}_{workspace_mark(workspace_id)}{sortable_time(now)}{random_text()}"
 
 
-def in_order(now: float) -> str:
+def sortable_time(now: float) -> str:
     """Milliseconds as text that sorts like the numbers."""
     number, digits = int(now * 1000), []
     for _ in range(_TIME_LENGTH):
@@ -32,7 +32,7 @@ def in_order(now: float) -> str:
 
 
 def time_of(ordered: str) -> float:
-    """The time that `in_order` was given, from the text that begins with what it made."""
+    """The time that `sortable_time` was given, from the text that begins with what it made."""
     number = 0
     for digit in ordered[:_TIME_LENGTH]:
         number = number * len(ALPHABET) + ALPHABET.index(digit)
@@ -44,7 +44,7 @@ def workspace_mark(workspace_id: str) -> str:
     return "".join(ALPHABET[byte % len(ALPHABET)] for byte in digest[:_MARK_LENGTH])
 
 
-def belongs(thing_id: str, workspace_id: str) -> bool:
+def is_from_workspace(thing_id: str, workspace_id: str) -> bool:
     """Whether the id could be one of this workspace's: said from the id alone, without looking anything up."""
     return thing_id.partition("_")[2].startswith(workspace_mark(workspace_id))
 

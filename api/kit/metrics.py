@@ -27,7 +27,7 @@ class Metrics:
     def __init__(self, version: str) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the series, and nobody asks for them
         self.registry = CollectorRegistry()
-        self._calls = CallCounts()
+        self._calls = ToolCallCollector()
         self.registry.register(self._calls)
         build = Gauge("plugboard_build_info", "What runs.", ["version", "python"], registry=self.registry)
         build.labels(version, platform.python_version()).set(1)
@@ -49,7 +49,7 @@ class Metrics:
         return generate_latest(self.registry)
 
 
-class CallCounts(Collector):
+class ToolCallCollector(Collector):
     """Counted in plain numbers: a series of the library's own takes a lock for each, on a path that does thousands."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ _NOT_PLAIN = object()
 _NEEDS_A_CLOSER_LOOK = re.compile(rb'"[ \t\r\n]+:|[0-9]{16}|\\u')
 
 
-class UnreadableJson(ValueError):
+class InvalidJson(ValueError):
     """The text is not JSON, or is JSON that two readers could take for different things."""
 
 
@@ -63,13 +63,13 @@ def _parse_strictly(raw: bytes) -> object:
         text = raw.decode("utf-8")
         value = _decoder.decode(text)
     except UnicodeDecodeError as error:
-        raise UnreadableJson("The body is not UTF-8.") from error
+        raise InvalidJson("The body is not UTF-8.") from error
     except RecursionError as error:
-        raise UnreadableJson(_TOO_DEEP) from error
-    except UnreadableJson:
+        raise InvalidJson(_TOO_DEEP) from error
+    except InvalidJson:
         raise
     except ValueError as error:
-        raise UnreadableJson(_where(error)) from error
+        raise InvalidJson(_where(error)) from error
     _check(value)
     return value
 
@@ -85,21 +85,21 @@ def _where(error: ValueError) -> str:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(pairs) > MAX_MEMBERS:
-        raise UnreadableJson(f"An object has more than {MAX_MEMBERS} members.")
+        raise InvalidJson(f"An object has more than {MAX_MEMBERS} members.")
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise UnreadableJson("An object has the same key twice.")
+        raise InvalidJson("An object has the same key twice.")
     return made
 
 
 def _constant(name: str) -> NoReturn:
-    raise UnreadableJson(f"{name} is not a JSON number.")
+    raise InvalidJson(f"{name} is not a JSON number.")
 
 
 def _float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise UnreadableJson("A number is too large.")
+        raise InvalidJson("A number is too large.")
     return number
 
 
@@ -115,7 +115,7 @@ def _check(value: object) -> None:
             _check_text(current)
         elif isinstance(current, dict | list):
             if depth > MAX_DEPTH:
-                raise UnreadableJson(_TOO_DEEP)
+                raise InvalidJson(_TOO_DEEP)
             inside = [*current, *current.values()] if isinstance(current, dict) else current
             open_values += [(each, depth + 1) for each in inside]
 
@@ -124,4 +124,4 @@ def _check_text(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise UnreadableJson("A string holds half of a surrogate pair.") from error
+        raise InvalidJson("A string holds half of a surrogate pair.") from error

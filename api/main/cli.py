@@ -9,22 +9,22 @@ import sys
 from collections.abc import Sequence
 
 from api.kit.crypto.envelope import CannotOpen
-from api.kit.crypto.root_keys import RootUnavailable
-from api.kit.storage.store import StoreBusy
+from api.kit.crypto.root_keys import RootKeyUnavailable
+from api.kit.storage.store import StoreUnavailable
 from api.main import commands, server_process
-from api.main.settings import BadSetting, Settings
+from api.main.settings import InvalidSetting, Settings
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     asked = _parser().parse_args(arguments)
-    server_process.keep_to_itself()
+    server_process.harden_process()
     try:
         settings = Settings.from_environment(os.environ)
         if asked.run is commands.serve:
             commands.serve(settings)
         else:
             asyncio.run(asked.run(settings, asked))
-    except (BadSetting, StoreBusy, RootUnavailable, CannotOpen) as error:
+    except (InvalidSetting, StoreUnavailable, RootKeyUnavailable, CannotOpen) as error:
         sys.exit(f"plugboard: {error}")
 
 

@@ -20,23 +20,23 @@ from api.api_keys.service import make_admin_key, make_operator_key, revoke_opera
 from api.errors import NotFound
 from api.kit import logs
 from api.kit.crypto.data_keys import NoDataKey, TooManyDataKeys
-from api.kit.crypto.reencryption import Outcome, Tally, count, rewrap
+from api.kit.crypto.reencryption import KeyUsage, ReencryptionResult, count, rewrap
 from api.kit.crypto.secret import Secret
 from api.kit.storage.dynamodb.store import dynamo_client
 from api.kit.storage.dynamodb.table import create_table
-from api.kit.storage.store import Present, Put
+from api.kit.storage.store import IfPresent, Put
 from api.main import server_process
-from api.main.container import DATABASE, Parts, assemble
-from api.main.settings import BadSetting, Settings
+from api.main.container import DATABASE, Container, build_container
+from api.main.settings import InvalidSetting, Settings
 from api.workspaces.schemas import WorkspaceDraft
-from api.workspaces.service import Founded, setup_context
+from api.workspaces.service import CreatedWorkspace, setup_context
 
 FIRST_WORKSPACE = "My workspace"
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  # where a caller on the same machine finds it on 127.0.0.1
 DRAIN_SECONDS = 35  # an upstream request may take 30
 SERVED: dict[str, Any] = {
     "loop": "uvloop",
-    "http": "api.http.server.protocol:BoundedHeads",
+    "http": "api.http.server.protocol:LimitedHttpProtocol",
     "log_config": None,
     "access_log": False,
     "server_header": False,
@@ -48,85 +48,87 @@ SERVED: dict[str, Any] = {
 
 def serve(settings: Settings) -> None:
     """Everything that can be refused is refused here, once, before a process is started or a port opened."""
-    server_process.check_address(settings)
+    server_process.check_bindable(settings)
     first = asyncio.run(_prepare(settings))
     if first:
         _greet(settings, first)
-    _say(f"Serving on {_url(settings)}, described at {_url(settings)}/docs. Ctrl-C stops it. From here on, the log:")
+    _print_result(
+        f"Serving on {_url(settings)}, described at {_url(settings)}/docs. Ctrl-C stops it. From here on, the log:"
+    )
     logs.configure()
     server_process.run(settings, **SERVED)
 
 
-async def _prepare(settings: Settings) -> Founded | None:
+async def _prepare(settings: Settings) -> CreatedWorkspace | None:
     """Makes what is missing; together with a new database also a first workspace."""
     new = settings.store == "sqlite" and not (settings.data_dir / DATABASE).exists()
-    async with _opened(settings) as parts:
-        return await _found(parts, FIRST_WORKSPACE) if new else None
+    async with _open_container(settings) as parts:
+        return await _create_first_workspace(parts, FIRST_WORKSPACE) if new else None
 
 
 async def setup(settings: Settings, asked: argparse.Namespace) -> None:
-    async with _opened(settings) as parts:
+    async with _open_container(settings) as parts:
         if asked.operator:
             made = {"apiKey": await make_operator_key(parts.store, parts.key_maker)}
         elif asked.admin_key:
             made = {"apiKey": await _admin_key(parts, asked.admin_key)}
         else:
-            founded = await _found(parts, _name(asked.workspace))
+            founded = await _create_first_workspace(parts, _name(asked.workspace))
             made = {"workspaceId": Secret(founded.workspace.id), "apiKey": founded.key}
     if not asked.json:
-        _say("Keep this key: it cannot be shown again.")
-    _say(json.dumps({name: value.reveal_text() for name, value in made.items()}))
+        _print_result("Keep this key: it cannot be shown again.")
+    _print_result(json.dumps({name: value.reveal_text() for name, value in made.items()}))
 
 
-async def _admin_key(parts: Parts, workspace_id: str) -> Secret:
+async def _admin_key(parts: Container, workspace_id: str) -> Secret:
     """For a workspace whose admins have lost theirs: who is at the machine may make another."""
     try:
-        ctx = await parts.access.enter_as_operator(setup_context().caller, workspace_id, "setup")
+        ctx = await parts.authenticator.enter_as_operator(setup_context().caller, workspace_id, "setup")
     except NotFound:
         sys.exit(f"plugboard: there is no workspace {workspace_id}")
     return await make_admin_key(ctx, parts.journal, parts.key_maker)
 
 
 async def operator_keys_list(settings: Settings, _: argparse.Namespace) -> None:
-    async with _existing(settings) as parts:
+    async with _existing_workspace(settings) as parts:
         after = None
-        while page := await parts.keys.page(OPERATORS, 100, after):
+        while page := await parts.api_keys.page(OPERATORS, 100, after):
             for record in page:
-                _say(f"{record.id}  made {record.created_at}")
+                _print_result(f"{record.id}  made {record.created_at}")
             after = page[-1].id
 
 
 async def operator_keys_revoke(settings: Settings, asked: argparse.Namespace) -> None:
-    async with _existing(settings) as parts:
-        if not await revoke_operator_key(parts.store, parts.keys, asked.id):
+    async with _existing_workspace(settings) as parts:
+        if not await revoke_operator_key(parts.store, parts.api_keys, asked.id):
             sys.exit(f"plugboard: there is no operator key {asked.id}")
-    _say(f"{asked.id} is revoked.")
+    _print_result(f"{asked.id} is revoked.")
 
 
 async def keys_status(settings: Settings, asked: argparse.Namespace) -> None:
-    async with _existing(settings) as parts:
+    async with _existing_workspace(settings) as parts:
         async for partition in _partitions(parts, asked.workspace):
-            with _unless_it_goes_away():
-                _say(_counted(await count(parts.store, parts.keyring, partition)))
+            with _unless_deleted():
+                _print_result(_usage_lines(await count(parts.store, parts.key_ring, partition)))
 
 
 async def keys_rotate(settings: Settings, asked: argparse.Namespace) -> None:
-    async with _existing(settings) as parts:
+    async with _existing_workspace(settings) as parts:
         async for partition in _partitions(parts, asked.workspace):
-            with _unless_it_goes_away():
+            with _unless_deleted():
                 try:
-                    _say(f"{partition}: now at version {await parts.keyring.rotate(partition)}")
+                    _print_result(f"{partition}: now at version {await parts.key_ring.rotate(partition)}")
                 except TooManyDataKeys as error:
-                    _say(f"{partition}: {error}")
+                    _print_result(f"{partition}: {error}")
 
 
 async def keys_rewrap(settings: Settings, asked: argparse.Namespace) -> None:
     left = 0
-    async with _existing(settings) as parts:
+    async with _existing_workspace(settings) as parts:
         async for partition in _partitions(parts, asked.workspace):
-            with _unless_it_goes_away():
-                done = await rewrap(parts.store, parts.keyring, partition, partial(_new_revision, partition))
-                _say(_brought(partition, done))
+            with _unless_deleted():
+                done = await rewrap(parts.store, parts.key_ring, partition, partial(_new_revision, partition))
+                _print_result(_summary(partition, done))
                 left += done.left.old + done.left.old_data_keys
     if left:
         sys.exit("Something is left under old keys: run it again, with all root keys that were in use configured.")
@@ -134,12 +136,12 @@ async def keys_rewrap(settings: Settings, asked: argparse.Namespace) -> None:
 
 async def table_create(settings: Settings, _: argparse.Namespace) -> None:
     made = create_table(dynamo_client(settings.dynamodb_endpoint), settings.table)
-    _say(f"The table {settings.table} {'is made' if made else 'is there already'}.")
+    _print_result(f"The table {settings.table} {'is made' if made else 'is there already'}.")
 
 
 @asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[Parts]:
-    parts = await assemble(settings)
+async def _open_container(settings: Settings) -> AsyncIterator[Container]:
+    parts = await build_container(settings)
     try:
         yield parts
     finally:
@@ -147,11 +149,11 @@ async def _opened(settings: Settings) -> AsyncIterator[Parts]:
 
 
 @asynccontextmanager
-async def _existing(settings: Settings) -> AsyncIterator[Parts]:
+async def _existing_workspace(settings: Settings) -> AsyncIterator[Container]:
     """For commands that are about what is there: a mistyped directory must not become a new, empty Plugboard."""
     if settings.store == "sqlite" and not (settings.data_dir / DATABASE).exists():
-        raise BadSetting("PLUGBOARD_DATA_DIR", f"there is no database in {settings.data_dir}.")
-    async with _opened(settings) as parts:
+        raise InvalidSetting("PLUGBOARD_DATA_DIR", f"there is no database in {settings.data_dir}.")
+    async with _open_container(settings) as parts:
         yield parts
 
 
@@ -162,23 +164,23 @@ def _name(text: str) -> str:
         sys.exit("plugboard: a workspace's name has 1 to 100 characters in one line, and not only spaces")
 
 
-async def _found(parts: Parts, name: str) -> Founded:
-    return await parts.workspaces.found(setup_context(), name, lambda _: ())
+async def _create_first_workspace(parts: Container, name: str) -> CreatedWorkspace:
+    return await parts.workspaces.create(setup_context(), name, lambda _: ())
 
 
-def _unless_it_goes_away() -> suppress:
+def _unless_deleted() -> suppress:
     """A workspace may be deleted between the moment that it is listed and its turn."""
     return suppress(NoDataKey)
 
 
 def _new_revision(partition: str) -> list[Put]:
     """Tells the processes that serve to drop what they remember; of the system nothing is remembered that way."""
-    return [] if partition == SYSTEM else [Put(revision_key(partition), {}, Present())]
+    return [] if partition == SYSTEM else [Put(revision_key(partition), {}, IfPresent())]
 
 
-async def _partitions(parts: Parts, workspace_id: str | None) -> AsyncIterator[str]:
+async def _partitions(parts: Container, workspace_id: str | None) -> AsyncIterator[str]:
     if workspace_id is not None:
-        if not await parts.keyring.keys(partition_of(workspace_id)):
+        if not await parts.key_ring.keys(partition_of(workspace_id)):
             sys.exit(f"plugboard: there is no workspace {workspace_id}")
         yield partition_of(workspace_id)
         return
@@ -190,24 +192,24 @@ async def _partitions(parts: Parts, workspace_id: str | None) -> AsyncIterator[s
         after = page[-1]
 
 
-def _brought(partition: str, done: Outcome) -> str:
+def _summary(partition: str, done: ReencryptionResult) -> str:
     return (
         f"{partition}: {done.resealed_values} values sealed again, {done.rewrapped_keys} data keys wrapped again, "
         f"{done.retired_keys} destroyed, {done.left.old} values left under old keys"
     )
 
 
-def _counted(tally: Tally) -> str:
+def _usage_lines(tally: KeyUsage) -> str:
     values = [f"{number} values under {under.root}/v{under.version}" for under, number in tally.values.items()]
     keys = [f"{number} data keys under {root}" for root, number in tally.data_keys.items()]
     newest = f"newest {tally.newest.root}/v{tally.newest.version}"
     return f"{tally.partition}: {newest}; {', '.join([*keys, *values])}; {tally.old} values to seal again"
 
 
-def _greet(settings: Settings, founded: Founded) -> None:
+def _greet(settings: Settings, founded: CreatedWorkspace) -> None:
     url = f"{_url(settings)}/api/workspaces/{founded.workspace.id}"
     key = founded.key.reveal_text()
-    _say(
+    _print_result(
         f"""
 A first workspace is made, with an admin key. Keep the key: it cannot be shown again.
 
@@ -231,6 +233,6 @@ def _url(settings: Settings) -> str:
     return f"http://{host}:{settings.port}"
 
 
-def _say(text: str) -> None:
+def _print_result(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()

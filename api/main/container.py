@@ -9,37 +9,37 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from api.access.authenticator import Access
-from api.access.last_used import Usage
+from api.access.authenticator import Authenticator
+from api.access.last_used import LastUsedRecorder
 from api.access.peppers import SYSTEM, Peppers
-from api.access.repository import Keys
+from api.access.repository import ApiKeyRepository
 from api.api_keys.service import KeyMaker
 from api.audit.journal import CallLog, Journal
 from api.kit.clock import Clock, SystemClock
 from api.kit.crypto.data_keys import KeyRing
-from api.kit.crypto.kms_root_keys import KmsRoots, kms_client
-from api.kit.crypto.root_keys import BadRootKeys, JoinedRoots, LocalRoots, RootKeys, create_key_file
+from api.kit.crypto.kms_root_keys import KmsRootKeys, kms_client
+from api.kit.crypto.root_keys import CombinedRootKeys, InvalidRootKeys, LocalRootKeys, RootKeys, create_key_file
 from api.kit.crypto.vault import Vault
-from api.kit.cursors import Cursors
+from api.kit.cursors import CursorSigner
 from api.kit.deadline import Ticker
-from api.kit.egress.resolver import Lookup, Names, system_lookup
-from api.kit.http_client.client import Outbound
+from api.kit.egress.resolver import Lookup, Resolver, system_lookup
+from api.kit.http_client.client import HttpClient
 from api.kit.metrics import Metrics
 from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
-from api.kit.storage.revision_cache import Memory
+from api.kit.storage.revision_cache import RevisionCache
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
-from api.main.oauth_wiring import Base, Connecting, connecting, reached
-from api.main.settings import BadSetting, Settings
+from api.main.oauth_wiring import ConnectionComponents, SharedDeps, build_connections, service_directory
+from api.main.settings import InvalidSetting, Settings
 from api.servers.rules import Rules
-from api.servers.service import Workshop
+from api.servers.service import ServerDeps
 from api.services.service import ServiceList
 from api.toolbox.calling.bulkheads import Bulkheads
-from api.toolbox.calling.circuit_breakers import Breakers
-from api.toolbox.credentials.static import Credentials
-from api.toolbox.runtime import Works
-from api.toolbox.toolsets.registry import Means, Toolsets
-from api.workspaces.service import Removal, Workspaces
+from api.toolbox.calling.circuit_breakers import CircuitBreakers
+from api.toolbox.credentials.static import CredentialStore
+from api.toolbox.runtime import ToolRuntime
+from api.toolbox.toolsets.registry import ToolsetDeps, ToolsetRegistry
+from api.workspaces.service import WorkspacePurge, Workspaces
 from integrations import Service, services
 
 DATABASE = "plugboard.db"
@@ -52,109 +52,114 @@ NO_ROOT_KEY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Container:
     settings: Settings
     clock: Clock
     store: Store
-    roots: RootKeys
-    keyring: KeyRing
+    root_keys: RootKeys
+    key_ring: KeyRing
     vault: Vault
     journal: Journal
     call_log: CallLog
     metrics: Metrics
-    works: Works
-    keys: Keys
-    usage: Usage
-    access: Access
+    runtime: ToolRuntime
+    api_keys: ApiKeyRepository
+    last_used: LastUsedRecorder
+    authenticator: Authenticator
     key_maker: KeyMaker
     workspaces: Workspaces
-    removal: Removal
-    workshop: Workshop
-    connecting: Connecting
+    workspace_purge: WorkspacePurge
+    server_deps: ServerDeps
+    connections: ConnectionComponents
     services: ServiceList
-    cursors: Cursors
+    cursors: CursorSigner
 
     async def close(self) -> None:
         """What is under way is finished, what is remembered is written."""
         try:
-            written = (self.connecting.close(), self.removal.finish(), self.usage.finish(), self.call_log.finish())
+            written = (
+                self.connections.close(),
+                self.workspace_purge.finish(),
+                self.last_used.finish(),
+                self.call_log.finish(),
+            )
             await asyncio.gather(*written)
-            await self.works.toolsets.close()
+            await self.runtime.toolsets.close()
         finally:
-            await self.works.outbound.close()
+            await self.runtime.outbound.close()
             await self.store.close()
-            self.roots.close()
+            self.root_keys.close()
 
 
-async def assemble(
+async def build_container(
     settings: Settings,
     clock: Clock | None = None,
     lookup: Lookup = system_lookup,
     catalog: Mapping[str, Service] | None = None,
-) -> Parts:
+) -> Container:
     clock = clock or SystemClock()
     catalog = services() if catalog is None else catalog
-    roots, store, keyring, vault = await open_safe(settings, clock)
+    roots, store, keyring, vault = await open_encrypted_store(settings, clock)
     journal, egress = Journal(store, clock), settings.reachable
-    peppers, keys, usage = Peppers(vault), Keys(store), Usage(store, clock)
-    maker, access = KeyMaker(peppers, clock), Access(keys, Memory(store), peppers, usage, clock)
-    outbound = Outbound(egress, names=Names(lookup))
-    joined = connecting(Base(settings, store, vault, journal, clock, access, lookup), outbound, catalog)
-    vendors = reached(settings, catalog, joined.works.lines.vendors)
-    means = Means(store, outbound, egress, Credentials(vault, egress, joined.tokens, clock), vendors, clock)
-    works = open_works(means)
+    peppers, keys, usage = Peppers(vault), ApiKeyRepository(store), LastUsedRecorder(store, clock)
+    maker, access = KeyMaker(peppers, clock), Authenticator(keys, RevisionCache(store), peppers, usage, clock)
+    outbound = HttpClient(egress, names=Resolver(lookup))
+    joined = build_connections(SharedDeps(settings, store, vault, journal, clock, access, lookup), outbound, catalog)
+    vendors = service_directory(settings, catalog, joined.deps.auth_http.vendors)
+    means = ToolsetDeps(store, outbound, egress, CredentialStore(vault, egress, joined.tokens, clock), vendors, clock)
+    works = build_tool_runtime(means)
     rules = Rules(catalog, egress)
-    return Parts(
+    return Container(
         settings=settings,
         clock=clock,
         store=store,
-        roots=roots,
-        keyring=keyring,
+        root_keys=roots,
+        key_ring=keyring,
         vault=vault,
         journal=journal,
         call_log=works.call_log,
         metrics=works.metrics,
-        works=works,
-        keys=keys,
-        usage=usage,
-        access=access,
+        runtime=works,
+        api_keys=keys,
+        last_used=usage,
+        authenticator=access,
         key_maker=maker,
         workspaces=Workspaces(store, journal, keyring, clock, maker),
-        removal=Removal(store),
-        workshop=Workshop(store, vault, journal, clock, rules, egress, joined.endings),
-        connecting=joined,
+        workspace_purge=WorkspacePurge(store),
+        server_deps=ServerDeps(store, vault, journal, clock, rules, egress, joined.grant_end),
+        connections=joined,
         services=ServiceList(catalog, settings.oauth_apps, settings.public_url),
-        cursors=Cursors((await vault.derived_key(SYSTEM, "cursor", 1)).secret),
+        cursors=CursorSigner((await vault.derived_key(SYSTEM, "cursor", 1)).secret),
     )
 
 
-async def open_safe(settings: Settings, clock: Clock) -> tuple[RootKeys, Store, KeyRing, Vault]:
+async def open_encrypted_store(settings: Settings, clock: Clock) -> tuple[RootKeys, Store, KeyRing, Vault]:
     """What is stored, and what opens what is sealed in it."""
-    roots = open_roots(settings)
+    roots = open_root_keys(settings)
     store = open_store(settings, clock)
     keyring = KeyRing(store, roots, clock)
-    await keyring.ensure(SYSTEM)
+    await keyring.ensure_permanent(SYSTEM)
     return roots, store, keyring, Vault(keyring)
 
 
-def open_works(means: Means) -> Works:
-    works = Works(
-        Toolsets(means),
+def build_tool_runtime(means: ToolsetDeps) -> ToolRuntime:
+    works = ToolRuntime(
+        ToolsetRegistry(means),
         means.credentials,
-        means.vendors,
+        means.services,
         means.outbound,
-        Breakers(means.clock),
+        CircuitBreakers(means.clock),
         Bulkheads(),
         CallLog(means.store),
         Metrics(version("plugboard")),
         means.clock,
         Ticker(asyncio.get_running_loop()),
     )
-    measure(works)
+    register_gauges(works)
     return works
 
 
-def measure(works: Works) -> None:
+def register_gauges(works: ToolRuntime) -> None:
     """What is counted where it happens, read when somebody collects it."""
     gauge, log = works.metrics.gauge, works.call_log
     gauge("call_records_waiting", "Records of calls that are not yet written.", lambda: log.waiting)
@@ -170,37 +175,37 @@ def open_store(settings: Settings, clock: Clock) -> Store:
     return SqliteStore(data_dir(settings) / DATABASE, clock)
 
 
-def open_roots(settings: Settings) -> RootKeys:
+def open_root_keys(settings: Settings) -> RootKeys:
     """The KMS key seals where there is one; a local ring beside it can still open what it wrapped before."""
     try:
-        local = _local_roots(settings)
-    except BadRootKeys as error:
-        raise BadSetting("PLUGBOARD_ROOT_KEY", str(error)) from error
+        local = _local_root_keys(settings)
+    except InvalidRootKeys as error:
+        raise InvalidSetting("PLUGBOARD_ROOT_KEY", str(error)) from error
     if settings.kms_key_id is None:
         if local is None:
-            raise BadSetting("PLUGBOARD_ROOT_KEY", NO_ROOT_KEY)
+            raise InvalidSetting("PLUGBOARD_ROOT_KEY", NO_ROOT_KEY)
         return local
-    kms = _kms_roots(settings.kms_key_id)
-    return JoinedRoots(kms, local) if local else kms
+    kms = _kms_root_keys(settings.kms_key_id)
+    return CombinedRootKeys(kms, local) if local else kms
 
 
-def _kms_roots(key_ids: str) -> KmsRoots:
+def _kms_root_keys(key_ids: str) -> KmsRootKeys:
     """Several, separated by commas, while one takes the place of another: the first seals, all of them read."""
     try:
-        return KmsRoots(kms_client(), *key_ids.replace(" ", "").split(","))
-    except BadRootKeys as error:
-        raise BadSetting("PLUGBOARD_KMS_KEY_ID", str(error)) from error
+        return KmsRootKeys(kms_client(), *key_ids.replace(" ", "").split(","))
+    except InvalidRootKeys as error:
+        raise InvalidSetting("PLUGBOARD_KMS_KEY_ID", str(error)) from error
 
 
-def _local_roots(settings: Settings) -> LocalRoots | None:
+def _local_root_keys(settings: Settings) -> LocalRootKeys | None:
     if settings.root_key is not None:
-        return LocalRoots.parse(settings.root_key)
+        return LocalRootKeys.parse(settings.root_key)
     if settings.store == "dynamodb":
         return None
     path = data_dir(settings) / KEY_FILE
     if settings.kms_key_id is None:
         _make_key_file(path)
-    return LocalRoots.from_file(path) if path.exists() else None
+    return LocalRootKeys.from_file(path) if path.exists() else None
 
 
 def _make_key_file(path: Path) -> None:
@@ -208,7 +213,7 @@ def _make_key_file(path: Path) -> None:
     if path.exists():
         return
     if path.with_name(DATABASE).exists():
-        raise BadRootKeys(f"{path} is missing, and {DATABASE} beside it was sealed with it: put it back")
+        raise InvalidRootKeys(f"{path} is missing, and {DATABASE} beside it was sealed with it: put it back")
     create_key_file(path)
 
 
@@ -217,9 +222,9 @@ def data_dir(settings: Settings) -> Path:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise BadSetting("PLUGBOARD_DATA_DIR", f"{path} cannot be made: {error.strerror}.") from error
+        raise InvalidSetting("PLUGBOARD_DATA_DIR", f"{path} cannot be made: {error.strerror}.") from error
     if path.is_dir() and path.stat().st_mode & 0o002:
-        raise BadSetting("PLUGBOARD_DATA_DIR", f"everybody may write to {path}: run `chmod 700 {path}`.")
+        raise InvalidSetting("PLUGBOARD_DATA_DIR", f"everybody may write to {path}: run `chmod 700 {path}`.")
     if not os.access(path, os.W_OK):
-        raise BadSetting("PLUGBOARD_DATA_DIR", f"{path} cannot be written to.")
+        raise InvalidSetting("PLUGBOARD_DATA_DIR", f"{path} cannot be written to.")
     return path

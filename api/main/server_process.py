@@ -21,7 +21,7 @@ from prometheus_client import start_http_server
 from uvicorn.supervisors import Multiprocess
 
 from api.kit.metrics import Metrics
-from api.main.settings import BadSetting, Settings
+from api.main.settings import InvalidSetting, Settings
 
 PR_SET_DUMPABLE = 4
 THIS_MACHINE = "127.0.0.1"
@@ -29,7 +29,7 @@ THIS_MACHINE = "127.0.0.1"
 log = logging.getLogger(__name__)
 
 
-def keep_to_itself() -> None:
+def harden_process() -> None:
     """Files for their owner alone, no memory in a core dump, none of it for another process to read."""
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -39,16 +39,18 @@ def keep_to_itself() -> None:
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def check_address(settings: Settings) -> None:
+def check_bindable(settings: Settings) -> None:
     """Told in advance, so that nothing is made for a start that cannot succeed."""
-    _check_address(settings.host, settings.port, "PLUGBOARD_HOST", "PLUGBOARD_PORT")
+    _check_bindable(settings.host, settings.port, "PLUGBOARD_HOST", "PLUGBOARD_PORT")
     for port in metrics_ports(settings):
         if port == settings.port:
-            raise BadSetting("PLUGBOARD_METRICS_PORT", f"the API itself is to listen on port {port}. Set another port.")
-        _check_address(THIS_MACHINE, port, "PLUGBOARD_METRICS_PORT", "PLUGBOARD_METRICS_PORT")
+            raise InvalidSetting(
+                "PLUGBOARD_METRICS_PORT", f"the API itself is to listen on port {port}. Set another port."
+            )
+        _check_bindable(THIS_MACHINE, port, "PLUGBOARD_METRICS_PORT", "PLUGBOARD_METRICS_PORT")
 
 
-def _check_address(host: str, port: int, host_variable: str, port_variable: str) -> None:
+def _check_bindable(host: str, port: int, host_variable: str, port_variable: str) -> None:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         for family, kind, protocol, _, address in found:
@@ -56,12 +58,12 @@ def _check_address(host: str, port: int, host_variable: str, port_variable: str)
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(address)
     except socket.gaierror as error:
-        raise BadSetting(host_variable, f"{host} is not an address of this machine.") from error
+        raise InvalidSetting(host_variable, f"{host} is not an address of this machine.") from error
     except OSError as error:
         variable = port_variable if error.errno in (errno.EADDRINUSE, errno.EACCES) else host_variable
         why = os.strerror(error.errno or 0)
         hint = " Stop what listens there, or set another port." if error.errno == errno.EADDRINUSE else ""
-        raise BadSetting(variable, f"cannot listen on {host}, port {port}: {why}.{hint}") from error
+        raise InvalidSetting(variable, f"cannot listen on {host}, port {port}: {why}.{hint}") from error
 
 
 def metrics_ports(settings: Settings) -> range:
@@ -70,7 +72,7 @@ def metrics_ports(settings: Settings) -> range:
 
 
 @asynccontextmanager
-async def metrics_beside(settings: Settings, metrics: Metrics) -> AsyncIterator[None]:
+async def metrics_listener(settings: Settings, metrics: Metrics) -> AsyncIterator[None]:
     """Without a key, for who is on this machine."""
     server = await asyncio.to_thread(_listen, settings, metrics)
     try:

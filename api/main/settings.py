@@ -11,7 +11,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from api.kit.crypto.secret import Secret
-from api.kit.egress.policy import BadEgress, Egress
+from api.kit.egress.policy import EgressPolicy, InvalidEgressPolicy
 
 MAX_PORT = 65_535
 USUAL_PORT = 8400
@@ -24,7 +24,7 @@ ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?")
 ADDRESSES = ("_API_BASE_URL", "_OAUTH_AUTHORIZE_URL", "_OAUTH_TOKEN_URL", "_OAUTH_REVOKE_URL")
 
 
-class BadSetting(Exception):
+class InvalidSetting(Exception):
     """The text names the variable and says what to set. It never repeats a value that may be secret."""
 
     def __init__(self, variable: str, what_to_do: str) -> None:
@@ -50,7 +50,7 @@ class Settings:
     root_key: Secret | None = None
     kms_key_id: str | None = None
     public_url: str = "http://127.0.0.1:8400"
-    egress: Egress = field(default_factory=Egress)
+    egress: EgressPolicy = field(default_factory=EgressPolicy)
     workers: int = 1
     metrics_port: int = 0
     trusted_proxies: str = ""
@@ -67,20 +67,20 @@ class Settings:
         url = self.addresses.get(variable)
         return _base_url(variable, url) if url else None
 
-    def reachable_too(self, urls: Iterable[str]) -> Egress:
+    def reachable_too(self, urls: Iterable[str]) -> EgressPolicy:
         """With the addresses that the operator has set for services, for requests to these."""
         hosts = {urlsplit(url).hostname or "" for url in urls}
-        named = Egress.parse(", ".join(sorted(hosts)))
+        named = EgressPolicy.parse(", ".join(sorted(hosts)))
         reachable = self.reachable
         return replace(reachable, names=reachable.names | named.names, networks=(*reachable.networks, *named.networks))
 
     @property
-    def reachable(self) -> Egress:
+    def reachable(self) -> EgressPolicy:
         """Where upstreams may be: never at the service itself, or at what keeps its data."""
         here = {self.host, "127.0.0.1", "::1", "localhost"}
         own = {(host, self.port) for host in here} | {(host, None) for host in self._named_hosts() - here}
         metrics = range(self.metrics_port, self.metrics_port + self.workers) if self.metrics_port else ()
-        return replace(self.egress, own=frozenset(own), own_ports=frozenset({self.port, *metrics} - {0}))
+        return replace(self.egress, self_hosts=frozenset(own), self_ports=frozenset({self.port, *metrics} - {0}))
 
     def _named_hosts(self) -> set[str]:
         given = {urlsplit(url).hostname for url in (self.public_url, self.dynamodb_endpoint) if url}
@@ -124,7 +124,7 @@ class _Reader:
     def number(self, name: str, default: int, least: int, most: int) -> int:
         text = self.text(name, str(default))
         if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-            raise BadSetting(name, f"must be a whole number from {least} to {most}.")
+            raise InvalidSetting(name, f"must be a whole number from {least} to {most}.")
         return int(text)
 
     def choice(
@@ -136,23 +136,23 @@ class _Reader:
             case "dynamodb":
                 return other
             case _:
-                raise BadSetting(name, f"must be `{default}` or `{other}`.")
+                raise InvalidSetting(name, f"must be `{default}` or `{other}`.")
 
     def matching(self, name: str, default: str, form: re.Pattern[str]) -> str:
         text = self.text(name, default)
         if not form.fullmatch(text):
-            raise BadSetting(name, f"must match {form.pattern}.")
+            raise InvalidSetting(name, f"must match {form.pattern}.")
         return text
 
     def url(self, name: str, default: str) -> str:
         text = self.text(name, default)
         return _base_url(name, text) if text else ""
 
-    def egress(self, name: str) -> Egress:
+    def egress(self, name: str) -> EgressPolicy:
         try:
-            return Egress.parse(self.text(name, ""))
-        except BadEgress as error:
-            raise BadSetting(name, str(error).removeprefix(f"{name}: ")) from error
+            return EgressPolicy.parse(self.text(name, ""))
+        except InvalidEgressPolicy as error:
+            raise InvalidSetting(name, str(error).removeprefix(f"{name}: ")) from error
 
     def networks(self, name: str) -> str:
         text = self.text(name, "")
@@ -160,13 +160,13 @@ class _Reader:
             for each in filter(None, map(str.strip, text.split(","))):
                 ip_network(each)
         except ValueError:
-            raise BadSetting(name, "must be addresses and CIDRs, comma between, such as 10.0.0.0/8.") from None
+            raise InvalidSetting(name, "must be addresses and CIDRs, comma between, such as 10.0.0.0/8.") from None
         return text
 
     def origins(self, name: str) -> frozenset[str]:
         given = [part for part in map(str.strip, self.text(name, "").split(",")) if part]
         if bad := [each for each in given if not ORIGIN.fullmatch(each)]:
-            raise BadSetting(
+            raise InvalidSetting(
                 name, f"{bad[0]!r} is no origin; write each as https://console.example.com, comma between."
             )
         return frozenset(given)
@@ -184,7 +184,7 @@ class _Reader:
 
 def _base_url(name: str, text: str) -> str:
     if not _is_base_url(text):
-        raise BadSetting(name, "must be a URL such as https://plugboard.example.com, without query or fragment.")
+        raise InvalidSetting(name, "must be a URL such as https://plugboard.example.com, without query or fragment.")
     return text.rstrip("/")
 
 

@@ -37,12 +37,12 @@ def cleared(config: ConfigDraft) -> set[str]:
     return {json_name(name) for name in config.model_fields_set if _is_nothing(getattr(config, name))}
 
 
-def sealable(secret: Secret, place: str) -> Secret:
+def bind_credential(secret: Secret, place: str) -> Secret:
     """The credential together with the place that it was entered for, so that whoever opens it can hold it to that."""
     return Secret(msgspec.msgpack.encode((place, secret.reveal())))
 
 
-def opened(sealed: Secret) -> tuple[str, Secret]:
+def unbind_credential(sealed: Secret) -> tuple[str, Secret]:
     """The place and the credential."""
     place, value = msgspec.msgpack.decode(sealed.reveal(), type=tuple[str, bytes])
     return place, Secret(value)

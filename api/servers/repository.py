@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from api.access.context import WorkspaceContext
-from api.kit.storage.store import Absent, Always, Change, Delete, Item, Key, Put, Store, Unchanged
+from api.kit.storage.store import Always, Change, Delete, IfAbsent, IfVersion, Item, Key, Put, Store
 from api.servers.slugs import numbered
 
 SLUGS_AT_ONCE = 25
@@ -72,21 +72,21 @@ class Server:
         return data
 
 
-def record_of(server_id: str) -> str:
+def server_key(server_id: str) -> str:
     return f"SERVER#{server_id}"
 
 
-def protocol_record_of(server_id: str) -> str:
+def protocol_key(server_id: str) -> str:
     """How the server speaks, as was found out: it goes when the server goes."""
     return f"PROTOCOL#{server_id}"
 
 
-def first_use_of(server_id: str) -> str:
+def client_secret_use_key(server_id: str) -> str:
     """Whom its client's secret was shown to first: it goes when the server goes."""
     return f"FIRSTUSE#{server_id}"
 
 
-class Servers:
+class ServerRepository:
     """The servers of one workspace. There is no way to ask for another's."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
@@ -94,26 +94,26 @@ class Servers:
         self._snapshot = ctx.snapshot
         self._partition = ctx.partition
 
-    async def shown(self, server_id: str, show: Callable[[Server], T]) -> T | None:
+    async def render_cached(self, server_id: str, show: Callable[[Server], T]) -> T | None:
         """As of the request's beginning, or later, in the form that `show` gives it: made once a revision."""
-        return await self._snapshot.shown(record_of(server_id), Server.of, show)
+        return await self._snapshot.get_rendered(server_key(server_id), Server.of, show)
 
-    async def known(self, server_ids: Sequence[str]) -> dict[str, Server]:
-        found = await self._snapshot.shown_many([record_of(each) for each in server_ids], Server.of)
+    async def get_many_cached(self, server_ids: Sequence[str]) -> dict[str, Server]:
+        found = await self._snapshot.get_many_rendered([server_key(each) for each in server_ids], Server.of)
         return {server.id: server for server in found.values()}
 
-    async def now(self, server_id: str) -> Server | None:
+    async def get(self, server_id: str) -> Server | None:
         """As stored this moment: to change."""
         item = await self._store.get(self._key(server_id))
         return Server.of(item) if item else None
 
-    async def now_many(self, server_ids: Sequence[str]) -> list[Server]:
+    async def get_many(self, server_ids: Sequence[str]) -> list[Server]:
         found = await self._store.get_many([self._key(server_id) for server_id in server_ids])
         return [Server.of(item) for item in found.values()]
 
     async def page(self, limit: int, after: str | None) -> list[Server]:
-        beyond = None if after is None else record_of(after)
-        items = await self._store.query(self._partition, record_of(""), limit=limit, after=beyond)
+        beyond = None if after is None else server_key(after)
+        items = await self._store.query(self._partition, server_key(""), limit=limit, after=beyond)
         return [Server.of(item) for item in items]
 
     async def free_slug(self, wanted: str) -> str:
@@ -126,30 +126,30 @@ class Servers:
                 return free[0]
 
     def add(self, server: Server) -> list[Change]:
-        return [Put(self._key(server.id), server.data(), Absent()), self._claim_for(server)]
+        return [Put(self._key(server.id), server.data(), IfAbsent()), self._claim_for(server)]
 
     def replace(self, old: Server, new: Server) -> list[Change]:
-        changed: list[Change] = [Put(self._key(new.id), new.data(), Unchanged(old.version))]
+        changed: list[Change] = [Put(self._key(new.id), new.data(), IfVersion(old.version))]
         if new.slug != old.slug:
             changed += [Delete(self._claim(old.slug), Always()), self._claim_for(new)]
         return changed
 
     def remove(self, server: Server) -> list[Change]:
         return [
-            Delete(self._key(server.id), Unchanged(server.version)),
+            Delete(self._key(server.id), IfVersion(server.version)),
             Delete(self._claim(server.slug), Always()),
-            Delete(Key(self._partition, protocol_record_of(server.id)), Always()),
-            Delete(Key(self._partition, first_use_of(server.id)), Always()),
+            Delete(Key(self._partition, protocol_key(server.id)), Always()),
+            Delete(Key(self._partition, client_secret_use_key(server.id)), Always()),
         ]
 
     def slug_key(self, slug: str) -> Key:
         return self._claim(slug)
 
     def _claim_for(self, server: Server) -> Change:
-        return Put(self._claim(server.slug), {"server": server.id}, Absent())
+        return Put(self._claim(server.slug), {"server": server.id}, IfAbsent())
 
     def _claim(self, slug: str) -> Key:
         return Key(self._partition, f"SLUG#{slug}")
 
     def _key(self, server_id: str) -> Key:
-        return Key(self._partition, record_of(server_id))
+        return Key(self._partition, server_key(server_id))

@@ -6,18 +6,29 @@ from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.context import Scope
-from api.access.guards import Needs
-from api.access.idempotency.creates import Once, Receipt
-from api.errors import Clash, InUse, Invalid
-from api.http.dependencies import AnyRequest, provided
+from api.access.guards import RequiresScope
+from api.access.idempotency.creates import IdempotencyChanges, IdempotentCreate
+from api.errors import ConflictProblem, InUse, ValidationFailed
+from api.http.dependencies import AnyRequest, resolve
 from api.http.openapi import examples
-from api.http.operations import IDEMPOTENCY_KEY, IF_MATCH, Doc, Parameter, Reply, delete, documented, get, post, put
+from api.http.operations import (
+    IDEMPOTENCY_KEY,
+    IF_MATCH,
+    OperationDoc,
+    Parameter,
+    SuccessResponse,
+    delete,
+    documented,
+    get,
+    post,
+    put,
+)
 from api.http.pagination import PAGING, Paging
-from api.http.request_body import flag, read_body
-from api.http.responses import Answer, created, one
+from api.http.request_body import query_bool, read_body
+from api.http.responses import StoredResponse, created, item
 from api.servers.repository import Server
 from api.servers.schemas import AuthType, Exposure, OAuthGrant, ServerChange, ServerDraft, ServerView
-from api.servers.service import ServerService, Users
+from api.servers.service import EnablingAgents, ServerService
 
 SERVERS = "/api/workspaces/{workspace_id:str}/mcp-servers"
 SERVER = f"{SERVERS}/{{server_id:str}}"
@@ -51,58 +62,58 @@ def view(server: Server) -> ServerView:
 
 
 def answer(server: Server) -> Response[bytes]:
-    return one(view(server), server.version).response()
+    return item(view(server), server.version).response()
 
 
 @get(
     SERVERS,
-    guards=[Needs(Scope.READ)],
+    guards=[RequiresScope(Scope.READ)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "listServers",
             TAG,
             "List the servers",
             "In the order of their making. The answer is a bare array; where more follows, a `Link` header with "
             '`rel="next"` says how to ask for it.',
-            Reply.many(MANY, examples.SERVER),
+            SuccessResponse.many(MANY, examples.SERVER),
             parameters=PAGING,
         )
     ),
 )
 async def list_servers(request: AnyRequest) -> Response[bytes]:
-    servers = provided(request, ServerService)
-    paging = provided(request, Paging)
+    servers = resolve(request, ServerService)
+    paging = resolve(request, Paging)
     found = await servers.page(paging.one_more, paging.after)
     return paging.answer(found, view, MANY, lambda server: server.id).response()
 
 
 @post(
     SERVERS,
-    guards=[Needs(Scope.MANAGE)],
+    guards=[RequiresScope(Scope.MANAGE)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "createServer",
             TAG,
             "Store a server",
             "Credentials in `config` are sealed at once and never shown again. The URL is judged as it is written; "
             "whether it can be reached is told by `check`.",
-            Reply.made(ServerView, examples.SERVER),
+            SuccessResponse.created(ServerView, examples.SERVER),
             ServerDraft,
             examples.SERVER_DRAFT,
             [IDEMPOTENCY_KEY],
-            [Clash, Invalid],
+            [ConflictProblem, ValidationFailed],
         )
     ),
 )
 async def create_server(request: AnyRequest) -> Response[bytes]:
     draft = await read_body(request, ServerDraft)
-    servers = provided(request, ServerService)
-    once = provided(request, Once)
+    servers = resolve(request, ServerService)
+    once = resolve(request, IdempotentCreate)
 
-    def made(server: Server) -> Answer:
+    def made(server: Server) -> StoredResponse:
         return created(view(server), server.version, f"{once.path}/{server.id}")
 
-    async def work(receipt: Receipt) -> Answer:
+    async def work(receipt: IdempotencyChanges) -> StoredResponse:
         return made(await servers.create(draft, lambda server: receipt(made(server))))
 
     return (await once.run(work)).response()
@@ -110,22 +121,28 @@ async def create_server(request: AnyRequest) -> Response[bytes]:
 
 @get(
     SERVER,
-    guards=[Needs(Scope.READ)],
+    guards=[RequiresScope(Scope.READ)],
     opt=documented(
-        Doc("getServer", TAG, "Read a server", "Without its credentials.", Reply.one(ServerView, examples.SERVER))
+        OperationDoc(
+            "getServer",
+            TAG,
+            "Read a server",
+            "Without its credentials.",
+            SuccessResponse.item(ServerView, examples.SERVER),
+        )
     ),
 )
 async def get_server(request: AnyRequest) -> Response[bytes]:
     server_id = request.path_params["server_id"]
-    servers = provided(request, ServerService)
-    return await servers.shown(server_id, answer)
+    servers = resolve(request, ServerService)
+    return await servers.render_cached(server_id, answer)
 
 
 @put(
     SERVER,
-    guards=[Needs(Scope.MANAGE)],
+    guards=[RequiresScope(Scope.MANAGE)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "updateServer",
             TAG,
             "Change a server",
@@ -133,18 +150,18 @@ async def get_server(request: AnyRequest) -> Response[bytes]:
             'a null, as in `{"headerValue": null}`, clears that one. A change of `url` to another origin, of '
             "`authType` or of `serviceType` drops the stored credentials unless new ones come along: a secret is "
             "never sent to a host that it was not entered for.",
-            Reply.one(ServerView, examples.SERVER),
+            SuccessResponse.item(ServerView, examples.SERVER),
             ServerChange,
             {"name": "Weather", "enabled": False},
             [IF_MATCH],
-            [Clash, Invalid],
+            [ConflictProblem, ValidationFailed],
         )
     ),
 )
 async def update_server(request: AnyRequest) -> Response[bytes]:
     change = await read_body(request, ServerChange)
     server_id = request.path_params["server_id"]
-    servers = provided(request, ServerService)
+    servers = resolve(request, ServerService)
     server = await servers.update(server_id, change, request.headers.get("if-match"))
     return answer(server)
 
@@ -152,24 +169,24 @@ async def update_server(request: AnyRequest) -> Response[bytes]:
 @delete(
     SERVER,
     status_code=204,
-    guards=[Needs(Scope.MANAGE)],
+    guards=[RequiresScope(Scope.MANAGE)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "deleteServer",
             TAG,
             "Delete a server",
             "Refused while an agent enables it, unless `detach=true`.",
-            Reply.gone(),
+            SuccessResponse.no_content(),
             parameters=[DETACH, IF_MATCH],
-            problems=[InUse, Invalid],
+            problems=[InUse, ValidationFailed],
         )
     ),
 )
 async def delete_server(request: AnyRequest) -> None:
     server_id = request.path_params["server_id"]
-    servers = provided(request, ServerService)
-    users = provided(request, Users)
-    detach = flag(request, DETACH.name)
+    servers = resolve(request, ServerService)
+    users = resolve(request, EnablingAgents)
+    detach = query_bool(request, DETACH.name)
     await servers.delete(server_id, users, detach=detach, if_match=request.headers.get("if-match"))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from api.errors import FieldError, Invalid
-from api.kit.egress.policy import Egress, UrlRefused, check_text
+from api.errors import FieldError, ValidationFailed
+from api.kit.egress.policy import EgressPolicy, UrlRefused, check_url
 from api.servers import credentials
 from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure, OAuthGrant
 from integrations import Service
@@ -21,7 +21,7 @@ FIELDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ProposedServer:
     """What a server would be after the request, as far as the rules go."""
 
     service_type: str
@@ -34,7 +34,7 @@ class Shape:
 
 
 class Rules:
-    def __init__(self, services: Mapping[str, Service], egress: Egress) -> None:
+    def __init__(self, services: Mapping[str, Service], egress: EgressPolicy) -> None:
         self._services = services
         self._egress = egress
 
@@ -42,7 +42,7 @@ class Rules:
         service = self._services.get(service_type)
         return service is not None and not service.urls
 
-    def check(self, shape: Shape, config: ConfigDraft | None) -> None:
+    def check(self, shape: ProposedServer, config: ConfigDraft | None) -> None:
         """`config` is what would be stored anew; None where nothing is."""
         errors = [*self._service(shape)]
         if not errors:
@@ -50,9 +50,9 @@ class Rules:
             if config is not None:
                 errors += credentials.check(config, self._takes(shape), shape.auth_type)
         if errors:
-            raise Invalid("See `errors` for what to change.", errors=errors)
+            raise ValidationFailed("See `errors` for what to change.", errors=errors)
 
-    def _service(self, shape: Shape) -> Iterator[FieldError]:
+    def _service(self, shape: ProposedServer) -> Iterator[FieldError]:
         if shape.service_type == EXTERNAL:
             return
         service = self._services.get(shape.service_type)
@@ -62,7 +62,7 @@ class Rules:
         elif shape.auth_type not in service.auth_types:
             yield FieldError("authType", f"{service.title} needs authType `{'` or `'.join(service.auth_types)}`.")
 
-    def _url(self, shape: Shape) -> Iterator[FieldError]:
+    def _url(self, shape: ProposedServer) -> Iterator[FieldError]:
         if shape.service_type == EXTERNAL:
             yield from self._external_url(shape.url)
             return
@@ -77,21 +77,21 @@ class Rules:
             yield FieldError("url", "Needed for a server that is `external`.")
             return
         try:
-            check_text(url, self._egress)
+            check_url(url, self._egress)
         except UrlRefused as refused:
             yield FieldError("url", refused.reason)
 
     @staticmethod
-    def _exposure(shape: Shape) -> Iterator[FieldError]:
+    def _exposure(shape: ProposedServer) -> Iterator[FieldError]:
         if shape.service_type != EXTERNAL and shape.exposure != Exposure.BOTH:
             yield FieldError("exposure", "A service has no generic tool: set this only where it is `external`.")
 
-    def _takes(self, shape: Shape) -> tuple[str, ...]:
+    def _takes(self, shape: ProposedServer) -> tuple[str, ...]:
         service = self._services.get(shape.service_type)
         return tuple(field.name for field in service.config_fields) if service else FIELDS[shape.auth_type]
 
 
-def _oauth(shape: Shape) -> Iterator[FieldError]:
+def _oauth(shape: ProposedServer) -> Iterator[FieldError]:
     """A client that is given is given whole; only such a one can do without anybody's consent."""
     has = shape.configured
     if shape.auth_type == AuthType.OAUTH and {"clientSecret", "privateKey"} & has and "clientId" not in has:

@@ -7,15 +7,19 @@ from typing import Annotated
 
 from pydantic import Field, SecretStr, StringConstraints, WithJsonSchema
 
-from api.http.models import Change, Input, Name, Prose, Timestamp, View, formed
+from api.http.models import Name, PatchModel, Prose, RequestModel, ResponseModel, Timestamp, pattern_with_message
 from api.kit.egress.custom_headers import MAX_HEADERS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH
 from api.kit.egress.policy import MAX_URL_LENGTH
 from api.kit.ids import id_pattern
 from api.servers.slugs import MAX_SLUG, SLUG_PATTERN
 
 ServerId = Annotated[str, StringConstraints(pattern=id_pattern("server"))]
-ServiceType = Annotated[str, formed(r"^[a-z][a-z0-9-]{0,31}$", "Must be `external` or one of GET /api/services.")]
-Slug = Annotated[str, formed(SLUG_PATTERN, f"Must be 1 to {MAX_SLUG} of a-z, 0-9 and -.", max_length=MAX_SLUG)]
+ServiceType = Annotated[
+    str, pattern_with_message(r"^[a-z][a-z0-9-]{0,31}$", "Must be `external` or one of GET /api/services.")
+]
+Slug = Annotated[
+    str, pattern_with_message(SLUG_PATTERN, f"Must be 1 to {MAX_SLUG} of a-z, 0-9 and -.", max_length=MAX_SLUG)
+]
 Url = Annotated[str, StringConstraints(min_length=1, max_length=MAX_URL_LENGTH)]
 Description = Annotated[Prose, StringConstraints(max_length=500)]
 SecretText = Annotated[SecretStr, Field(min_length=1, max_length=MAX_VALUE_LENGTH)]
@@ -42,7 +46,7 @@ class Exposure(StrEnum):
     TOOLS = "tools"
 
 
-class ConfigDraft(Input):
+class ConfigDraft(RequestModel):
     """Credentials: kept sealed and never shown. Values replace all that is stored; a null clears the field it names."""
 
     header_value: SecretText | None = Field(default=None, description="Sent verbatim as `Authorization`.")
@@ -87,7 +91,7 @@ ExposureInput = Annotated[Exposure, Field(strict=False)]
 OAuthGrantInput = Annotated[OAuthGrant, Field(strict=False)]
 
 
-class ServerDraft(Input):
+class ServerDraft(RequestModel):
     """A server to be stored."""
 
     name: Annotated[Name, _NAME]
@@ -103,7 +107,7 @@ class ServerDraft(Input):
     oauth_grant: Annotated[OAuthGrantInput, _GRANT] = OAuthGrant.AUTHORIZATION_CODE
 
 
-class ServerChange(Change):
+class ServerChange(PatchModel):
     """Any subset of a server's fields. What is left out stays as it is."""
 
     name: Annotated[Name, _NAME] = ""
@@ -119,7 +123,7 @@ class ServerChange(Change):
     oauth_grant: Annotated[OAuthGrantInput, _GRANT] = OAuthGrant.AUTHORIZATION_CODE
 
 
-class ServerView(View):
+class ServerView(ResponseModel):
     """A server, without its credentials."""
 
     id: ServerId

@@ -9,20 +9,20 @@ from typing import Any, Protocol, TypeVar
 from pydantic.alias_generators import to_camel
 
 from api.access.context import WorkspaceContext
-from api.audit.journal import Event, Journal
-from api.errors import Clash, InUse, Invalid, NotFound
+from api.audit.journal import AuditEvent, Journal
+from api.errors import ConflictProblem, InUse, NotFound, ValidationFailed
 from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.secret import Secret
-from api.kit.crypto.vault import Place, Sealing, Vault
-from api.kit.egress.policy import Egress, Origin, UrlRefused, check_text
+from api.kit.crypto.vault import Sealer, SecretLocation, Vault
+from api.kit.egress.policy import EgressPolicy, Origin, UrlRefused, check_url
 from api.kit.ids import new_id
-from api.kit.storage.conflict_retry import until_it_holds
+from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Change, Conflict, Store
 from api.servers import credentials
-from api.servers.credentials import opened, sealable
-from api.servers.repository import Connection, Server, Servers, first_use_of, protocol_record_of, record_of
-from api.servers.rules import Rules, Shape
+from api.servers.credentials import bind_credential, unbind_credential
+from api.servers.repository import Connection, Server, ServerRepository, client_secret_use_key, protocol_key, server_key
+from api.servers.rules import ProposedServer, Rules
 from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure, OAuthGrant, ServerChange, ServerDraft
 from api.servers.slugs import is_reserved, slug_of
 
@@ -34,20 +34,20 @@ __all__ = [
     "EXTERNAL",
     "AuthType",
     "Connection",
+    "EnablingAgents",
     "Exposure",
-    "Grants",
+    "GrantLifecycle",
     "OAuthGrant",
     "Server",
+    "ServerDeps",
     "ServerService",
-    "Users",
-    "Workshop",
-    "first_use_of",
-    "opened",
-    "place_of",
-    "protocol_record_of",
-    "record_of",
-    "sealable",
-    "server_now",
+    "bind_credential",
+    "client_secret_use_key",
+    "credential_binding",
+    "get_server",
+    "protocol_key",
+    "server_key",
+    "unbind_credential",
     "with_connection",
 ]
 
@@ -56,20 +56,20 @@ T = TypeVar("T")
 Receipt = Callable[[Server], Sequence[Change]]
 
 
-class Grants(Protocol):
+class GrantLifecycle(Protocol):
     """What somebody has consented to. It ends with the server, and where the server turns to another place."""
 
-    async def ended(self, ctx: WorkspaceContext, server: Server) -> list[Change]:
+    async def end_changes(self, ctx: WorkspaceContext, server: Server) -> list[Change]:
         """What to write so that the server's grant is forgotten here, and revoked where it was given."""
         ...
 
-    def were_ended(self) -> None:
+    def after_commit(self) -> None:
         """It is written."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class ServerDeps:
     """What the service works with, the same for every request."""
 
     store: Store
@@ -77,35 +77,35 @@ class Workshop:
     journal: Journal
     clock: Clock
     rules: Rules
-    egress: Egress
-    grants: Grants
+    egress: EgressPolicy
+    grants: GrantLifecycle
 
 
-class Users(Protocol):
+class EnablingAgents(Protocol):
     """Who enables a server: agents, as far as servers know."""
 
     async def of(self, server_id: str, limit: int) -> list[str]: ...
 
-    async def detached(self, server_id: str, agent_ids: Sequence[str]) -> tuple[list[Change], list[Event]]:
+    async def detached(self, server_id: str, agent_ids: Sequence[str]) -> tuple[list[Change], list[AuditEvent]]:
         """What to write so that these agents no longer enable it."""
         ...
 
 
 class ServerService:
-    def __init__(self, ctx: WorkspaceContext, shop: Workshop) -> None:
+    def __init__(self, ctx: WorkspaceContext, shop: ServerDeps) -> None:
         self._ctx = ctx
         self._shop = shop
-        self._servers = Servers(shop.store, ctx)
+        self._servers = ServerRepository(shop.store, ctx)
 
-    async def shown(self, server_id: str, show: Callable[[Server], T]) -> T:
-        shown = await self._servers.shown(server_id, show)
+    async def render_cached(self, server_id: str, show: Callable[[Server], T]) -> T:
+        shown = await self._servers.render_cached(server_id, show)
         if shown is None:
             raise NotFound
         return shown
 
-    async def known(self, server_ids: Sequence[str]) -> Mapping[str, Server]:
+    async def get_many_cached(self, server_ids: Sequence[str]) -> Mapping[str, Server]:
         """Those that are there, as of the request's beginning or later; in one read what is not remembered."""
-        return await self._servers.known(server_ids)
+        return await self._servers.get_many_cached(server_ids)
 
     async def page(self, limit: int, after: str | None) -> Sequence[Server]:
         return await self._servers.page(limit, after)
@@ -114,7 +114,7 @@ class ServerService:
         self._shop.rules.check(_shape_of(draft, credentials.given(draft.config)), draft.config)
         if draft.slug is not None:
             _check_slug(draft.slug)
-        return await until_it_holds(lambda: self._create(draft, receipt))
+        return await retry_on_conflict(lambda: self._create(draft, receipt))
 
     async def _create(self, draft: ServerDraft, receipt: Receipt) -> Server:
         now = self._shop.clock.now()
@@ -128,17 +128,17 @@ class ServerService:
             updated_at=rfc3339(now),
             sealed=sealed,
         )
-        event = Event("server.created", server.id, server.name, tuple(map(_config, sorted(sealed))))
+        event = AuditEvent("server.created", server.id, server.name, tuple(map(_config, sorted(sealed))))
         await self._write([*self._servers.add(server), *guards], event, draft.slug, receipt(server))
         return server
 
     async def update(self, server_id: str, change: ServerChange, if_match: str | None) -> Server:
         if "slug" in change.model_fields_set:
             _check_slug(change.slug)
-        return await until_it_holds(lambda: self._update(server_id, change, if_match))
+        return await retry_on_conflict(lambda: self._update(server_id, change, if_match))
 
     async def _update(self, server_id: str, change: ServerChange, if_match: str | None) -> Server:
-        old = _found(await self._servers.now(server_id))
+        old = _found(await self._servers.get(server_id))
         check_if_match(if_match, old.version)
         draft = replace(old, **self._fields(old, change), updated_at=rfc3339(self._shop.clock.now()))
         config = change.config if "config" in change.model_fields_set else None
@@ -148,10 +148,10 @@ class ServerService:
         sealed, guards = await self._seal(server_id, self._place(draft), fresh)
         new = replace(draft, sealed={**kept, **sealed}, version=old.version + 1)
         new, ended = await self._without_grant(old, new)
-        event = Event("server.updated", new.id, new.name, _changed(old, new))
+        event = AuditEvent("server.updated", new.id, new.name, _changed(old, new))
         slug = new.slug if new.slug != old.slug else None
         await self._write([*self._servers.replace(old, new), *guards, *ended], event, slug)
-        self._shop.grants.were_ended()
+        self._shop.grants.after_commit()
         return new
 
     async def _without_grant(self, old: Server, new: Server) -> tuple[Server, list[Change]]:
@@ -160,7 +160,7 @@ class ServerService:
         same = same and self._place(old) == self._place(new)
         if same or old.auth_type != AuthType.OAUTH:
             return new, []
-        return replace(new, connection=None), await self._shop.grants.ended(self._ctx, old)
+        return replace(new, connection=None), await self._shop.grants.end_changes(self._ctx, old)
 
     def _fields(self, old: Server, change: ServerChange) -> dict[str, Any]:
         """The fields to set; a service that brings its own address takes the place of one that was typed."""
@@ -186,38 +186,38 @@ class ServerService:
         return {name: text for name, text in old.sealed.items() if name not in gone}, {}
 
     def _place(self, server: Server | ServerDraft) -> str:
-        return place_of(server, self._shop.egress)
+        return credential_binding(server, self._shop.egress)
 
     async def _seal(self, server_id: str, place: str, fresh: dict[str, Secret]) -> tuple[dict[str, str], list[Change]]:
         if not fresh:
             return {}, []
-        sealing: Sealing = await self._shop.vault.sealing(self._ctx.partition)
-        sk = record_of(server_id)
+        sealing: Sealer = await self._shop.vault.sealer(self._ctx.partition)
+        sk = server_key(server_id)
         sealed = {
-            name: sealing.seal(Place(sk, name), credentials.sealable(secret, place)).text
+            name: sealing.seal(SecretLocation(sk, name), credentials.bind_credential(secret, place)).text
             for name, secret in fresh.items()
         }
-        return sealed, [sealing.check]
+        return sealed, [sealing.guard]
 
     async def _write(
-        self, changes: Sequence[Change], event: Event, slug: str | None = None, receipt: Sequence[Change] = ()
+        self, changes: Sequence[Change], event: AuditEvent, slug: str | None = None, receipt: Sequence[Change] = ()
     ) -> None:
         try:
             await self._shop.journal.commit(self._ctx, changes, event, receipt=receipt)
         except Conflict as conflict:
             if slug is not None and self._servers.slug_key(slug) in conflict.failed:
-                raise Clash(f"Another server of this workspace has the slug `{slug}`.") from conflict
+                raise ConflictProblem(f"Another server of this workspace has the slug `{slug}`.") from conflict
             raise
 
-    async def delete(self, server_id: str, users: Users, *, detach: bool, if_match: str | None) -> None:
+    async def delete(self, server_id: str, users: EnablingAgents, *, detach: bool, if_match: str | None) -> None:
         """Takes the server off all agents first, where that was asked for; many agents take several writes."""
         finished = False
         while not finished:
-            finished = await until_it_holds(lambda: self._delete(server_id, users, detach, if_match))
+            finished = await retry_on_conflict(lambda: self._delete(server_id, users, detach, if_match))
 
-    async def _delete(self, server_id: str, users: Users, detach: bool, if_match: str | None) -> bool:
+    async def _delete(self, server_id: str, users: EnablingAgents, detach: bool, if_match: str | None) -> bool:
         revision = await self._shop.journal.revision(self._ctx)
-        server = _found(await self._servers.now(server_id))
+        server = _found(await self._servers.get(server_id))
         check_if_match(if_match, server.version)
         agents = await users.of(server_id, DETACHED_AT_ONCE + 1)
         if agents and not detach:
@@ -225,36 +225,36 @@ class ServerService:
         changes, events = await users.detached(server_id, agents[:DETACHED_AT_ONCE])
         last = len(agents) <= DETACHED_AT_ONCE
         if last:
-            changes += [*self._servers.remove(server), *await self._shop.grants.ended(self._ctx, server)]
-            events.append(Event("server.deleted", server.id, server.name))
+            changes += [*self._servers.remove(server), *await self._shop.grants.end_changes(self._ctx, server)]
+            events.append(AuditEvent("server.deleted", server.id, server.name))
         await self._shop.journal.commit(self._ctx, changes, *events, while_revision=revision)
-        self._shop.grants.were_ended()
+        self._shop.grants.after_commit()
         return last
 
     async def missing(self, server_ids: Sequence[str]) -> set[str]:
         """Those of the ids that are not servers of this workspace: another's and nobody's are told apart nowhere."""
-        found = await self._servers.now_many(server_ids)
+        found = await self._servers.get_many(server_ids)
         return set(server_ids) - {server.id for server in found}
 
 
-async def server_now(store: Store, ctx: WorkspaceContext, server_id: str) -> Server | None:
+async def get_server(store: Store, ctx: WorkspaceContext, server_id: str) -> Server | None:
     """As stored this moment."""
-    return await Servers(store, ctx).now(server_id)
+    return await ServerRepository(store, ctx).get(server_id)
 
 
 def with_connection(store: Store, ctx: WorkspaceContext, old: Server, connection: Connection | None) -> list[Change]:
     """What to write so that people see how the server is connected, and whoever has it open opens it anew."""
-    return Servers(store, ctx).replace(old, replace(old, connection=connection, version=old.version + 1))
+    return ServerRepository(store, ctx).replace(old, replace(old, connection=connection, version=old.version + 1))
 
 
-def place_of(server: Server | ServerDraft, egress: Egress) -> str:
+def credential_binding(server: Server | ServerDraft, egress: EgressPolicy) -> str:
     """What a credential is entered for."""
     return f"{server.auth_type} {server.service_type} {_origin(server.url, egress)}"
 
 
-def _origin(url: str | None, egress: Egress) -> Origin | None:
+def _origin(url: str | None, egress: EgressPolicy) -> Origin | None:
     try:
-        return None if url is None else check_text(url, egress).origin
+        return None if url is None else check_url(url, egress).origin
     except UrlRefused:  # it was acceptable once; nothing is sent there now
         return None
 
@@ -272,11 +272,11 @@ def _in_use(agents: Sequence[str]) -> str:
 
 def _check_slug(slug: str) -> None:
     if is_reserved(slug):
-        raise Invalid.at("slug", "`server` and what begins with `server-` is reserved.")
+        raise ValidationFailed.at("slug", "`server` and what begins with `server-` is reserved.")
 
 
-def _shape_of(server: Server | ServerDraft, configured: Iterable[str]) -> Shape:
-    return Shape(
+def _shape_of(server: Server | ServerDraft, configured: Iterable[str]) -> ProposedServer:
+    return ProposedServer(
         server.service_type,
         AuthType(server.auth_type),
         server.url,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from litestar import Response
 from pydantic import TypeAdapter
 
-from api.access.guards import NeedsAnyKey
-from api.http.dependencies import AnyRequest, provided
-from api.http.operations import Doc, Reply, documented, get
-from api.http.responses import Answer
+from api.access.guards import RequiresAnyKey
+from api.http.dependencies import AnyRequest, resolve
+from api.http.operations import OperationDoc, SuccessResponse, documented, get
+from api.http.responses import StoredResponse
 from api.services.schemas import EXAMPLE, ServiceView
 from api.services.service import ServiceList
 
@@ -17,21 +17,21 @@ MANY = TypeAdapter(list[ServiceView])
 
 @get(
     "/api/services",
-    guards=[NeedsAnyKey()],
+    guards=[RequiresAnyKey()],
     opt=documented(
-        Doc(
+        OperationDoc(
             "listServices",
             "Services",
             "List the services",
             "What each needs of a server's fields and of the operator's set-up, and which tools it has. All in one "
             "page; any valid key may read it.",
-            Reply(200, "All of them.", MANY, [EXAMPLE]),
+            SuccessResponse(200, "All of them.", MANY, [EXAMPLE]),
         )
     ),
 )
 async def list_services(request: AnyRequest) -> Response[bytes]:
-    services = provided(request, ServiceList)
-    return Answer(200, MANY.dump_json(services.views(), by_alias=True)).response()
+    services = resolve(request, ServiceList)
+    return StoredResponse(200, MANY.dump_json(services.views(), by_alias=True)).response()
 
 
 ROUTES = [list_services]

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import Field
 
-from api.http.models import View
+from api.http.models import ResponseModel
 
 
-class ConfigFieldView(View):
+class ConfigFieldView(ResponseModel):
     """A field of a server's `config` that the service needs."""
 
     name: str
@@ -19,7 +19,7 @@ class ConfigFieldView(View):
     placeholder: str | None
 
 
-class ToolView(View):
+class ToolView(ResponseModel):
     """A tool that agents get. Its full name ends with the server's slug."""
 
     name: str
@@ -27,7 +27,7 @@ class ToolView(View):
     writes: bool
 
 
-class ServiceView(View):
+class ServiceView(ResponseModel):
     """A service, and what it takes to use it."""
 
     service_type: str

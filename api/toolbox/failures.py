@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
 
-from api.toolbox.output.redaction import Scrubber
+from api.toolbox.output.redaction import Redactor
 from api.toolbox.texts import not_answered, request_failed, safe_line, upstream_error
-from integrations import RpcErrorResponse, StatusRefused, TimedOut, Unreachable, UpstreamError
+from integrations import RpcErrorResponse, StatusRefused, Unreachable, UpstreamError, UpstreamTimeout
 
 NO_CREDENTIALS = "This server has no credentials for where it points now. Enter them again in its `config`."
 NOT_CONSENTED = "This server is not connected. Who manages the workspace has to connect it (`GET …/oauth/authorize`)."
@@ -76,7 +76,7 @@ def invalid_arguments(tool_name: str, problems: list[str]) -> Failure:
     )
 
 
-class NotConnected(Exception):
+class CredentialsUnavailable(Exception):
     """There are no credentials that could be sent, so nothing was."""
 
     def __init__(self, kind: FailureKind, text: str, retry_after: float | None = None) -> None:
@@ -85,47 +85,47 @@ class NotConnected(Exception):
         self.text = text
 
 
-def no_credentials() -> NotConnected:
-    return NotConnected(FailureKind.NOT_CONNECTED, NO_CREDENTIALS)
+def no_credentials() -> CredentialsUnavailable:
+    return CredentialsUnavailable(FailureKind.NOT_CONNECTED, NO_CREDENTIALS)
 
 
-def not_consented() -> NotConnected:
-    return NotConnected(FailureKind.NOT_CONNECTED, NOT_CONSENTED)
+def not_consented() -> CredentialsUnavailable:
+    return CredentialsUnavailable(FailureKind.NOT_CONNECTED, NOT_CONSENTED)
 
 
-def ended() -> NotConnected:
-    return NotConnected(FailureKind.RECONNECT_REQUIRED, ENDED)
+def ended() -> CredentialsUnavailable:
+    return CredentialsUnavailable(FailureKind.RECONNECT_REQUIRED, ENDED)
 
 
-def lacking(scopes: Sequence[str], text: str = LACKS) -> NotConnected:
-    return NotConnected(FailureKind.RECONNECT_REQUIRED, text.format(safe_line(", ".join(scopes), limit=300)))
+def lacking(scopes: Sequence[str], text: str = LACKS) -> CredentialsUnavailable:
+    return CredentialsUnavailable(FailureKind.RECONNECT_REQUIRED, text.format(safe_line(", ".join(scopes), limit=300)))
 
 
-def client_refused(text: str, retry_after: float | None) -> NotConnected:
-    return NotConnected(FailureKind.NOT_CONNECTED, text, retry_after)
+def client_refused(text: str, retry_after: float | None) -> CredentialsUnavailable:
+    return CredentialsUnavailable(FailureKind.NOT_CONNECTED, text, retry_after)
 
 
-def not_now(text: str, retry_after: float | None) -> NotConnected:
-    return NotConnected(FailureKind.UPSTREAM_UNAVAILABLE, f"{text} {NOT_NOW}", retry_after)
+def not_now(text: str, retry_after: float | None) -> CredentialsUnavailable:
+    return CredentialsUnavailable(FailureKind.UPSTREAM_UNAVAILABLE, f"{text} {NOT_NOW}", retry_after)
 
 
 def timed_out(seconds: float, *, sent: bool = True) -> Failure:
     return Failure(FailureKind.TIMEOUT, not_answered(f"no answer within {seconds:g} s.{_maybe_done(sent)}"))
 
 
-def failure_of(error: UpstreamError, scrubbed: Scrubber, seconds: float) -> Failure:
+def failure_of(error: UpstreamError, redact: Redactor, seconds: float) -> Failure:
     match error:
         case RpcErrorResponse(message=message, data=data):
-            return Failure(FailureKind.UPSTREAM_REFUSED, upstream_error(message, data, scrubbed))
+            return Failure(FailureKind.UPSTREAM_REFUSED, upstream_error(message, data, redact))
         case StatusRefused():
-            return _refused(error, scrubbed)
-        case TimedOut(sent=sent):
+            return _refused(error, redact)
+        case UpstreamTimeout(sent=sent):
             return timed_out(seconds, sent=sent)
         case Unreachable(sent=sent):
-            told = not_answered(error.text + _maybe_done(sent), scrubbed)
+            told = not_answered(error.text + _maybe_done(sent), redact)
             return Failure(FailureKind.UPSTREAM_UNAVAILABLE, told)
         case _:
-            return Failure(FailureKind.UPSTREAM_UNAVAILABLE, not_answered(error.text, scrubbed))
+            return Failure(FailureKind.UPSTREAM_UNAVAILABLE, not_answered(error.text, redact))
 
 
 def is_down(error: Exception | None) -> bool:
@@ -134,11 +134,11 @@ def is_down(error: Exception | None) -> bool:
         case StatusRefused(status=status):
             return status >= HTTPStatus.INTERNAL_SERVER_ERROR
         case _:
-            return isinstance(error, Unreachable | TimedOut | TimeoutError)
+            return isinstance(error, Unreachable | UpstreamTimeout | TimeoutError)
 
 
-def _refused(error: StatusRefused, scrubbed: Scrubber) -> Failure:
-    text = request_failed(error.status, error.reason, scrubbed)
+def _refused(error: StatusRefused, redact: Redactor) -> Failure:
+    text = request_failed(error.status, error.reason, redact)
     if error.status == HTTPStatus.TOO_MANY_REQUESTS:
         return Failure(FailureKind.RATE_LIMITED, text, _seconds(error.headers.get("retry-after")))
     if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from api.access.context import WorkspaceContext
 from api.servers.service import Server
-from api.toolbox.calling.bulkheads import Full
-from api.toolbox.calling.circuit_breakers import Health
-from api.toolbox.failures import NotConnected
-from api.toolbox.listing.server_tools import Missing, why
-from api.toolbox.runtime import Works
+from api.toolbox.calling.bulkheads import LimitReached
+from api.toolbox.calling.circuit_breakers import BreakerHealth
+from api.toolbox.failures import CredentialsUnavailable
+from api.toolbox.listing.server_tools import ToolsUnavailable, unavailable_reason
+from api.toolbox.runtime import ToolRuntime
 from api.toolbox.texts import safe_line
 from api.toolbox.toolsets.mcp import McpToolset
 from integrations import UpstreamError
@@ -29,16 +29,16 @@ STATUS: dict[str, Status] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ServerHealth:
     status: Status
     detail: str
-    health: Health
+    health: BreakerHealth
     protocol: str | None = None
     server_info: dict[str, Any] = field(default_factory=dict)
     tool_count: int | None = None
 
 
-async def check(ctx: WorkspaceContext, works: Works, server: Server) -> Check:
+async def check(ctx: WorkspaceContext, works: ToolRuntime, server: Server) -> ServerHealth:
     health = works.health(ctx.workspace_id, server)
     toolset: McpToolset | None = None
     try:
@@ -46,26 +46,26 @@ async def check(ctx: WorkspaceContext, works: Works, server: Server) -> Check:
             async with asyncio.timeout(server.timeout_seconds):
                 toolset = await works.toolsets.fresh(ctx, server)
                 found = await toolset.tools()
-    except (UpstreamError, TimeoutError, NotConnected) as error:
-        return failed(why(error, toolset, server), health)
-    except Full as full:
-        return failed(Missing("unreachable", str(full)), health)
+    except (UpstreamError, TimeoutError, CredentialsUnavailable) as error:
+        return failed(unavailable_reason(error, toolset, server), health)
+    except LimitReached as full:
+        return failed(ToolsUnavailable("unreachable", str(full)), health)
     finally:
         if toolset is not None:
             works.toolsets.close_later(toolset)
     era = toolset.era
-    return Check(
+    return ServerHealth(
         "ok",
         _left_out(found.left_out),
         health,
         f"{era.kind} {era.version or ''}".strip() if era else None,
-        {name: safe_line(str(value), toolset.scrubbed, 200) for name, value in (era.server if era else {}).items()},
+        {name: safe_line(str(value), toolset.redact, 200) for name, value in (era.server if era else {}).items()},
         len(found.tools),
     )
 
 
-def failed(missing: Missing, health: Health) -> Check:
-    return Check(STATUS.get(missing.reason, "unreachable"), missing.detail, health)
+def failed(missing: ToolsUnavailable, health: BreakerHealth) -> ServerHealth:
+    return ServerHealth(STATUS.get(missing.reason, "unreachable"), missing.detail, health)
 
 
 def _left_out(count: int) -> str:

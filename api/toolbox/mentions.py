@@ -9,7 +9,7 @@ from typing import Any
 from api.toolbox.tool_names import service_tool_name
 
 
-class Mentions:
+class ToolNameRewriter:
     def __init__(self, names: Iterable[str]) -> None:
         one_of = "|".join(map(re.escape, names))
         self._bare = re.compile(rf"\b(?:{one_of})\b")

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from api.access.context import WorkspaceContext
-from api.kit.storage.store import Always, Check, Conflict, Key, Put, Store, StoreBusy, Unchanged
-from api.servers.service import Server, protocol_record_of, record_of
+from api.kit.storage.store import Always, Check, Conflict, IfVersion, Key, Put, Store, StoreUnavailable
+from api.servers.service import Server, protocol_key, server_key
 from integrations import Era
 
 
-class Eras:
+class ProtocolRepository:
     """Of the servers of one workspace. What is kept holds for one version of a server, and is no configuration."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
         self._store = store
         self._partition = ctx.partition
 
-    async def of(self, server: Server) -> Era | None:
+    async def get(self, server: Server) -> Era | None:
         item = await self._store.get(self._key(server))
         if item is None or item.data.get("server") != server.version:
             return None
@@ -26,13 +26,13 @@ class Eras:
     async def keep(self, server: Server, era: Era) -> None:
         """Only while the server is there and as it was. If it cannot be kept now, somebody will find it out again."""
         plain = replace(era, server={})  # what a server says of itself is for show, and may hold anything
-        unchanged = Check(Key(self._partition, record_of(server.id)), Unchanged(server.version))
+        unchanged = Check(Key(self._partition, server_key(server.id)), IfVersion(server.version))
         try:
             await self._store.write(
                 Put(self._key(server), {"server": server.version, "era": plain.to_dict()}, Always()), unchanged
             )
-        except (Conflict, StoreBusy):
+        except (Conflict, StoreUnavailable):
             return
 
     def _key(self, server: Server) -> Key:
-        return Key(self._partition, protocol_record_of(server.id))
+        return Key(self._partition, protocol_key(server.id))

@@ -10,18 +10,18 @@ from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.context import Scope
-from api.access.guards import Needs
-from api.access.idempotency.calls import OnceOutside
-from api.access.idempotency.records import key_given
-from api.errors import Clash, Invalid
-from api.http.dependencies import AnyRequest, provided
-from api.http.fast_path import direct
+from api.access.guards import RequiresScope
+from api.access.idempotency.calls import IdempotentCall
+from api.access.idempotency.records import idempotency_key
+from api.errors import ConflictProblem, ValidationFailed
+from api.http.dependencies import AnyRequest, resolve
+from api.http.fast_path import on_fast_path
 from api.http.openapi import examples
-from api.http.operations import IDEMPOTENCY_KEY, Doc, Parameter, Reply, documented, get, post
-from api.http.request_body import flag, read_json, validate
-from api.http.responses import OK, Answer, Ready, encode
+from api.http.operations import IDEMPOTENCY_KEY, OperationDoc, Parameter, SuccessResponse, documented, get, post
+from api.http.request_body import query_bool, read_json, validate
+from api.http.responses import OK, BytesResponse, StoredResponse, encode
 from api.kit.deadline import Ticker
-from api.toolbox.calling.disconnect import WhileThere
+from api.toolbox.calling.disconnect import CancelOnDisconnect
 from api.toolbox.calling.tool_caller import Args
 from api.toolbox.listing.caches import Format
 from api.toolbox.output.results import ToolResult
@@ -52,60 +52,60 @@ ONCE = (
 @post(
     f"{SERVER}/check",
     status_code=OK,
-    guards=[Needs(Scope.MANAGE)],
+    guards=[RequiresScope(Scope.MANAGE)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "checkServer",
             TAG,
             "Ask a server how it is",
             "Finds out anew how it speaks, and lists its tools. Nothing of what is remembered is used, and whatever it "
             "answers is not held against it. It has no effect on the server, so an `Idempotency-Key` is ignored.",
-            Reply(OK, "How it is.", TypeAdapter(CheckView), examples.CHECK),
+            SuccessResponse(OK, "How it is.", TypeAdapter(CheckView), examples.CHECK),
         )
     ),
 )
 async def check_server(request: AnyRequest) -> Response[bytes]:
-    toolbox = provided(request, ToolboxService)
+    toolbox = resolve(request, ToolboxService)
     found = await toolbox.check(request.path_params["server_id"])
-    return Ready(OK, encode(CheckView.of(found)), {})
+    return BytesResponse(OK, encode(CheckView.of(found)), {})
 
 
 @get(
     f"{SERVER}/tools",
-    guards=[Needs(Scope.READ)],
+    guards=[RequiresScope(Scope.READ)],
     opt=documented(
-        Doc(
+        OperationDoc(
             "listServerTools",
             TAG,
             "List a server's tools",
             "As agents see them; `upstreamName` is what `enabledMcpServerToolNames` goes by. " + ON_UNAVAILABLE,
-            Reply(OK, "Its tools.", TypeAdapter(ToolsView), examples.SERVER_TOOLS),
+            SuccessResponse(OK, "Its tools.", TypeAdapter(ToolsView), examples.SERVER_TOOLS),
             parameters=[REFRESH],
-            problems=[Invalid],
+            problems=[ValidationFailed],
         )
     ),
 )
 async def list_server_tools(request: AnyRequest) -> Response[bytes]:
     server_id = request.path_params["server_id"]
-    anew = flag(request, REFRESH.name)
-    toolbox = provided(request, ToolboxService)
+    anew = query_bool(request, REFRESH.name)
+    toolbox = resolve(request, ToolboxService)
     server, found = await toolbox.tools(server_id, anew=anew)
-    return Ready(OK, msgspec.json.encode(server_tools(server, found)), {})
+    return BytesResponse(OK, msgspec.json.encode(server_tools(server, found)), {})
 
 
 @get(
     f"{AGENT}/tools",
-    guards=[Needs(Scope.INVOKE)],
-    opt=direct(
+    guards=[RequiresScope(Scope.INVOKE)],
+    opt=on_fast_path(
         documented(
-            Doc(
+            OperationDoc(
                 "listAgentTools",
                 TAG,
                 "List an agent's tools",
                 "All that it may call, within ten seconds. " + ON_UNAVAILABLE,
-                Reply(OK, "Its tools.", TypeAdapter(ToolsView), examples.TOOLS),
+                SuccessResponse(OK, "Its tools.", TypeAdapter(ToolsView), examples.TOOLS),
                 parameters=[FORMAT],
-                problems=[Invalid],
+                problems=[ValidationFailed],
             )
         )
     ),
@@ -113,52 +113,52 @@ async def list_server_tools(request: AnyRequest) -> Response[bytes]:
 async def list_agent_tools(request: AnyRequest) -> Response[bytes]:
     agent_id = request.path_params["agent_id"]
     form = _format(request.scope["query_string"])
-    toolbox = provided(request, ToolboxService)
-    return Ready(OK, await toolbox.listed(agent_id, form), {})
+    toolbox = resolve(request, ToolboxService)
+    return BytesResponse(OK, await toolbox.list_rendered(agent_id, form), {})
 
 
 @post(
     f"{AGENT}/tool-calls",
     status_code=OK,
-    guards=[Needs(Scope.INVOKE)],
-    opt=direct(
+    guards=[RequiresScope(Scope.INVOKE)],
+    opt=on_fast_path(
         documented(
-            Doc(
+            OperationDoc(
                 "callTool",
                 TAG,
                 "Call a tool",
                 "Answers within the server's time limit, whatever the upstream does. A failure is an answer too: "
                 "`isError` with a `text` that an agent can act on. Only a tool that the agent does not have is a 404."
                 f" {ONCE}",
-                Reply(OK, "What came of it.", TypeAdapter(CallView), examples.CALL),
+                SuccessResponse(OK, "What came of it.", TypeAdapter(CallView), examples.CALL),
                 CallDraft,
                 examples.CALL_DRAFT,
                 [IDEMPOTENCY_KEY],
-                [Clash, Invalid],
+                [ConflictProblem, ValidationFailed],
             )
         )
     ),
 )
 async def call_tool(request: AnyRequest) -> Response[bytes]:
     tool_name, args = _asked(await read_json(request))
-    given = key_given(request)
+    given = idempotency_key(request)
     if given is not None:
         return await _called_once(request, given, tool_name, args)
-    return Ready(OK, encoded(await _called(request, tool_name, args)), {})
+    return BytesResponse(OK, encoded(await _called(request, tool_name, args)), {})
 
 
 async def _called_once(request: AnyRequest, given: str, tool_name: str, args: Args) -> Response[bytes]:
-    async def work() -> tuple[Answer, bool]:
+    async def work() -> tuple[StoredResponse, bool]:
         result = await _called(request, tool_name, args)
-        return Answer(OK, encoded(result)), result.failure is None or not result.failure.is_never_done
+        return StoredResponse(OK, encoded(result)), result.failure is None or not result.failure.is_never_done
 
-    return (await provided(request, OnceOutside).run(given, work)).response()
+    return (await resolve(request, IdempotentCall).run(given, work)).response()
 
 
 async def _called(request: AnyRequest, tool_name: str, args: Args) -> ToolResult:
     agent_id = request.path_params["agent_id"]
-    toolbox = provided(request, ToolboxService)
-    with WhileThere(provided(request, Ticker), request.receive):
+    toolbox = resolve(request, ToolboxService)
+    with CancelOnDisconnect(resolve(request, Ticker), request.receive):
         return await toolbox.call(agent_id, tool_name, args)
 
 
@@ -177,7 +177,7 @@ class _Error(msgspec.Struct, rename="camel", omit_defaults=True):
     retry_after: float | None = None
 
 
-class _Call(msgspec.Struct, rename="camel", omit_defaults=True):
+class _CallBody(msgspec.Struct, rename="camel", omit_defaults=True):
     text: str
     content: msgspec.Raw
     is_error: bool
@@ -189,7 +189,7 @@ def encoded(result: ToolResult) -> bytes:
     """What is JSON already is put in as it is."""
     failure, structured = result.failure, result.structured
     return msgspec.json.encode(
-        _Call(
+        _CallBody(
             result.text,
             msgspec.Raw(result.content),
             result.is_error,
@@ -206,7 +206,7 @@ def _format(query: bytes) -> Format:
     try:
         return Format(given[0]) if given else Format.MCP
     except ValueError as error:
-        raise Invalid.at(FORMAT.name, f"Must be one of {', '.join(Format)}.") from error
+        raise ValidationFailed.at(FORMAT.name, f"Must be one of {', '.join(Format)}.") from error
 
 
 ROUTES = [check_server, list_server_tools, list_agent_tools, call_tool]

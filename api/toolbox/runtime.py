@@ -7,38 +7,38 @@ from dataclasses import dataclass, field
 from api.audit.journal import CallLog
 from api.kit.clock import Clock
 from api.kit.deadline import Ticker
-from api.kit.http_client.client import Outbound
+from api.kit.http_client.client import HttpClient
 from api.kit.metrics import Metrics
 from api.servers.service import Server
 from api.toolbox.calling.bulkheads import Bulkheads
-from api.toolbox.calling.circuit_breakers import Breaker, Breakers, Health
-from api.toolbox.credentials.static import Credentials
-from api.toolbox.listing.caches import KnownLists, KnownToolboxes
-from api.toolbox.toolsets.registry import Toolsets
-from api.toolbox.toolsets.service_directory import Vendors
+from api.toolbox.calling.circuit_breakers import BreakerHealth, CircuitBreaker, CircuitBreakers
+from api.toolbox.credentials.static import CredentialStore
+from api.toolbox.listing.caches import RenderedListCache, ToolboxCache
+from api.toolbox.toolsets.registry import ToolsetRegistry
+from api.toolbox.toolsets.service_directory import ServiceDirectory
 
 
 @dataclass(frozen=True, slots=True)
-class Works:
-    toolsets: Toolsets
-    credentials: Credentials
-    vendors: Vendors
-    outbound: Outbound
-    breakers: Breakers
+class ToolRuntime:
+    toolsets: ToolsetRegistry
+    credentials: CredentialStore
+    services: ServiceDirectory
+    outbound: HttpClient
+    breakers: CircuitBreakers
     bulkheads: Bulkheads
     call_log: CallLog
     metrics: Metrics
     clock: Clock
     ticker: Ticker
-    toolboxes: KnownToolboxes = field(default_factory=KnownToolboxes)
-    lists: KnownLists = field(default_factory=KnownLists)
+    toolboxes: ToolboxCache = field(default_factory=ToolboxCache)
+    lists: RenderedListCache = field(default_factory=RenderedListCache)
 
-    def breaker(self, workspace_id: str, server: Server) -> Breaker:
+    def breaker(self, workspace_id: str, server: Server) -> CircuitBreaker:
         """A server that was changed begins anew."""
-        return self.breakers.of(workspace_id, _state_of(server))
+        return self.breakers.get(workspace_id, _state_of(server))
 
-    def health(self, workspace_id: str, server: Server) -> Health:
-        return self.breakers.shown(workspace_id, _state_of(server))
+    def health(self, workspace_id: str, server: Server) -> BreakerHealth:
+        return self.breakers.health(workspace_id, _state_of(server))
 
 
 def _state_of(server: Server) -> str:

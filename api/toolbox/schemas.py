@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 from pydantic.json_schema import SkipJsonSchema
 
-from api.http.models import Input, View
+from api.http.models import RequestModel, ResponseModel
 from api.servers.service import Server
 from api.toolbox.failures import FailureKind
-from api.toolbox.health import Check
+from api.toolbox.health import ServerHealth
 from api.toolbox.listing.client_formats import Tool, as_mcp
-from api.toolbox.listing.server_tools import Missing
+from api.toolbox.listing.server_tools import ToolsUnavailable
 
 MAX_TOOL_NAME = 128
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TOOL_NAME)]
@@ -20,21 +20,21 @@ _LeftOut = SkipJsonSchema[None]
 """What is not there is left out: no null is ever answered."""
 
 
-class CallDraft(Input):
+class CallDraft(RequestModel):
     """A call of a tool."""
 
     tool_name: Annotated[ToolName, Field(description="As the agent's tools are listed.")]
     args: dict[str, Any] = Field(default={}, description="What the tool's `inputSchema` asks for.")
 
 
-class CallError(View):
+class CallError(ResponseModel):
     """Which kind of failure it was."""
 
     kind: FailureKind
     retry_after: float | _LeftOut = Field(default=None, description="Seconds after which another try may do better.")
 
 
-class CallView(View):
+class CallView(ResponseModel):
     """What came of a call. A failure is an answer too: `isError` with a `text` that an agent can act on."""
 
     text: str = Field(description="All there is to read, for who takes nothing but text.")
@@ -44,7 +44,7 @@ class CallView(View):
     error: CallError | _LeftOut = Field(default=None, description="Where it was not the tool itself that failed.")
 
 
-class UnavailableView(View):
+class UnavailableView(ResponseModel):
     """A server whose tools are not in the list."""
 
     server_id: str
@@ -56,14 +56,14 @@ class UnavailableView(View):
     detail: str
 
 
-class ToolsView(View):
+class ToolsView(ResponseModel):
     """Tools, and the servers that have none to show."""
 
     tools: list[dict[str, Any]]
     unavailable: list[UnavailableView]
 
 
-class BreakerView(View):
+class BreakerView(ResponseModel):
     """Whether calls go through just now."""
 
     state: Literal["closed", "open", "half_open"]
@@ -71,7 +71,7 @@ class BreakerView(View):
     retry_after: int = Field(description="Seconds until a call is let through.")
 
 
-class CheckView(View):
+class CheckView(ResponseModel):
     """How a server is."""
 
     status: Literal["ok", "unauthorized", "unreachable", "invalid"]
@@ -82,7 +82,7 @@ class CheckView(View):
     breaker: BreakerView
 
     @classmethod
-    def of(cls, found: Check) -> CheckView:
+    def of(cls, found: ServerHealth) -> CheckView:
         health = found.health
         return cls(
             status=found.status,
@@ -94,9 +94,9 @@ class CheckView(View):
         )
 
 
-def server_tools(server: Server, found: list[Tool] | Missing) -> dict[str, Any]:
+def server_tools(server: Server, found: list[Tool] | ToolsUnavailable) -> dict[str, Any]:
     """As `ToolsView`."""
-    if isinstance(found, Missing):
+    if isinstance(found, ToolsUnavailable):
         missing = {"serverId": server.id, "name": server.name, "reason": found.reason, "detail": found.detail}
         return {"tools": [], "unavailable": [missing]}
     return {"tools": [{**as_mcp(tool), "upstreamName": tool.upstream_name} for tool in found], "unavailable": []}

@@ -9,14 +9,14 @@ from api.agents.service import Agent, AgentService
 from api.errors import NotFound
 from api.servers.service import EXTERNAL, Server, ServerService
 from api.toolbox.agent_toolbox import Toolbox
-from api.toolbox.calling.tool_caller import Args, Calls
-from api.toolbox.health import Check, check
+from api.toolbox.calling.tool_caller import Args, ToolCaller
+from api.toolbox.health import ServerHealth, check
 from api.toolbox.listing.caches import Format
 from api.toolbox.listing.client_formats import Tool
-from api.toolbox.listing.server_tools import Missing, Sources
+from api.toolbox.listing.server_tools import ServerTools, ToolsUnavailable
 from api.toolbox.listing.tool_list import Listing, tools_of
 from api.toolbox.output.results import ToolResult
-from api.toolbox.runtime import Works
+from api.toolbox.runtime import ToolRuntime
 from api.toolbox.service_checks import check_service
 
 
@@ -26,7 +26,7 @@ class ToolboxService:
     def __init__(
         self,
         ctx: WorkspaceContext,
-        works: Works,
+        works: ToolRuntime,
         agents: Callable[[], AgentService],
         servers: Callable[[], ServerService],
     ) -> None:
@@ -37,18 +37,18 @@ class ToolboxService:
 
     async def call(self, agent_id: str, tool_name: str, args: Args) -> ToolResult:
         toolbox = await self._toolbox(agent_id)
-        return await Calls(self._ctx, self._works).call(toolbox, tool_name, args)
+        return await ToolCaller(self._ctx, self._works).call(toolbox, tool_name, args)
 
-    async def listed(self, agent_id: str, form: Format) -> bytes:
+    async def list_rendered(self, agent_id: str, form: Format) -> bytes:
         toolbox = await self._toolbox(agent_id)
         return await Listing(self._ctx, self._works).of(toolbox, form)
 
-    async def tools(self, server_id: str, *, anew: bool) -> tuple[Server, list[Tool] | Missing]:
+    async def tools(self, server_id: str, *, anew: bool) -> tuple[Server, list[Tool] | ToolsUnavailable]:
         server = await self._server(server_id)
-        found = await Sources(self._ctx, self._works).tools(server, server.timeout_seconds, anew=anew)
-        return server, found if isinstance(found, Missing) else tools_of(server, found, lambda _: True)
+        found = await ServerTools(self._ctx, self._works).tools(server, server.timeout_seconds, anew=anew)
+        return server, found if isinstance(found, ToolsUnavailable) else tools_of(server, found, lambda _: True)
 
-    async def check(self, server_id: str) -> Check:
+    async def check(self, server_id: str) -> ServerHealth:
         server = await self._server(server_id)
         asked = check if server.service_type == EXTERNAL else check_service
         return await asked(self._ctx, self._works, server)
@@ -59,14 +59,14 @@ class ToolboxService:
         return known or await self._assembled(agent_id)
 
     async def _assembled(self, agent_id: str) -> Toolbox:
-        agent: Agent = await self._agents().shown(agent_id, _itself)
-        servers = await self._servers().known(agent.enabled_mcp_server_ids)
+        agent: Agent = await self._agents().render_cached(agent_id, _itself)
+        servers = await self._servers().get_many_cached(agent.enabled_mcp_server_ids)
         toolbox = Toolbox.of(self._ctx.workspace_id, agent, servers)
         self._works.toolboxes.remember(toolbox, self._ctx.snapshot.revision)
         return toolbox
 
     async def _server(self, server_id: str) -> Server:
-        found = (await self._servers().known([server_id])).get(server_id)
+        found = (await self._servers().get_many_cached([server_id])).get(server_id)
         if found is None:
             raise NotFound
         return found

@@ -6,53 +6,53 @@ import asyncio
 
 from api.access.context import WorkspaceContext
 from api.servers.service import Server
-from api.toolbox.calling.bulkheads import Full
-from api.toolbox.credentials.static import Opened
-from api.toolbox.failures import NotConnected
-from api.toolbox.health import Check, failed
-from api.toolbox.listing.server_tools import TOOLLESS_SERVICE, Missing, reason_of, told
-from api.toolbox.output.redaction import NO_SECRETS, Scrubber
-from api.toolbox.runtime import Works
+from api.toolbox.calling.bulkheads import LimitReached
+from api.toolbox.credentials.static import UpstreamCredentials
+from api.toolbox.failures import CredentialsUnavailable
+from api.toolbox.health import ServerHealth, failed
+from api.toolbox.listing.server_tools import TOOLLESS_SERVICE, ToolsUnavailable, explain, reason_of
+from api.toolbox.output.redaction import NO_SECRETS, Redactor
+from api.toolbox.runtime import ToolRuntime
 from api.toolbox.texts import safe_line
-from api.toolbox.toolsets.service_directory import Vendors
-from integrations import StatusRefused, TimedOut, Unreachable, UpstreamError, probe_service
+from api.toolbox.toolsets.service_directory import ServiceDirectory
+from integrations import StatusRefused, Unreachable, UpstreamError, UpstreamTimeout, probe_service
 
 
-async def check_service(ctx: WorkspaceContext, works: Works, server: Server) -> Check:
+async def check_service(ctx: WorkspaceContext, works: ToolRuntime, server: Server) -> ServerHealth:
     health = works.health(ctx.workspace_id, server)
-    service = works.vendors.services.get(server.service_type)
+    service = works.services.services.get(server.service_type)
     if service is None:
         return failed(TOOLLESS_SERVICE, health)
-    opened: Opened | None = None
+    opened: UpstreamCredentials | None = None
     try:
         with works.bulkheads.enter(ctx.workspace_id, server.id):
             async with asyncio.timeout(server.timeout_seconds):
                 opened = await works.credentials.open(ctx, server)
-                await _asked(ctx, works.vendors, server, opened)
-    except (UpstreamError, TimeoutError, NotConnected) as error:
-        return failed(_told(error, opened.scrubbed if opened else NO_SECRETS, server, service.title), health)
-    except Full as full:
-        return failed(Missing("unreachable", str(full)), health)
-    tools = works.vendors.tools(server.service_type)
-    return Check("ok", "It answers.", health, tool_count=len(tools.tools) if tools else 0)
+                await _asked(ctx, works.services, server, opened)
+    except (UpstreamError, TimeoutError, CredentialsUnavailable) as error:
+        return failed(_told(error, opened.redact if opened else NO_SECRETS, server, service.title), health)
+    except LimitReached as full:
+        return failed(ToolsUnavailable("unreachable", str(full)), health)
+    tools = works.services.tools(server.service_type)
+    return ServerHealth("ok", "It answers.", health, tool_count=len(tools.tools) if tools else 0)
 
 
 def _told(
-    error: UpstreamError | TimeoutError | NotConnected, scrubbed: Scrubber, server: Server, title: str
-) -> Missing:
+    error: UpstreamError | TimeoutError | CredentialsUnavailable, redact: Redactor, server: Server, title: str
+) -> ToolsUnavailable:
     """As of any server, but by the service's name."""
     match error:
         case StatusRefused(text=text):
-            return Missing(reason_of(error), safe_line(f"{title} answered {text}.", scrubbed))
+            return ToolsUnavailable(reason_of(error), safe_line(f"{title} answered {text}.", redact))
         case Unreachable():
-            return Missing("unreachable", f"{title} could not be reached.")
-        case TimedOut() | TimeoutError():
-            return Missing("timeout", f"{title} did not answer within {server.timeout_seconds} s.")
+            return ToolsUnavailable("unreachable", f"{title} could not be reached.")
+        case UpstreamTimeout() | TimeoutError():
+            return ToolsUnavailable("timeout", f"{title} did not answer within {server.timeout_seconds} s.")
         case _:
-            return told(error, scrubbed, server)
+            return explain(error, redact, server)
 
 
-async def _asked(ctx: WorkspaceContext, vendors: Vendors, server: Server, opened: Opened) -> None:
+async def _asked(ctx: WorkspaceContext, vendors: ServiceDirectory, server: Server, opened: UpstreamCredentials) -> None:
     http, base_url = vendors.upstream(ctx, server, opened), vendors.base_url(server)
     probe = vendors.services[server.service_type].probe
     if probe is None:
@@ -61,6 +61,6 @@ async def _asked(ctx: WorkspaceContext, vendors: Vendors, server: Server, opened
     try:
         await probe_service(http, base_url, probe)
     except StatusRefused as refused:
-        if not await opened.otherwise(refused, sent):
+        if not await opened.renew_after_rejection(refused, sent):
             raise
         await probe_service(http, base_url, probe)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from http import HTTPStatus
 
-from api.toolbox.json_schema.cost import Extent, measured
-from api.toolbox.output.redaction import NO_SECRETS, Scrubber
+from api.toolbox.json_schema.cost import JsonSize, measure
+from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from api.toolbox.output.sanitize import clean, one_line
 
 MAX_ERROR = 1000
-_DATA = Extent(32, 1000)
+_DATA = JsonSize(32, 1000)
 _LOOKED_AT = 20
 """Times as many characters as are shown: to clean takes time."""
 _FAILED = "Error calling MCP server: "
@@ -20,21 +20,21 @@ def generic_description(server_name: str) -> str:
     return f"Call the MCP server '{one_line(server_name, 100)}'. Provide the MCP method name and optional parameters."
 
 
-def upstream_error(message: str, data: object = None, scrubbed: Scrubber = NO_SECRETS) -> str:
+def upstream_error(message: str, data: object = None, redact: Redactor = NO_SECRETS) -> str:
     """A JSON-RPC error: its message and, where there is any, its data."""
     told = message if _is_nothing(data) else f"{message} - {_plain(data)}"
-    return safe_line(_FAILED + told, scrubbed)
+    return safe_line(_FAILED + told, redact)
 
 
-def request_failed(status: int, reason: str = "", scrubbed: Scrubber = NO_SECRETS) -> str:
+def request_failed(status: int, reason: str = "", redact: Redactor = NO_SECRETS) -> str:
     """An answer that is no success. HTTP/2 sends no reason, so the usual one stands in."""
     told = f"{status} {reason or _usual_reason(status)}".rstrip()
-    return safe_line(f"{_FAILED}MCP server request failed: {told}", scrubbed)
+    return safe_line(f"{_FAILED}MCP server request failed: {told}", redact)
 
 
-def not_answered(why: str, scrubbed: Scrubber = NO_SECRETS) -> str:
+def not_answered(why: str, redact: Redactor = NO_SECRETS) -> str:
     """No answer at all, or none that is MCP."""
-    return safe_line(_FAILED + why, scrubbed)
+    return safe_line(_FAILED + why, redact)
 
 
 def server_not_found(server_id: str) -> str:
@@ -45,12 +45,12 @@ def server_of_another_workspace(server_id: str) -> str:
     return safe_line(f"Error: MCP server {server_id} does not belong to this workspace")
 
 
-def safe_line(text: str, scrubbed: Scrubber = NO_SECRETS, limit: int = MAX_ERROR) -> str:
+def safe_line(text: str, redact: Redactor = NO_SECRETS, limit: int = MAX_ERROR) -> str:
     """One line, capped. Scrubbed before the cut, which could leave half of a secret, and on both sides of the cleaning:
     a secret may hold what is cleaned away, and what is cleaned away may have been hiding one.
     """
-    looked_at = text[: _LOOKED_AT * limit + scrubbed.longest]  # a secret that is cut in two lies behind what is shown
-    return one_line(scrubbed(clean(scrubbed(looked_at)[: _LOOKED_AT * limit])), limit)
+    looked_at = text[: _LOOKED_AT * limit + redact.longest]  # a secret that is cut in two lies behind what is shown
+    return one_line(redact(clean(redact(looked_at)[: _LOOKED_AT * limit])), limit)
 
 
 def _is_nothing(data: object) -> bool:
@@ -60,7 +60,7 @@ def _is_nothing(data: object) -> bool:
 def _plain(data: object) -> str:
     if isinstance(data, str):
         return data
-    if measured(data, _DATA) is None:
+    if measure(data, _DATA) is None:
         return "(too much to be shown)"
     return json.dumps(_cleaned(data), ensure_ascii=False, default=str)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from api.access.context import WorkspaceContext, partition_of
 from api.access.repository import META, owned_keys, remove_lookup, revision_key
-from api.kit.storage.store import Absent, Always, Change, Delete, Item, Key, Present, Put, Store, Unchanged
+from api.kit.storage.store import Always, Change, Delete, IfAbsent, IfPresent, IfVersion, Item, Key, Put, Store
 
 ALL = "WORKSPACES"
 DELETED = "DELETED"
@@ -33,37 +33,37 @@ class Workspace:
         return data
 
 
-class OneWorkspace:
+class WorkspaceRecord:
     """The workspace that the context is for."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
         self._store = store
         self._ctx = ctx
 
-    async def known(self) -> Workspace | None:
+    async def get_cached(self) -> Workspace | None:
         """As of the request's beginning, or later: to show."""
         item = await self._ctx.snapshot.get(META)
         return Workspace.of(item) if item else None
 
-    async def now(self) -> Workspace | None:
+    async def get(self) -> Workspace | None:
         """As stored this moment: to change."""
         item = await self._store.get(_key(self._ctx.workspace_id))
         return Workspace.of(item) if item else None
 
     def replace(self, old: Workspace, new: Workspace) -> list[Change]:
-        return [Put(_key(new.id), new.data(), Unchanged(old.version))]
+        return [Put(_key(new.id), new.data(), IfVersion(old.version))]
 
     def remove(self, workspace: Workspace) -> list[Change]:
         """From here on nobody gets in; the rest is cleared away after."""
         return [
-            Delete(_key(workspace.id), Unchanged(workspace.version)),
-            Delete(revision_key(self._ctx.partition), Present()),
+            Delete(_key(workspace.id), IfVersion(workspace.version)),
+            Delete(revision_key(self._ctx.partition), IfPresent()),
             Delete(_listed(workspace.id), Always()),
             Put(_deleted(workspace.id), {}, Always()),
         ]
 
 
-class AllWorkspaces:
+class WorkspaceDirectory:
     """For operators, who see that workspaces exist and nothing that is in them."""
 
     def __init__(self, store: Store) -> None:
@@ -83,9 +83,9 @@ class AllWorkspaces:
 
     def add(self, workspace: Workspace) -> list[Change]:
         return [
-            Put(_key(workspace.id), workspace.data(), Absent()),
-            Put(revision_key(partition_of(workspace.id)), {}, Absent()),
-            Put(_listed(workspace.id), {}, Absent()),
+            Put(_key(workspace.id), workspace.data(), IfAbsent()),
+            Put(revision_key(partition_of(workspace.id)), {}, IfAbsent()),
+            Put(_listed(workspace.id), {}, IfAbsent()),
         ]
 
     async def deleted(self, after: str | None = None) -> list[str]:

@@ -6,25 +6,25 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from api.http.models import Change, Input, Name, Timestamp, View
+from api.http.models import Name, PatchModel, RequestModel, ResponseModel, Timestamp
 from api.kit.ids import ALPHABET, RANDOM_LENGTH
 
 WorkspaceId = Annotated[str, StringConstraints(pattern=rf"^ws_[{ALPHABET}]{{{RANDOM_LENGTH}}}$")]
 
 
-class WorkspaceDraft(Input):
+class WorkspaceDraft(RequestModel):
     """A workspace to be made."""
 
     name: Name = Field(description="For people; any script.")
 
 
-class WorkspaceChange(Change):
+class WorkspaceChange(PatchModel):
     """Any subset of a workspace's fields. What is left out stays as it is."""
 
     name: Name = ""
 
 
-class WorkspaceView(View):
+class WorkspaceView(ResponseModel):
     """A workspace."""
 
     id: WorkspaceId

@@ -9,40 +9,40 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, partition_of
-from api.access.idempotency.creates import raise_if_done
+from api.access.idempotency.creates import raise_if_completed
 from api.access.repository import add_key
 from api.api_keys.service import KeyMaker
-from api.audit.journal import Event, Journal
+from api.audit.journal import AuditEvent, Journal
 from api.errors import NotFound
 from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.secret import Secret
 from api.kit.ids import random_text
-from api.kit.storage.conflict_retry import until_it_holds
-from api.kit.storage.store import Change, Conflict, Store, StoreBusy
-from api.workspaces.repository import AllWorkspaces, OneWorkspace, Workspace
+from api.kit.storage.conflict_retry import retry_on_conflict
+from api.kit.storage.store import Change, Conflict, Store, StoreUnavailable
+from api.workspaces.repository import Workspace, WorkspaceDirectory, WorkspaceRecord
 from api.workspaces.schemas import WorkspaceChange
 
-Receipt = Callable[["Founded"], Sequence[Change]]
+Receipt = Callable[["CreatedWorkspace"], Sequence[Change]]
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Founded:
+class CreatedWorkspace:
     workspace: Workspace
     key: Secret
 
 
-class Farewell(Protocol):
+class GrantRevocation(Protocol):
     """What has to be done about what others have granted to the workspace."""
 
-    async def all_ended(self, ctx: WorkspaceContext) -> None:
+    async def revoke_all(self, ctx: WorkspaceContext) -> None:
         """Prepares it. As long as the workspace is there, nothing comes of it."""
         ...
 
-    def were_ended(self) -> None:
+    def after_commit(self) -> None:
         """The workspace is gone."""
         ...
 
@@ -57,11 +57,11 @@ class WorkspaceService:
         journal: Journal,
         keyring: KeyRing,
         clock: Clock,
-        removal: Removal,
-        farewell: Farewell,
+        removal: WorkspacePurge,
+        farewell: GrantRevocation,
     ) -> None:
         self._ctx = ctx
-        self._one = OneWorkspace(store, ctx)
+        self._one = WorkspaceRecord(store, ctx)
         self._journal = journal
         self._keyring = keyring
         self._clock = clock
@@ -69,18 +69,18 @@ class WorkspaceService:
         self._farewell = farewell
 
     async def get(self) -> Workspace:
-        return _found(await self._one.known())
+        return _found(await self._one.get_cached())
 
     async def update(self, change: WorkspaceChange, if_match: str | None) -> Workspace:
         async def write() -> Workspace:
-            old = _found(await self._one.now())
+            old = _found(await self._one.get())
             check_if_match(if_match, old.version)
             new = replace(old, **change.given(), updated_at=rfc3339(self._clock.now()), version=old.version + 1)
-            event = Event("workspace.updated", new.id, new.name, tuple(sorted(change.model_fields_set)))
+            event = AuditEvent("workspace.updated", new.id, new.name, tuple(sorted(change.model_fields_set)))
             await self._journal.commit(self._ctx, self._one.replace(old, new), event)
             return new
 
-        return await until_it_holds(write)
+        return await retry_on_conflict(write)
 
     async def delete(self, if_match: str | None) -> None:
         """Its data keys go in the same write: from then on no backup of it can be read.
@@ -89,17 +89,17 @@ class WorkspaceService:
         """
 
         async def write() -> None:
-            workspace = _found(await self._one.now())
+            workspace = _found(await self._one.get())
             check_if_match(if_match, workspace.version)
-            await self._farewell.all_ended(self._ctx)
-            keys = await self._keyring.destroy_changes(self._ctx.partition)
-            event = Event("workspace.deleted", workspace.id, workspace.name)
+            await self._farewell.revoke_all(self._ctx)
+            keys = await self._keyring.deletion_writes(self._ctx.partition)
+            event = AuditEvent("workspace.deleted", workspace.id, workspace.name)
             await self._journal.close(self._ctx, [*self._one.remove(workspace), *keys], event)
 
-        await until_it_holds(write)
+        await retry_on_conflict(write)
         self._keyring.forget(self._ctx.partition)
         self._removal.begin(self._ctx.workspace_id)
-        self._farewell.were_ended()
+        self._farewell.after_commit()
 
 
 class Workspaces:
@@ -107,7 +107,7 @@ class Workspaces:
 
     def __init__(self, store: Store, journal: Journal, keyring: KeyRing, clock: Clock, keys: KeyMaker) -> None:
         self._store = store
-        self._all = AllWorkspaces(store)
+        self._all = WorkspaceDirectory(store)
         self._journal = journal
         self._keyring = keyring
         self._clock = clock
@@ -119,13 +119,13 @@ class Workspaces:
     async def ids(self, after: str | None = None) -> Sequence[str]:
         return await self._all.ids(after)
 
-    async def found(self, ctx: OperatorContext, name: str, receipt: Receipt) -> Founded:
+    async def create(self, ctx: OperatorContext, name: str, receipt: Receipt) -> CreatedWorkspace:
         """A workspace with its data key and its first admin key, in one write."""
         now = rfc3339(self._clock.now())
         workspace = Workspace(f"ws_{random_text()}", name, now, now)
         partition = partition_of(workspace.id)
         record, text = await self._keys.make(partition, "First admin key", Scope.ADMIN, created_by=ctx.caller.key_id)
-        founded = Founded(workspace, text)
+        founded = CreatedWorkspace(workspace, text)
         receipts = receipt(founded)
         changes = [
             *self._all.add(workspace),
@@ -134,23 +134,23 @@ class Workspaces:
             *self._journal.records(
                 workspace.id,
                 ctx,
-                Event("workspace.created", workspace.id, name),
-                Event("api_key.created", record.id, record.name),
+                AuditEvent("workspace.created", workspace.id, name),
+                AuditEvent("api_key.created", record.id, record.name),
             ),
         ]
         try:
             await self._journal.write(ctx.caller, [*changes, *receipts])
         except Conflict as conflict:
-            raise_if_done(conflict, receipts)
+            raise_if_completed(conflict, receipts)
             raise
         return founded
 
 
-class Removal:
+class WorkspacePurge:
     """Clears away what deleted workspaces leave behind, beside the requests; a start takes up what a stop left."""
 
     def __init__(self, store: Store) -> None:
-        self._all = AllWorkspaces(store)
+        self._all = WorkspaceDirectory(store)
         self._under_way: set[asyncio.Task[None]] = set()
 
     def begin(self, workspace_id: str) -> None:
@@ -174,7 +174,7 @@ class Removal:
         try:
             while await self._all.clear_some(workspace_id):
                 pass
-        except StoreBusy:
+        except StoreUnavailable:
             log.warning("clearing away a deleted workspace goes on at the next start")
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from integrations.errors import RpcErrorResponse, TimedOut, Unreachable, UnreadableResponse, UpstreamError
+from integrations.errors import RpcErrorResponse, Unreachable, UnreadableResponse, UpstreamError, UpstreamTimeout
 from integrations.http_port import Http
 from integrations.mcp import jsonrpc
 from integrations.mcp.exchange import ACCEPT, STREAM, RpcOutcome, is_stream, is_success, posted, received
@@ -179,5 +179,5 @@ def _is_over(outcome: RpcOutcome) -> bool:
 
 def _patience(retry_ms: int) -> float:
     if retry_ms > LONGEST_RETRY_MS:
-        raise TimedOut("The server wants to be asked again later than anybody waits.")
+        raise UpstreamTimeout("The server wants to be asked again later than anybody waits.")
     return retry_ms / 1000

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from authlib.common.urls import add_params_to_uri  # type: ignore[import-untyped]
 from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[import-untyped]
 
-from integrations.errors import TimedOut, Unreachable, UpstreamError
+from integrations.errors import Unreachable, UpstreamError, UpstreamTimeout
 from integrations.http_port import Http
 from integrations.oauth.client_auth import ClientAuthentication, authenticate_client
 from integrations.oauth.model import (
@@ -119,7 +119,7 @@ def _reason(error: UpstreamError) -> str:
     match error:
         case Unreachable():
             return "unreachable"
-        case TimedOut():
+        case UpstreamTimeout():
             return "timed_out"
         case _:
             return "unreadable"

@@ -11,7 +11,7 @@ import pytest
 
 from api.access.context import partition_of
 from api.kit.storage.store import Always, Item, Key, Put
-from api.main.container import assemble
+from api.main.container import build_container
 from tests.harness import Workspace
 
 Edit = Callable[[Item], Item]
@@ -21,7 +21,7 @@ def edited(workspace: Workspace, key_id: str, edit: Edit) -> None:
     """As somebody with rights on the table would."""
 
     async def write() -> None:
-        parts = await assemble(workspace.plugboard.settings)
+        parts = await build_container(workspace.plugboard.settings)
         try:
             item = await parts.store.get(Key(partition_of(workspace.id), f"KEY#{key_id}"))
             assert item is not None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from litestar import Controller, get, post
 
-from api.access.guards import OpenToAll, UnguardedRoute
-from api.main.app import ROUTES, inner_app
+from api.access.guards import Public, UnguardedRoute
+from api.main.app import ROUTES, build_router_app
 from api.main.settings import Settings
 from tests.harness import Workspace
 
@@ -19,12 +19,12 @@ async def forgotten() -> None:
 @pytest.mark.requirement("AUT-05")
 def test_a_route_that_says_nothing_about_its_callers_keeps_the_app_from_starting() -> None:
     with pytest.raises(UnguardedRoute, match=r"forgotten at /forgotten$"):
-        inner_app(Settings(), routes=[*ROUTES, forgotten])
+        build_router_app(Settings(), routes=[*ROUTES, forgotten])
 
 
 @pytest.mark.requirement("AUT-05")
 def test_one_unguarded_method_of_a_guarded_path_is_noticed() -> None:
-    @get("/half", guards=[OpenToAll("a test")])
+    @get("/half", guards=[Public("a test")])
     async def read() -> None:
         pass
 
@@ -33,7 +33,7 @@ def test_one_unguarded_method_of_a_guarded_path_is_noticed() -> None:
         pass
 
     with pytest.raises(UnguardedRoute, match=r": write at /half$"):
-        inner_app(Settings(), routes=[read, write])
+        build_router_app(Settings(), routes=[read, write])
 
 
 @pytest.mark.requirement("AUT-05")
@@ -46,7 +46,7 @@ def test_a_guard_that_is_none_of_ours_does_not_count() -> None:
         pass
 
     with pytest.raises(UnguardedRoute, match="foreign"):
-        inner_app(Settings(), routes=[foreign])
+        build_router_app(Settings(), routes=[foreign])
 
 
 @pytest.mark.requirement("AUT-05")
@@ -59,7 +59,7 @@ def test_a_controller_is_looked_into() -> None:
             pass
 
     with pytest.raises(UnguardedRoute, match="/hidden"):
-        inner_app(Settings(), routes=[Hidden])
+        build_router_app(Settings(), routes=[Hidden])
 
 
 @pytest.mark.requirement("AUT-06")

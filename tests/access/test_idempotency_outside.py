@@ -16,9 +16,9 @@ import httpx2
 import pytest
 
 from api.access.context import partition_of
-from api.kit.egress.policy import Egress
+from api.kit.egress.policy import EgressPolicy
 from api.kit.storage.store import Item
-from api.main.container import assemble
+from api.main.container import build_container
 from api.main.settings import Settings
 from tests.fakes.mcp_servers import ECHO, PlainServer, Reply, Seen, result
 from tests.fakes.still_clock import StillClock
@@ -28,7 +28,7 @@ from tests.harness import Plugboard, Workspace, listening, many_callers, served
 from tests.operations import stripped
 from tests.toolbox.office import SECRET, Office, until
 
-AT_HOME = Egress.parse("127.0.0.1/32")
+AT_HOME = EgressPolicy.parse("127.0.0.1/32")
 ECHO_TOOL = "mcp_weather_echo"
 MINUTE, DAY = 60.0, 24 * 3600.0
 UNDER_WAY = "The first request with this Idempotency-Key is still under way. Try again shortly."
@@ -95,7 +95,7 @@ def records(workspace: Workspace) -> list[Item]:
 
 
 async def _records(workspace: Workspace) -> list[Item]:
-    parts = await assemble(workspace.plugboard.settings)
+    parts = await build_container(workspace.plugboard.settings)
     try:
         return await parts.store.query(partition_of(workspace.id), "IDEMPOTENCY#")
     finally:

@@ -12,17 +12,17 @@ from litestar import Request
 
 from api.access.api_key import ApiKey
 from api.access.context import Caller, OperatorContext, Scope
-from api.access.idempotency.calls import UNDER_WAY, OnceOutside
+from api.access.idempotency.calls import IN_PROGRESS, IdempotentCall
 from api.audit.journal import Journal
-from api.errors import AppError, Clash, NotFound, Unavailable
+from api.errors import AppError, ConflictProblem, NotFound, ServiceUnavailable
 from api.http.dependencies import AnyRequest
-from api.http.responses import Answer
+from api.http.responses import StoredResponse
 from api.kit.crypto.data_keys import NoDataKey
 from api.kit.crypto.envelope import CannotOpen
-from api.kit.crypto.root_keys import RootUnavailable
+from api.kit.crypto.root_keys import RootKeyUnavailable
 from api.kit.storage.sqlite import SqliteStore
-from api.kit.storage.store import Change, Conflict, Delete, StoreBusy
-from api.toolbox.calling.disconnect import CallerLeft
+from api.kit.storage.store import Change, Conflict, Delete, StoreUnavailable
+from api.toolbox.calling.disconnect import ClientDisconnected
 from tests.fakes.still_clock import StillClock
 
 OWN = ApiKey.new()
@@ -38,7 +38,7 @@ class TiredStore(SqliteStore):
     async def write(self, *changes: Change) -> None:
         self.writes += 1
         if self.tired and (self.writes == 2 or isinstance(changes[0], Delete)):
-            raise StoreBusy("the disk is full")
+            raise StoreUnavailable("the disk is full")
         await super().write(*changes)
 
 
@@ -61,8 +61,8 @@ def request(body: object = None) -> AnyRequest:
     return Request(scope)
 
 
-def once(store: TiredStore, body: object = None) -> OnceOutside:
-    return OnceOutside(request(body), store, Journal(store, CLOCK).write, CLOCK)
+def once(store: TiredStore, body: object = None) -> IdempotentCall:
+    return IdempotentCall(request(body), store, Journal(store, CLOCK).write, CLOCK)
 
 
 class Work:
@@ -72,11 +72,11 @@ class Work:
         self.done = 0
         self.ends = ends
 
-    async def __call__(self) -> tuple[Answer, bool]:
+    async def __call__(self) -> tuple[StoredResponse, bool]:
         self.done += 1
         if self.ends:
             raise self.ends
-        return Answer(200, f"answer {self.done}".encode()), True
+        return StoredResponse(200, f"answer {self.done}".encode()), True
 
 
 @pytest.mark.requirement("REL-14")
@@ -87,7 +87,7 @@ async def test_an_answer_that_cannot_be_kept_is_given_and_nothing_is_done_again(
 
     with caplog.at_level(logging.WARNING):
         answer = await once(store).run("key", work)
-    with pytest.raises(Clash, match=UNDER_WAY):
+    with pytest.raises(ConflictProblem, match=IN_PROGRESS):
         await once(store).run("key", work)
 
     assert (answer.body, work.done) == (b"answer 1", 1)
@@ -96,7 +96,8 @@ async def test_an_answer_that_cannot_be_kept_is_given_and_nothing_is_done_again(
 
 @pytest.mark.requirement("REL-03")
 @pytest.mark.parametrize(
-    "reason", [NotFound(), Unavailable(), StoreBusy("x"), NoDataKey(), RootUnavailable("x"), CannotOpen()]
+    "reason",
+    [NotFound(), ServiceUnavailable(), StoreUnavailable("x"), NoDataKey(), RootKeyUnavailable("x"), CannotOpen()],
 )
 async def test_where_nothing_was_sent_the_same_key_does_for_another_try(store: TiredStore, reason: Exception) -> None:
     failing, work = Work(reason), Work()
@@ -109,13 +110,13 @@ async def test_where_nothing_was_sent_the_same_key_does_for_another_try(store: T
 
 
 @pytest.mark.requirement("REL-14")
-@pytest.mark.parametrize("reason", [CallerLeft(), RuntimeError("a mistake of ours")])
+@pytest.mark.parametrize("reason", [ClientDisconnected(), RuntimeError("a mistake of ours")])
 async def test_where_something_may_have_been_sent_the_key_stays_taken(store: TiredStore, reason: Exception) -> None:
     failing, work = Work(reason), Work()
 
     with pytest.raises(type(reason)):
         await once(store).run("key", failing)
-    with pytest.raises(Clash, match=UNDER_WAY):
+    with pytest.raises(ConflictProblem, match=IN_PROGRESS):
         await once(store).run("key", work)
 
     assert work.done == 0
@@ -126,7 +127,7 @@ async def test_a_key_that_cannot_be_freed_hides_no_reason(store: TiredStore) -> 
 
     with pytest.raises(NotFound, match=r"There is no such tool\."):
         await once(store).run("key", failing)
-    with pytest.raises(Clash, match=UNDER_WAY):
+    with pytest.raises(ConflictProblem, match=IN_PROGRESS):
         await once(store).run("key", failing)
 
     assert failing.done == 1
@@ -135,7 +136,7 @@ async def test_a_key_that_cannot_be_freed_hides_no_reason(store: TiredStore) -> 
 async def test_nothing_is_done_where_the_key_could_not_be_reserved(store: TiredStore) -> None:
     work, store.tired, store.writes = Work(), True, 1
 
-    with pytest.raises(StoreBusy):
+    with pytest.raises(StoreUnavailable):
         await once(store).run("key", work)
 
     assert work.done == 0
@@ -149,6 +150,6 @@ async def test_a_key_that_is_freed_while_it_is_looked_at_may_be_tried_again(stor
         raise Conflict([change.key for change in changes])
 
     with pytest.raises(AppError) as refused:
-        await OnceOutside(request(), store, taken, CLOCK).run("key", work)
+        await IdempotentCall(request(), store, taken, CLOCK).run("key", work)
 
     assert (refused.value.status, refused.value.headers, work.done) == (503, {"Retry-After": "1"}, 0)

@@ -10,18 +10,18 @@ import httpx2
 import pytest
 
 from api.access.api_key import BASE62, KEY_PATTERN, ApiKey
-from api.access.authenticator import Access
-from api.access.last_used import Usage
+from api.access.authenticator import Authenticator
+from api.access.last_used import LastUsedRecorder
 from api.access.peppers import Peppers
-from api.access.repository import Keys
-from api.http.middleware import Edge
+from api.access.repository import ApiKeyRepository
+from api.http.middleware import RequestMiddleware
 from api.kit.clock import SystemClock
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.vault import Vault
 from api.kit.ids import ALPHABET, new_id, random_text
-from api.kit.storage.revision_cache import Memory
+from api.kit.storage.revision_cache import RevisionCache
 from api.kit.storage.store import Item, Key, Store
-from api.main.app import inner_app
+from api.main.app import build_router_app
 from api.main.settings import Settings
 from tests.harness import Workspace, caller, listening
 
@@ -120,12 +120,14 @@ class Counting:
 @contextmanager
 def counted(data_dir: Path) -> Iterator[tuple[httpx2.Client, Counting]]:
     """A served Plugboard in which all that decides who calls reads from a store that counts."""
-    app = inner_app(Settings(data_dir=data_dir))
-    with listening(Edge(app)) as url, caller(url) as client:
+    app = build_router_app(Settings(data_dir=data_dir))
+    with listening(RequestMiddleware(app)) as url, caller(url) as client:
         parts, clock = app.state.parts, SystemClock()
         store = Counting(parts.store)
-        peppers = Peppers(Vault(KeyRing(store, parts.roots, clock)))
-        app.state.access = Access(Keys(store), Memory(store), peppers, Usage(store, clock), clock)
+        peppers = Peppers(Vault(KeyRing(store, parts.root_keys, clock)))
+        app.state.access = Authenticator(
+            ApiKeyRepository(store), RevisionCache(store), peppers, LastUsedRecorder(store, clock), clock
+        )
         app.state.parts = replace(parts, store=store)
         store.reads.clear()
         yield client, store

@@ -1,15 +1,15 @@
 from pathlib import Path
 
-from api.access.caller_cache import KnownCallers
+from api.access.caller_cache import CallerCache
 from api.access.context import Caller, Scope
-from api.kit.storage.revision_cache import Memory, Snapshot
+from api.kit.storage.revision_cache import RevisionCache, Snapshot
 from api.kit.storage.sqlite import SqliteStore
 
 
 async def test_a_caller_who_is_checked_anew_takes_nobody_elses_room(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "plugboard.db")
-    before, after = (Snapshot("WS#w", revision, Memory(store)) for revision in (1, 2))
-    known, caller = KnownCallers(at_most=2), Caller("key_1", "CI", Scope.READ)
+    before, after = (Snapshot("WS#w", revision, RevisionCache(store)) for revision in (1, 2))
+    known, caller = CallerCache(at_most=2), Caller("key_1", "CI", Scope.READ)
     for header in ("Bearer a", "Bearer b"):
         known.remember(before, header, caller)
 

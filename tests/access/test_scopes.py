@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from api.access.context import Scope
-from api.access.guards import Needs, NeedsAnyKey, NeedsOperator, guard_of
-from api.main.app import inner_app
+from api.access.guards import RequiresAnyKey, RequiresOperator, RequiresScope, guard_of
+from api.main.app import build_router_app
 from api.main.settings import Settings
 from tests.harness import WEATHER, Plugboard, Workspace
 from tests.operations import GUARDED, IN_A_WORKSPACE, NOTION, Operation
@@ -110,18 +110,18 @@ def test_the_guards_ask_what_the_table_says() -> None:
 
 
 def guards() -> Iterator[tuple[str, object]]:
-    for route in inner_app(Settings()).routes:
+    for route in build_router_app(Settings()).routes:
         for handler in getattr(route, "route_handlers", ()):
             doc, guard = handler.opt.get("doc"), guard_of(handler)
-            if doc and isinstance(guard, Needs | NeedsOperator | NeedsAnyKey):
+            if doc and isinstance(guard, RequiresScope | RequiresOperator | RequiresAnyKey):
                 yield doc.id, guard
 
 
 def allows(guard: object, scope: Scope) -> bool:
     match guard:
-        case Needs(scope=needed, operator_too=too):
+        case RequiresScope(scope=needed, operator_too=too):
             return scope.includes(needed) or (too and scope is Scope.OPERATOR)
-        case NeedsOperator():
+        case RequiresOperator():
             return scope is Scope.OPERATOR
         case _:
             return True

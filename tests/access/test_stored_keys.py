@@ -10,7 +10,7 @@ import pytest
 
 from api.access.context import Scope, partition_of
 from api.kit.storage.store import Item, Key
-from api.main.container import assemble
+from api.main.container import build_container
 from api.main.settings import Settings
 from tests.harness import Workspace, served
 
@@ -20,7 +20,7 @@ def dumped(data_dir: Path) -> bytes:
 
 
 async def record_of(workspace: Workspace, key_id: str) -> Item:
-    parts = await assemble(workspace.plugboard.settings)
+    parts = await build_container(workspace.plugboard.settings)
     try:
         item = await parts.store.get(Key(partition_of(workspace.id), f"KEY#{key_id}"))
         assert item is not None
@@ -66,7 +66,7 @@ def test_what_is_stored_of_a_key_is_a_keyed_hash(any_workspace: Workspace) -> No
 @pytest.mark.requirement("AUT-02")
 def test_the_same_secret_is_hashed_otherwise_in_another_installation(tmp_path: Path) -> None:
     async def hashed_by(place: str) -> str:
-        parts = await assemble(Settings(data_dir=tmp_path / place))
+        parts = await build_container(Settings(data_dir=tmp_path / place))
         try:
             record, key = await parts.key_maker.make("WS#w", "k", Scope.READ, created_by="setup")
             pepper = await parts.vault.derived_key("SYSTEM", "api-key pepper", record.pepper)

@@ -19,7 +19,7 @@ from mcp_types.methods import validate_server_result
 from api.access.api_key import KEY_PATTERN
 from api.agents.schemas import MAX_SERVERS
 from api.http.request_body import MAX_BODY_BYTES
-from api.kit.egress.policy import Egress
+from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from api.toolbox.calling.bulkheads import Bulkheads
 from api.toolbox.calling.circuit_breakers import FAILURES_TO_OPEN, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS
@@ -41,7 +41,7 @@ from tests.harness import Workspace, caller, served
 PROJECT = Path(__file__).parents[2]
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 DEMO = "http://127.0.0.1:8401"
-AT_HOME = Egress.parse("127.0.0.1/32")
+AT_HOME = EgressPolicy.parse("127.0.0.1/32")
 # What only one of the README's blocks holds, and the test that runs that block.
 RUN_BY = {
     "make run ": "tests/e2e/test_first_start.py",

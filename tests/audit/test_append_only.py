@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from api.audit import repository
-from api.kit.storage.store import Absent, Put
+from api.kit.storage.store import IfAbsent, Put
 
 PROJECT = Path(__file__).parents[2]
 TRAIL = "AUDIT" + "#"
@@ -23,7 +23,7 @@ def changes_made_in(source: str) -> list[str]:
     return [
         ast.unparse(call.func)
         for call in calls
-        if ast.unparse(call.func) in {"Put", "Delete", "Absent", "Always", "Present", "Unchanged"}
+        if ast.unparse(call.func) in {"Put", "Delete", "IfAbsent", "Always", "IfPresent", "IfVersion"}
     ]
 
 
@@ -43,23 +43,25 @@ def test_only_the_repository_of_the_trail_knows_where_it_is() -> None:
 def test_the_repository_of_the_trail_only_adds() -> None:
     source = (PROJECT / "api/audit/repository.py").read_text()
 
-    assert sorted(changes_made_in(source)) == ["Absent", "Put"]
+    assert sorted(changes_made_in(source)) == ["IfAbsent", "Put"]
 
 
 @pytest.mark.requirement("AUD-02")
 def test_a_record_is_added_where_none_is() -> None:
-    record = repository.Record("2027-01-15T08:00:00.000Z", "a.b", "a", "id", "name", "api_key", "k", "key", "request")
+    record = repository.AuditRecord(
+        "2027-01-15T08:00:00.000Z", "a.b", "a", "id", "name", "api_key", "k", "key", "request"
+    )
     change = repository.add_record("ws_a", record, 1_800_000_000.0, 0)
 
     assert isinstance(change, Put)
-    assert change.when == Absent()
+    assert change.condition == IfAbsent()
     assert change.expires_at is None
 
 
 @pytest.mark.requirement("AUD-02")
 @pytest.mark.parametrize(
     ("source", "kinds"),
-    [("Delete(Key(p, s), Always())", ["Always", "Delete"]), ("Put(key, {}, Unchanged(1))", ["Put", "Unchanged"])],
+    [("Delete(Key(p, s), Always())", ["Always", "Delete"]), ("Put(key, {}, IfVersion(1))", ["IfVersion", "Put"])],
 )
 def test_a_change_of_another_kind_would_be_noticed(source: str, kinds: list[str]) -> None:
     assert sorted(changes_made_in(source)) == kinds

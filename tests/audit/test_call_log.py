@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from api.audit.call_log import EVERY_SECONDS, CallLog
-from api.audit.journal import Call
-from api.audit.repository import Records
+from api.audit.journal import ToolCallRecord
+from api.audit.repository import AuditRepository
 from api.kit.storage.sqlite import SqliteStore
-from api.kit.storage.store import Change, Conflict, Item, StoreBusy
+from api.kit.storage.store import Change, Conflict, Item, StoreUnavailable
 from tests.audit.test_packs import CALL
 
 NOW = CALL.at + 10
@@ -38,7 +38,7 @@ class MoodyStore(SqliteStore):
             if self.writes_before_it_says_so:
                 with suppress(Conflict):
                     await super().write(*changes)
-            raise StoreBusy("in a mood")
+            raise StoreUnavailable("in a mood")
         try:
             await super().write(*changes)
         finally:
@@ -54,11 +54,11 @@ async def store(tmp_path: Path) -> AsyncIterator[MoodyStore]:
 
 async def told(store: MoodyStore, workspace_id: str = CALL.workspace_id) -> list[str]:
     """The request ids of what is in the trail, oldest first."""
-    records = await Records(store, workspace_id).page(1000, None, NOW, "2027-01")
+    records = await AuditRepository(store, workspace_id).page(1000, None, NOW, "2027-01")
     return [record.request_id for record in reversed(records)]
 
 
-def numbered(number: int, **changed: object) -> Call:
+def numbered(number: int, **changed: object) -> ToolCallRecord:
     return CALL._replace(at=CALL.at + number / 500, request_id=f"request-{number}", **changed)
 
 

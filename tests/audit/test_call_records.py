@@ -17,27 +17,27 @@ from hypothesis import strategies as st
 
 from api.audit.call_batches import SPAN_SECONDS
 from api.audit.call_log import CallLog
-from api.audit.journal import Call
-from api.audit.repository import Kind, Record, Records, add_record
+from api.audit.journal import ToolCallRecord
+from api.audit.repository import AuditRecord, AuditRepository, RecordKind, add_record
 from api.kit.clock import SystemClock, rfc3339
 from api.kit.ids import random_text
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
-from api.main.container import assemble
+from api.main.container import build_container
 from tests.audit.test_packs import CALL
 from tests.harness import Workspace, complaints
 
-CHANGE = Record("", "server.updated", "server", "server_1", "Weather API", "api_key", "key_1", "CI", "")
+CHANGE = AuditRecord("", "server.updated", "server", "server_1", "Weather API", "api_key", "key_1", "CI", "")
 DAY = 24 * 3600.0
 A_MILLISECOND = 0.002  # in which order two are that are closer is chance; once more for the rounding
 ABOUT_A_MONTHS_END = 1_801_440_000.0  # 2027-02-01
 
 
-def noted(workspace: Workspace, calls: Sequence[Call]) -> None:
+def noted(workspace: Workspace, calls: Sequence[ToolCallRecord]) -> None:
     """As another process would."""
 
     async def note() -> None:
-        parts = await assemble(workspace.plugboard.settings)
+        parts = await build_container(workspace.plugboard.settings)
         for call in calls:
             parts.call_log.note(call)
         await parts.close()
@@ -45,7 +45,7 @@ def noted(workspace: Workspace, calls: Sequence[Call]) -> None:
     asyncio.run(note())
 
 
-def called(workspace: Workspace, number: int = 0, **changed: Any) -> Call:
+def called(workspace: Workspace, number: int = 0, **changed: Any) -> ToolCallRecord:
     at = SystemClock().now() + number / 1000
     return CALL._replace(workspace_id=workspace.id, at=at, request_id=f"request-{number}")._replace(**changed)
 
@@ -150,17 +150,22 @@ HAPPENED = st.lists(st.tuples(MOMENTS, st.sampled_from([0, 0, 1, 5, 120])), max_
 
 
 @settings(max_examples=30, deadline=None)
-@given(HAPPENED, st.integers(3, 60), st.sampled_from([[Kind.CONFIG], [Kind.CALLS], list(Kind)]), st.integers(0, 2**32))
+@given(
+    HAPPENED,
+    st.integers(3, 60),
+    st.sampled_from([[RecordKind.CONFIG], [RecordKind.CALLS], list(RecordKind)]),
+    st.integers(0, 2**32),
+)
 def test_paging_tells_of_everything_once_and_in_one_order(
-    a_folder: Path, happened: list[tuple[float, int]], limit: int, kinds: list[Kind], seed: int
+    a_folder: Path, happened: list[tuple[float, int]], limit: int, kinds: list[RecordKind], seed: int
 ) -> None:
     workspace_id = f"ws_{random_text()}"
 
-    async def read() -> tuple[set[str], list[Record]]:
+    async def read() -> tuple[set[str], list[AuditRecord]]:
         store = SqliteStore(a_folder / "trail.db")
         try:
             written = await write_all(store, workspace_id, happened, random.Random(seed), kinds)
-            return written, await read_all(Records(store, workspace_id), limit, kinds)
+            return written, await read_all(AuditRepository(store, workspace_id), limit, kinds)
         finally:
             await store.close()
 
@@ -174,7 +179,7 @@ def test_paging_tells_of_everything_once_and_in_one_order(
 
 
 async def write_all(
-    store: Store, workspace_id: str, happened: list[tuple[float, int]], chance: random.Random, kinds: list[Kind]
+    store: Store, workspace_id: str, happened: list[tuple[float, int]], chance: random.Random, kinds: list[RecordKind]
 ) -> set[str]:
     """The request ids of those that are asked for."""
     calls, written = CallLog(store, every_seconds=0.0), set()
@@ -183,20 +188,20 @@ async def write_all(
         if how_many == 0:
             change = replace(CHANGE, at=rfc3339(at), request_id=f"{number}")
             await store.write(add_record(workspace_id, change, at, 0))
-            written |= {f"{number}"} if Kind.CONFIG in kinds else set()
+            written |= {f"{number}"} if RecordKind.CONFIG in kinds else set()
         for each in range(how_many):
             then = at + chance.random() * 1.5
             calls.note(CALL._replace(at=then, workspace_id=workspace_id, request_id=f"{number}-{each}"))
-            written |= {f"{number}-{each}"} if Kind.CALLS in kinds else set()
+            written |= {f"{number}-{each}"} if RecordKind.CALLS in kinds else set()
         if chance.random() < 0.5:
             await asyncio.sleep(0)
     await calls.finish()
     return written
 
 
-async def read_all(records: Records, limit: int, kinds: list[Kind]) -> list[Record]:
+async def read_all(records: AuditRepository, limit: int, kinds: list[RecordKind]) -> list[AuditRecord]:
     now, since = ABOUT_A_MONTHS_END + 60 * DAY, "2026-12"
-    told: list[Record] = []
+    told: list[AuditRecord] = []
     while page := await records.page(limit, told[-1].id if told else None, now, since, kinds):
         assert len(page) <= limit
         told += page

@@ -10,11 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.audit.call_batches import CALLS_IN_A_PACK, LONGEST_TEXT, SPAN_SECONDS, Call, packed, packs, unpacked
-from api.audit.repository import pack_calls
+from api.audit.call_batches import (
+    CALLS_IN_A_BATCH,
+    LONGEST_TEXT,
+    SPAN_SECONDS,
+    ToolCallRecord,
+    pack,
+    split_into_batches,
+    unpack,
+)
+from api.audit.repository import batch_calls
 from api.kit.storage.store import MAX_CHANGES, Put, check_changes, check_sizes
 
-CALL = Call(
+CALL = ToolCallRecord(
     at=1_800_000_000.123,
     workspace_id="ws_a",
     actor_id="key_8m2d5w0rt4k7z1x9c3vb",
@@ -29,7 +37,7 @@ CALL = Call(
 )
 TEXTS = st.text(max_size=LONGEST_TEXT, alphabet=st.characters(exclude_categories=["Cs"]))
 CALLS = st.builds(
-    Call,
+    ToolCallRecord,
     at=st.integers(1_800_000_000_000, 1_800_000_005_000).map(lambda number: number / 1000),
     workspace_id=st.sampled_from(["ws_a", "ws_b", "ws_c"]),
     actor_id=TEXTS,
@@ -45,37 +53,39 @@ CALLS = st.builds(
 )
 
 
-def stored(pack: Sequence[Call]) -> list[Call]:
+def stored(batch: Sequence[ToolCallRecord]) -> list[ToolCallRecord]:
     """As it comes back from a store."""
-    return unpacked(pack[0].workspace_id, msgspec.json.decode(msgspec.json.encode(packed(pack))))
+    return unpack(batch[0].workspace_id, msgspec.json.decode(msgspec.json.encode(pack(batch))))
 
 
 @settings(max_examples=50)
 @given(st.lists(CALLS, max_size=30))
-def test_every_call_comes_back_as_it_was(calls: list[Call]) -> None:
-    made = list(packs(calls))
+def test_every_call_comes_back_as_it_was(calls: list[ToolCallRecord]) -> None:
+    made = list(split_into_batches(calls))
 
-    assert sorted(call for pack in made for call in stored(pack)) == sorted(calls)
+    assert sorted(call for batch in made for call in stored(batch)) == sorted(calls)
 
 
 @settings(max_examples=50)
 @given(st.lists(CALLS, max_size=30))
-def test_a_pack_is_of_one_workspace_and_one_second_in_the_order_of_time(calls: list[Call]) -> None:
-    for pack in packs(calls):
-        assert len({call.workspace_id for call in pack}) == 1
-        assert pack[-1].at - pack[0].at <= SPAN_SECONDS
-        assert all(earlier.at <= later.at for earlier, later in pairwise(pack))
+def test_a_pack_is_of_one_workspace_and_one_second_in_the_order_of_time(calls: list[ToolCallRecord]) -> None:
+    for batch in split_into_batches(calls):
+        assert len({call.workspace_id for call in batch}) == 1
+        assert batch[-1].at - batch[0].at <= SPAN_SECONDS
+        assert all(earlier.at <= later.at for earlier, later in pairwise(batch))
 
 
 def test_a_pack_is_full_at_a_hundred() -> None:
-    assert [len(pack) for pack in packs([CALL] * 250)] == [CALLS_IN_A_PACK, CALLS_IN_A_PACK, 50]
+    assert [len(batch) for batch in split_into_batches([CALL] * 250)] == [CALLS_IN_A_BATCH, CALLS_IN_A_BATCH, 50]
 
 
 def test_a_pack_of_like_calls_is_small() -> None:
-    calls = [CALL._replace(request_id=f"{number:024x}", tool=f"tool_{number % 9}") for number in range(CALLS_IN_A_PACK)]
+    calls = [
+        CALL._replace(request_id=f"{number:024x}", tool=f"tool_{number % 9}") for number in range(CALLS_IN_A_BATCH)
+    ]
 
     one_by_one = sum(len(msgspec.json.encode(call)) for call in calls)
-    assert len(msgspec.json.encode(packed(calls))) < one_by_one / 3
+    assert len(msgspec.json.encode(pack(calls))) < one_by_one / 3
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfff" * 500, "\x00" * 5000])
@@ -99,13 +109,13 @@ def test_a_write_of_the_longest_texts_is_one_that_every_store_takes() -> None:
         for number in range(3000)
     ]
 
-    for write in pack_calls(worst):
+    for write in batch_calls(worst):
         check_changes(write.changes)
         check_sizes([msgspec.json.encode(change.data) for change in write.changes if isinstance(change, Put)])
 
 
 def test_a_write_has_no_more_changes_than_a_store_takes() -> None:
-    writes = list(pack_calls(CALL._replace(workspace_id=f"ws_{number}") for number in range(250)))
+    writes = list(batch_calls(CALL._replace(workspace_id=f"ws_{number}") for number in range(250)))
 
     assert [(len(write.changes), write.number) for write in writes] == [
         (MAX_CHANGES, 100),
@@ -115,4 +125,4 @@ def test_a_write_has_no_more_changes_than_a_store_takes() -> None:
 
 
 def test_nothing_to_pack_is_no_write() -> None:
-    assert list(pack_calls([])) == []
+    assert list(batch_calls([])) == []

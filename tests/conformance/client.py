@@ -14,17 +14,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from api.kit.egress.policy import Egress, check_text
-from api.kit.http_client.client import Outbound
+from api.kit.egress.policy import EgressPolicy, check_url
+from api.kit.http_client.client import HttpClient
 from api.toolbox.json_schema.validation import Validator
-from api.toolbox.listing.client_formats import normalised
-from api.toolbox.toolsets.http import Upstream
+from api.toolbox.listing.client_formats import normalise
+from api.toolbox.toolsets.http import UpstreamHttp
 from integrations import McpClient
 from integrations.mcp.server_requests import NOBODY, Respondent
 from tests.conformance import connecting
 
 SCENARIO, CONTEXT = "MCP_CONFORMANCE_SCENARIO", "MCP_CONFORMANCE_CONTEXT"
-EGRESS = Egress.parse("127.0.0.1/32, localhost")
+EGRESS = EgressPolicy.parse("127.0.0.1/32, localhost")
 SECONDS = 20.0
 EXAMPLES = {"string": "text", "integer": 3, "number": 2.5, "boolean": True, "array": [], "object": {}}
 
@@ -48,7 +48,7 @@ class Obliging:
 async def look(client: McpClient, _context: Json) -> None:
     """Lists the tools, and does with their schemas what a toolbox does."""
     for tool in (await client.list_tools()).tools:
-        normalised(tool["inputSchema"])
+        normalise(tool["inputSchema"])
         Validator.of(tool["inputSchema"]).check({})
 
 
@@ -103,8 +103,8 @@ def arguments(tool: Json) -> Json:
 
 @asynccontextmanager
 async def connected(url: str, respondent: Respondent) -> AsyncIterator[McpClient]:
-    outbound = Outbound(EGRESS)
-    http = Upstream(outbound, EGRESS, check_text(url, EGRESS).origin, {}, pool="conformance", seconds=SECONDS)
+    outbound = HttpClient(EGRESS)
+    http = UpstreamHttp(outbound, EGRESS, check_url(url, EGRESS).origin, {}, pool="conformance", seconds=SECONDS)
     client = McpClient(http, url, respondent=respondent)
     try:
         yield client

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from api.kit.egress.policy import Egress
+from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from tests.conformance.browser import Browser
 from tests.harness import Workspace, served
 
-EGRESS = Egress.parse("127.0.0.1/32, ::1/128, localhost")
+EGRESS = EgressPolicy.parse("127.0.0.1/32, ::1/128, localhost")
 PUBLIC = "http://127.0.0.1:8400"
 # There the suite expects a document about its client, and a client that it can be fetched from has an https URL.
 WITH_DOCUMENT = "https://conformance-test.local"

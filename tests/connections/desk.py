@@ -18,7 +18,7 @@ from api.connections.repository import PREFIX as GRANTS
 from api.connections.revocation.queue import PREFIX
 from api.kit.clock import Clock
 from api.kit.storage.store import Always, Delete, Item
-from api.main.container import Parts, assemble
+from api.main.container import Container, build_container
 from tests.conformance.browser import Browser
 from tests.fakes.authorization_server import Tenant
 from tests.harness import PATIENCE_SECONDS, Plugboard, Workspace
@@ -110,11 +110,13 @@ def kind_of(called: Json) -> str:
     return kind
 
 
-def in_another_process(plugboard: Plugboard, work: Callable[[Parts], Awaitable[T]], clock: Clock | None = None) -> T:
+def in_another_process(
+    plugboard: Plugboard, work: Callable[[Container], Awaitable[T]], clock: Clock | None = None
+) -> T:
     """Done with parts that were put together anew on the same database."""
 
     async def worked() -> T:
-        parts = await assemble(plugboard.settings, clock)
+        parts = await build_container(plugboard.settings, clock)
         try:
             return await work(parts)
         finally:
@@ -137,7 +139,7 @@ def stored_grants(desk: Desk) -> int:
 def emptied(plugboard: Plugboard) -> None:
     """What a test that failed has left would be worked on in those that follow."""
 
-    async def work(parts: Parts) -> None:
+    async def work(parts: Container) -> None:
         for item in await parts.store.query(SYSTEM, PREFIX):
             await parts.store.write(Delete(item.key, Always()))
 

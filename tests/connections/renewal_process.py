@@ -9,23 +9,23 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from api.access.context import WorkspaceContext
-from api.connections.dependencies import ConnectionWorks
-from api.connections.repository import PREFIX, Grant, Grants
-from api.connections.service import Fresh, TokenKeeper
-from api.connections.tokens.encryption import Sealer
-from api.connections.tokens.policy import Pause, Timing
+from api.connections.dependencies import ConnectionDeps
+from api.connections.repository import PREFIX, Grant, GrantRepository
+from api.connections.service import AccessToken, AccessTokens
+from api.connections.tokens.encryption import TokenSealer
+from api.connections.tokens.policy import Pause, RefreshPolicy
 from api.kit.clock import Clock, SystemClock
 from api.kit.storage.store import Change, Item, Key, Put, Store
-from api.main.container import Parts, assemble
-from api.servers.service import Server, server_now
+from api.main.container import Container, build_container
+from api.servers.service import Server, get_server
 from tests.connections.desk import Desk
 from tests.fakes.authorization_server import Tenant
 
-USUAL = Timing()
-Equipped = Callable[[ConnectionWorks], ConnectionWorks]
+USUAL = RefreshPolicy()
+Equipped = Callable[[ConnectionDeps], ConnectionDeps]
 
 
-def as_is(works: ConnectionWorks) -> ConnectionWorks:
+def as_is(works: ConnectionDeps) -> ConnectionDeps:
     return works
 
 
@@ -69,18 +69,18 @@ class Beside:
 
 @dataclass
 class Process:
-    parts: Parts
-    keeper: TokenKeeper
+    parts: Container
+    keeper: AccessTokens
     clock: MovedClock
     ctx: WorkspaceContext
 
     async def server(self, server_id: str) -> Server:
-        found = await server_now(self.parts.store, self.ctx, server_id)
+        found = await get_server(self.parts.store, self.ctx, server_id)
         assert found is not None
         return found
 
-    async def fresh(self, server_id: str, refused: Fresh | None = None) -> Fresh:
-        return await self.keeper.fresh(self.ctx, await self.server(server_id), refused=refused)
+    async def fresh(self, server_id: str, refused: AccessToken | None = None) -> AccessToken:
+        return await self.keeper.get(self.ctx, await self.server(server_id), refused=refused)
 
     async def grant(self, server_id: str) -> Grant:
         found = await self.grant_or_none(server_id)
@@ -88,7 +88,7 @@ class Process:
         return found
 
     async def grant_or_none(self, server_id: str) -> Grant | None:
-        return await Grants(self.parts.store, self.ctx).now(server_id)
+        return await GrantRepository(self.parts.store, self.ctx).now(server_id)
 
 
 @asynccontextmanager
@@ -97,26 +97,28 @@ async def process(
     *,
     clock: MovedClock | None = None,
     ahead: float = 0.0,
-    timing: Timing = USUAL,
+    timing: RefreshPolicy = USUAL,
     pause: Pause = asyncio.sleep,
     equipped: Equipped = as_is,
 ) -> AsyncIterator[Process]:
     """`equipped`: what connecting is to work with instead."""
     clock = clock or Ahead(ahead)
-    parts = keeping(await assemble(desk.workspace.plugboard.settings, clock), timing, pause, equipped)
+    parts = keeping(await build_container(desk.workspace.plugboard.settings, clock), timing, pause, equipped)
     try:
-        ctx = await parts.access.enter(f"Bearer {desk.workspace.key}", desk.workspace.id, "test")
-        yield Process(parts, parts.connecting.tokens, clock, ctx)
+        ctx = await parts.authenticator.authenticate(f"Bearer {desk.workspace.key}", desk.workspace.id, "test")
+        yield Process(parts, parts.connections.tokens, clock, ctx)
     finally:
         await parts.close()
 
 
-def keeping(parts: Parts, timing: Timing, pause: Pause = asyncio.sleep, equipped: Equipped = as_is) -> Parts:
+def keeping(
+    parts: Container, timing: RefreshPolicy, pause: Pause = asyncio.sleep, equipped: Equipped = as_is
+) -> Container:
     """With tokens that are kept as a test wants it; all else as it was assembled."""
-    works = equipped(parts.connecting.works)
-    sealer = Sealer(works.vault, parts.settings.reachable)
-    keeper = TokenKeeper(works, sealer, parts.connecting.endings, timing, pause)
-    return replace(parts, connecting=replace(parts.connecting, tokens=keeper))
+    works = equipped(parts.connections.deps)
+    sealer = TokenSealer(works.vault, parts.settings.reachable)
+    keeper = AccessTokens(works, sealer, parts.connections.grant_end, timing, pause)
+    return replace(parts, connections=replace(parts.connections, tokens=keeper))
 
 
 async def held(tenant: Tenant, n: int = 1) -> None:

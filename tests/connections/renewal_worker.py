@@ -17,13 +17,13 @@ from functools import partial
 from multiprocessing.connection import Client, Connection
 from typing import NamedTuple
 
-from api.connections.dependencies import ConnectionWorks
-from api.connections.service import Fresh, NotConnected, NotNow, ReconnectRequired
-from api.connections.tokens.policy import Timing
+from api.connections.dependencies import ConnectionDeps
+from api.connections.service import AccessToken, CredentialsUnavailable, ReconnectRequired, TokenTemporarilyUnavailable
+from api.connections.tokens.policy import RefreshPolicy
 from api.kit.storage.store import Change, Store
-from api.main.container import Parts, assemble
+from api.main.container import Container, build_container
 from api.main.settings import Settings
-from api.servers.service import server_now
+from api.servers.service import get_server
 from tests.connections.renewal_process import USUAL, Ahead, Beside, keeping, step_of
 
 
@@ -42,7 +42,7 @@ class Order:
     was_refused: bool = False
     """The token that this process got last was not taken."""
 
-    timing: Timing = USUAL
+    timing: RefreshPolicy = USUAL
     dies: str = ""
     """`before` or `after` it stores a `lease` or new `tokens`."""
 
@@ -78,35 +78,35 @@ class Deadly(Beside):
 class Worker:
     def __init__(self) -> None:
         self._clock = Ahead()
-        self._assembled: dict[str, Parts] = {}
-        self._last: Fresh | None = None
+        self._assembled: dict[str, Container] = {}
+        self._last: AccessToken | None = None
 
     async def done(self, order: Order) -> Outcome:
         self._clock.seconds = order.ahead
         parts = await self._parts(order)
-        ctx = await parts.access.enter(f"Bearer {order.key}", order.workspace_id, "test")
-        server = await server_now(parts.store, ctx, order.server_id)
+        ctx = await parts.authenticator.authenticate(f"Bearer {order.key}", order.workspace_id, "test")
+        server = await get_server(parts.store, ctx, order.server_id)
         assert server is not None
         refused = self._last if order.was_refused else None
 
         async def one() -> Got:
             try:
-                self._last = await parts.connecting.tokens.fresh(ctx, server, refused=refused)
-            except (NotConnected, ReconnectRequired, NotNow) as error:
+                self._last = await parts.connections.tokens.get(ctx, server, refused=refused)
+            except (CredentialsUnavailable, ReconnectRequired, TokenTemporarilyUnavailable) as error:
                 return Got(type(error).__name__, -1)
             return Got(self._last.token, self._last.generation)
 
         return Counter(await asyncio.gather(*(one() for _ in range(order.callers))))
 
-    async def _parts(self, order: Order) -> Parts:
+    async def _parts(self, order: Order) -> Container:
         known = f"{sorted(order.environment.items())} {order.timing} {order.dies}"
         if known not in self._assembled:
-            parts = await assemble(Settings.from_environment(order.environment), self._clock)
+            parts = await build_container(Settings.from_environment(order.environment), self._clock)
             self._assembled[known] = keeping(parts, order.timing, equipped=partial(_mortal, order.dies))
         return self._assembled[known]
 
 
-def _mortal(dies: str, works: ConnectionWorks) -> ConnectionWorks:
+def _mortal(dies: str, works: ConnectionDeps) -> ConnectionDeps:
     return replace(works, store=Deadly(works.store, dies)) if dies else works
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from api.access.context import partition_of
 from api.kit.crypto.reencryption import rewrap
-from api.main.container import Parts
+from api.main.container import Container
 from api.main.settings import Settings
 from tests.connections.desk import in_another_process
 from tests.connections.world import COOKIE, Callback, Connectable, Visitor, mcp_server, service, told
@@ -303,9 +303,9 @@ def test_a_consent_that_was_begun_under_keys_that_are_no_more_has_to_begin_anew(
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
     came, partition = visitor.consent(server.page()), partition_of(server.workspace.id)
 
-    async def rewrapped(parts: Parts) -> None:
-        await parts.keyring.rotate(partition)
-        await rewrap(parts.store, parts.keyring, partition)
+    async def rewrapped(parts: Container) -> None:
+        await parts.key_ring.rotate(partition)
+        await rewrap(parts.store, parts.key_ring, partition)
 
     in_another_process(plugboard, rewrapped)
 

@@ -6,7 +6,7 @@ import pytest
 
 from api.access.context import partition_of
 from api.kit.crypto.reencryption import rewrap
-from api.main.container import Parts
+from api.main.container import Container
 from tests.connections.desk import in_another_process
 from tests.connections.world import Connectable, Visitor, mcp_server, told
 from tests.fakes.authorization_server import Server, Tenant
@@ -103,9 +103,9 @@ def test_new_keys_make_nobody_forget_whose_a_secret_is(plugboard: Plugboard, pro
     server = connected(mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET}))
     partition = partition_of(server.workspace.id)
 
-    async def rewrapped(parts: Parts) -> None:
-        await parts.keyring.rotate(partition)
-        await rewrap(parts.store, parts.keyring, partition)
+    async def rewrapped(parts: Container) -> None:
+        await parts.key_ring.rotate(partition)
+        await rewrap(parts.store, parts.key_ring, partition)
 
     in_another_process(plugboard, rewrapped)
     acme.behave(authorization_servers=(provider.tenant("evil").issuer,))

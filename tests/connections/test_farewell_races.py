@@ -13,9 +13,9 @@ from api.access.context import WorkspaceContext
 from api.access.peppers import SYSTEM
 from api.connections.revocation.queue import CLAIM_SECONDS, LEAVING_SECONDS, PREFIX
 from api.kit.storage.store import Conflict
-from api.main.container import Parts, assemble
+from api.main.container import Container, build_container
 from api.servers.service import Server as McpServer
-from api.servers.service import server_now
+from api.servers.service import get_server
 from tests.connections.desk import Desk, emptied, entries, until
 from tests.fakes.authorization_server import Server, Tenant
 from tests.fakes.still_clock import StillClock
@@ -26,11 +26,11 @@ from tests.harness import Plugboard
 class Beside:
     """A process in which things are done step by step."""
 
-    parts: Parts
+    parts: Container
     ctx: WorkspaceContext
 
     async def server(self, server_id: str) -> McpServer:
-        found = await server_now(self.parts.store, self.ctx, server_id)
+        found = await get_server(self.parts.store, self.ctx, server_id)
         assert found is not None
         return found
 
@@ -40,9 +40,9 @@ class Beside:
 
 @asynccontextmanager
 async def beside(desk: Desk, clock: StillClock) -> AsyncIterator[Beside]:
-    parts = await assemble(desk.workspace.plugboard.settings, clock)
+    parts = await build_container(desk.workspace.plugboard.settings, clock)
     try:
-        ctx = await parts.access.enter(f"Bearer {desk.workspace.key}", desk.workspace.id, "test")
+        ctx = await parts.authenticator.authenticate(f"Bearer {desk.workspace.key}", desk.workspace.id, "test")
         yield Beside(parts, ctx)
     finally:
         await parts.close()
@@ -75,11 +75,11 @@ async def test_tokens_that_are_renewed_meanwhile_are_not_forgotten_unrevoked(
     server_id = await connected(desk, acme)
     async with beside(desk, clock) as here:
         server = await here.server(server_id)
-        endings, tokens = here.parts.connecting.endings, here.parts.connecting.tokens
-        prepared = await endings.ended(here.ctx, server)
+        endings, tokens = here.parts.connections.grant_end, here.parts.connections.tokens
+        prepared = await endings.end_changes(here.ctx, server)
 
         clock.advance(3600)
-        await tokens.fresh(here.ctx, server)
+        await tokens.get(here.ctx, server)
 
         with pytest.raises(Conflict):  # so that it is prepared again, with the tokens as they are now
             await here.parts.store.write(*prepared)
@@ -92,8 +92,8 @@ async def test_a_workspace_that_was_about_to_go_and_stays_keeps_its_grants(
     """The process was killed in the middle of it, say."""
     await connected(desk, acme)
     async with beside(desk, clock) as here:
-        outbox = here.parts.connecting.outbox
-        await here.parts.connecting.endings.all_ended(here.ctx)
+        outbox = here.parts.connections.revocation_queue
+        await here.parts.connections.grant_end.revoke_all(here.ctx)
         assert await here.left() == 1
 
         await outbox.work_off()
@@ -114,7 +114,7 @@ async def test_a_workspace_that_goes_at_the_second_try_has_its_grants_revoked_on
 ) -> None:
     await connected(desk, acme)
     async with beside(desk, clock) as here:
-        await here.parts.connecting.endings.all_ended(here.ctx)
+        await here.parts.connections.grant_end.revoke_all(here.ctx)
         clock.advance(LEAVING_SECONDS - 1)
 
         await asyncio.to_thread(desk.admin.delete, desk.workspace.path)

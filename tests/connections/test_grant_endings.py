@@ -165,7 +165,7 @@ def test_the_grants_of_a_workspace_are_revoked_when_its_keys_are_long_gone(desk:
     for tenant in (acme, beta, notion):
         tenant.until_held("revoke")
     with pytest.raises(NoDataKey):
-        in_another_process(desk.workspace.plugboard, lambda parts: parts.vault.sealing(partition_of(desk.workspace.id)))
+        in_another_process(desk.workspace.plugboard, lambda parts: parts.vault.sealer(partition_of(desk.workspace.id)))
     for tenant in (acme, beta, notion):
         tenant.release()
     assert [is_revoked(desk, tenant) for tenant in (acme, beta, notion)] == [True, True, True]

@@ -19,7 +19,7 @@ from api.access.peppers import SYSTEM
 from api.connections.revocation.queue import CLAIM_SECONDS, KEPT_SECONDS, LONGEST_WAIT, PREFIX
 from api.kit.crypto.secret import Secret
 from api.kit.storage.store import Always, Item, Key, Put
-from api.main.container import Parts, assemble
+from api.main.container import Container, build_container
 from api.main.settings import OAuthApp, Settings
 from tests.connections.desk import Desk, emptied, entries, until
 from tests.fakes.authorization_server import Fault, Server, Tenant
@@ -80,23 +80,23 @@ def were_tried(plugboard: Plugboard) -> bool:
 
 
 @asynccontextmanager
-async def process(settings: Settings, clock: StillClock) -> AsyncIterator[Parts]:
+async def process(settings: Settings, clock: StillClock) -> AsyncIterator[Container]:
     """One that works on what is left only when it is told to."""
-    parts = await assemble(settings, clock)
+    parts = await build_container(settings, clock)
     try:
         yield parts
     finally:
         await parts.close()
 
 
-async def waiting(parts: Parts) -> list[Item]:
+async def waiting(parts: Container) -> list[Item]:
     return await parts.store.query(SYSTEM, PREFIX)
 
 
-async def come_round(parts: Parts, clock: StillClock) -> None:
+async def come_round(parts: Container, clock: StillClock) -> None:
     """Past the time of the first that is due."""
     clock.seconds = max(clock.seconds, min(item.data["due"] for item in await waiting(parts)))
-    await parts.connecting.outbox.work_off()
+    await parts.connections.revocation_queue.work_off()
 
 
 @pytest.mark.requirement("OAU-15")
@@ -106,12 +106,12 @@ async def test_what_could_not_be_revoked_is_revoked_after_a_restart(
 ) -> None:
     notion = await left(fault=TROUBLE[trouble])
     async with process(settings, clock) as parts:
-        await parts.connecting.outbox.work_off()
+        await parts.connections.revocation_queue.work_off()
         assert len(await waiting(parts)) == 1
 
         notion.heal()
         clock.advance(CLAIM_SECONDS)
-        await parts.connecting.outbox.work_off()
+        await parts.connections.revocation_queue.work_off()
 
         assert await waiting(parts) == []
     assert (notion.live("access"), notion.live("refresh")) == ([], [])
@@ -156,10 +156,10 @@ async def test_what_is_under_way_when_a_process_stops_is_done_by_the_next(
     notion.release()
 
     async with process(settings, clock) as parts:
-        await parts.connecting.outbox.work_off()  # it may still be at it, as far as anybody can know
+        await parts.connections.revocation_queue.work_off()  # it may still be at it, as far as anybody can know
         assert len(await waiting(parts)) == 1
         clock.advance(CLAIM_SECONDS)
-        await parts.connecting.outbox.work_off()
+        await parts.connections.revocation_queue.work_off()
         assert await waiting(parts) == []
 
 
@@ -173,7 +173,7 @@ async def test_two_processes_share_the_work_and_do_none_of_it_twice(
     clock.advance(CLAIM_SECONDS)
 
     async with process(settings, clock) as one, process(settings, clock) as other:
-        outboxes = [each.connecting.outbox for each in (one, other, one, other)]
+        outboxes = [each.connections.revocation_queue for each in (one, other, one, other)]
         await asyncio.gather(*(outbox.work_off() for outbox in outboxes))
         assert await waiting(one) == []
 
@@ -195,7 +195,7 @@ async def test_one_that_hangs_holds_up_no_other(
     notion.fault("revoke", Fault("hold"))
 
     async with process(settings, clock) as parts:
-        work = asyncio.create_task(parts.connecting.outbox.work_off())
+        work = asyncio.create_task(parts.connections.revocation_queue.work_off())
         await asyncio.to_thread(notion.until_held, "revoke")
         await asyncio.to_thread(until, lambda: len(entries(timed)) == 1)
         assert linear.live("refresh") == []
@@ -225,7 +225,7 @@ async def test_one_that_nobody_can_read_holds_up_no_other(
         unknown = Put(Key(SYSTEM, f"{PREFIX}0"), {**entry.data, **strange}, Always())
         await parts.store.write(unknown)
 
-        await parts.connecting.outbox.work_off()
+        await parts.connections.revocation_queue.work_off()
 
         assert [item.key.sk for item in await waiting(parts)] == [unknown.key.sk]
     assert notion.live("access") == []
@@ -260,11 +260,11 @@ async def test_who_says_when_to_come_again_is_not_asked_before(
     asked = len(notion.asked("revoke"))
     async with process(settings, clock) as parts:
         clock.advance(2999)
-        await parts.connecting.outbox.work_off()
+        await parts.connections.revocation_queue.work_off()
         assert len(notion.asked("revoke")) == asked
 
         clock.advance(1)
-        await parts.connecting.outbox.work_off()
+        await parts.connections.revocation_queue.work_off()
         assert len(notion.asked("revoke")) == asked + 1
 
 
@@ -301,7 +301,7 @@ async def test_where_nobody_is_there_at_all_it_is_tried_again(
     async with process(alone, clock) as parts:
         tried = (await waiting(parts))[0].data["tries"]
         clock.advance(CLAIM_SECONDS)
-        await parts.connecting.outbox.work_off()
+        await parts.connections.revocation_queue.work_off()
         assert [item.data["tries"] for item in await waiting(parts)] == [tried + 1]
     assert len(provider.tenant("notion").live("access")) == 1
 
@@ -325,12 +325,12 @@ async def test_what_another_app_was_given_waits_until_that_one_is_set_up_again(
     without = {name: mine for name, mine in settings.oauth_apps.items() if name != service.upper()}
 
     async with process(replace(settings, oauth_apps=without | other), clock) as parts:
-        await parts.connecting.outbox.work_off()
+        await parts.connections.revocation_queue.work_off()
         assert len(await waiting(parts)) == needs_it
         assert (len(tenant.asked("revoke")) == asked) is needs_it
     async with process(settings, clock) as parts:
         clock.advance(KEPT_SECONDS / 2)
-        await parts.connecting.outbox.work_off()
+        await parts.connections.revocation_queue.work_off()
         assert await waiting(parts) == []
     assert tenant.live("refresh") == []
 
@@ -369,7 +369,7 @@ async def test_a_client_proves_who_it_is_when_the_server_is_long_gone(
 
     async with process(timed.settings, clock) as parts:
         clock.advance(CLAIM_SECONDS)
-        await parts.connecting.outbox.work_off()
+        await parts.connections.revocation_queue.work_off()
         assert await waiting(parts) == []
 
     assert [each.status for each in acme.asked("revoke")[asked:]] == [200, 200]

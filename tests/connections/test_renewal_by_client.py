@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from api.access.context import partition_of
-from api.connections.dependencies import ConnectionWorks
-from api.connections.service import NotConnected, NotNow
+from api.connections.dependencies import ConnectionDeps
+from api.connections.service import CredentialsUnavailable, TokenTemporarilyUnavailable
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.reencryption import rewrap
 from api.kit.storage.store import Change, Store
@@ -140,7 +140,7 @@ async def test_what_was_begun_for_a_server_that_is_not_the_same_any_more_is_not_
             assert desk.admin.put(desk.path(server), json=fields[change]).status_code == 200
         acme.release()
 
-        with pytest.raises(NotConnected):
+        with pytest.raises(CredentialsUnavailable):
             await asked
         assert await here.grant_or_none(server) is None
     assert acme.asked("token") == []
@@ -151,7 +151,7 @@ async def test_where_nobody_can_be_found_to_ask_it_is_tried_again_later(desk: De
     server = machine(desk, acme)
     acme.fault("metadata", Fault("down"), times=None)
     async with process(desk) as here:
-        with pytest.raises(NotNow):
+        with pytest.raises(TokenTemporarilyUnavailable):
             await here.fresh(server)
         acme.heal()
 
@@ -196,8 +196,8 @@ async def test_no_tokens_are_stored_under_a_key_that_is_gone(desk: Desk, provide
     partition, stores = partition_of(desk.workspace.id), []
     async with process(desk) as operator:
 
-        def rotating(works: ConnectionWorks) -> ConnectionWorks:
-            stores.append(Rotating(works.store, operator.parts.keyring, partition))
+        def rotating(works: ConnectionDeps) -> ConnectionDeps:
+            stores.append(Rotating(works.store, operator.parts.key_ring, partition))
             return replace(works, store=stores[0])
 
         async with process(desk, equipped=rotating) as here, process(desk) as there:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from api.connections.dependencies import ConnectionWorks
-from api.connections.service import NotConnected
+from api.connections.dependencies import ConnectionDeps
+from api.connections.service import CredentialsUnavailable
 from api.kit.storage.store import Change, Store
 from tests.connections.desk import Desk
 from tests.connections.renewal_process import Beside, held, process, step_of
@@ -42,7 +42,7 @@ async def test_whoever_stops_waiting_stops_nobody_else(desk: Desk, provider: Ser
     acme.fault("token", Fault("hold"))
     async with process(desk, ahead=A_LIFE) as here:
         known = await here.server(server)
-        first, second = (asyncio.create_task(here.keeper.fresh(here.ctx, known)) for _ in range(2))
+        first, second = (asyncio.create_task(here.keeper.get(here.ctx, known)) for _ in range(2))
         await held(acme)
 
         first.cancel()
@@ -123,7 +123,7 @@ async def test_what_was_refused_of_an_earlier_grant_says_nothing_of_the_new_one(
         as_it_was = await here.server(server)
         desk.connected(server)
 
-        new = await here.keeper.fresh(here.ctx, as_it_was, refused=old)
+        new = await here.keeper.get(here.ctx, as_it_was, refused=old)
 
     assert (old.generation, new.generation) == (0, 0)
     assert new.token == acme.live("access")[-1]
@@ -204,11 +204,11 @@ async def test_whoever_wants_a_token_for_another_place_does_not_wait_for_the_old
         moved = {"url": "https://elsewhere.example.com/mcp", "config": {}}
         assert desk.admin.put(desk.path(server), json=moved).status_code == 200
 
-        with pytest.raises(NotConnected):
+        with pytest.raises(CredentialsUnavailable):
             await asyncio.wait_for(here.fresh(server), 5)
 
         acme.release()
-        with pytest.raises(NotConnected):
+        with pytest.raises(CredentialsUnavailable):
             await old
 
 
@@ -218,8 +218,8 @@ async def test_a_server_that_is_gone_has_no_token(desk: Desk, provider: Server) 
         as_it_was = await here.server(server)
         assert desk.delete(server).status_code == 204
 
-        with pytest.raises(NotConnected):
-            await here.keeper.fresh(here.ctx, as_it_was)
+        with pytest.raises(CredentialsUnavailable):
+            await here.keeper.get(here.ctx, as_it_was)
 
 
 class SlowToLease(Beside):
@@ -247,7 +247,7 @@ async def test_nobody_asks_with_a_lease_that_could_end_before_the_answer_comes(
     server = desk.connected(desk.remote(acme))
     clock, stores = StillClock(time.time() + A_LIFE), []
 
-    def slowly(works: ConnectionWorks) -> ConnectionWorks:
+    def slowly(works: ConnectionDeps) -> ConnectionDeps:
         stores.append(SlowToLease(works.store, clock, seconds))
         return replace(works, store=stores[0])
 

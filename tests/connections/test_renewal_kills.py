@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from api.connections.tokens.policy import Timing
+from api.connections.tokens.policy import RefreshPolicy
 from tests.connections.renewal_pool import Pool, Scene, Stage, outcome_of
 from tests.connections.renewal_worker import Got
 from tests.fakes.authorization_server import Fault, Server
@@ -14,7 +14,7 @@ from tests.fakes.authorization_server import Fault, Server
 SURVIVORS, CALLERS = 15, 50
 ALL = SURVIVORS * CALLERS
 A_LIFE = 3600.0
-QUICK = Timing(lease=2.0, answer=1.0)
+QUICK = RefreshPolicy(lease=2.0, answer=1.0)
 """So that nobody has to wait a quarter of a minute for the end of a lease that somebody has left."""
 
 

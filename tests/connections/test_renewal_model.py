@@ -21,26 +21,38 @@ from hypothesis import strategies as st
 from api.access.context import Caller, Scope, WorkspaceContext, partition_of
 from api.access.repository import revision_key
 from api.audit.journal import Journal
-from api.connections.oauth_clients import Clients
-from api.connections.repository import ACCESS, REFRESH, ClientRef, Grant, Grants
-from api.connections.revocation.grant_end import Endings
-from api.connections.service import Fresh, ReconnectRequired, TokenKeeper
-from api.connections.tokens.encryption import Sealer
-from api.connections.tokens.policy import Timing
+from api.connections.oauth_clients import OAuthClients
+from api.connections.repository import ACCESS, REFRESH, Grant, GrantRepository, OAuthClientRef
+from api.connections.revocation.grant_end import GrantEnd
+from api.connections.service import AccessToken, AccessTokens, ReconnectRequired
+from api.connections.tokens.encryption import TokenSealer
+from api.connections.tokens.policy import RefreshPolicy
 from api.kit.crypto.data_keys import KeyRing
-from api.kit.crypto.root_keys import LocalRoots
+from api.kit.crypto.root_keys import LocalRootKeys
 from api.kit.crypto.secret import Secret
 from api.kit.crypto.vault import Vault
-from api.kit.egress.policy import Egress
-from api.kit.storage.revision_cache import Memory, Snapshot
-from api.kit.storage.store import Absent, Change, Check, Conflict, Delete, Item, Key, Present, Put, StoreBusy, Unchanged
-from api.servers.repository import Connection, Server, record_of
+from api.kit.egress.policy import EgressPolicy
+from api.kit.storage.revision_cache import RevisionCache, Snapshot
+from api.kit.storage.store import (
+    Change,
+    Check,
+    Conflict,
+    Delete,
+    IfAbsent,
+    IfPresent,
+    IfVersion,
+    Item,
+    Key,
+    Put,
+    StoreUnavailable,
+)
+from api.servers.repository import Connection, Server, server_key
 from integrations import AuthorizationServer, OAuthClient
 from tests.connections.renewal_process import Beside, step_of
 from tests.fakes.still_clock import StillClock
 
 W = "w"
-QUICK = Timing(lease=1.0, answer=0.5, grace=0.2)
+QUICK = RefreshPolicy(lease=1.0, answer=0.5, grace=0.2)
 PROVIDER = AuthorizationServer("https://as.example.com/authorize", "https://as.example.com/token")
 SERVER = Server(
     *("server", "Acme", "acme", "", "https://acme.example.com/mcp", "oauth", "external"),
@@ -82,12 +94,12 @@ class InMemory:
 
     def _holds(self, change: Change) -> bool:
         version, _ = self._items.get(change.key, (None, b""))
-        match change.when:
-            case Absent():
+        match change.condition:
+            case IfAbsent():
                 return version is None
-            case Present():
+            case IfPresent():
                 return version is not None
-            case Unchanged(wanted):
+            case IfVersion(wanted):
                 return version == wanted
             case _:
                 return True
@@ -145,13 +157,13 @@ class Shared(Beside):
         step = step_of(changes)
         how = await self._world.turn(self._process, step)
         if how == "busy":
-            raise StoreBusy("not now")
+            raise StoreUnavailable("not now")
         await super().write(*changes)
         if step:
             self._world.holder = self._process if step == "lease" else None
             self._world.unstored = None
         if how == "lost":
-            raise StoreBusy("nobody knows")
+            raise StoreUnavailable("nobody knows")
 
 
 @dataclass
@@ -208,45 +220,45 @@ class Setting:
     endpoint: TokenEndpoint
     ctx: WorkspaceContext
 
-    def keeper(self, process: int) -> TokenKeeper:
+    def keeper(self, process: int) -> AccessTokens:
         """One process, from the parts that renewing needs."""
         store, world = Shared(self.store, self.world, process), self.world
         sealer = self.sealer()
         apps = {"external": OAuthClient("plugboard", "none")}
-        clients = Clients(store, sealer, apps, world.clock)
-        endings = Endings(store, Journal(store, world.clock), sealer, clients, SimpleNamespace())  # type: ignore[arg-type]
+        clients = OAuthClients(store, sealer, apps, world.clock)
+        endings = GrantEnd(store, Journal(store, world.clock), sealer, clients, SimpleNamespace())  # type: ignore[arg-type]
         http = SimpleNamespace(request=lambda _method, _url, _headers, body: Asking(self.endpoint, process, body))
-        lines = SimpleNamespace(of=lambda *_: http)
-        works = SimpleNamespace(store=store, clock=world.clock, clients=clients, lines=lines)
+        auth_http = SimpleNamespace(for_server=lambda *_: http)
+        works = SimpleNamespace(store=store, clock=world.clock, oauth_clients=clients, auth_http=auth_http)
 
         async def pause(seconds: float) -> None:
             await world.turn(process, "waits")
             if world.may_pass():
                 world.clock.advance(seconds)
 
-        return TokenKeeper(works, sealer, endings, QUICK, pause)  # type: ignore[arg-type]
+        return AccessTokens(works, sealer, endings, QUICK, pause)  # type: ignore[arg-type]
 
-    def sealer(self) -> Sealer:
+    def sealer(self) -> TokenSealer:
         """Keys are at hand in all processes; they are not what is tried here."""
-        return Sealer(Vault(KeyRing(self.store, ROOTS, self.world.clock)), Egress())
+        return TokenSealer(Vault(KeyRing(self.store, ROOTS, self.world.clock)), EgressPolicy())
 
 
-ROOTS = LocalRoots({"root": Secret(bytes(32))})
+ROOTS = LocalRootKeys({"root": Secret(bytes(32))})
 
 
 async def set_up() -> Setting:
     """A server whose token has expired."""
     store, world = InMemory(), World()
     partition = partition_of(W)
-    ctx = WorkspaceContext(W, Caller("key", "key", Scope.ADMIN), Snapshot(partition, 1, Memory(store)), "test")
+    ctx = WorkspaceContext(W, Caller("key", "key", Scope.ADMIN), Snapshot(partition, 1, RevisionCache(store)), "test")
     setting = Setting(store, world, TokenEndpoint(world), ctx)
     await store.write(*await KeyRing(store, ROOTS, world.clock).first_key_changes(partition))
-    await store.write(Put(Key(partition, record_of(SERVER.id)), SERVER.data(), Absent()))
-    await store.write(Put(revision_key(partition), {}, Absent()))
-    sealed, check = await setting.sealer().tokens_sealed(ctx, SERVER, {ACCESS: "access-0", REFRESH: "refresh-0"})
-    grant = Grant("grant", SERVER.id, msgspec.to_builtins(PROVIDER), ClientRef("service", "plugboard", "none"), ())
+    await store.write(Put(Key(partition, server_key(SERVER.id)), SERVER.data(), IfAbsent()))
+    await store.write(Put(revision_key(partition), {}, IfAbsent()))
+    sealed, check = await setting.sealer().seal_tokens(ctx, SERVER, {ACCESS: "access-0", REFRESH: "refresh-0"})
+    grant = Grant("grant", SERVER.id, msgspec.to_builtins(PROVIDER), OAuthClientRef("service", "plugboard", "none"), ())
     ended = replace(grant, sealed=sealed, renewed_at=world.clock.now() - 100, expires_at=world.clock.now())
-    await Grants(store, ctx).keep(ended, check)
+    await GrantRepository(store, ctx).keep(ended, check)
     return setting
 
 
@@ -269,7 +281,7 @@ async def played(script: Sequence[tuple[str, int]], processes: int, callers: int
     setting = await set_up()
     world, server = setting.world, replace(SERVER, version=1)
     keepers = [setting.keeper(each) for each in range(processes)]
-    asked = [(each, keepers[each].fresh(setting.ctx, server)) for each in range(processes) for _ in range(callers)]
+    asked = [(each, keepers[each].get(setting.ctx, server)) for each in range(processes) for _ in range(callers)]
     tasks = [(each, asyncio.create_task(wanted)) for each, wanted in asked]
     await settled()
     moves = iter(script)
@@ -298,7 +310,7 @@ def test_no_order_of_things_spends_a_refresh_token_twice(
 
     if setting.world.was_unlucky:
         assert setting.endpoint.shown == [0, 0]
-        assert {type(each) for each in got} <= {ReconnectRequired, Fresh}
+        assert {type(each) for each in got} <= {ReconnectRequired, AccessToken}
     else:
         assert setting.endpoint.shown == [0]
-        assert {each.token if isinstance(each, Fresh) else each for each in got} == {"access-1"}
+        assert {each.token if isinstance(each, AccessToken) else each for each in got} == {"access-1"}

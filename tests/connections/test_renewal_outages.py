@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.access.context import WorkspaceContext
-from api.connections.dependencies import ConnectionWorks, Lines
-from api.connections.http import LIMITS, Line
-from api.connections.service import NotNow
-from api.connections.tokens.policy import Timing
-from api.kit.egress.policy import check_text
+from api.connections.dependencies import AuthServerHttpFactory, ConnectionDeps
+from api.connections.http import LIMITS, AuthServerHttp
+from api.connections.service import TokenTemporarilyUnavailable
+from api.connections.tokens.policy import RefreshPolicy
+from api.kit.egress.policy import check_url
 from api.kit.http_client.client import Exchange
-from api.kit.storage.store import Change, StoreBusy
+from api.kit.storage.store import Change, StoreUnavailable
 from api.servers.service import Server as McpServer
-from api.upstream_http import as_theirs
+from api.upstream_http import to_upstream_error
 from tests.connections.desk import Desk, kind_of
 from tests.connections.renewal_process import Beside, held, process, step_of
 from tests.fakes.authorization_server import Fault, Server, Tenant
@@ -91,7 +91,7 @@ async def test_an_answer_that_got_lost_is_asked_for_again_and_the_provider_decid
     server = desk.connected(desk.remote(acme))
     acme.fault("token", doubt)
     async with process(desk, ahead=A_LIFE) as here:
-        with pytest.raises(NotNow):
+        with pytest.raises(TokenTemporarilyUnavailable):
             await here.fresh(server)
         assert_still_connected(desk, server)
         here.clock.seconds += 2
@@ -100,26 +100,26 @@ async def test_an_answer_that_got_lost_is_asked_for_again_and_the_provider_decid
     assert (acme.counts["graces"], acme.families[0].reuses) == (1, 0)
 
 
-class Impatient(Line):
+class Impatient(AuthServerHttp):
     """As a line that waits ten seconds."""
 
     def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, lasting: bool = False
     ) -> Exchange:
         del lasting
-        target = check_text(url, self._egress)
+        target = check_url(url, self._egress)
         return self._outbound.request(
-            method, target, headers, body, pool=self._pool, seconds=0.2, limits=LIMITS, raised=as_theirs
+            method, target, headers, body, pool=self._pool, seconds=0.2, limits=LIMITS, raised=to_upstream_error
         )
 
 
-class ImpatientLines(Lines):
-    def of(self, ctx: WorkspaceContext, server: McpServer) -> Line:
+class ImpatientLines(AuthServerHttpFactory):
+    def of(self, ctx: WorkspaceContext, server: McpServer) -> AuthServerHttp:
         return Impatient(self.anywhere.outbound, self.anywhere.egress, f"{ctx.workspace_id} {server.id}")
 
 
-def impatient(works: ConnectionWorks) -> ConnectionWorks:
-    return replace(works, lines=ImpatientLines(works.lines.anywhere, works.lines.vendors))
+def impatient(works: ConnectionDeps) -> ConnectionDeps:
+    return replace(works, auth_http=ImpatientLines(works.auth_http.anywhere, works.auth_http.vendors))
 
 
 @pytest.mark.requirement("OAU-14")
@@ -128,7 +128,7 @@ async def test_a_provider_that_does_not_answer_in_time_is_down(desk: Desk, provi
     server = desk.connected(desk.remote(acme))
     acme.fault("token", Fault("hold"))
     async with process(desk, ahead=A_LIFE, equipped=impatient) as here:
-        with pytest.raises(NotNow, match="not available"):
+        with pytest.raises(TokenTemporarilyUnavailable, match="not available"):
             await here.fresh(server)
         here.clock.seconds += 2
 
@@ -161,12 +161,12 @@ async def test_as_long_as_the_provider_wants_to_be_left_alone_nobody_asks(desk: 
     acme.fault("token", Fault("busy", retry_after=1800))
     async with process(desk, ahead=A_LIFE) as here, process(desk, ahead=A_LIFE) as there:
         for each in (here, there):
-            with pytest.raises(NotNow) as told:
+            with pytest.raises(TokenTemporarilyUnavailable) as told:
                 await each.fresh(server)
             assert 1799 < (told.value.retry_after or 0) <= 1.2 * 1800
             each.clock.seconds += 1
         here.clock.seconds = A_LIFE + 1799
-        with pytest.raises(NotNow):
+        with pytest.raises(TokenTemporarilyUnavailable):
             await here.fresh(server)
         assert acme.requests["token"] == 2
 
@@ -183,7 +183,7 @@ async def test_what_the_upstream_refuses_is_not_used_though_nothing_new_can_be_g
     async with process(desk) as here:
         known = await here.fresh(server)
         acme.fault("token", Fault("down"))
-        with pytest.raises(NotNow):
+        with pytest.raises(TokenTemporarilyUnavailable):
             await here.fresh(server, refused=known)
 
         assert await here.fresh(server) == known  # who has not been refused may try it
@@ -199,7 +199,7 @@ async def test_each_failure_makes_the_wait_longer_and_a_success_ends_that(desk: 
     waits = []
     async with process(desk, ahead=A_LIFE) as here:
         for _ in range(5):
-            with pytest.raises(NotNow) as told:
+            with pytest.raises(TokenTemporarilyUnavailable) as told:
                 await here.fresh(server)
             waits.append(told.value.retry_after or 0)
             here.clock.seconds += waits[-1] + 0.01
@@ -207,7 +207,7 @@ async def test_each_failure_makes_the_wait_longer_and_a_success_ends_that(desk: 
 
         acme.fault("token", Fault("down"))
         here.clock.seconds += A_LIFE
-        with pytest.raises(NotNow) as again:
+        with pytest.raises(TokenTemporarilyUnavailable) as again:
             await here.fresh(server)
     assert all(0.8 * 2**number <= wait <= 2**number for number, wait in enumerate(waits))
     assert (again.value.retry_after or 0) <= 1
@@ -216,7 +216,7 @@ async def test_each_failure_makes_the_wait_longer_and_a_success_ends_that(desk: 
 @pytest.mark.requirement("OAU-14")
 @given(failures=st.integers(0, 10_000), told=st.none() | st.floats(0, 1e9))
 def test_no_wait_is_too_short_or_too_long_and_what_was_told_is_kept(failures: int, told: float | None) -> None:
-    wait = Timing().wait_after(failures, told)
+    wait = RefreshPolicy().wait_after(failures, told)
 
     if told is None:
         assert 0.8 <= wait <= 300
@@ -228,7 +228,7 @@ async def failed_at(desk: Desk, acme: Tenant, server: str, ahead: float) -> None
     """In a process whose clock is that far ahead."""
     acme.fault("token", Fault("down"))
     async with process(desk, ahead=ahead) as here:
-        with pytest.raises(NotNow):
+        with pytest.raises(TokenTemporarilyUnavailable):
             await here.fresh(server)
 
 
@@ -277,11 +277,11 @@ async def test_an_agent_is_told_that_the_connection_stands_and_when_to_try_again
 class NoLeases(Beside):
     async def write(self, *changes: Change) -> None:
         if step_of(changes) == "lease":
-            raise StoreBusy("not now")
+            raise StoreUnavailable("not now")
         await super().write(*changes)
 
 
-def without_leases(works: ConnectionWorks) -> ConnectionWorks:
+def without_leases(works: ConnectionDeps) -> ConnectionDeps:
     return replace(works, store=NoLeases(works.store))
 
 
@@ -294,6 +294,6 @@ async def test_while_the_store_takes_nothing_in_the_old_token_is_used_as_long_as
         assert (await here.fresh(server)).generation == 0
         here.clock.seconds = A_LIFE
 
-        with pytest.raises(StoreBusy):
+        with pytest.raises(StoreUnavailable):
             await here.fresh(server)
     assert acme.families[0].presented == [0]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from api.connections.service import NotNow, ReconnectRequired
+from api.connections.service import ReconnectRequired, TokenTemporarilyUnavailable
 from tests.connections.desk import Desk, kind_of, until
 from tests.connections.renewal_process import held, process
 from tests.fakes.authorization_server import Fault, Server
@@ -117,7 +117,7 @@ async def test_what_may_be_put_right_here_ends_no_grant(desk: Desk, provider: Se
     server = desk.connected(desk.remote(acme))
     acme.fault("token", Fault("text", body=f'{{"error": "{word}", "error_description": "<b>canary</b>"}}'))
     async with process(desk, ahead=A_LIFE) as here:
-        with pytest.raises(NotNow) as told:
+        with pytest.raises(TokenTemporarilyUnavailable) as told:
             await here.fresh(server)
         assert told.value.text == f"The authorization server does not renew the tokens ({word})."
         here.clock.seconds += 2
@@ -144,7 +144,7 @@ async def test_where_the_operators_app_is_refused_no_grant_ends(desk: Desk, prov
     async with process(desk) as here:
         known, app = await here.fresh(server), notion.client
         notion.clients.clear()
-        with pytest.raises(NotNow, match="invalid_client"):
+        with pytest.raises(TokenTemporarilyUnavailable, match="invalid_client"):
             await here.fresh(server, refused=known)
         notion.clients[app.id] = app
         here.clock.seconds += 2

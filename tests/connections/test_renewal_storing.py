@@ -11,19 +11,19 @@ from dataclasses import replace
 import pytest
 
 from api.access.peppers import SYSTEM
-from api.connections.dependencies import ConnectionWorks
+from api.connections.dependencies import ConnectionDeps
 from api.connections.revocation.queue import PREFIX as OUTBOX
-from api.connections.service import NotConnected, NotNow, TokenKeeper
-from api.connections.tokens.encryption import Sealer
-from api.connections.tokens.policy import Timing
+from api.connections.service import AccessTokens, CredentialsUnavailable, TokenTemporarilyUnavailable
+from api.connections.tokens.encryption import TokenSealer
+from api.connections.tokens.policy import RefreshPolicy
 from api.kit.clock import SystemClock
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.reencryption import rewrap
-from api.kit.crypto.root_keys import RootKeys, RootUnavailable, WrappedKey
+from api.kit.crypto.root_keys import RootKeys, RootKeyUnavailable, WrappedKey
 from api.kit.crypto.secret import Secret
 from api.kit.crypto.vault import Vault
-from api.kit.storage.store import Change, Store, StoreBusy
+from api.kit.storage.store import Change, Store, StoreUnavailable
 from tests.connections.desk import Desk
 from tests.connections.renewal_process import Beside, Process, held, process, step_of
 from tests.fakes.authorization_server import Fault, Server, Tenant
@@ -53,10 +53,10 @@ class Moody(Beside):
         if is_busy:
             self.times -= 1
             self.was_busy.set()
-            raise StoreBusy("not now")
+            raise StoreUnavailable("not now")
 
 
-def with_store(made: Callable[[Store], Store]) -> Callable[[ConnectionWorks], ConnectionWorks]:
+def with_store(made: Callable[[Store], Store]) -> Callable[[ConnectionDeps], ConnectionDeps]:
     return lambda works: replace(works, store=made(works.store))
 
 
@@ -95,9 +95,9 @@ async def test_whoever_could_not_store_for_longer_than_its_lease_is_let_go_first
     acme = provider.tenant("acme")
     server = desk.connected(desk.remote(acme))
     moody: list[Moody] = []
-    brief = Timing(lease=1.0, answer=0.5)
+    brief = RefreshPolicy(lease=1.0, answer=0.5)
 
-    def equipped(works: ConnectionWorks) -> ConnectionWorks:
+    def equipped(works: ConnectionDeps) -> ConnectionDeps:
         moody.append(Moody(works.store, 1_000_000))
         return replace(works, store=moody[0])
 
@@ -143,9 +143,9 @@ async def test_a_process_that_has_to_end_begins_no_renewal(desk: Desk, provider:
 
         await there.keeper.finish()
 
-        with pytest.raises(NotNow):
+        with pytest.raises(TokenTemporarilyUnavailable):
             await waiting
-        with pytest.raises(NotNow):
+        with pytest.raises(TokenTemporarilyUnavailable):
             await there.fresh(server)
         acme.release()
         renewed = await renewing
@@ -174,10 +174,10 @@ async def test_the_end_of_a_process_is_not_put_off_for_ever(
         await has_waited_long.wait()  # it goes on for as long as nobody stops it
         await here.keeper.finish()
 
-        with pytest.raises(NotNow):
+        with pytest.raises(TokenTemporarilyUnavailable):
             await asked
     assert 650 < sum(pauses) < 670
-    assert max(pauses) < Timing().grace
+    assert max(pauses) < RefreshPolicy().grace
     assert [each.levelno for each in caplog.records].count(logging.CRITICAL) == 1
     assert all(token not in caplog.text for token in [*acme.live("access"), *acme.live("refresh")])
 
@@ -192,13 +192,13 @@ async def test_tokens_are_stored_under_keys_that_were_rotated_meanwhile(desk: De
         asked = asyncio.create_task(here.fresh(server))
         await held(acme)
         partition = here.ctx.partition
-        await operator.parts.keyring.rotate(partition)
-        done = await rewrap(operator.parts.store, operator.parts.keyring, partition)
+        await operator.parts.key_ring.rotate(partition)
+        done = await rewrap(operator.parts.store, operator.parts.key_ring, partition)
         assert (done.resealed_values, done.retired_keys) == (3, 1)  # two tokens, and our secret there
         acme.release()
 
         assert (await asked).generation == 1
-        here.parts.keyring.forget(partition)
+        here.parts.key_ring.forget(partition)
         here.clock.seconds += A_LIFE
         assert (await here.fresh(server)).generation == 2  # with the refresh token that was sealed anew
 
@@ -223,7 +223,7 @@ class FarRoots(RootKeys):
     async def unwrap(self, wrapped: WrappedKey, context: dict[str, str]) -> Secret:
         if self.times:
             self.times -= 1
-            raise RootUnavailable("not now")
+            raise RootKeyUnavailable("not now")
         return await self._roots.unwrap(wrapped, context)
 
     def close(self) -> None:
@@ -236,13 +236,13 @@ async def test_tokens_are_stored_though_the_root_key_is_out_of_reach_for_a_while
     server = desk.connected(desk.remote(acme))
     acme.fault("token", Fault("hold"))
     async with process(desk, ahead=A_LIFE) as here, process(desk) as operator:
-        roots = FarRoots(here.parts.roots)
+        roots = FarRoots(here.parts.root_keys)
         vault = Vault(KeyRing(here.parts.store, roots, SystemClock()))
-        connecting, egress = here.parts.connecting, here.parts.settings.reachable
-        keeper = TokenKeeper(connecting.works, Sealer(vault, egress), connecting.endings)
-        asked = asyncio.create_task(keeper.fresh(here.ctx, await here.server(server)))
+        connecting, egress = here.parts.connections, here.parts.settings.reachable
+        keeper = AccessTokens(connecting.deps, TokenSealer(vault, egress), connecting.grant_end)
+        asked = asyncio.create_task(keeper.get(here.ctx, await here.server(server)))
         await held(acme)
-        await operator.parts.keyring.rotate(here.ctx.partition)  # so that a key is needed that nobody remembers
+        await operator.parts.key_ring.rotate(here.ctx.partition)  # so that a key is needed that nobody remembers
         roots.times = 3
         acme.release()
 
@@ -254,7 +254,7 @@ async def test_tokens_are_stored_though_the_root_key_is_out_of_reach_for_a_while
 async def revoked(here: Process) -> None:
     """All that is to be; some of it has to wait until a workspace is gone."""
     for _ in range(10):
-        await here.parts.connecting.outbox.work_off()
+        await here.parts.connections.revocation_queue.work_off()
         here.clock.seconds += 60.0
     assert await here.parts.store.query(SYSTEM, OUTBOX) == []
 
@@ -272,7 +272,7 @@ async def test_what_comes_after_somebody_has_disconnected_is_not_stored_and_revo
         desk.disconnect(server)
         acme.release()
 
-        with pytest.raises(NotConnected):
+        with pytest.raises(CredentialsUnavailable):
             await asked
         assert await here.grant_or_none(server) is None
         await revoked(here)
@@ -297,7 +297,7 @@ async def test_what_comes_after_all_is_deleted_is_not_stored_and_revoked(
             assert answer.status_code == 204
         acme.release()
 
-        with pytest.raises((NotConnected, CannotOpen)):
+        with pytest.raises((CredentialsUnavailable, CannotOpen)):
             await asked
         await revoked(here)
     assert (acme.live("access"), acme.live("refresh")) == ([], [])

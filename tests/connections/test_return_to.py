@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from api.connections.consent.return_to import check_return_to, landing
-from api.errors import Invalid
+from api.connections.consent.return_to import check_return_to, result_url
+from api.errors import ValidationFailed
 from api.main.settings import Settings
 from tests.connections.world import PUBLIC, Connectable, Visitor, mcp_server, service
 from tests.fakes.authorization_server import Server
@@ -165,7 +165,7 @@ def test_the_corpus_is_large_and_says_nothing_twice() -> None:
 @pytest.mark.requirement("OAU-06")
 @pytest.mark.parametrize("text", REFUSED, ids=ascii)
 def test_a_place_that_could_be_somebody_elses_is_refused(text: str) -> None:
-    with pytest.raises(Invalid):
+    with pytest.raises(ValidationFailed):
         check_return_to(text, ORIGINS)
 
 
@@ -296,9 +296,9 @@ def where(base: str, text: str) -> str:
 def test_whatever_passes_leads_home_or_to_an_origin_of_the_operator(text: str) -> None:
     try:
         place = check_return_to(text, ORIGINS)
-    except Invalid:
+    except ValidationFailed:
         return
-    last = landing(place, connected="server_1")
+    last = result_url(place, connected="server_1")
 
     for spelling in (last, unquote(last.partition("?")[0])):
         assert where("https://plugboard.test/api/mcp/oauth/notion/callback", spelling) in {

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from api.connections.consent.limits import OF_ONE_WORKSPACE, Starts
-from api.errors import Unavailable
+from api.connections.consent.limits import OF_ONE_WORKSPACE, ConsentStartLimit
+from api.errors import ServiceUnavailable
 
 
 @pytest.mark.requirement("REL-16")
 def test_a_workspace_begins_so_many_at_once_and_others_begin_theirs() -> None:
-    starts = Starts()
+    starts = ConsentStartLimit()
     entered = [starts.enter("greedy") for _ in range(OF_ONE_WORKSPACE)]
     for each in entered:
         each.__enter__()
 
-    with pytest.raises(Unavailable), starts.enter("greedy"):
+    with pytest.raises(ServiceUnavailable), starts.enter("greedy"):
         pass
     with starts.enter("modest"):
         pass

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from api.connections.revocation.concurrency import AT_ONCE, AT_ONE_HOST, OF_ONE_WORKSPACE, Turns, host_of
+from api.connections.revocation.concurrency import (
+    AT_ONCE,
+    AT_ONE_HOST,
+    OF_ONE_WORKSPACE,
+    RevocationConcurrency,
+    host_of,
+)
 
 
 @pytest.mark.requirement("OAU-15")
@@ -18,7 +24,7 @@ from api.connections.revocation.concurrency import AT_ONCE, AT_ONE_HOST, OF_ONE_
     ],
 )
 def test_a_host_is_one_however_it_is_written(url: str) -> None:
-    turns = Turns()
+    turns = RevocationConcurrency()
     taken = [turns.take((f"workspace {n}", "slow.example")) for n in range(AT_ONE_HOST)]
 
     assert all(taken)
@@ -28,7 +34,7 @@ def test_a_host_is_one_however_it_is_written(url: str) -> None:
 
 @pytest.mark.requirement("OAU-15")
 def test_a_workspace_with_many_hosts_leaves_room_for_others() -> None:
-    turns = Turns()
+    turns = RevocationConcurrency()
 
     taken = [turns.take(("greedy", f"{n}.example")) for n in range(AT_ONCE)]
 
@@ -37,7 +43,7 @@ def test_a_workspace_with_many_hosts_leaves_room_for_others() -> None:
 
 
 def test_a_turn_that_was_given_back_can_be_taken_again() -> None:
-    turns = Turns()
+    turns = RevocationConcurrency()
     all_of_them = [(f"workspace {n}", f"{n}.example") for n in range(AT_ONCE)]
     assert all(map(turns.take, all_of_them))
     assert turns.are_all_taken

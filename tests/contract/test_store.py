@@ -7,19 +7,19 @@ import pytest
 
 from api.kit.storage.store import (
     MAX_CHANGES,
-    Absent,
     Always,
     Change,
     Check,
     Condition,
     Conflict,
     Delete,
+    IfAbsent,
+    IfPresent,
+    IfVersion,
     ItemTooLarge,
     Key,
-    Present,
     Put,
     Store,
-    Unchanged,
 )
 from tests.fakes.still_clock import StillClock
 
@@ -30,11 +30,11 @@ B = Key("WS#1", "SERVER#b")
 C = Key("WS#1", "SERVER#c")
 
 CONDITIONS: dict[str, tuple[Condition, set[str]]] = {
-    "absent": (Absent(), {"missing", "expired"}),
-    "present": (Present(), {"live"}),
+    "absent": (IfAbsent(), {"missing", "expired"}),
+    "present": (IfPresent(), {"live"}),
     "always": (Always(), {"missing", "live", "expired"}),
-    "unchanged": (Unchanged(1), {"live"}),
-    "unchanged since another version": (Unchanged(2), set()),
+    "unchanged": (IfVersion(1), {"live"}),
+    "unchanged since another version": (IfVersion(2), set()),
 }
 STATES = ("missing", "live", "expired")
 
@@ -42,7 +42,7 @@ STATES = ("missing", "live", "expired")
 async def stored(store: Store, key: Key, state: str, clock: StillClock) -> None:
     if state != "missing":
         expires_at = int(clock.now()) + (60 if state == "live" else -60)
-        await store.write(Put(key, {"was": state}, Absent(), expires_at))
+        await store.write(Put(key, {"was": state}, IfAbsent(), expires_at))
 
 
 async def holds(store: Store, change: Change) -> bool:
@@ -59,7 +59,7 @@ async def sks(store: Store, prefix: str = "", **options: object) -> list[str]:
 
 async def fill(store: Store, *names: str) -> None:
     for first in range(0, len(names), 25):
-        await store.write(*(Put(Key("WS#1", sk), {"sk": sk}, Absent()) for sk in names[first : first + 25]))
+        await store.write(*(Put(Key("WS#1", sk), {"sk": sk}, IfAbsent()) for sk in names[first : first + 25]))
 
 
 @pytest.mark.parametrize("kind", ["put", "delete", "check"])
@@ -92,7 +92,7 @@ async def test_every_condition_means_the_same_in_every_change(
 
 
 async def test_what_was_written_is_read_back_whole(store: Store) -> None:
-    put = Put(A, {"name": "Notion", "tags": ["x", None, True, 1.5]}, Absent(), expires_at=2_000_000_000)
+    put = Put(A, {"name": "Notion", "tags": ["x", None, True, 1.5]}, IfAbsent(), expires_at=2_000_000_000)
     await store.write(put)
 
     item = await store.get(A)
@@ -111,7 +111,7 @@ async def test_deep_and_foreign_json_comes_back_as_it_was(store: Store) -> None:
         "ключ": {"": []},
         "number": [0, -1, 2**53, 1e-9, 0.1],
     }
-    await store.write(Put(Key("WS#ü", "🔌"), data, Absent()))
+    await store.write(Put(Key("WS#ü", "🔌"), data, IfAbsent()))
 
     item = await store.get(Key("WS#ü", "🔌"))
 
@@ -143,12 +143,12 @@ async def test_a_write_happens_whole_or_not_at_all(store: Store) -> None:
     before = await store.query("WS#1")
 
     with pytest.raises(Conflict) as caught:
-        await store.write(Put(C, {}, Absent()), Delete(A, Unchanged(1)), Check(B, Unchanged(9)))
+        await store.write(Put(C, {}, IfAbsent()), Delete(A, IfVersion(1)), Check(B, IfVersion(9)))
 
     assert caught.value.failed == {B}
     assert await store.query("WS#1") == before
 
-    await store.write(Put(C, {}, Absent()), Delete(A, Unchanged(1)), Check(B, Unchanged(1)))
+    await store.write(Put(C, {}, IfAbsent()), Delete(A, IfVersion(1)), Check(B, IfVersion(1)))
     assert await sks(store) == ["SERVER#b", "SERVER#c"]
 
 
@@ -157,7 +157,10 @@ async def test_a_conflict_names_every_condition_that_failed(store: Store) -> Non
 
     with pytest.raises(Conflict) as caught:
         await store.write(
-            Check(Key("WS#1", "other"), Always()), Delete(A, Present()), Put(B, {}, Absent()), Put(C, {}, Absent())
+            Check(Key("WS#1", "other"), Always()),
+            Delete(A, IfPresent()),
+            Put(B, {}, IfAbsent()),
+            Put(C, {}, IfAbsent()),
         )
 
     assert caught.value.failed == {A, B}
@@ -171,7 +174,7 @@ async def test_a_check_that_always_holds_may_stand_alone(store: Store) -> None:
 
 @pytest.mark.requirement("DB-06")
 async def test_an_item_is_gone_at_the_second_it_expires(store: Store, clock: StillClock) -> None:
-    await store.write(Put(A, {}, Absent(), int(clock.now()) + 10), Put(B, {}, Absent()))
+    await store.write(Put(A, {}, IfAbsent(), int(clock.now()) + 10), Put(B, {}, IfAbsent()))
 
     clock.advance(9)
     assert await store.get(A) is not None
@@ -182,14 +185,14 @@ async def test_an_item_is_gone_at_the_second_it_expires(store: Store, clock: Sti
     assert await store.get(A) is None
     assert list(await store.get_many([A, B])) == [B]
     assert await sks(store) == ["SERVER#b"]
-    await store.write(Put(A, {"is": "new"}, Absent()))
+    await store.write(Put(A, {"is": "new"}, IfAbsent()))
     assert await sks(store) == ["SERVER#a", "SERVER#b"]
 
 
 @pytest.mark.requirement("DB-06")
 async def test_expired_items_do_not_use_up_the_limit_of_a_query(store: Store, clock: StillClock) -> None:
     soon = int(clock.now()) + 1
-    await store.write(*(Put(Key("WS#1", f"{n:02}"), {}, Absent(), None if n % 5 == 4 else soon) for n in range(20)))
+    await store.write(*(Put(Key("WS#1", f"{n:02}"), {}, IfAbsent(), None if n % 5 == 4 else soon) for n in range(20)))
     clock.advance(5)
 
     assert await sks(store, limit=3) == ["04", "09", "14"]
@@ -209,7 +212,7 @@ async def test_a_query_answers_in_the_order_of_code_points(store: Store) -> None
 
 async def test_a_query_stays_in_its_partition_and_prefix(store: Store) -> None:
     await fill(store, "AGENT#1", "SERVER#1", "SERVER#2", "SLUG#1")
-    await store.write(Put(Key("WS#10", "SERVER#9"), {}, Absent()))
+    await store.write(Put(Key("WS#10", "SERVER#9"), {}, IfAbsent()))
 
     assert await sks(store, "SERVER#") == ["SERVER#1", "SERVER#2"]
     assert await sks(store, "SERVER#1#") == []
@@ -252,23 +255,23 @@ async def test_paging_loses_nothing_and_repeats_nothing(store: Store, newest_fir
 
 
 async def test_a_query_reads_on_beyond_a_megabyte(store: Store) -> None:
-    await store.write(*(Put(Key("WS#1", f"{number}"), {"text": "x" * 300_000}, Absent()) for number in range(8)))
+    await store.write(*(Put(Key("WS#1", f"{number}"), {"text": "x" * 300_000}, IfAbsent()) for number in range(8)))
 
     assert await sks(store) == list("01234567")
     assert await sks(store, limit=6, newest_first=True) == list("765432")
 
 
 async def test_a_write_takes_a_hundred_changes(store: Store) -> None:
-    changes = [Put(Key("WS#1", f"{number:03}"), {"n": number}, Absent()) for number in range(MAX_CHANGES)]
+    changes = [Put(Key("WS#1", f"{number:03}"), {"n": number}, IfAbsent()) for number in range(MAX_CHANGES)]
     await store.write(*changes)
 
     assert len(await store.query("WS#1", limit=1000)) == MAX_CHANGES
 
 
 async def test_a_write_refuses_what_no_engine_could_do_at_once(store: Store) -> None:
-    too_many = [Put(Key("WS#1", f"{number:03}"), {}, Absent()) for number in range(MAX_CHANGES + 1)]
+    too_many = [Put(Key("WS#1", f"{number:03}"), {}, IfAbsent()) for number in range(MAX_CHANGES + 1)]
 
-    for changes in (too_many, [], [Put(A, {}, Absent()), Check(A, Absent())]):
+    for changes in (too_many, [], [Put(A, {}, IfAbsent()), Check(A, IfAbsent())]):
         with pytest.raises(ValueError, match="a write"):
             await store.write(*changes)
 
@@ -277,7 +280,7 @@ async def test_a_write_refuses_what_no_engine_could_do_at_once(store: Store) -> 
 
 @pytest.mark.requirement("DB-03")
 async def test_an_item_up_to_the_limit_is_stored(store: Store) -> None:
-    await store.write(Put(A, {"text": "x" * 349_000}, Absent()), Put(B, {"text": "é" * 174_900}, Absent()))
+    await store.write(Put(A, {"text": "x" * 349_000}, IfAbsent()), Put(B, {"text": "é" * 174_900}, IfAbsent()))
 
     found = await store.get_many([A, B])
 
@@ -288,13 +291,13 @@ async def test_an_item_up_to_the_limit_is_stored(store: Store) -> None:
 @pytest.mark.parametrize("text", ["x" * 350_000, "é" * 175_000], ids=["ascii", "two bytes each"])
 async def test_an_item_over_the_limit_is_refused_and_nothing_is_written(store: Store, text: str) -> None:
     with pytest.raises(ItemTooLarge):
-        await store.write(Put(A, {}, Absent()), Put(B, {"text": text}, Absent()))
+        await store.write(Put(A, {}, IfAbsent()), Put(B, {"text": text}, IfAbsent()))
 
     assert await store.query("WS#1") == []
 
 
 async def test_every_write_of_an_item_is_a_version_of_its_own(store: Store) -> None:
-    await store.write(Put(A, {"n": 1}, Absent()))
+    await store.write(Put(A, {"n": 1}, IfAbsent()))
     first = await store.get(A)
     await store.write(Put(A, {"n": 2}, Always()))
     second = await store.get(A)
@@ -303,17 +306,17 @@ async def test_every_write_of_an_item_is_a_version_of_its_own(store: Store) -> N
     assert second is not None
     assert first.version != second.version
     with pytest.raises(Conflict):
-        await store.write(Put(A, {"n": 3}, Unchanged(first.version)))
-    await store.write(Put(A, {"n": 3}, Unchanged(second.version)))
+        await store.write(Put(A, {"n": 3}, IfVersion(first.version)))
+    await store.write(Put(A, {"n": 3}, IfVersion(second.version)))
 
 
 async def test_what_was_deleted_can_be_made_again(store: Store) -> None:
-    await store.write(Put(A, {"life": 1}, Absent()))
-    await store.write(Delete(A, Present()))
+    await store.write(Put(A, {"life": 1}, IfAbsent()))
+    await store.write(Delete(A, IfPresent()))
     with pytest.raises(Conflict):
-        await store.write(Delete(A, Present()))
+        await store.write(Delete(A, IfPresent()))
 
-    await store.write(Put(A, {"life": 2}, Absent()))
+    await store.write(Put(A, {"life": 2}, IfAbsent()))
 
     item = await store.get(A)
     assert item is not None
@@ -334,14 +337,14 @@ async def test_no_update_is_lost_among_many_writers(store: Store, engine: str) -
     # moto answers one request at a time and slowly; its rollback is not safe among threads, so it shows less here.
     writers, rounds = (8, 5) if engine == "moto" else (32, 20)
     at_once = asyncio.Semaphore(8)  # with no pause between tries, only one of those at once gets through
-    await store.write(Put(A, {"n": 0}, Absent()))
+    await store.write(Put(A, {"n": 0}, IfAbsent()))
 
     async def add_one() -> None:
         while True:
             item = await store.get(A)
             assert item is not None
             try:
-                return await store.write(Put(A, {"n": item.data["n"] + 1}, Unchanged(item.version)))
+                return await store.write(Put(A, {"n": item.data["n"] + 1}, IfVersion(item.version)))
             except Conflict:
                 pass
 
@@ -362,7 +365,7 @@ async def test_of_many_that_claim_the_same_name_exactly_one_wins(store: Store) -
     async def claim(number: int) -> bool:
         mine = Key("WS#1", f"SERVER#{number:02}")
         try:
-            await store.write(Put(Key("WS#1", "SLUG#x"), {"by": number}, Absent()), Put(mine, {}, Absent()))
+            await store.write(Put(Key("WS#1", "SLUG#x"), {"by": number}, IfAbsent()), Put(mine, {}, IfAbsent()))
         except Conflict:
             return False
         return True
@@ -379,7 +382,7 @@ async def test_of_many_that_claim_the_same_name_exactly_one_wins(store: Store) -
 
 async def test_a_store_may_be_closed_twice(open_store: Callable[[], Store]) -> None:
     store = open_store()
-    await store.write(Put(A, {}, Absent()))
+    await store.write(Put(A, {}, IfAbsent()))
 
     await store.close()
     await store.close()

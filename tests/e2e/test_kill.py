@@ -12,7 +12,7 @@ import pytest
 
 from api.access.context import partition_of
 from api.kit.storage.store import Item
-from api.main.container import assemble
+from api.main.container import build_container
 from api.main.settings import Settings
 from tests.e2e.process import Process, serving
 from tests.harness import WEATHER, many_callers
@@ -52,7 +52,7 @@ class Storm:
 
 
 async def stored(data_dir: Path, workspace_id: str) -> tuple[list[Item], list[Item]]:
-    parts = await assemble(Settings(data_dir=data_dir))
+    parts = await build_container(Settings(data_dir=data_dir))
     try:
         items = await parts.store.query(partition_of(workspace_id), limit=100_000)
         workspace = next(item for item in items if item.key.sk == "META")

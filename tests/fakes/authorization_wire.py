@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
 
-from api.http.server.protocol import BoundedHeads
+from api.http.server.protocol import LimitedHttpProtocol
 
 Json = dict[str, Any]
 
@@ -118,7 +118,7 @@ def app_of(site: Site) -> Callable[[Any, Any, Any], Awaitable[None]]:
     return app
 
 
-class Cuttable(BoundedHeads):
+class Cuttable(LimitedHttpProtocol):
     """Lets an app cut the connection instead of answering."""
 
     def on_message_begin(self) -> None:

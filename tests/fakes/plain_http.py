@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import httpx2
 from litestar.types import ASGIApp
 
-from integrations.errors import TimedOut, Unreachable
+from integrations.errors import Unreachable, UpstreamTimeout
 from integrations.mcp import Era, McpClient
 from integrations.mcp.server_requests import NOBODY, Respondent
 from tests.harness import NO_TLS, listening
@@ -46,7 +46,7 @@ class PlainHttp:
             async with self._client.stream(method, url, headers=dict(headers), content=body) as answer:
                 yield PlainReply(answer)
         except httpx2.TimeoutException as error:
-            raise TimedOut("The request took too long.") from error
+            raise UpstreamTimeout("The request took too long.") from error
         except httpx2.TransportError as error:
             raise Unreachable("The server could not be reached.") from error
 

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Mapping
 
 from api.kit.crypto.data_keys import KeyRing
-from api.kit.crypto.root_keys import LocalRoots, RootKeys, RootUnavailable, WrappedKey
+from api.kit.crypto.root_keys import LocalRootKeys, RootKeys, RootKeyUnavailable, WrappedKey
 from api.kit.crypto.secret import Secret
 from api.kit.storage.store import Store
 from tests.fakes.still_clock import StillClock
@@ -44,15 +44,15 @@ class Watched:
         self.asked.set()
         await self.gate.wait()
         if self.down:
-            raise RootUnavailable
+            raise RootKeyUnavailable
         return await self._roots.unwrap(wrapped, context)
 
     def close(self) -> None:
         self._roots.close()
 
 
-def new_roots(*ids: str) -> LocalRoots:
-    return LocalRoots({root_id: Secret(secrets.token_bytes(32)) for root_id in ids or ("k1",)})
+def new_roots(*ids: str) -> LocalRootKeys:
+    return LocalRootKeys({root_id: Secret(secrets.token_bytes(32)) for root_id in ids or ("k1",)})
 
 
 async def ring_with_key(store: Store, roots: RootKeys | None = None, clock: StillClock | None = None) -> KeyRing:

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from api.http.openapi.examples import INPUT_SCHEMA
-from api.kit.egress.policy import Egress
+from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from tests.fakes.mcp_servers import PlainServer
 from tests.harness import Plugboard, Workspace, listening, served
@@ -127,7 +127,7 @@ def ticket(workspace: Workspace, server: str) -> str:
 
 
 def main() -> None:
-    egress = Egress.parse("127.0.0.1/32")
+    egress = EgressPolicy.parse("127.0.0.1/32")
     with (
         tempfile.TemporaryDirectory() as name,
         listening(PlainServer([WEATHER_TOOL])) as upstream,

@@ -4,8 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from api import errors
-from api.errors import FieldError, Invalid, Stale, problem_body
-from api.http.models import Input
+from api.errors import FieldError, PreconditionFailed, ValidationFailed, problem_body
+from api.http.models import RequestModel
 from api.http.request_body import invalid
 from api.http.responses import check_if_match, etag, problem
 
@@ -23,7 +23,7 @@ def test_an_if_match_that_names_the_version_lets_pass(header: str | None) -> Non
 
 @pytest.mark.parametrize("header", ["", '"2"', "3", 'W/"3"', '"33"', "'3'", '"3', '""', ",", '"03"', '" 3"'])
 def test_any_other_if_match_is_stale(header: str) -> None:
-    with pytest.raises(Stale):
+    with pytest.raises(PreconditionFailed):
         check_if_match(header, 3)
 
 
@@ -60,14 +60,14 @@ def test_every_kind_is_in_the_tree_that_the_module_shows() -> None:
 
 
 def test_errors_are_told_in_the_body() -> None:
-    body = json.loads(problem_body(Invalid("See.", errors=[FieldError("name", "Required.")])))
+    body = json.loads(problem_body(ValidationFailed("See.", errors=[FieldError("name", "Required.")])))
 
     assert body["errors"] == [{"path": "name", "message": "Required."}]
 
 
 @pytest.mark.requirement("ENC-13")
 def test_neither_an_error_nor_its_causes_repeat_what_was_sent() -> None:
-    class Body(Input):
+    class Body(RequestModel):
         number: int
 
     with pytest.raises(ValidationError) as caught:
@@ -80,7 +80,7 @@ def test_neither_an_error_nor_its_causes_repeat_what_was_sent() -> None:
 
 
 def test_a_very_long_name_is_not_repeated() -> None:
-    class Body(Input):
+    class Body(RequestModel):
         number: int
 
     with pytest.raises(ValidationError) as caught:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from litestar.types import Receive, Scope, Send
 
-from api.http.server.protocol import MAX_WAITING_REQUESTS, BoundedHeads
+from api.http.server.protocol import MAX_WAITING_REQUESTS, LimitedHttpProtocol
 from tests.harness import Workspace, listening
 
 
@@ -21,7 +21,7 @@ def connected(workspace: Workspace) -> Iterator[socket.socket]:
         yield connection
 
 
-class Impatient(BoundedHeads):
+class Impatient(LimitedHttpProtocol):
     head_seconds = 0.2
 
 

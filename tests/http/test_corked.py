@@ -1,6 +1,6 @@
 import asyncio
 
-from api.http.server.corked_transport import FEW, LARGE, Corked
+from api.http.server.corked_transport import FEW, LARGE, CorkedTransport
 
 HEAD, BODY = b"HTTP/1.1 200 OK\r\n\r\n", b"body"
 
@@ -26,9 +26,9 @@ class Wire(asyncio.Transport):
         return self.closed
 
 
-def corked(served: int) -> tuple[Corked, Wire]:
+def corked(served: int) -> tuple[CorkedTransport, Wire]:
     wire = Wire()
-    return Corked(wire, asyncio.get_running_loop(), range(served)), wire
+    return CorkedTransport(wire, asyncio.get_running_loop(), range(served)), wire
 
 
 async def test_head_and_body_go_out_as_one() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from api.http.middleware import Edge
+from api.http.middleware import RequestMiddleware
 from api.kit.logs import RequestLog
 from api.main.app import create_app
 from tests.harness import Workspace, caller, listening
@@ -127,7 +127,7 @@ async def test_what_is_no_request_passes_through() -> None:
     async def app(scope: Any, *_: Any) -> None:
         seen.append(scope["type"])
 
-    await Edge(app)({"type": "lifespan"}, None, None)  # type: ignore[arg-type]
+    await RequestMiddleware(app)({"type": "lifespan"}, None, None)  # type: ignore[arg-type]
 
     assert seen == ["lifespan"]
 
@@ -139,7 +139,7 @@ async def test_a_request_that_breaks_is_noted_all_the_same() -> None:
         raise RuntimeError("canary")
 
     with pytest.raises(RuntimeError):
-        await Edge(app, noted.append)({"type": "http", "method": "GET", "headers": []}, None, None)  # type: ignore[arg-type]
+        await RequestMiddleware(app, noted.append)({"type": "http", "method": "GET", "headers": []}, None, None)  # type: ignore[arg-type]
 
     assert [each["status"] for each in noted] == [0]
     assert "canary" not in str(noted)

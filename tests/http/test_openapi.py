@@ -15,7 +15,7 @@ from openapi_spec_validator import validate
 from api import errors
 from api.http.openapi.components import PROBLEMS
 from api.http.openapi.contract import main
-from api.main.app import inner_app
+from api.main.app import build_router_app
 from api.main.settings import Settings
 from tests.harness import Plugboard
 from tests.http.wire import CONTRACT, CONTRACT_FILE, OPERATIONS, WAYS_BACK, WITH_BODY, Operation, resolved
@@ -42,7 +42,7 @@ def parts(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def test_the_committed_contract_is_what_the_code_says() -> None:
-    said = inner_app(Settings()).state.published.yaml.decode()
+    said = build_router_app(Settings()).state.published.yaml.decode()
     committed = CONTRACT_FILE.read_text()
 
     difference = "".join(
@@ -80,7 +80,7 @@ def test_its_version_is_the_projects() -> None:
 def test_every_route_is_in_it() -> None:
     served = {
         (method, re.sub(r"\{(\w+)[^}]*\}", "{}", route.path))
-        for route in inner_app(Settings()).routes
+        for route in build_router_app(Settings()).routes
         for method in getattr(route, "methods", ()) - {"OPTIONS", "HEAD"}
     }
 
@@ -163,7 +163,7 @@ def test_every_kind_of_error_has_an_example() -> None:
         if isinstance(kind, type) and issubclass(kind, errors.AppError) and kind is not errors.AppError
     }
 
-    assert kinds - PROBLEMS.keys() == {errors.NoSuchMethod}  # 405 belongs to no operation
+    assert kinds - PROBLEMS.keys() == {errors.MethodNotAllowed}  # 405 belongs to no operation
     assert len({kind.code for kind in kinds}) == len(kinds)
 
 

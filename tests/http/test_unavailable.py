@@ -4,23 +4,23 @@ from pathlib import Path
 import pytest
 from litestar import get
 
-from api.access.guards import OpenToAll
-from api.http.middleware import Edge
-from api.kit.storage.store import StoreBusy
-from api.main.app import inner_app
+from api.access.guards import Public
+from api.http.middleware import RequestMiddleware
+from api.kit.storage.store import StoreUnavailable
+from api.main.app import build_router_app
 from api.main.settings import Settings
 from tests.harness import caller, listening
 
 
-@get("/busy", guards=[OpenToAll("a test's")])
+@get("/busy", guards=[Public("a test's")])
 async def busy() -> None:
-    raise StoreBusy("DynamoDB answered ThrottlingException")
+    raise StoreUnavailable("DynamoDB answered ThrottlingException")
 
 
 def test_the_log_says_why_nothing_could_be_done_and_the_answer_only_when_to_come_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app = Edge(inner_app(Settings(data_dir=tmp_path), routes=[busy]))
+    app = RequestMiddleware(build_router_app(Settings(data_dir=tmp_path), routes=[busy]))
     with caplog.at_level(logging.WARNING), listening(app) as url, caller(url) as anyone:
         answer = anyone.get("/busy")
 

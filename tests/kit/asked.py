@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from api.kit.egress.policy import Egress, Target, check_text
-from api.kit.http_client.client import Outbound
+from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
+from api.kit.http_client.client import HttpClient
 from tests.fakes.upstreams import Answer, Upstream, upstream
 
-HERE = Egress.parse("127.0.0.0/8")
+HERE = EgressPolicy.parse("127.0.0.0/8")
 
 
 @asynccontextmanager
-async def asked_of(answer: Answer) -> AsyncIterator[tuple[Outbound, Target, Upstream]]:
+async def asked_of(answer: Answer) -> AsyncIterator[tuple[HttpClient, CheckedUrl, Upstream]]:
     async with upstream(answer) as there:
-        out = Outbound(HERE)
+        out = HttpClient(HERE)
         try:
-            yield out, check_text(there.url(), HERE), there
+            yield out, check_url(there.url(), HERE), there
         finally:
             await out.close()

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kit.egress.ip_ranges import IPV4, IPV6, TRANSLATIONS, Address, Block, is_public, special
+from api.kit.egress.ip_ranges import IPV4, IPV6, TRANSLATIONS, Address, IpRange, is_public, non_public_range
 
 
 @pytest.mark.requirement("EGR-02")
 @pytest.mark.parametrize("block", [*IPV4, *IPV6], ids=lambda block: f"{block.name} {block.network}")
-def test_both_ends_of_every_special_block_are_not_public(block: Block) -> None:
+def test_both_ends_of_every_special_block_are_not_public(block: IpRange) -> None:
     network = block.network
     assert not is_public(network.network_address)
     assert not is_public(network.broadcast_address)
@@ -64,7 +64,7 @@ def test_the_neighbours_of_special_blocks_are_public(text: str) -> None:
     ],
 )
 def test_the_narrowest_block_gives_an_address_its_name(text: str, name: str) -> None:
-    block = special(ip_address(text))
+    block = non_public_range(ip_address(text))
     assert block is not None
     assert block.name == name
 

@@ -8,10 +8,10 @@ import pytest
 
 from api.kit.crypto.data_keys import KeyRing, NoDataKey, TooManyDataKeys
 from api.kit.crypto.envelope import CannotOpen
-from api.kit.crypto.root_keys import LocalRoots
+from api.kit.crypto.root_keys import LocalRootKeys
 from api.kit.crypto.secret import Secret
 from api.kit.storage.sqlite import SqliteStore
-from api.kit.storage.store import Absent, Conflict, Delete, Key, Present, Put, Store, Unchanged
+from api.kit.storage.store import Conflict, Delete, IfAbsent, IfPresent, IfVersion, Key, Put, Store
 from tests.fakes.roots import W, Watched, new_roots, ring_with_key
 from tests.fakes.still_clock import StillClock
 
@@ -26,7 +26,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 async def test_a_new_owner_gets_its_first_key_in_the_write_that_creates_it(store: Store) -> None:
     ring = KeyRing(store, new_roots(), StillClock())
 
-    await store.write(Put(Key(W, "META"), {}, Absent()), *await ring.first_key_changes(W))
+    await store.write(Put(Key(W, "META"), {}, IfAbsent()), *await ring.first_key_changes(W))
 
     active = await ring.active(W)
     assert active.version == 1
@@ -55,7 +55,7 @@ async def test_a_wrapped_key_that_is_moved_to_another_owner_does_not_open(store:
     ring = await ring_with_key(store)
     await store.write(*await ring.first_key_changes("WS#other"))
     stolen, place = await store.get(Key(W, "DATAKEY#000001")), Key("WS#other", "DATAKEY#000001")
-    await store.write(Put(place, stolen.data, Present()))
+    await store.write(Put(place, stolen.data, IfPresent()))
 
     with pytest.raises(CannotOpen):
         await ring.key("WS#other", 1)
@@ -66,7 +66,7 @@ async def test_a_wrapped_key_that_is_moved_to_another_version_does_not_open(stor
     ring = await ring_with_key(store)
     await ring.rotate(W)
     first, place = await store.get(Key(W, "DATAKEY#000001")), Key(W, "DATAKEY#000002")
-    await store.write(Put(place, first.data, Present()))
+    await store.write(Put(place, first.data, IfPresent()))
 
     with pytest.raises(CannotOpen):
         await ring.key(W, 2)
@@ -78,7 +78,7 @@ async def test_a_wrapped_key_that_was_altered_does_not_open(store: Store) -> Non
     stored = (await store.get(place)).data
 
     for text in ("", "x", stored["wrapped"][:-2], stored["wrapped"] + "A", stored["wrapped"].swapcase()):
-        await store.write(Put(place, {**stored, "wrapped": text}, Present()))
+        await store.write(Put(place, {**stored, "wrapped": text}, IfPresent()))
         with pytest.raises(CannotOpen):
             await ring.key(W, 1)
 
@@ -98,8 +98,8 @@ async def test_processes_that_start_at_once_agree_on_one_key(store: Store) -> No
     roots = new_roots()
     rings = [KeyRing(store, roots, StillClock()) for _ in range(8)]
 
-    await asyncio.gather(*(ring.ensure("SYSTEM") for ring in rings))
-    await rings[0].ensure("SYSTEM")
+    await asyncio.gather(*(ring.ensure_permanent("SYSTEM") for ring in rings))
+    await rings[0].ensure_permanent("SYSTEM")
 
     keys = [(await ring.active("SYSTEM")).secret.reveal() for ring in rings]
     assert len({*keys}) == 1
@@ -119,7 +119,7 @@ async def test_after_a_rotation_every_process_seals_with_the_new_version_at_once
     assert first.secret != second.secret
     assert await there.key(W, 1) == first.secret
     with pytest.raises(Conflict):
-        await store.write(first.check, Put(Key(W, "SERVER#s"), {}, Absent()))
+        await store.write(first.check, Put(Key(W, "SERVER#s"), {}, IfAbsent()))
 
 
 async def test_rotations_at_the_same_time_make_versions_of_their_own(store: Store) -> None:
@@ -138,7 +138,7 @@ async def test_there_are_at_most_fifty_versions_so_that_one_write_can_destroy_th
 
     with pytest.raises(TooManyDataKeys, match="rewrap"):
         await ring.rotate(W)
-    await store.write(*await ring.destroy_changes(W))
+    await store.write(*await ring.deletion_writes(W))
 
     assert await store.query(W) == []
 
@@ -150,7 +150,7 @@ async def test_a_version_below_the_minimum_does_not_open_though_its_key_is_store
     await ring.rotate(W)
     await ring.key(W, 1)
     head = await store.get(Key(W, "DATAKEY"))
-    await store.write(Put(head.key, {**head.data, "minimum": 2}, Unchanged(head.version)))
+    await store.write(Put(head.key, {**head.data, "minimum": 2}, IfVersion(head.version)))
 
     clock.seconds += 300
     with pytest.raises(CannotOpen):
@@ -161,20 +161,20 @@ async def test_a_version_below_the_minimum_does_not_open_though_its_key_is_store
 @pytest.mark.requirement("ENC-11")
 async def test_a_rotation_while_an_owner_is_deleted_leaves_no_key_behind(store: Store) -> None:
     ring = await ring_with_key(store)
-    changes = await ring.destroy_changes(W)
+    changes = await ring.deletion_writes(W)
     await ring.rotate(W)
 
     with pytest.raises(Conflict):
         await store.write(*changes)
-    await store.write(*await ring.destroy_changes(W))
+    await store.write(*await ring.deletion_writes(W))
 
     assert await store.query(W) == []
-    assert await ring.destroy_changes(W) == []
+    assert await ring.deletion_writes(W) == []
 
 
 async def test_keys_that_are_part_of_the_installation_are_never_retired(store: Store) -> None:
     ring = KeyRing(store, new_roots(), StillClock())
-    await ring.ensure("SYSTEM")
+    await ring.ensure_permanent("SYSTEM")
     await ring.rotate("SYSTEM")
 
     assert await ring.retire("SYSTEM", await ring.head("SYSTEM")) == 0
@@ -212,14 +212,14 @@ async def test_a_rotation_does_not_bring_back_versions_that_are_retired_meanwhil
 @pytest.mark.requirement("ENC-09")
 async def test_a_new_root_key_rewraps_data_keys_and_the_old_one_can_go(store: Store) -> None:
     old, new = Secret(secrets.token_bytes(32)), Secret(secrets.token_bytes(32))
-    before = await ring_with_key(store, LocalRoots({"old": old}))
+    before = await ring_with_key(store, LocalRootKeys({"old": old}))
     await before.rotate(W)
     keys = [await before.key(W, version) for version in (1, 2)]
 
-    assert await KeyRing(store, LocalRoots({"new": new, "old": old}), StillClock()).rewrap(W) == 2
-    assert await KeyRing(store, LocalRoots({"new": new, "old": old}), StillClock()).rewrap(W) == 0
+    assert await KeyRing(store, LocalRootKeys({"new": new, "old": old}), StillClock()).rewrap(W) == 2
+    assert await KeyRing(store, LocalRootKeys({"new": new, "old": old}), StillClock()).rewrap(W) == 0
 
-    after = KeyRing(store, LocalRoots({"new": new}), StillClock())
+    after = KeyRing(store, LocalRootKeys({"new": new}), StillClock())
     assert [await after.key(W, version) for version in (1, 2)] == keys
     assert await after.rewrap(W) == 0
 
@@ -234,14 +234,14 @@ async def test_a_data_key_whose_root_key_is_not_configured_stays_as_it_is(store:
 
 async def test_a_data_key_that_is_destroyed_while_it_is_rewrapped_stays_destroyed(store: Store) -> None:
     old = Secret(secrets.token_bytes(32))
-    await ring_with_key(store, LocalRoots({"old": old}))
-    roots = Watched(LocalRoots({"new": Secret(secrets.token_bytes(32)), "old": old}))
+    await ring_with_key(store, LocalRootKeys({"old": old}))
+    roots = Watched(LocalRootKeys({"new": Secret(secrets.token_bytes(32)), "old": old}))
     ring = KeyRing(store, roots, StillClock())
     roots.close_gate()
     rewrapping = asyncio.ensure_future(ring.rewrap(W))
     await roots.asked.wait()
 
-    await store.write(Delete(Key(W, "DATAKEY#000001"), Present()))
+    await store.write(Delete(Key(W, "DATAKEY#000001"), IfPresent()))
     roots.gate.set()
 
     assert await rewrapping == 0

@@ -6,7 +6,7 @@ import pytest
 
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.envelope import CannotOpen
-from api.kit.crypto.root_keys import RootUnavailable
+from api.kit.crypto.root_keys import RootKeyUnavailable
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
 from tests.fakes.roots import W, Watched, new_roots, ring_with_key
@@ -44,7 +44,7 @@ async def test_while_the_root_key_is_down_remembered_keys_serve_until_they_expir
     assert (await ring.active(W)).secret == key
     clock.seconds += 1
     for _ in range(2):
-        with pytest.raises(RootUnavailable):
+        with pytest.raises(RootKeyUnavailable):
             await ring.key(W, 1)
 
     roots.down = False
@@ -90,7 +90,7 @@ async def test_what_was_forgotten_while_it_was_loaded_is_not_remembered(store: S
     waiting = asyncio.ensure_future(ring.key(W, 1))
     await roots.asked.wait()
     ring.forget(W)
-    await store.write(*await ring.destroy_changes(W))
+    await store.write(*await ring.deletion_writes(W))
     roots.gate.set()
     await waiting
 

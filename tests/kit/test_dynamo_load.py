@@ -13,7 +13,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from api.kit.storage.dynamodb.retries import pause_before
 from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
-from api.kit.storage.store import Absent, Always, Check, Conflict, Key, Present, Put, StoreBusy
+from api.kit.storage.store import Always, Check, Conflict, IfAbsent, IfPresent, Key, Put, StoreUnavailable
 from tests.fakes.dynamodb import PATIENT, aws_access, moto_endpoint, new_table
 from tests.fakes.dynamodb_faults import Fault, Faults, answers, cancelled, lost_request, passes, refused, throttled
 from tests.fakes.still_clock import StillClock
@@ -67,9 +67,9 @@ async def outcomes(store: DynamoStore, clock: StillClock, times: int) -> tuple[i
     for number in range(times):
         started = clock.now()
         try:
-            await (store.get(A) if number % 2 else store.write(Put(A, {}, Absent())))
+            await (store.get(A) if number % 2 else store.write(Put(A, {}, IfAbsent())))
             successes += 1
-        except StoreBusy:
+        except StoreUnavailable:
             pass
         waits.append(clock.now() - started)
     return successes, sorted(waits)
@@ -122,7 +122,7 @@ async def test_after_an_outage_tries_are_earned_again(store: DynamoStore, faults
     await store.get(A)
     await store.get(A)
 
-    with pytest.raises(StoreBusy):
+    with pytest.raises(StoreUnavailable):
         await store.get(A)
 
 
@@ -156,7 +156,7 @@ async def test_what_may_pass_is_tried_again_and_not_for_ever(
 
     faults.put("GetItem", [fault] * 1000)
     started = clock.now()
-    with pytest.raises(StoreBusy):
+    with pytest.raises(StoreUnavailable):
         await store.get(A)
     assert clock.now() - started <= 5.0
     assert faults.count("GetItem") <= 3 + 20
@@ -175,14 +175,14 @@ async def test_what_may_pass_is_tried_again_and_not_for_ever(
 async def test_a_transaction_in_the_way_of_others_is_tried_again_and_not_for_ever(
     store: DynamoStore, faults: Faults, clock: StillClock, fault: Fault
 ) -> None:
-    changes = Put(A, {}, Absent()), Check(B, Present())
+    changes = Put(A, {}, IfAbsent()), Check(B, IfPresent())
     faults.put("TransactWriteItems", [fault, fault, SUCCESS])
     await store.write(*changes)
     assert faults.count("TransactWriteItems") == 3
 
     faults.put("TransactWriteItems", [fault] * 1000)
     started = clock.now()
-    with pytest.raises(StoreBusy):
+    with pytest.raises(StoreUnavailable):
         await store.write(*changes)
     assert 2.0 < clock.now() - started <= 10.0
 
@@ -191,7 +191,7 @@ async def test_a_failed_condition_outweighs_a_busy_neighbour(store: DynamoStore,
     faults.put("TransactWriteItems", [cancelled("TransactionConflict", "ConditionalCheckFailed")])
 
     with pytest.raises(Conflict) as caught:
-        await store.write(Put(A, {}, Absent()), Check(B, Present()))
+        await store.write(Put(A, {}, IfAbsent()), Check(B, IfPresent()))
 
     assert caught.value.failed == {B}
 
@@ -210,8 +210,8 @@ async def test_what_will_not_pass_is_told_at_once_and_tells_no_secret(
     store: DynamoStore, faults: Faults, fault: Fault, caplog: pytest.LogCaptureFixture
 ) -> None:
     faults.put("TransactWriteItems", [fault])
-    with caplog.at_level(logging.INFO), pytest.raises(StoreBusy) as caught:
-        await store.write(Put(A, {}, Absent()), Check(B, Present()))
+    with caplog.at_level(logging.INFO), pytest.raises(StoreUnavailable) as caught:
+        await store.write(Put(A, {}, IfAbsent()), Check(B, IfPresent()))
 
     assert len(faults.sent) == 1
     assert "token" not in str(caught.value) + caplog.text
@@ -220,14 +220,14 @@ async def test_what_will_not_pass_is_told_at_once_and_tells_no_secret(
 
 
 async def test_a_mistake_that_botocore_finds_is_told_at_once(store: DynamoStore, faults: Faults) -> None:
-    with pytest.raises(StoreBusy, match="ParamValidationError"):
+    with pytest.raises(StoreUnavailable, match="ParamValidationError"):
         await store.get(Key("WS#1", 7))
 
     assert faults.sent == []
 
 
 async def test_a_table_that_nobody_serves_is_busy(store: DynamoStore) -> None:
-    with pytest.raises(StoreBusy, match="cannot be reached"):
+    with pytest.raises(StoreUnavailable, match="cannot be reached"):
         await store.get(A)
 
 
@@ -236,7 +236,7 @@ async def test_a_server_that_never_answers_is_given_up(clock: StillClock) -> Non
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client = dynamo_client(f"http://127.0.0.1:{silent.getsockname()[1]}", read_seconds=0.02)
         store = DynamoStore(client, "a-table", clock, pause=clock.advance)
-        with pytest.raises(StoreBusy, match="ReadTimeoutError"):
+        with pytest.raises(StoreUnavailable, match="ReadTimeoutError"):
             await store.get(A)
         await store.close()
 
@@ -256,7 +256,7 @@ async def test_the_event_loop_goes_on_while_every_call_hangs(store: DynamoStore,
     faults.put("GetItem", [hangs] * 40)
     faults.put("TransactWriteItems", [hangs] * 40)
     calls = [asyncio.ensure_future(store.get(A)) for _ in range(40)]
-    calls += [asyncio.ensure_future(store.write(Put(A, {}, Absent()))) for _ in range(40)]
+    calls += [asyncio.ensure_future(store.write(Put(A, {}, IfAbsent()))) for _ in range(40)]
 
     await all_hang.wait()
     for _ in range(1000):
@@ -290,7 +290,7 @@ async def test_fifty_writers_of_one_hot_item_all_get_through(clock: StillClock) 
         faults.put("TransactWriteItems", iter(lambda: contended if dice.random() < 0.5 else passes, None))
         own = [Key("WS#1", f"OWN#{number:02}") for number in range(50)]
 
-        await asyncio.gather(*(store.write(Put(A, {"by": key.sk}, Always()), Put(key, {}, Absent())) for key in own))
+        await asyncio.gather(*(store.write(Put(A, {"by": key.sk}, Always()), Put(key, {}, IfAbsent())) for key in own))
 
         assert [item.key for item in await store.query("WS#1", "OWN#")] == own
         hot = await store.get(A)

@@ -7,18 +7,18 @@ from botocore.awsrequest import AWSPreparedRequest
 
 from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
 from api.kit.storage.store import (
-    Absent,
     Always,
     Change,
     Check,
     Conflict,
     Delete,
+    IfAbsent,
+    IfPresent,
+    IfVersion,
     Item,
     Key,
-    Present,
     Put,
-    StoreBusy,
-    Unchanged,
+    StoreUnavailable,
 )
 from tests.fakes.dynamodb import (
     NO_DYNOXIDE,
@@ -37,16 +37,16 @@ NEW = Key("WS#1", "NEW")
 OTHER = Key("WS#1", "OTHER")
 
 WRITES: dict[str, Callable[[], list[Change]]] = {
-    "put absent": lambda: [Put(NEW, {"by": "us"}, Absent())],
-    "put unchanged": lambda: [Put(OLD, {"by": "us"}, Unchanged(1))],
-    "put present": lambda: [Put(OLD, {"by": "us"}, Present())],
+    "put absent": lambda: [Put(NEW, {"by": "us"}, IfAbsent())],
+    "put unchanged": lambda: [Put(OLD, {"by": "us"}, IfVersion(1))],
+    "put present": lambda: [Put(OLD, {"by": "us"}, IfPresent())],
     "put always": lambda: [Put(OLD, {"by": "us"}, Always())],
-    "delete present": lambda: [Delete(OLD, Present())],
-    "delete unchanged": lambda: [Delete(OLD, Unchanged(1))],
+    "delete present": lambda: [Delete(OLD, IfPresent())],
+    "delete unchanged": lambda: [Delete(OLD, IfVersion(1))],
     "delete always": lambda: [Delete(OLD, Always())],
-    "redeem": lambda: [Delete(OLD, Present()), Put(NEW, {"by": "us"}, Always())],
-    "move": lambda: [Delete(OLD, Unchanged(1)), Put(NEW, {"by": "us"}, Absent()), Check(OTHER, Present())],
-    "check": lambda: [Check(OTHER, Unchanged(1))],
+    "redeem": lambda: [Delete(OLD, IfPresent()), Put(NEW, {"by": "us"}, Always())],
+    "move": lambda: [Delete(OLD, IfVersion(1)), Put(NEW, {"by": "us"}, IfAbsent()), Check(OTHER, IfPresent())],
+    "check": lambda: [Check(OTHER, IfVersion(1))],
 }
 LEAVES_NOTHING_TO_RECOGNISE = {"delete present", "delete unchanged"}
 
@@ -70,7 +70,7 @@ async def ours(endpoint: str) -> AsyncIterator[DynamoStore]:
     clock = StillClock()
     client = dynamo_client(endpoint, read_seconds=PATIENT)
     store = DynamoStore(client, new_table(endpoint), clock, pause=clock.advance)
-    await store.write(Put(OLD, {"by": "someone"}, Absent()), Put(OTHER, {"by": "someone"}, Absent()))
+    await store.write(Put(OLD, {"by": "someone"}, IfAbsent()), Put(OTHER, {"by": "someone"}, IfAbsent()))
     yield store
     await store.close()
 
@@ -114,7 +114,7 @@ async def test_a_write_whose_answer_is_lost_happens_once_and_succeeds(
     faults.put("TransactWriteItems", [getattr(faults, fault)])
 
     if engine == "moto" and kind in LEAVES_NOTHING_TO_RECOGNISE:  # moto forgets the tokens of writes
-        with pytest.raises(StoreBusy, match="it may have happened"):
+        with pytest.raises(StoreUnavailable, match="it may have happened"):
             await ours.write(*changes)
     else:
         await ours.write(*changes)
@@ -129,7 +129,7 @@ async def test_losing_answer_after_answer_still_writes_once(ours: DynamoStore, f
         item = await ours.get(OLD)
         assert item is not None
         faults.put("TransactWriteItems", [faults.lost_answer] * 3)
-        await ours.write(Put(OLD, {"n": item.data.get("n", 0) + 1}, Unchanged(item.version)))
+        await ours.write(Put(OLD, {"n": item.data.get("n", 0) + 1}, IfVersion(item.version)))
         item = await ours.get(OLD)
         assert item is not None
         assert (item.data, item.version) == ({"n": number}, number + 1)
@@ -138,7 +138,7 @@ async def test_losing_answer_after_answer_still_writes_once(ours: DynamoStore, f
 async def test_what_stands_in_the_way_tells_by_itself_that_it_is_ours(ours: DynamoStore, faults: Faults) -> None:
     faults.put("TransactWriteItems", [faults.lost_answer])
 
-    await ours.write(Put(NEW, {}, Absent()))
+    await ours.write(Put(NEW, {}, IfAbsent()))
 
     assert [name for name, _ in faults.sent] == ["TransactWriteItems"] * 2
 
@@ -161,8 +161,8 @@ async def test_every_try_of_a_write_says_exactly_the_same(ours: DynamoStore, fau
     """DynamoDB takes a known token with other words for a mistake, and the clock goes on between two tries."""
     faults.put("TransactWriteItems", [lost_request, lost_request])
 
-    await ours.write(Put(NEW, {}, Absent(), 2_000_000_000))
-    await ours.write(Put(OLD, {}, Present()))
+    await ours.write(Put(NEW, {}, IfAbsent(), 2_000_000_000))
+    await ours.write(Put(OLD, {}, IfPresent()))
 
     said = [body for _, body in faults.sent]
     assert said[0] == said[1] == said[2]
@@ -171,32 +171,32 @@ async def test_every_try_of_a_write_says_exactly_the_same(ours: DynamoStore, fau
 
 @pytest.mark.parametrize(
     "change",
-    [Put(NEW, {"by": "us"}, Absent()), Put(OLD, {"by": "us"}, Unchanged(1)), Put(OLD, {"by": "us"}, Always())],
+    [Put(NEW, {"by": "us"}, IfAbsent()), Put(OLD, {"by": "us"}, IfVersion(1)), Put(OLD, {"by": "us"}, Always())],
     ids=["absent", "unchanged", "always, beside a check"],
 )
 async def test_a_conflict_behind_a_lost_request_is_still_a_conflict(
     ours: DynamoStore, theirs: DynamoStore, faults: Faults, change: Put
 ) -> None:
-    await theirs.write(Put(NEW, {"by": "them"}, Absent()), Put(OLD, {"by": "them"}, Always()))
+    await theirs.write(Put(NEW, {"by": "them"}, IfAbsent()), Put(OLD, {"by": "them"}, Always()))
     before = await everything(theirs)
     faults.put("TransactWriteItems", [lost_request])
 
     with pytest.raises(Conflict):
-        await ours.write(change, Check(OTHER, Unchanged(9)))
+        await ours.write(change, Check(OTHER, IfVersion(9)))
 
     assert await everything(theirs) == before
 
 
 async def test_a_first_conflict_is_believed_without_another_look(ours: DynamoStore, faults: Faults) -> None:
     with pytest.raises(Conflict) as caught:
-        await ours.write(Put(OLD, {}, Absent()), Delete(NEW, Present()), Check(OTHER, Present()))
+        await ours.write(Put(OLD, {}, IfAbsent()), Delete(NEW, IfPresent()), Check(OTHER, IfPresent()))
 
     assert caught.value.failed == {OLD, NEW}
     assert [name for name, _ in faults.sent] == ["TransactWriteItems"]
 
 
 async def test_the_same_change_written_twice_by_its_caller_conflicts(ours: DynamoStore, faults: Faults) -> None:
-    put = Put(NEW, {}, Absent())
+    put = Put(NEW, {}, IfAbsent())
     await ours.write(put)
     faults.put("TransactWriteItems", [lost_request])
 
@@ -219,7 +219,7 @@ async def test_one_item_left_is_enough_to_know_that_a_write_happened(
 
     faults.put("TransactWriteItems", [lost_and_overwritten])
 
-    await ours.write(Put(NEW, {"by": "us"}, Absent()), Put(OLD, {"by": "us"}, Always()))
+    await ours.write(Put(NEW, {"by": "us"}, IfAbsent()), Put(OLD, {"by": "us"}, Always()))
 
     item = await ours.get(NEW)
     assert item is not None
@@ -229,18 +229,18 @@ async def test_one_item_left_is_enough_to_know_that_a_write_happened(
 
 async def test_a_delete_that_cannot_be_told_is_neither_success_nor_conflict(ours: DynamoStore, faults: Faults) -> None:
     """Had it been answered with success, a one-use thing could be used twice."""
-    await ours.write(Delete(OLD, Present()))
+    await ours.write(Delete(OLD, IfPresent()))
     faults.put("TransactWriteItems", [lost_request])
 
-    with pytest.raises(StoreBusy, match="it may have happened"):
-        await ours.write(Delete(OLD, Present()))
+    with pytest.raises(StoreUnavailable, match="it may have happened"):
+        await ours.write(Delete(OLD, IfPresent()))
 
 
 async def test_a_check_alone_leaves_no_doubt(ours: DynamoStore, faults: Faults) -> None:
     faults.put("TransactWriteItems", [lost_request])
 
     with pytest.raises(Conflict) as caught:
-        await ours.write(Check(NEW, Present()))
+        await ours.write(Check(NEW, IfPresent()))
 
     assert caught.value.failed == {NEW}
 
@@ -250,6 +250,6 @@ async def test_the_mark_of_an_expired_item_is_found_too(ours: DynamoStore, fault
     """A write of something that is already over, beside a delete that finds nothing the second time."""
     faults.put("TransactWriteItems", [faults.lost_answer])
 
-    await ours.write(Put(NEW, {}, Absent(), expires_at=1), Delete(OLD, Present()))
+    await ours.write(Put(NEW, {}, IfAbsent(), expires_at=1), Delete(OLD, IfPresent()))
 
     assert [item.key for item in await everything(ours)] == [OTHER]

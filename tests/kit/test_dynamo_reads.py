@@ -9,7 +9,7 @@ import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
-from api.kit.storage.store import Absent, Always, Delete, ItemTooLarge, Key, Present, Put, StoreBusy
+from api.kit.storage.store import Always, Delete, IfAbsent, IfPresent, ItemTooLarge, Key, Put, StoreUnavailable
 from tests.fakes.dynamodb import PATIENT, aws_access, moto_endpoint, new_table
 from tests.fakes.dynamodb_faults import Faults, answers, body_of
 from tests.fakes.still_clock import StillClock
@@ -44,7 +44,7 @@ def faults(store: DynamoStore) -> Faults:
 
 async def fill(store: DynamoStore) -> None:
     for first in range(0, len(KEYS), 30):
-        await store.write(*(Put(key, {"sk": key.sk}, Absent()) for key in KEYS[first : first + 30]))
+        await store.write(*(Put(key, {"sk": key.sk}, IfAbsent()) for key in KEYS[first : first + 30]))
 
 
 def stale(request: AWSPreparedRequest) -> AWSResponse | None:
@@ -136,7 +136,7 @@ async def test_keys_that_are_never_read_end_in_busy(store: DynamoStore, faults: 
 
     faults.put("BatchGetItem", [reads_nothing] * 100)
 
-    with pytest.raises(StoreBusy, match="left keys unread"):
+    with pytest.raises(StoreUnavailable, match="left keys unread"):
         await store.get_many(KEYS)
 
     assert faults.count("BatchGetItem") == 8
@@ -145,17 +145,17 @@ async def test_keys_that_are_never_read_end_in_busy(store: DynamoStore, faults: 
 @pytest.mark.requirement("DB-03")
 async def test_a_write_over_four_megabytes_is_refused_before_it_is_sent(store: DynamoStore, faults: Faults) -> None:
     with pytest.raises(ItemTooLarge):
-        await store.write(*(Put(key, {"text": "x" * 340_000}, Absent()) for key in KEYS[:12]))
+        await store.write(*(Put(key, {"text": "x" * 340_000}, IfAbsent()) for key in KEYS[:12]))
     with pytest.raises(ItemTooLarge):
-        await store.write(Put(KEYS[0], {"text": "x" * 350_000}, Absent()))
+        await store.write(Put(KEYS[0], {"text": "x" * 350_000}, IfAbsent()))
 
     assert faults.sent == []
 
 
 async def test_the_store_needs_four_operations(store: DynamoStore, faults: Faults) -> None:
     """The rights in infra/stack.yaml are made for these."""
-    await store.write(Put(KEYS[0], {}, Absent()), Put(KEYS[1], {}, Absent()))
-    await store.write(Delete(KEYS[1], Present()))
+    await store.write(Put(KEYS[0], {}, IfAbsent()), Put(KEYS[1], {}, IfAbsent()))
+    await store.write(Delete(KEYS[1], IfPresent()))
     await store.get(KEYS[0])
     await store.get_many(KEYS[:2])
     await store.query("WS#1", limit=0)

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kit.ids import ALPHABET, belongs, id_pattern, in_order, new_id, random_text, time_of, workspace_mark
+from api.kit.ids import (
+    ALPHABET,
+    id_pattern,
+    is_from_workspace,
+    new_id,
+    random_text,
+    sortable_time,
+    time_of,
+    workspace_mark,
+)
 
 PREFIXES = ["ws", "key", "audit", "agent", "server"]
 TIMES = st.floats(min_value=0, max_value=30_000_000_000, allow_nan=False)
@@ -49,14 +58,14 @@ def test_ids_sort_in_the_order_of_their_making(one: float, other: float) -> None
 
     first, second = (new_id("server", "ws_acme", number / 1000) for number in (earlier, later + 1))
 
-    assert in_order(earlier / 1000) <= in_order(later / 1000)
-    assert time_of(in_order(earlier / 1000)) <= time_of(in_order(later / 1000))
+    assert sortable_time(earlier / 1000) <= sortable_time(later / 1000)
+    assert time_of(sortable_time(earlier / 1000)) <= time_of(sortable_time(later / 1000))
     assert first < second or later + 1 - earlier < 2  # a float may fall a millisecond short
 
 
 @given(st.integers(min_value=0, max_value=32**9 - 1))
 def test_time_is_told_from_an_id_to_the_millisecond(milliseconds: int) -> None:
-    ordered = in_order(milliseconds / 1000)
+    ordered = sortable_time(milliseconds / 1000)
 
     assert len(ordered) == 9
     assert abs(time_of(ordered + random_text()) * 1000 - milliseconds) <= 1.001
@@ -70,21 +79,21 @@ def test_time_has_room_for_a_thousand_years() -> None:
 def test_an_id_belongs_to_its_workspace(workspace: str, prefix: str, now: float) -> None:
     made = new_id(prefix, f"ws_{workspace}", now)
 
-    assert belongs(made, f"ws_{workspace}")
+    assert is_from_workspace(made, f"ws_{workspace}")
     assert workspace_mark(f"ws_{workspace}") == made.removeprefix(f"{prefix}_")[:4]
 
 
 def test_an_id_belongs_to_hardly_any_other_workspace() -> None:
     made = new_id("server", "ws_acme", 1_800_000_000.0)
 
-    strangers = [number for number in range(2000) if belongs(made, f"ws_{number}")]
+    strangers = [number for number in range(2000) if is_from_workspace(made, f"ws_{number}")]
 
     assert len(strangers) <= 1  # one in a million, for four characters
 
 
 @pytest.mark.parametrize("text", ["", "server", "server_", "server_0", "_", "server-abcd"])
 def test_what_is_no_id_belongs_to_nobody(text: str) -> None:
-    assert not belongs(text, "ws_acme")
+    assert not is_from_workspace(text, "ws_acme")
 
 
 def test_the_mark_tells_nothing_else_of_the_workspace() -> None:

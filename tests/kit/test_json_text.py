@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kit.strict_json import MAX_DEPTH, UnreadableJson, parse_json
+from api.kit.strict_json import MAX_DEPTH, InvalidJson, parse_json
 
 plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 documents = st.recursive(plain, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=30)
@@ -25,7 +25,7 @@ def test_what_json_can_say_is_read_as_it_was_meant(document: Any) -> None:
 def test_bytes_are_read_or_refused_and_nothing_else(raw: bytes) -> None:
     try:
         value = parse_json(raw)
-    except UnreadableJson:
+    except InvalidJson:
         return
     assert parse_json(json.dumps(value).encode()) == value
 
@@ -67,13 +67,13 @@ def test_bytes_are_read_or_refused_and_nothing_else(raw: bytes) -> None:
     ],
 )
 def test_what_two_readers_could_take_differently_is_refused(text: str, reason: str) -> None:
-    with pytest.raises(UnreadableJson, match=reason):
+    with pytest.raises(InvalidJson, match=reason):
         parse_json(text.encode())
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig", "latin-1"])
 def test_only_utf_8_without_a_mark_is_read(encoding: str) -> None:
-    with pytest.raises(UnreadableJson):
+    with pytest.raises(InvalidJson):
         parse_json('{"a":"ä"}'.encode(encoding))
 
 
@@ -82,13 +82,13 @@ def test_64_levels_are_the_most() -> None:
     assert parse_json(nested(MAX_DEPTH))
     assert MAX_DEPTH == 64
     for depth in (65, 500, 10_000, 100_000):
-        with pytest.raises(UnreadableJson, match="64 levels"):
+        with pytest.raises(InvalidJson, match="64 levels"):
             parse_json(nested(depth))
 
 
 def test_objects_and_lists_count_alike() -> None:
     assert parse_json(b'{"a":[' * 32 + b"]}" * 32)
-    with pytest.raises(UnreadableJson, match="64 levels"):
+    with pytest.raises(InvalidJson, match="64 levels"):
         parse_json(b'{"a":[' * 33 + b"]}" * 33)
 
 
@@ -109,7 +109,7 @@ def test_zero_may_be_spelt_small() -> None:
     "text", ['{"a":"canary"', '{"canary":1,"canary":2}', '"canary\\ud800"', "canary", '"canary\n"']
 )
 def test_a_refusal_does_not_repeat_the_text(text: str) -> None:
-    with pytest.raises(UnreadableJson) as caught:
+    with pytest.raises(InvalidJson) as caught:
         parse_json(text.encode())
 
     assert "canary" not in str(caught.value)

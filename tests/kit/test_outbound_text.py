@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from api.kit.egress.hostnames import parse_host
 from api.kit.egress.ip_ranges import TRANSLATIONS, Address
-from api.kit.egress.policy import BadEgress, Egress, Origin, UrlRefused, check_text
+from api.kit.egress.policy import EgressPolicy, InvalidEgressPolicy, Origin, UrlRefused, check_url
 from tests.corpus.urls import GOOD, HOSTILE, LEADING_INSIDE, Hostile, LeadingInside
 
-CLOSED = Egress()
+CLOSED = EgressPolicy()
 PORTS = {"https": 443, "http": 80}
 
 
-def refusal(url: str, egress: Egress = CLOSED) -> str:
+def refusal(url: str, egress: EgressPolicy = CLOSED) -> str:
     with pytest.raises(UrlRefused) as refused:
-        check_text(url, egress)
+        check_url(url, egress)
     return refused.value.reason
 
 
@@ -38,19 +38,19 @@ def test_a_hostile_url_is_refused_for_its_own_reason(case: Hostile) -> None:
 @pytest.mark.requirement("EGR-02")
 @pytest.mark.parametrize("url", GOOD, ids=lambda url: url[:60])
 def test_a_good_url_passes_as_it_was_given(url: str) -> None:
-    assert check_text(url, CLOSED).url == url
+    assert check_url(url, CLOSED).url == url
 
 
 @pytest.mark.requirement("EGR-02")
 @pytest.mark.parametrize("case", LEADING_INSIDE, ids=lambda case: case.url)
 def test_a_name_that_leads_inside_passes_as_text_and_is_stopped_by_its_answers(case: LeadingInside) -> None:
-    host = check_text(case.url, CLOSED).host
-    admitted = [CLOSED.admits(host, ip_address(answer)) for answer in case.answers]
+    host = check_url(case.url, CLOSED).host
+    admitted = [CLOSED.allows_address(host, ip_address(answer)) for answer in case.answers]
     assert not admitted or not all(admitted)
 
 
 def test_a_url_is_taken_apart_into_what_a_client_needs() -> None:
-    target = check_text("HTTPS://Mcp.Example.COM.:8443/a/b?c=d", CLOSED)
+    target = check_url("HTTPS://Mcp.Example.COM.:8443/a/b?c=d", CLOSED)
     assert (target.scheme, target.host, target.port, target.path) == ("https", "mcp.example.com", 8443, "/a/b?c=d")
     assert target.origin == Origin("https", "mcp.example.com", 8443)
     assert str(target.origin) == "https://mcp.example.com:8443"
@@ -60,7 +60,7 @@ def test_a_url_is_taken_apart_into_what_a_client_needs() -> None:
 
 
 def test_an_address_in_a_url_is_given_as_an_address() -> None:
-    target = check_text("https://[2606:4700:4700:0::1111]:8443?a", CLOSED)
+    target = check_url("https://[2606:4700:4700:0::1111]:8443?a", CLOSED)
     assert target.address == ip_address("2606:4700:4700::1111")
     assert target.wire_url == "https://[2606:4700:4700::1111]:8443/?a"
     assert str(target.origin) == "https://[2606:4700:4700::1111]:8443"
@@ -75,17 +75,17 @@ def test_an_address_in_a_url_is_given_as_an_address() -> None:
     ],
 )
 def test_two_spellings_of_one_origin_are_equal(one: str, other: str) -> None:
-    assert check_text(one, CLOSED).origin == check_text(other, CLOSED).origin
+    assert check_url(one, CLOSED).origin == check_url(other, CLOSED).origin
 
 
 @pytest.mark.parametrize("other", ["https://example.com:8443", "https://www.example.com", "https://example.org"])
 def test_another_port_or_host_is_another_origin(other: str) -> None:
-    assert check_text("https://example.com", CLOSED).origin != check_text(other, CLOSED).origin
+    assert check_url("https://example.com", CLOSED).origin != check_url(other, CLOSED).origin
 
 
 def test_http_and_https_are_two_origins() -> None:
-    egress = Egress.parse("mcp.internal")
-    plain, safe = check_text("http://mcp.internal:443", egress), check_text("https://mcp.internal:443", egress)
+    egress = EgressPolicy.parse("mcp.internal")
+    plain, safe = check_url("http://mcp.internal:443", egress), check_url("https://mcp.internal:443", egress)
     assert plain.origin != safe.origin
 
 
@@ -105,13 +105,13 @@ def test_a_refusal_does_not_repeat_the_url(url: str) -> None:
 
 
 def test_a_target_does_not_show_its_path_and_query() -> None:
-    assert "canary" not in repr(check_text("https://example.com/canary?key=canary", CLOSED))
+    assert "canary" not in repr(check_url("https://example.com/canary?key=canary", CLOSED))
 
 
 @pytest.mark.requirement("EGR-13")
 def test_what_looks_like_a_template_stays_as_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY", "secret")
-    target = check_text("https://example.com/$CANARY/%CANARY%25?k=$(CANARY)", CLOSED)
+    target = check_url("https://example.com/$CANARY/%CANARY%25?k=$(CANARY)", CLOSED)
     assert target.path == "/$CANARY/%CANARY%25?k=$(CANARY)"
     assert "secret" not in target.wire_url
     assert "U+007B" in refusal("https://example.com/${CANARY}")
@@ -138,7 +138,7 @@ def test_what_looks_like_a_template_stays_as_it_was_given(monkeypatch: pytest.Mo
 )
 def test_what_the_operator_lists_may_be_internal_and_use_http_and_any_port(allow: str, url: str) -> None:
     refusal(url)
-    check_text(url, Egress.parse(allow))
+    check_url(url, EgressPolicy.parse(allow))
 
 
 @pytest.mark.requirement("EGR-11")
@@ -162,12 +162,12 @@ def test_what_the_operator_lists_may_be_internal_and_use_http_and_any_port(allow
     ],
 )
 def test_what_the_operator_lists_opens_nothing_beside_it(allow: str, url: str) -> None:
-    refusal(url, Egress.parse(allow))
+    refusal(url, EgressPolicy.parse(allow))
 
 
 def test_a_metadata_address_is_opened_only_by_its_own_entry() -> None:
-    check_text("http://169.254.169.254/", Egress.parse("169.254.169.254"))
-    check_text("http://[fd00:ec2::254]/", Egress.parse("fd00:ec2::254/128"))
+    check_url("http://169.254.169.254/", EgressPolicy.parse("169.254.169.254"))
+    check_url("http://[fd00:ec2::254]/", EgressPolicy.parse("fd00:ec2::254/128"))
 
 
 @pytest.mark.parametrize(
@@ -191,16 +191,16 @@ def test_a_metadata_address_is_opened_only_by_its_own_entry() -> None:
 def test_a_listed_name_may_lead_to_private_addresses_but_not_to_metadata(
     name: str, address: str, admitted: bool
 ) -> None:
-    egress = Egress.parse("mcp.internal, 192.168.7.0/24")
-    assert egress.admits(name, ip_address(address)) is admitted
+    egress = EgressPolicy.parse("mcp.internal, 192.168.7.0/24")
+    assert egress.allows_address(name, ip_address(address)) is admitted
 
 
 def test_an_empty_list_opens_nothing() -> None:
-    assert Egress.parse("") == Egress.parse(" , ,") == CLOSED
+    assert EgressPolicy.parse("") == EgressPolicy.parse(" , ,") == CLOSED
 
 
 def test_a_list_shows_what_it_opens() -> None:
-    egress = Egress.parse("b.internal,10.0.0.0/8, A.internal, ::1,10.0.0.0/8")
+    egress = EgressPolicy.parse("b.internal,10.0.0.0/8, A.internal, ::1,10.0.0.0/8")
     assert str(egress) == "a.internal, b.internal, 10.0.0.0/8, ::1/128"
 
 
@@ -226,8 +226,8 @@ def test_a_list_shows_what_it_opens() -> None:
     ],
 )
 def test_an_entry_that_holds_addresses_carrying_others_is_refused(entry: str) -> None:
-    with pytest.raises(BadEgress, match="each of which carries another"):
-        Egress.parse(f"10.0.0.0/8,{entry}")
+    with pytest.raises(InvalidEgressPolicy, match="each of which carries another"):
+        EgressPolicy.parse(f"10.0.0.0/8,{entry}")
 
 
 @pytest.mark.requirement("EGR-24")
@@ -235,8 +235,8 @@ def test_an_entry_that_holds_addresses_carrying_others_is_refused(entry: str) ->
     "entry", ["0.0.0.0/0", "::/0", "0.0.0.0/1", "128.0.0.0/1", "8.0.0.0/7", "fc00::/6", "8000::/1"]
 )
 def test_an_entry_that_opens_the_internet_is_refused(entry: str) -> None:
-    with pytest.raises(BadEgress, match="far more than a private network"):
-        Egress.parse(entry)
+    with pytest.raises(InvalidEgressPolicy, match="far more than a private network"):
+        EgressPolicy.parse(entry)
 
 
 @pytest.mark.parametrize(
@@ -263,8 +263,8 @@ def test_an_entry_that_opens_the_internet_is_refused(entry: str) -> None:
     ],
 )
 def test_an_entry_that_is_no_host_and_no_network_is_refused_by_name(entry: str) -> None:
-    with pytest.raises(BadEgress) as refused:
-        Egress.parse(f"mcp.internal, {entry} ")
+    with pytest.raises(InvalidEgressPolicy) as refused:
+        EgressPolicy.parse(f"mcp.internal, {entry} ")
     assert repr(entry) in str(refused.value)
     assert "PLUGBOARD_EGRESS_ALLOW" in str(refused.value)
 
@@ -303,12 +303,12 @@ def canonical(host: str) -> str:
 
 
 @pytest.mark.requirement("EGR-22")
-@given(URLS, st.sampled_from([CLOSED, Egress.parse("localhost, mcp.internal, 127.0.0.0/8, 10.0.0.0/8, ::1")]))
+@given(URLS, st.sampled_from([CLOSED, EgressPolicy.parse("localhost, mcp.internal, 127.0.0.0/8, 10.0.0.0/8, ::1")]))
 @example("https://example.com\\@127.0.0.1/", CLOSED)
 @example("https://127.0.0.1.:8443/", CLOSED)
-def test_a_client_reads_the_same_destination_or_the_url_is_refused(url: str, egress: Egress) -> None:
+def test_a_client_reads_the_same_destination_or_the_url_is_refused(url: str, egress: EgressPolicy) -> None:
     try:
-        target = check_text(url, egress)
+        target = check_url(url, egress)
     except UrlRefused:
         return
     assert client_reads(target.wire_url) == target.origin
@@ -320,9 +320,9 @@ def test_a_client_reads_the_same_destination_or_the_url_is_refused(url: str, egr
 @given(st.ip_addresses())
 def test_an_address_passes_as_text_exactly_when_it_would_pass_at_connecting(address: Address) -> None:
     host = f"[{address}]" if address.version == 6 else str(address)
-    admitted = CLOSED.admits(str(address), address)
+    admitted = CLOSED.allows_address(str(address), address)
     try:
-        assert check_text(f"https://{host}/", CLOSED).address == address
+        assert check_url(f"https://{host}/", CLOSED).address == address
     except UrlRefused:
         assert not admitted
     else:
@@ -332,8 +332,8 @@ def test_an_address_passes_as_text_exactly_when_it_would_pass_at_connecting(addr
 @given(st.lists(st.text(max_size=20), max_size=4).map(",".join) | st.ip_addresses(network=ip_network("::/8")).map(str))
 def test_any_text_is_a_list_that_reads_the_same_again_or_is_refused(text: str) -> None:
     try:
-        egress = Egress.parse(text)
-    except BadEgress:
+        egress = EgressPolicy.parse(text)
+    except InvalidEgressPolicy:
         return
-    again = Egress.parse(str(egress))
+    again = EgressPolicy.parse(str(egress))
     assert (again.names, set(again.networks)) == (egress.names, set(egress.networks))

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from api.kit.egress.policy import Egress, UrlRefused, check_text
-from api.kit.egress.resolver import Names
-from api.kit.http_client.client import Outbound
-from api.kit.http_client.errors import Denied
+from api.kit.egress.policy import EgressPolicy, UrlRefused, check_url
+from api.kit.egress.resolver import Resolver
+from api.kit.http_client.client import HttpClient
+from api.kit.http_client.errors import AddressBlocked
 from api.main.settings import Settings
 
 pytestmark = pytest.mark.requirement("EGR-15")
@@ -14,7 +14,7 @@ SERVED = Settings(
     port=8400,
     public_url="https://plugboard.example.com",
     dynamodb_endpoint="http://10.0.0.7:8000",
-    egress=Egress.parse("127.0.0.0/8, ::1, localhost, 10.0.0.0/8"),
+    egress=EgressPolicy.parse("127.0.0.0/8, ::1, localhost, 10.0.0.0/8"),
 )
 
 
@@ -39,7 +39,7 @@ SERVED = Settings(
 )
 def test_the_service_itself_is_nobodys_upstream(url: str) -> None:
     with pytest.raises(UrlRefused, match="this service itself"):
-        check_text(url, SERVED.reachable)
+        check_url(url, SERVED.reachable)
 
 
 @pytest.mark.parametrize(
@@ -54,17 +54,17 @@ def test_the_service_itself_is_nobodys_upstream(url: str) -> None:
     ],
 )
 def test_its_neighbours_are(url: str) -> None:
-    assert check_text(url, SERVED.reachable).url == url
+    assert check_url(url, SERVED.reachable).url == url
 
 
 async def test_a_name_that_leads_to_the_service_itself_is_not_dialled() -> None:
-    names = Names(lambda _: ["127.0.0.1"])
-    egress = replace(SERVED, egress=Egress.parse("127.0.0.0/8, mcp.example.com")).reachable
-    outbound = Outbound(egress, names=names)
-    target = check_text("http://mcp.example.com:8400/", egress)
+    names = Resolver(lambda _: ["127.0.0.1"])
+    egress = replace(SERVED, egress=EgressPolicy.parse("127.0.0.0/8, mcp.example.com")).reachable
+    outbound = HttpClient(egress, names=names)
+    target = check_url("http://mcp.example.com:8400/", egress)
 
     try:
-        with pytest.raises(Denied):
+        with pytest.raises(AddressBlocked):
             async with outbound.request("GET", target, {}, pool="p", seconds=5):
                 pass
     finally:

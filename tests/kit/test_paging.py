@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.kit.crypto.secret import Secret
-from api.kit.cursors import MARK_BYTES, MAX_CURSOR, Cursors, ForgedCursor
+from api.kit.cursors import MARK_BYTES, MAX_CURSOR, CursorSigner, InvalidCursor
 
 pytestmark = pytest.mark.requirement("REL-11")
 
 SCOPE = "/api/workspaces/ws_a/mcp-servers"
 POSITION = "server_w7pk1kd3f9g2h0n4q8v0zj5m1t7r2x9c4b"
-CURSORS = Cursors(Secret(b"k" * 32))
+CURSORS = CursorSigner(Secret(b"k" * 32))
 POSITIONS = st.text(max_size=60)
 
 
@@ -32,16 +32,16 @@ def test_a_cursor_tells_its_position_to_its_own_list(scope: str, position: str) 
 def test_a_cursor_tells_nothing_to_another_list(scope: str, other: str, position: str) -> None:
     if scope == other:
         return
-    with pytest.raises(ForgedCursor):
+    with pytest.raises(InvalidCursor):
         CURSORS.read(other, CURSORS.make(scope, position))
 
 
 def test_a_list_and_a_position_cannot_run_into_each_other() -> None:
     raw = unspelt(CURSORS.make("/a", "bc"))
 
-    with pytest.raises(ForgedCursor):
+    with pytest.raises(InvalidCursor):
         CURSORS.read("/ab", spelt(raw[:MARK_BYTES] + b"c"))
-    with pytest.raises(ForgedCursor):
+    with pytest.raises(InvalidCursor):
         CURSORS.read("/", spelt(raw[:MARK_BYTES] + b"abc"))
 
 
@@ -56,13 +56,13 @@ def test_a_cursor_can_stand_in_a_url(scope: str, position: str) -> None:
 
 @given(st.text())
 def test_a_text_of_somebody_elses_is_no_cursor(text: str) -> None:
-    with pytest.raises(ForgedCursor):
+    with pytest.raises(InvalidCursor):
         CURSORS.read(SCOPE, text)
 
 
 @given(st.binary(max_size=100))
 def test_bytes_of_somebody_elses_are_no_cursor(raw: bytes) -> None:
-    with pytest.raises(ForgedCursor):
+    with pytest.raises(InvalidCursor):
         CURSORS.read(SCOPE, spelt(raw))
 
 
@@ -72,7 +72,7 @@ def test_no_bit_of_a_cursor_can_be_turned() -> None:
     for bit in range(8 * len(raw)):
         turned = bytearray(raw)
         turned[bit // 8] ^= 1 << bit % 8
-        with pytest.raises(ForgedCursor):
+        with pytest.raises(InvalidCursor):
             CURSORS.read(SCOPE, spelt(bytes(turned)))
 
 
@@ -83,16 +83,16 @@ def test_one_position_has_one_cursor(position: str) -> None:
     others = [cursor[:-1] + letter for letter in alphabet if letter != cursor[-1]]  # some differ in unused bits only
 
     for other in [*others, cursor + "=", cursor + "==", f" {cursor}", f"{cursor}\n", cursor.lower(), cursor[:-1]]:
-        with pytest.raises(ForgedCursor):
+        with pytest.raises(InvalidCursor):
             CURSORS.read(SCOPE, other)
     assert CURSORS.make(SCOPE, position) == cursor
 
 
 def test_another_key_makes_other_cursors() -> None:
-    other = Cursors(Secret(b"o" * 32))
+    other = CursorSigner(Secret(b"o" * 32))
 
     assert other.make(SCOPE, POSITION) != CURSORS.make(SCOPE, POSITION)
-    with pytest.raises(ForgedCursor):
+    with pytest.raises(InvalidCursor):
         CURSORS.read(SCOPE, other.make(SCOPE, POSITION))
 
 
@@ -100,7 +100,7 @@ def test_a_cursor_as_long_as_a_book_is_not_even_decoded() -> None:
     long = CURSORS.make(SCOPE, "p" * MAX_CURSOR)
     assert len(long) > MAX_CURSOR
 
-    with pytest.raises(ForgedCursor):
+    with pytest.raises(InvalidCursor):
         CURSORS.read(SCOPE, long)
 
 

@@ -8,36 +8,36 @@ from ipaddress import ip_address
 
 import pytest
 
-from api.kit.egress.policy import Egress
-from api.kit.egress.resolver import MAX_HANGING, MAX_WAITING_OF_ONE, THREADS_OF_ONE, Names, system_lookup
-from api.kit.http_client.errors import Denied, TimedOut, Unreachable
+from api.kit.egress.policy import EgressPolicy
+from api.kit.egress.resolver import MAX_HANGING, MAX_WAITING_OF_ONE, THREADS_OF_ONE, Resolver, system_lookup
+from api.kit.http_client.errors import AddressBlocked, ConnectFailed, TransportTimeout
 
 NAME = "api.example.com"
 
 
 async def test_a_name_leads_to_each_of_its_addresses_once() -> None:
-    names = Names(lambda _: ["93.184.215.14", "93.184.215.14", "2606:4700::1111"])
+    names = Resolver(lambda _: ["93.184.215.14", "93.184.215.14", "2606:4700::1111"])
 
-    assert await names.addresses(NAME, Egress()) == [ip_address("93.184.215.14"), ip_address("2606:4700::1111")]
+    assert await names.addresses(NAME, EgressPolicy()) == [ip_address("93.184.215.14"), ip_address("2606:4700::1111")]
 
 
 @pytest.mark.requirement("EGR-21")
 @pytest.mark.parametrize(("count", "passes"), [(32, True), (33, False)])
 async def test_a_name_has_at_most_32_addresses(count: int, passes: bool) -> None:
-    names = Names(lambda _: [f"93.184.215.{number}" for number in range(count)])
+    names = Resolver(lambda _: [f"93.184.215.{number}" for number in range(count)])
     if passes:
-        assert len(await names.addresses(NAME, Egress())) == count
+        assert len(await names.addresses(NAME, EgressPolicy())) == count
     else:
-        with pytest.raises(Denied):
-            await names.addresses(NAME, Egress())
+        with pytest.raises(AddressBlocked):
+            await names.addresses(NAME, EgressPolicy())
 
 
 @pytest.mark.parametrize("answer", ["", "localhost", "127.1", "0x7f.1", "93.184.215.14/32"])
 async def test_an_answer_that_is_no_address_is_denied(answer: str) -> None:
-    names = Names(lambda _: [answer])
+    names = Resolver(lambda _: [answer])
 
-    with pytest.raises(Denied):
-        await names.addresses(NAME, Egress())
+    with pytest.raises(AddressBlocked):
+        await names.addresses(NAME, EgressPolicy())
 
 
 @pytest.mark.parametrize("error", [OSError("unknown"), UnicodeError("label")])
@@ -45,9 +45,9 @@ async def test_a_name_that_is_not_known_is_unreachable(error: Exception) -> None
     def unknown(_: str) -> list[str]:
         raise error
 
-    names = Names(unknown)
-    with pytest.raises(Unreachable) as caught:
-        await names.addresses(NAME, Egress())
+    names = Resolver(unknown)
+    with pytest.raises(ConnectFailed) as caught:
+        await names.addresses(NAME, EgressPolicy())
 
     assert NAME in caught.value.cause
     assert NAME not in str(caught.value)
@@ -61,10 +61,10 @@ async def test_a_name_server_that_does_not_answer_is_waited_for_no_longer_than_a
         answers.wait(10)
         return []
 
-    names = Names(stuck, threads=1, seconds=0.1)
+    names = Resolver(stuck, threads=1, seconds=0.1)
     for _ in range(3):
-        with pytest.raises(TimedOut) as caught:
-            await names.addresses(NAME, Egress())
+        with pytest.raises(TransportTimeout) as caught:
+            await names.addresses(NAME, EgressPolicy())
         assert not caught.value.sent
     answers.set()
 
@@ -78,10 +78,10 @@ async def test_a_name_that_hangs_is_soon_asked_for_no_more() -> None:
         answers.wait(10)
         return []
 
-    names = Names(stuck, seconds=0.05)
+    names = Resolver(stuck, seconds=0.05)
     for _ in range(2 * MAX_HANGING):
-        with pytest.raises((Unreachable, TimedOut)):
-            await names.addresses(NAME, Egress())
+        with pytest.raises((ConnectFailed, TransportTimeout)):
+            await names.addresses(NAME, EgressPolicy())
     answers.set()
 
     assert asked[NAME] == MAX_HANGING
@@ -97,18 +97,18 @@ async def test_who_has_names_that_hang_holds_up_nobody_else() -> None:
             answers.wait(10)
         return ["93.184.215.14"]
 
-    names = Names(lookup, seconds=0.3)
+    names = Resolver(lookup, seconds=0.3)
     evil = [
-        asyncio.create_task(names.addresses(f"n{n}.evil.example", Egress(), "evil"))
+        asyncio.create_task(names.addresses(f"n{n}.evil.example", EgressPolicy(), "evil"))
         for n in range(2 * MAX_WAITING_OF_ONE)
     ]
     await asyncio.sleep(0)
     for _ in range(20):
-        assert await names.addresses(NAME, Egress(), "good") == [ip_address("93.184.215.14")]
+        assert await names.addresses(NAME, EgressPolicy(), "good") == [ip_address("93.184.215.14")]
     outcomes = Counter(map(type, await asyncio.gather(*evil, return_exceptions=True)))
     answers.set()
 
-    assert outcomes == {Unreachable: MAX_WAITING_OF_ONE, TimedOut: MAX_WAITING_OF_ONE}
+    assert outcomes == {ConnectFailed: MAX_WAITING_OF_ONE, TransportTimeout: MAX_WAITING_OF_ONE}
     assert begun["evil.example"] == THREADS_OF_ONE
 
 
@@ -126,9 +126,9 @@ async def test_many_names_of_one_owner_are_resolved_one_after_the_other() -> Non
             at_once["now"] -= 1
         return ["93.184.215.14"]
 
-    names = Names(lookup)
+    names = Resolver(lookup)
     found = await asyncio.gather(
-        *(names.addresses(f"n{n}.example.com", Egress(), "one") for n in range(MAX_WAITING_OF_ONE))
+        *(names.addresses(f"n{n}.example.com", EgressPolicy(), "one") for n in range(MAX_WAITING_OF_ONE))
     )
 
     assert found == [[ip_address("93.184.215.14")]] * MAX_WAITING_OF_ONE
@@ -142,29 +142,30 @@ async def test_a_lookup_that_nobody_waits_for_any_more_gives_its_turn_back() -> 
         answers.wait(10)
         return ["93.184.215.14"]
 
-    names = Names(stuck)
-    left = [asyncio.create_task(names.addresses(NAME, Egress(), "one")) for _ in range(3 * THREADS_OF_ONE)]
+    names = Resolver(stuck)
+    left = [asyncio.create_task(names.addresses(NAME, EgressPolicy(), "one")) for _ in range(3 * THREADS_OF_ONE)]
     await asyncio.sleep(0)
     for task in left:
         task.cancel()
     await asyncio.gather(*left, return_exceptions=True)
     answers.set()
 
-    assert await names.addresses(NAME, Egress(), "one") == [ip_address("93.184.215.14")]
+    assert await names.addresses(NAME, EgressPolicy(), "one") == [ip_address("93.184.215.14")]
 
 
 def test_a_process_ends_while_names_hang() -> None:
     program = (
         "import asyncio, time\n"
-        "from api.kit.egress.resolver import Names\n"
-        "from api.kit.egress.policy import Egress\n"
-        "async def ask(): await Names(lambda _: time.sleep(60), seconds=0.1).addresses('a.example', Egress())\n"
+        "from api.kit.egress.resolver import Resolver\n"
+        "from api.kit.egress.policy import EgressPolicy\n"
+        "async def ask():\n"
+        "    await Resolver(lambda _: time.sleep(60), seconds=0.1).addresses('a.example', EgressPolicy())\n"
         "try: asyncio.run(ask())\n"
         "except Exception as error: print(type(error).__name__)\n"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=True)
 
-    assert ended.stdout.strip() == "TimedOut"
+    assert ended.stdout.strip() == "TransportTimeout"
 
 
 def test_the_system_knows_localhost() -> None:

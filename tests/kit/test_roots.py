@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from api.kit.crypto.envelope import CannotOpen
-from api.kit.crypto.root_keys import BadRootKeys, JoinedRoots, LocalRoots, UnknownRoot, create_key_file
+from api.kit.crypto.root_keys import CombinedRootKeys, InvalidRootKeys, LocalRootKeys, UnknownRootKey, create_key_file
 from api.kit.crypto.secret import Secret
 
 PROJECT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ def entry(key: bytes, root_id: str = "k1") -> Secret:
 
 
 async def test_a_data_key_opens_with_the_root_key_that_wrapped_it() -> None:
-    roots = LocalRoots.parse(Secret(f"k1:{random_key()}"))
+    roots = LocalRootKeys.parse(Secret(f"k1:{random_key()}"))
 
     data_key, wrapped = await roots.new_data_key(CONTEXT)
 
@@ -38,7 +38,7 @@ async def test_a_data_key_opens_with_the_root_key_that_wrapped_it() -> None:
 
 
 async def test_two_data_keys_are_never_the_same() -> None:
-    roots = LocalRoots.parse(Secret(f"k1:{random_key()}"))
+    roots = LocalRootKeys.parse(Secret(f"k1:{random_key()}"))
 
     made = [(await roots.new_data_key(CONTEXT))[0].reveal() for _ in range(100)]
 
@@ -48,7 +48,7 @@ async def test_two_data_keys_are_never_the_same() -> None:
 @pytest.mark.parametrize("changed", [{"owner": "WS#other"}, {"version": "2"}, {"purpose": "x"}, {"more": "x"}])
 @pytest.mark.requirement("ENC-01")
 async def test_a_data_key_does_not_open_for_another_owner_or_version(changed: dict[str, str]) -> None:
-    roots = LocalRoots.parse(Secret(f"k1:{random_key()}"))
+    roots = LocalRootKeys.parse(Secret(f"k1:{random_key()}"))
     _, wrapped = await roots.new_data_key(CONTEXT)
 
     with pytest.raises(CannotOpen):
@@ -57,8 +57,8 @@ async def test_a_data_key_does_not_open_for_another_owner_or_version(changed: di
 
 async def test_the_first_key_seals_and_all_of_them_read() -> None:
     old, new = random_key(), random_key()
-    before = LocalRoots.parse(Secret(f"old:{old}"))
-    after = LocalRoots.parse(Secret(f"new:{new},old:{old}"))
+    before = LocalRootKeys.parse(Secret(f"old:{old}"))
+    after = LocalRootKeys.parse(Secret(f"new:{new},old:{old}"))
     data_key, wrapped = await before.new_data_key(CONTEXT)
 
     assert await after.unwrap(wrapped, CONTEXT) == data_key
@@ -67,18 +67,18 @@ async def test_the_first_key_seals_and_all_of_them_read() -> None:
 
 
 async def test_a_data_key_of_a_root_key_that_is_gone_says_which() -> None:
-    _, wrapped = await LocalRoots.parse(Secret(f"gone:{random_key()}")).new_data_key(CONTEXT)
+    _, wrapped = await LocalRootKeys.parse(Secret(f"gone:{random_key()}")).new_data_key(CONTEXT)
 
-    with pytest.raises(UnknownRoot, match="'gone'"):
-        await LocalRoots.parse(Secret(f"k1:{random_key()}")).unwrap(wrapped, CONTEXT)
+    with pytest.raises(UnknownRootKey, match="'gone'"):
+        await LocalRootKeys.parse(Secret(f"k1:{random_key()}")).unwrap(wrapped, CONTEXT)
 
 
 async def test_a_root_key_under_another_ones_id_does_not_open() -> None:
     key = random_key()
-    _, wrapped = await LocalRoots.parse(Secret(f"a:{random_key()}")).new_data_key(CONTEXT)
+    _, wrapped = await LocalRootKeys.parse(Secret(f"a:{random_key()}")).new_data_key(CONTEXT)
 
     with pytest.raises(CannotOpen):
-        await LocalRoots.parse(Secret(f"a:{key}")).unwrap(wrapped, CONTEXT)
+        await LocalRootKeys.parse(Secret(f"a:{key}")).unwrap(wrapped, CONTEXT)
 
 
 def test_both_alphabets_of_base64_and_space_around_are_read() -> None:
@@ -86,7 +86,7 @@ def test_both_alphabets_of_base64_and_space_around_are_read() -> None:
     standard, urlsafe = base64.b64encode(key).decode(), base64.urlsafe_b64encode(key).decode()
 
     assert standard != urlsafe
-    assert LocalRoots.parse(Secret(f"a:{standard}, b:{urlsafe}\n")).ids == {"a", "b"}
+    assert LocalRootKeys.parse(Secret(f"a:{standard}, b:{urlsafe}\n")).ids == {"a", "b"}
 
 
 REFUSED = {
@@ -134,8 +134,8 @@ REFUSED = {
 def test_a_root_key_that_is_not_random_is_refused_and_never_shown(what: str) -> None:
     given, advice = REFUSED[what]
 
-    with pytest.raises(BadRootKeys, match=re.escape(advice)) as refused:
-        LocalRoots.parse(given)
+    with pytest.raises(InvalidRootKeys, match=re.escape(advice)) as refused:
+        LocalRootKeys.parse(given)
 
     shown = "".join(traceback.TracebackException.from_exception(refused.value, capture_locals=True).format())
     for part in given.reveal().decode(errors="replace").split(","):
@@ -147,7 +147,7 @@ def test_a_root_key_that_is_not_random_is_refused_and_never_shown(what: str) -> 
 def test_random_keys_are_not_taken_for_weak_ones() -> None:
     text = ",".join(f"k{number}:{random_key()}" for number in range(20_000))
 
-    assert len(LocalRoots.parse(Secret(text)).ids) == 20_000
+    assert len(LocalRootKeys.parse(Secret(text)).ids) == 20_000
 
 
 @pytest.mark.requirement("ENC-06")
@@ -163,18 +163,18 @@ def test_every_root_key_that_the_project_shows_anywhere_is_refused() -> None:
     samples.add("sample:" + base64.b64encode(bytes(range(32))).decode())
 
     for sample in samples:
-        with pytest.raises(BadRootKeys):
-            LocalRoots.parse(Secret(sample))
+        with pytest.raises(InvalidRootKeys):
+            LocalRootKeys.parse(Secret(sample))
 
 
 def test_a_key_ring_shows_ids_only() -> None:
     key = random_key()
 
-    assert repr(LocalRoots.parse(Secret(f"k1:{key},k2:{random_key()}"))) == "LocalRoots(k1, k2)"
+    assert repr(LocalRootKeys.parse(Secret(f"k1:{key},k2:{random_key()}"))) == "LocalRootKeys(k1, k2)"
 
 
 async def test_a_wrapped_key_is_not_shown() -> None:
-    _, wrapped = await LocalRoots.parse(Secret(f"k1:{random_key()}")).new_data_key(CONTEXT)
+    _, wrapped = await LocalRootKeys.parse(Secret(f"k1:{random_key()}")).new_data_key(CONTEXT)
 
     assert repr(wrapped) == "WrappedKey(root_id='k1')"
 
@@ -183,10 +183,10 @@ async def test_a_key_file_is_made_once_and_read_again(tmp_path: Path) -> None:
     path = tmp_path / "root.key"
 
     assert create_key_file(path) is True
-    data_key, wrapped = await LocalRoots.from_file(path).new_data_key(CONTEXT)
+    data_key, wrapped = await LocalRootKeys.from_file(path).new_data_key(CONTEXT)
     assert create_key_file(path) is False
 
-    assert await LocalRoots.from_file(path).unwrap(wrapped, CONTEXT) == data_key
+    assert await LocalRootKeys.from_file(path).unwrap(wrapped, CONTEXT) == data_key
 
 
 def test_a_key_file_is_for_its_owner_alone_and_no_draft_is_left(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_key_file_is_for_its_owner_alone_and_no_draft_is_left(tmp_path: Path) 
 
 
 def make_and_read(path: Path) -> tuple[bool, str]:
-    return create_key_file(path), LocalRoots.from_file(path).id
+    return create_key_file(path), LocalRootKeys.from_file(path).id
 
 
 def test_processes_that_race_for_the_key_file_get_the_same_key(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ async def test_a_key_file_holds_one_entry_a_line_and_the_first_seals(tmp_path: P
     path.touch(0o600)
     path.write_text(f"new:{random_key()}\n\nold:{random_key()}\n")
 
-    roots = LocalRoots.from_file(path)
+    roots = LocalRootKeys.from_file(path)
 
     assert (roots.id, roots.ids) == ("new", {"new", "old"})
 
@@ -230,8 +230,8 @@ def test_a_key_file_that_others_can_reach_is_refused(tmp_path: Path, mode: int) 
     create_key_file(path)
     path.chmod(mode)
 
-    with pytest.raises(BadRootKeys, match=f"chmod 600 {path}"):
-        LocalRoots.from_file(path)
+    with pytest.raises(InvalidRootKeys, match=f"chmod 600 {path}"):
+        LocalRootKeys.from_file(path)
 
 
 def test_a_key_file_that_is_missing_empty_or_no_file_is_refused_by_name(tmp_path: Path) -> None:
@@ -249,19 +249,19 @@ def test_a_key_file_that_is_missing_empty_or_no_file_is_refused_by_name(tmp_path
         "pipe": "not a file",
         "bad": "not base64",
     }.items():
-        with pytest.raises(BadRootKeys, match=f"{name}: .*{reason}"):
-            LocalRoots.from_file(tmp_path / name)
+        with pytest.raises(InvalidRootKeys, match=f"{name}: .*{reason}"):
+            LocalRootKeys.from_file(tmp_path / name)
 
 
 def test_a_key_file_that_cannot_be_made_says_so(tmp_path: Path) -> None:
-    with pytest.raises(BadRootKeys, match="cannot be made"):
+    with pytest.raises(InvalidRootKeys, match="cannot be made"):
         create_key_file(tmp_path / "missing" / "root.key")
 
 
 async def test_data_keys_can_move_from_one_kind_of_root_to_another() -> None:
-    file, other = (LocalRoots.parse(Secret(f"{name}:{random_key()}")) for name in ("file", "other"))
+    file, other = (LocalRootKeys.parse(Secret(f"{name}:{random_key()}")) for name in ("file", "other"))
     data_key, wrapped = await file.new_data_key(CONTEXT)
-    both = JoinedRoots(other, file)
+    both = CombinedRootKeys(other, file)
 
     assert await both.unwrap(wrapped, CONTEXT) == data_key
     assert (await both.wrap(data_key, CONTEXT)).root_id == both.id == "other"
@@ -270,10 +270,10 @@ async def test_data_keys_can_move_from_one_kind_of_root_to_another() -> None:
 
 
 async def test_joined_roots_refuse_doubles_and_what_neither_knows() -> None:
-    one, same, third = (LocalRoots.parse(Secret(f"{name}:{random_key()}")) for name in ("a", "a", "c"))
+    one, same, third = (LocalRootKeys.parse(Secret(f"{name}:{random_key()}")) for name in ("a", "a", "c"))
     _, wrapped = await third.new_data_key(CONTEXT)
 
-    with pytest.raises(BadRootKeys, match="id of its own"):
-        JoinedRoots(one, same)
-    with pytest.raises(UnknownRoot):
-        await JoinedRoots(one).unwrap(wrapped, CONTEXT)
+    with pytest.raises(InvalidRootKeys, match="id of its own"):
+        CombinedRootKeys(one, same)
+    with pytest.raises(UnknownRootKey):
+        await CombinedRootKeys(one).unwrap(wrapped, CONTEXT)

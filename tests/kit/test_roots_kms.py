@@ -9,8 +9,8 @@ from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 from moto import mock_aws
 
 from api.kit.crypto.envelope import CannotOpen
-from api.kit.crypto.kms_root_keys import KmsRoots, kms_client
-from api.kit.crypto.root_keys import BadRootKeys, RootUnavailable, UnknownRoot, WrappedKey
+from api.kit.crypto.kms_root_keys import KmsRootKeys, kms_client
+from api.kit.crypto.root_keys import InvalidRootKeys, RootKeyUnavailable, UnknownRootKey, WrappedKey
 from api.kit.crypto.secret import Secret
 
 CONTEXT = {"app": "plugboard", "owner": "WS#w", "purpose": "data-key", "version": "1"}
@@ -44,7 +44,7 @@ class Raw:
 
 
 async def test_a_data_key_made_by_kms_opens_with_kms() -> None:
-    roots = KmsRoots(kms_client(), new_key())
+    roots = KmsRootKeys(kms_client(), new_key())
 
     data_key, wrapped = await roots.new_data_key(CONTEXT)
 
@@ -55,7 +55,7 @@ async def test_a_data_key_made_by_kms_opens_with_kms() -> None:
 
 
 async def test_an_existing_data_key_can_be_wrapped_by_kms() -> None:
-    roots = KmsRoots(kms_client(), new_key())
+    roots = KmsRootKeys(kms_client(), new_key())
     data_key = Secret(bytes(range(32)))
 
     assert await roots.unwrap(await roots.wrap(data_key, CONTEXT), CONTEXT) == data_key
@@ -65,7 +65,7 @@ async def test_an_existing_data_key_can_be_wrapped_by_kms() -> None:
 @pytest.mark.requirement("ENC-01")
 @pytest.mark.parametrize("changed", [{"owner": "WS#other"}, {"version": "2"}])
 async def test_kms_does_not_open_it_for_another_owner_or_version(changed: dict[str, str]) -> None:
-    roots = KmsRoots(kms_client(), new_key())
+    roots = KmsRootKeys(kms_client(), new_key())
     _, wrapped = await roots.new_data_key(CONTEXT)
 
     with pytest.raises(CannotOpen):
@@ -77,7 +77,7 @@ async def test_kms_does_not_open_it_for_another_owner_or_version(changed: dict[s
 async def test_each_request_names_the_configured_key_and_the_whole_context(operation: str) -> None:
     client, key, seen = kms_client(), new_key(), []
     client.meta.events.register(f"provide-client-params.kms.{operation}", lambda params, **_: seen.append(params))
-    roots = KmsRoots(client, key)
+    roots = KmsRootKeys(client, key)
 
     data_key, wrapped = await roots.new_data_key(CONTEXT)
     await roots.unwrap(wrapped, CONTEXT)
@@ -88,11 +88,11 @@ async def test_each_request_names_the_configured_key_and_the_whole_context(opera
 
 
 async def test_a_stored_key_cannot_name_a_kms_key_that_is_not_configured() -> None:
-    roots = KmsRoots(kms_client(), new_key())
-    theirs = KmsRoots(kms_client(), new_key())
+    roots = KmsRootKeys(kms_client(), new_key())
+    theirs = KmsRootKeys(kms_client(), new_key())
     _, wrapped = await theirs.new_data_key(CONTEXT)
 
-    with pytest.raises(UnknownRoot):
+    with pytest.raises(UnknownRootKey):
         await roots.unwrap(wrapped, CONTEXT)
     roots.close()
     theirs.close()
@@ -100,7 +100,7 @@ async def test_a_stored_key_cannot_name_a_kms_key_that_is_not_configured() -> No
 
 async def test_the_first_key_seals_and_the_others_read() -> None:
     client, old, new = kms_client(), new_key(), new_key()
-    before, after = KmsRoots(client, old), KmsRoots(client, new, old)
+    before, after = KmsRootKeys(client, old), KmsRootKeys(client, new, old)
     data_key, wrapped = await before.new_data_key(CONTEXT)
 
     assert await after.unwrap(wrapped, CONTEXT) == data_key
@@ -111,7 +111,7 @@ async def test_the_first_key_seals_and_the_others_read() -> None:
 
 async def test_an_arn_and_a_short_id_are_the_same_root() -> None:
     arn = new_key()
-    long, short = KmsRoots(kms_client(), arn), KmsRoots(kms_client(), arn.rpartition("/")[2])
+    long, short = KmsRootKeys(kms_client(), arn), KmsRootKeys(kms_client(), arn.rpartition("/")[2])
 
     assert long.id == short.id
     long.close()
@@ -120,8 +120,8 @@ async def test_an_arn_and_a_short_id_are_the_same_root() -> None:
 
 @pytest.mark.parametrize("key", ["alias/plugboard", "arn:aws:kms:eu-west-1:123456789012:alias/plugboard", "", "x"])
 def test_what_is_no_key_or_only_an_alias_is_refused(key: str) -> None:
-    with pytest.raises(BadRootKeys, match="not an alias"):
-        KmsRoots(kms_client(), key)
+    with pytest.raises(InvalidRootKeys, match="not an alias"):
+        KmsRootKeys(kms_client(), key)
 
 
 @pytest.mark.requirement("ENC-12")
@@ -131,10 +131,10 @@ def test_what_is_no_key_or_only_an_alias_is_refused(key: str) -> None:
 async def test_what_kms_refuses_for_its_own_reasons_may_work_later(code: str) -> None:
     client = kms_client()
     client.meta.events.register("before-send.kms.Decrypt", refusing(code))
-    roots = KmsRoots(client, new_key())
+    roots = KmsRootKeys(client, new_key())
     _, wrapped = await roots.new_data_key(CONTEXT)
 
-    with pytest.raises(RootUnavailable, match=code):
+    with pytest.raises(RootKeyUnavailable, match=code):
         await roots.unwrap(wrapped, CONTEXT)
     roots.close()
 
@@ -143,7 +143,7 @@ async def test_what_kms_refuses_for_its_own_reasons_may_work_later(code: str) ->
 async def test_what_kms_cannot_open_is_said_like_any_other_failure_to_open(code: str) -> None:
     client = kms_client()
     client.meta.events.register("before-send.kms.Decrypt", refusing(code))
-    roots = KmsRoots(client, new_key())
+    roots = KmsRootKeys(client, new_key())
 
     with pytest.raises(CannotOpen):
         await roots.unwrap(WrappedKey(roots.id, b"x"), CONTEXT)
@@ -162,9 +162,9 @@ async def test_kms_that_cannot_be_reached_may_work_later(error: Exception) -> No
         raise error
 
     client.meta.events.register("before-send.kms.GenerateDataKey", fail)
-    roots = KmsRoots(client, new_key())
+    roots = KmsRootKeys(client, new_key())
 
-    with pytest.raises(RootUnavailable, match=type(error).__name__):
+    with pytest.raises(RootKeyUnavailable, match=type(error).__name__):
         await roots.new_data_key(CONTEXT)
     assert len(tries) == 3
     roots.close()
@@ -173,10 +173,10 @@ async def test_kms_that_cannot_be_reached_may_work_later(error: Exception) -> No
 @pytest.mark.requirement("ENC-12")
 async def test_nobody_waits_longer_for_kms_than_their_patience() -> None:
     client, answered = kms_client(), threading.Event()
-    roots = KmsRoots(client, new_key(), patience=0.05)
+    roots = KmsRootKeys(client, new_key(), patience=0.05)
     client.meta.events.register("before-send.kms.GenerateDataKey", lambda **_: answered.wait(30) and None)
 
-    with pytest.raises(RootUnavailable, match="in time"):
+    with pytest.raises(RootKeyUnavailable, match="in time"):
         await roots.new_data_key(CONTEXT)
     answered.set()
     roots.close()
@@ -195,9 +195,9 @@ def test_the_client_has_short_timeouts_and_backs_off_with_jitter() -> None:
 async def test_a_failure_to_wrap_shows_no_data_key_even_with_local_variables() -> None:
     client, data_key = kms_client(), Secret("canary-" * 5)
     client.meta.events.register("before-send.kms.Encrypt", refusing("AccessDeniedException"))
-    roots = KmsRoots(client, new_key())
+    roots = KmsRootKeys(client, new_key())
 
-    with pytest.raises(RootUnavailable) as refused:
+    with pytest.raises(RootKeyUnavailable) as refused:
         await roots.wrap(data_key, CONTEXT)
 
     shown = "".join(traceback.TracebackException.from_exception(refused.value, capture_locals=True).format())

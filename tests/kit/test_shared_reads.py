@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from api.kit.storage.revision_cache import SharedReads
-from api.kit.storage.store import StoreBusy
+from api.kit.storage.revision_cache import CoalescedReads
+from api.kit.storage.store import StoreUnavailable
 
 WS = "WS#a"
 
@@ -24,7 +24,7 @@ class Reads:
         self.waiting.append(gate)
         await gate
         if fails:
-            raise StoreBusy("down")
+            raise StoreUnavailable("down")
         return value
 
     def let_go(self) -> None:
@@ -39,13 +39,13 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def ask(shared: SharedReads, times: int, key: str = WS) -> list[asyncio.Task[int | None]]:
+def ask(shared: CoalescedReads, times: int, key: str = WS) -> list[asyncio.Task[int | None]]:
     return [asyncio.create_task(shared(key)) for _ in range(times)]
 
 
 async def test_one_who_asks_alone_reads_at_once() -> None:
     reads = Reads()
-    shared = SharedReads(reads)
+    shared = CoalescedReads(reads)
 
     for value in range(3):
         reads.value = value
@@ -57,7 +57,7 @@ async def test_one_who_asks_alone_reads_at_once() -> None:
 
 async def test_nobody_shares_a_read_that_is_under_way() -> None:
     reads = Reads()
-    shared = SharedReads(reads)
+    shared = CoalescedReads(reads)
     (first,) = ask(shared, 1)
     await settle()
 
@@ -76,7 +76,7 @@ async def test_nobody_shares_a_read_that_is_under_way() -> None:
 
 async def test_many_who_wait_share_one_read() -> None:
     reads = Reads()
-    shared = SharedReads(reads)
+    shared = CoalescedReads(reads)
     asked = ask(shared, 1)
     await settle()
 
@@ -95,7 +95,7 @@ async def test_many_who_wait_share_one_read() -> None:
 
 async def test_each_partition_has_reads_of_its_own() -> None:
     reads = Reads()
-    shared = SharedReads(reads)
+    shared = CoalescedReads(reads)
 
     asked = [*ask(shared, 1, "WS#a"), *ask(shared, 1, "WS#b")]
     await settle()
@@ -108,7 +108,7 @@ async def test_each_partition_has_reads_of_its_own() -> None:
 
 async def test_a_failed_read_fails_those_who_shared_it_and_no_others() -> None:
     reads = Reads()
-    shared = SharedReads(reads)
+    shared = CoalescedReads(reads)
     (first,) = ask(shared, 1)
     await settle()
     reads.fails = True
@@ -124,14 +124,14 @@ async def test_a_failed_read_fails_those_who_shared_it_and_no_others() -> None:
     reads.let_go()
 
     assert await first == 0
-    assert [type(each) for each in await asyncio.gather(*second, return_exceptions=True)] == [StoreBusy] * 3
+    assert [type(each) for each in await asyncio.gather(*second, return_exceptions=True)] == [StoreUnavailable] * 3
     assert await asyncio.gather(*third) == [0] * 3
 
 
 @pytest.mark.parametrize("gone", [[0], [1], [2, 3], [0, 1, 2], [1, 2, 3]])
 async def test_one_who_goes_away_takes_nobody_along(gone: list[int]) -> None:
     reads = Reads()
-    shared = SharedReads(reads)
+    shared = CoalescedReads(reads)
     asked = ask(shared, 1)
     await settle()
     asked += ask(shared, 3)
@@ -152,7 +152,7 @@ async def test_one_who_goes_away_takes_nobody_along(gone: list[int]) -> None:
 
 async def test_after_everybody_went_away_the_next_one_reads_anew() -> None:
     reads = Reads()
-    shared = SharedReads(reads)
+    shared = CoalescedReads(reads)
     asked = ask(shared, 4)
     await settle()
     for each in asked:
@@ -170,7 +170,7 @@ async def test_after_everybody_went_away_the_next_one_reads_anew() -> None:
 
 async def test_nothing_is_left_when_all_have_their_answer() -> None:
     reads = Reads()
-    shared = SharedReads(reads)
+    shared = CoalescedReads(reads)
     tasks = asyncio.all_tasks()
     for number in range(50):
         asked = ask(shared, 3, f"WS#{number}")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from api.kit.storage.revision_cache import REVISION, Memory
+from api.kit.storage.revision_cache import REVISION, RevisionCache
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Always, Change, Delete, Item, Key, Put, Store
 
@@ -64,7 +64,7 @@ async def put(store: Store, sk: str, value: object, partition: str = WS, expires
     )
 
 
-async def read(memory: Memory, *sks: str, partition: str = WS) -> list[object]:
+async def read(memory: RevisionCache, *sks: str, partition: str = WS) -> list[object]:
     """What one request does."""
     snapshot = await memory.open(partition)
     assert snapshot is not None
@@ -73,11 +73,11 @@ async def read(memory: Memory, *sks: str, partition: str = WS) -> list[object]:
 
 
 async def test_a_partition_without_a_revision_does_not_exist(store: CountingStore) -> None:
-    assert await Memory(store).open(WS) is None
+    assert await RevisionCache(store).open(WS) is None
 
 
 async def test_a_warm_request_reads_the_revision_and_nothing_else(store: CountingStore) -> None:
-    memory = Memory(store)
+    memory = RevisionCache(store)
     await put(store, "KEY#k", 1)
     await put(store, "AGENT#a", 2)
 
@@ -90,7 +90,7 @@ async def test_a_warm_request_reads_the_revision_and_nothing_else(store: Countin
 
 
 async def test_a_change_is_seen_by_the_next_request(store: CountingStore) -> None:
-    memory = Memory(store)
+    memory = RevisionCache(store)
     await put(store, "KEY#k", 1)
 
     for value in range(2, 12):
@@ -101,7 +101,7 @@ async def test_a_change_is_seen_by_the_next_request(store: CountingStore) -> Non
 async def test_a_change_by_another_process_is_seen_by_the_next_request(
     store: CountingStore, open_store: Callable[[], Store]
 ) -> None:
-    memory, elsewhere = Memory(store), open_store()
+    memory, elsewhere = RevisionCache(store), open_store()
     await put(elsewhere, "KEY#k", 1)
     assert await read(memory, "KEY#k") == [1]
 
@@ -114,7 +114,7 @@ async def test_a_change_by_another_process_is_seen_by_the_next_request(
 async def test_what_another_process_took_away_is_gone_for_the_next_request(
     store: CountingStore, open_store: Callable[[], Store]
 ) -> None:
-    memory, elsewhere = Memory(store), open_store()
+    memory, elsewhere = RevisionCache(store), open_store()
     await put(elsewhere, "KEY#k", 1)
     await put(elsewhere, "KEY#other", 2)
     assert await read(memory, "KEY#k", "KEY#other") == [1, 2]
@@ -127,7 +127,7 @@ async def test_what_another_process_took_away_is_gone_for_the_next_request(
 
 
 async def test_what_is_not_there_is_not_remembered_as_missing(store: CountingStore) -> None:
-    memory = Memory(store)
+    memory = RevisionCache(store)
     await put(store, "KEY#k", 1)
     assert await read(memory, "KEY#new") == [None]
 
@@ -137,7 +137,7 @@ async def test_what_is_not_there_is_not_remembered_as_missing(store: CountingSto
 
 
 async def test_what_time_takes_away_is_not_remembered(store: CountingStore) -> None:
-    memory = Memory(store)
+    memory = RevisionCache(store)
     await put(store, "KEY#k", 1, expires_at=4_000_000_000)
 
     assert await read(memory, "KEY#k", "KEY#k") == [1, 1]
@@ -145,7 +145,7 @@ async def test_what_time_takes_away_is_not_remembered(store: CountingStore) -> N
 
 
 async def test_an_open_snapshot_never_shows_less_than_its_beginning(store: CountingStore) -> None:
-    memory = Memory(store)
+    memory = RevisionCache(store)
     await put(store, "KEY#k", 1)
     before = await memory.open(WS)
     assert before is not None
@@ -162,7 +162,7 @@ async def test_a_slow_reader_leaves_nothing_stale_behind(store: CountingStore) -
     """It read before a write and remembers what it read after the next request did."""
     await put(store, "KEY#k", 1)
     slow = SlowStore(store)
-    memory = Memory(slow)
+    memory = RevisionCache(slow)
     old = await memory.open(WS)
     assert old is not None
     slow.hold("KEY#k")
@@ -180,7 +180,7 @@ async def test_a_slow_reader_leaves_nothing_stale_behind(store: CountingStore) -
 
 
 async def test_partitions_are_kept_apart(store: CountingStore) -> None:
-    memory = Memory(store)
+    memory = RevisionCache(store)
     await put(store, "KEY#k", "mine")
     await put(store, "KEY#k", "theirs", "WS#b")
 
@@ -193,7 +193,7 @@ async def test_partitions_are_kept_apart(store: CountingStore) -> None:
 
 
 async def test_memory_is_bounded_and_the_oldest_goes_first(store: CountingStore) -> None:
-    memory = Memory(store, at_most=3)
+    memory = RevisionCache(store, at_most=3)
     for number in range(5):
         await put(store, f"KEY#{number}", number)
     await read(memory, *(f"KEY#{number}" for number in range(5)))
@@ -228,7 +228,7 @@ class SlowStore(CountingStore):
 
 
 async def test_what_is_remembered_is_bounded_in_bytes(store: CountingStore) -> None:
-    memory = Memory(store, bytes_at_most=150)
+    memory = RevisionCache(store, bytes_at_most=150)
     for sk, value in (("A", "a" * 60), ("B", "b" * 60), ("C", "c" * 60), ("LARGE", "x" * 200)):
         await put(store, sk, value)
     await read(memory, "A", "B", "LARGE")

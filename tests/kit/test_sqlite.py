@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from api.kit.storage.sqlite import SWEEP_EVERY_SECONDS, WRITE_PATIENCE_SECONDS, SqliteStore
-from api.kit.storage.store import Absent, Always, Delete, Key, Put, StoreBusy, Unchanged
+from api.kit.storage.store import Always, Delete, IfAbsent, IfVersion, Key, Put, StoreUnavailable
 from tests.fakes.still_clock import StillClock
 
 KEY, OTHER = Key("WS#w", "DATAKEY#000001"), Key("WS#w", "OTHER")
@@ -25,7 +25,7 @@ def modes_in(folder: Path) -> dict[str, int]:
 
 async def test_all_files_are_for_their_owner_alone(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "plugboard.db")
-    await store.write(Put(KEY, {}, Absent()))
+    await store.write(Put(KEY, {}, IfAbsent()))
 
     modes = modes_in(tmp_path)
     await store.close()
@@ -36,7 +36,7 @@ async def test_all_files_are_for_their_owner_alone(tmp_path: Path) -> None:
 @pytest.mark.requirement("ENC-11")
 async def test_what_was_deleted_is_no_longer_on_the_disk(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "plugboard.db")
-    await store.write(Put(KEY, {"wrapped": "canary-key"}, Absent()), Put(OTHER, {}, Absent()))
+    await store.write(Put(KEY, {"wrapped": "canary-key"}, IfAbsent()), Put(OTHER, {}, IfAbsent()))
     assert b"canary-key" in on_disk(tmp_path)
 
     await store.write(Delete(KEY, Always()))
@@ -49,11 +49,11 @@ async def test_what_was_deleted_is_no_longer_on_the_disk(tmp_path: Path) -> None
 async def test_what_was_replaced_is_no_longer_on_the_disk_after_a_while(tmp_path: Path) -> None:
     clock = StillClock()
     store = SqliteStore(tmp_path / "plugboard.db", clock)
-    await store.write(Put(KEY, {"sealed": "canary-old"}, Absent()))
-    await store.write(Put(KEY, {"sealed": "new"}, Unchanged(1)))
+    await store.write(Put(KEY, {"sealed": "canary-old"}, IfAbsent()))
+    await store.write(Put(KEY, {"sealed": "new"}, IfVersion(1)))
 
     clock.advance(SWEEP_EVERY_SECONDS)
-    await store.write(Put(OTHER, {}, Absent()))
+    await store.write(Put(OTHER, {}, IfAbsent()))
 
     assert b"canary-old" not in on_disk(tmp_path)
     await store.close()
@@ -61,7 +61,7 @@ async def test_what_was_replaced_is_no_longer_on_the_disk_after_a_while(tmp_path
 
 async def test_a_reader_in_the_way_delays_only_the_cleaning(tmp_path: Path) -> None:
     store, other = (SqliteStore(tmp_path / "plugboard.db") for _ in range(2))
-    await store.write(Put(KEY, {"wrapped": "canary-key"}, Absent()))
+    await store.write(Put(KEY, {"wrapped": "canary-key"}, IfAbsent()))
     other._reading.execute("BEGIN")
     assert await other.get(KEY)
 
@@ -69,7 +69,7 @@ async def test_a_reader_in_the_way_delays_only_the_cleaning(tmp_path: Path) -> N
     await store.write(Delete(KEY, Always()))
     assert time.monotonic() - begun < WRITE_PATIENCE_SECONDS / 2
     other._reading.execute("COMMIT")
-    await store.write(Put(OTHER, {}, Absent()), Delete(KEY, Always()))
+    await store.write(Put(OTHER, {}, IfAbsent()), Delete(KEY, Always()))
 
     assert b"canary-key" not in on_disk(tmp_path)
     await store.close()
@@ -79,12 +79,12 @@ async def test_a_reader_in_the_way_delays_only_the_cleaning(tmp_path: Path) -> N
 async def test_a_damaged_file_is_a_store_that_cannot_answer(tmp_path: Path) -> None:
     path = tmp_path / "plugboard.db"
     store = SqliteStore(path)
-    await store.write(*(Put(Key("p", f"{number:03d}"), {"x": "y" * 1000}, Absent()) for number in range(90)))
+    await store.write(*(Put(Key("p", f"{number:03d}"), {"x": "y" * 1000}, IfAbsent()) for number in range(90)))
     await store.close()
     damaged = path.read_bytes()
     path.write_bytes(damaged[:8192] + b"\xff" * (len(damaged) - 8192))
 
     hurt = SqliteStore(path)
-    with pytest.raises(StoreBusy):
+    with pytest.raises(StoreUnavailable):
         await hurt.query("p")
     await hurt.close()

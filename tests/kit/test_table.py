@@ -7,7 +7,7 @@ import pytest
 
 from api.kit.storage.dynamodb.store import dynamo_client
 from api.kit.storage.dynamodb.table import create_table, table_definition
-from api.kit.storage.store import StoreBusy
+from api.kit.storage.store import StoreUnavailable
 from tests.fakes.dynamodb import PATIENT, aws_access, moto_endpoint
 from tests.fakes.dynamodb_faults import Faults, answers, passes, refused
 
@@ -76,7 +76,7 @@ def test_a_new_table_is_waited_for(client: Any) -> None:
 def test_a_table_that_never_becomes_ready_is_told(client: Any) -> None:
     Faults(client).put("DescribeTable", [answers({"Table": {"TableStatus": "CREATING"}})] * 100)
 
-    with pytest.raises(StoreBusy, match="did not become ready"):
+    with pytest.raises(StoreUnavailable, match="did not become ready"):
         create_table(client, "made-never", pause=lambda _: None)
 
 
@@ -90,5 +90,5 @@ def test_a_stand_in_without_backups_is_good_enough(client: Any) -> None:
 def test_a_refusal_is_told_to_the_operator(client: Any, operation: str) -> None:
     Faults(client).put(operation, [refused("AccessDeniedException")])
 
-    with pytest.raises(StoreBusy, match="AccessDenied"):
+    with pytest.raises(StoreUnavailable, match="AccessDenied"):
         create_table(client, "made-by-nobody")

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from api.kit.storage.conflict_retry import LONGEST_PAUSE_SECONDS, TRIES, until_it_holds
-from api.kit.storage.store import Conflict, Key, StoreBusy
+from api.kit.storage.conflict_retry import LONGEST_PAUSE_SECONDS, TRIES, retry_on_conflict
+from api.kit.storage.store import Conflict, Key, StoreUnavailable
 
 CONFLICT = Conflict([Key("WS#a", "SERVER#s")])
 
@@ -28,23 +28,23 @@ class Work:
 async def test_work_that_holds_is_done_once() -> None:
     work = Work(0)
 
-    assert await until_it_holds(work) == "at run 1"
+    assert await retry_on_conflict(work) == "at run 1"
     assert work.runs == 1
 
 
 async def test_work_that_met_a_conflict_runs_again_from_the_start() -> None:
-    assert await until_it_holds(Work(3)) == "at run 4"
+    assert await retry_on_conflict(Work(3)) == "at run 4"
 
 
 async def test_there_is_an_end_to_trying() -> None:
     work = Work(TRIES)
 
-    with pytest.raises(StoreBusy, match="too many others"):
-        await asyncio.wait_for(until_it_holds(work), TRIES * LONGEST_PAUSE_SECONDS)
+    with pytest.raises(StoreUnavailable, match="too many others"):
+        await asyncio.wait_for(retry_on_conflict(work), TRIES * LONGEST_PAUSE_SECONDS)
     assert work.runs == TRIES
 
 
-@pytest.mark.parametrize("error", [StoreBusy("down"), ValueError("a mistake"), KeyError("k")])
+@pytest.mark.parametrize("error", [StoreUnavailable("down"), ValueError("a mistake"), KeyError("k")])
 async def test_only_a_conflict_is_tried_again(error: Exception) -> None:
     runs = []
 
@@ -53,13 +53,13 @@ async def test_only_a_conflict_is_tried_again(error: Exception) -> None:
         raise error
 
     with pytest.raises(type(error)):
-        await until_it_holds(work)
+        await retry_on_conflict(work)
     assert len(runs) == 1
 
 
 async def test_trying_can_be_cancelled() -> None:
     work = Work(TRIES)
-    trying = asyncio.create_task(until_it_holds(work))
+    trying = asyncio.create_task(retry_on_conflict(work))
     await work.runs_again.wait()
     trying.cancel()
 
@@ -79,6 +79,6 @@ async def test_those_who_count_together_all_get_through() -> None:
             raise CONFLICT
         count = read + 1
 
-    await asyncio.gather(*(until_it_holds(add_one) for _ in range(30)))
+    await asyncio.gather(*(retry_on_conflict(add_one) for _ in range(30)))
 
     assert count == 30

@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from api.kit.clock import SystemClock
 from api.kit.crypto.data_keys import KeyRing, NoDataKey
 from api.kit.crypto.envelope import CannotOpen
-from api.kit.crypto.root_keys import LocalRoots
+from api.kit.crypto.root_keys import LocalRootKeys
 from api.kit.crypto.secret import Secret
-from api.kit.crypto.vault import Place, Sealed, Vault
+from api.kit.crypto.vault import Sealed, SecretLocation, Vault
 from api.kit.storage.sqlite import SqliteStore
-from api.kit.storage.store import Absent, Conflict, Key, Present, Put
+from api.kit.storage.store import Conflict, IfAbsent, IfPresent, Key, Put
 
 W, OTHER = "WS#w", "WS#other"
-HEADER = Place("SERVER#s", "headerValue")
+HEADER = SecretLocation("SERVER#s", "headerValue")
 TOKEN = Secret("xoxb-canary")
 
 owners = st.sampled_from([W, OTHER])
 names = st.text(max_size=8)
-places = st.builds(Place, names, names)
+places = st.builds(SecretLocation, names, names)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 @pytest.fixture
 async def ring(store: SqliteStore) -> KeyRing:
-    ring = KeyRing(store, LocalRoots({"k1": Secret(secrets.token_bytes(32))}), SystemClock())
+    ring = KeyRing(store, LocalRootKeys({"k1": Secret(secrets.token_bytes(32))}), SystemClock())
     await store.write(*await ring.first_key_changes(W), *await ring.first_key_changes(OTHER))
     return ring
 
@@ -44,7 +44,7 @@ def vault(ring: KeyRing) -> Vault:
 
 
 async def test_a_secret_comes_back_at_its_place(vault: Vault) -> None:
-    sealed = (await vault.sealing(W)).seal(HEADER, TOKEN)
+    sealed = (await vault.sealer(W)).seal(HEADER, TOKEN)
 
     assert await vault.unseal(W, HEADER, Sealed.parse(sealed.text)) == TOKEN
 
@@ -54,14 +54,14 @@ async def test_a_secret_comes_back_at_its_place(vault: Vault) -> None:
     ("owner", "place"),
     [
         (OTHER, HEADER),
-        (W, Place("SERVER#other", "headerValue")),
-        (W, Place("SERVER#s", "password")),
-        (W, Place("SERVER#sheaderValue", "")),
-        (W, Place("SERVER#", "sheaderValue")),
+        (W, SecretLocation("SERVER#other", "headerValue")),
+        (W, SecretLocation("SERVER#s", "password")),
+        (W, SecretLocation("SERVER#sheaderValue", "")),
+        (W, SecretLocation("SERVER#", "sheaderValue")),
     ],
 )
-async def test_a_moved_ciphertext_cannot_be_opened(vault: Vault, owner: str, place: Place) -> None:
-    sealed = (await vault.sealing(W)).seal(HEADER, TOKEN)
+async def test_a_moved_ciphertext_cannot_be_opened(vault: Vault, owner: str, place: SecretLocation) -> None:
+    sealed = (await vault.sealer(W)).seal(HEADER, TOKEN)
 
     with pytest.raises(CannotOpen):
         await vault.unseal(owner, place, sealed)
@@ -71,10 +71,10 @@ async def test_a_moved_ciphertext_cannot_be_opened(vault: Vault, owner: str, pla
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(owners, places, owners, places)
 async def test_no_ciphertext_opens_at_any_other_place(
-    vault: Vault, sealed_for: str, sealed_at: Place, owner: str, place: Place
+    vault: Vault, sealed_for: str, sealed_at: SecretLocation, owner: str, place: SecretLocation
 ) -> None:
     assume((sealed_for, sealed_at) != (owner, place))
-    sealed = (await vault.sealing(sealed_for)).seal(sealed_at, TOKEN)
+    sealed = (await vault.sealer(sealed_for)).seal(sealed_at, TOKEN)
 
     with pytest.raises(CannotOpen):
         await vault.unseal(owner, place, sealed)
@@ -83,7 +83,7 @@ async def test_no_ciphertext_opens_at_any_other_place(
 @pytest.mark.requirement("ENC-01")
 async def test_a_shared_data_key_would_not_make_owners_one(ring: KeyRing, vault: Vault) -> None:
     """The owner is bound in the value itself, not only by whose key it is."""
-    sealing = await vault.sealing(W)
+    sealing = await vault.sealer(W)
     sealed = sealing.seal(HEADER, TOKEN)
     ring._remembered[(OTHER, 1)] = ring._remembered[(W, 1)]
 
@@ -94,7 +94,7 @@ async def test_a_shared_data_key_would_not_make_owners_one(ring: KeyRing, vault:
 
 @pytest.mark.requirement("ENC-02")
 async def test_a_sealed_value_that_claims_another_version_does_not_open(ring: KeyRing, vault: Vault) -> None:
-    sealed = (await vault.sealing(W)).seal(HEADER, TOKEN)
+    sealed = (await vault.sealer(W)).seal(HEADER, TOKEN)
     await ring.rotate(W)
     for version in (0, 2, 3, 255):
         claimed = sealed.envelope[:6] + bytes([version]) + sealed.envelope[7:]
@@ -113,7 +113,7 @@ def test_what_looks_unsealed_is_refused_and_never_given_back(text: str) -> None:
 
 @pytest.mark.requirement("ENC-13")
 async def test_a_sealed_value_shows_its_version_only(vault: Vault) -> None:
-    sealed = (await vault.sealing(W)).seal(HEADER, TOKEN)
+    sealed = (await vault.sealer(W)).seal(HEADER, TOKEN)
 
     assert repr(sealed) == str(sealed) == f"{sealed}" == "Sealed(v1, ***)"
     assert sealed == Sealed.parse(sealed.text)
@@ -122,57 +122,57 @@ async def test_a_sealed_value_shows_its_version_only(vault: Vault) -> None:
 async def test_what_was_sealed_before_a_rotation_can_no_longer_be_stored(
     store: SqliteStore, ring: KeyRing, vault: Vault
 ) -> None:
-    place, sealing = Key(W, "SERVER#s"), await vault.sealing(W)
+    place, sealing = Key(W, "SERVER#s"), await vault.sealer(W)
     data = {"sealed": {"headerValue": sealing.seal(HEADER, TOKEN).text}}
     await ring.rotate(W)
 
     with pytest.raises(Conflict):
-        await store.write(Put(place, data, Absent()), sealing.check)
+        await store.write(Put(place, data, IfAbsent()), sealing.guard)
 
-    sealing = await vault.sealing(W)
+    sealing = await vault.sealer(W)
     data = {"sealed": {"headerValue": sealing.seal(HEADER, TOKEN).text}}
-    await store.write(Put(place, data, Absent()), sealing.check)
+    await store.write(Put(place, data, IfAbsent()), sealing.guard)
     assert sealing.version == 2
 
 
 @pytest.mark.requirement("ENC-08")
 async def test_old_versions_still_open_after_a_rotation(ring: KeyRing, vault: Vault) -> None:
-    before = (await vault.sealing(W)).seal(HEADER, TOKEN)
+    before = (await vault.sealer(W)).seal(HEADER, TOKEN)
     await ring.rotate(W)
-    after = (await vault.sealing(W)).seal(HEADER, TOKEN)
+    after = (await vault.sealer(W)).seal(HEADER, TOKEN)
 
     assert (before.version, after.version) == (1, 2)
     assert await vault.unseal(W, HEADER, before) == await vault.unseal(W, HEADER, after) == TOKEN
 
 
 async def test_resealing_keeps_secret_and_place_under_the_active_key(ring: KeyRing, vault: Vault) -> None:
-    before = (await vault.sealing(W)).seal(HEADER, TOKEN)
+    before = (await vault.sealer(W)).seal(HEADER, TOKEN)
     await ring.rotate(W)
 
-    after = await vault.reseal(await vault.sealing(W), HEADER, before)
+    after = await vault.reseal(await vault.sealer(W), HEADER, before)
 
     assert after.version == 2
     assert await vault.unseal(W, HEADER, after) == TOKEN
     with pytest.raises(CannotOpen):
-        await vault.reseal(await vault.sealing(W), Place("SERVER#s", "password"), before)
+        await vault.reseal(await vault.sealer(W), SecretLocation("SERVER#s", "password"), before)
 
 
 @pytest.mark.requirement("ENC-11")
 async def test_backups_of_a_deleted_workspace_cannot_be_opened(store: SqliteStore, ring: KeyRing, vault: Vault) -> None:
-    sealing = await vault.sealing(W)
+    sealing = await vault.sealer(W)
     data = {"sealed": {"headerValue": sealing.seal(HEADER, TOKEN).text}}
-    await store.write(Put(Key(W, "SERVER#s"), data, Absent()), sealing.check)
+    await store.write(Put(Key(W, "SERVER#s"), data, IfAbsent()), sealing.guard)
     backup = [item for item in await store.query(W) if "sealed" in item.data]
 
-    await store.write(*await ring.destroy_changes(W))
+    await store.write(*await ring.deletion_writes(W))
     ring.forget(W)
-    await store.write(*(Put(item.key, item.data, Present()) for item in backup))
+    await store.write(*(Put(item.key, item.data, IfPresent()) for item in backup))
 
     restored = await store.get(Key(W, "SERVER#s"))
     with pytest.raises(CannotOpen):
         await vault.unseal(W, HEADER, Sealed.parse(restored.data["sealed"]["headerValue"]))
     with pytest.raises(NoDataKey):
-        await vault.sealing(W)
+        await vault.sealer(W)
 
 
 @pytest.mark.requirement("ENC-11")
@@ -180,14 +180,14 @@ async def test_a_backup_that_holds_the_data_keys_too_ends_with_the_root_key_that
     store: SqliteStore,
 ) -> None:
     old, new = Secret(secrets.token_bytes(32)), Secret(secrets.token_bytes(32))
-    ring = KeyRing(store, LocalRoots({"old": old}), SystemClock())
+    ring = KeyRing(store, LocalRootKeys({"old": old}), SystemClock())
     await store.write(*await ring.first_key_changes("WS#gone"))
-    sealed = (await Vault(ring).sealing("WS#gone")).seal(HEADER, TOKEN)
+    sealed = (await Vault(ring).sealer("WS#gone")).seal(HEADER, TOKEN)
     backup = await store.query("WS#gone")
 
-    await store.write(*await ring.destroy_changes("WS#gone"))
-    after = KeyRing(store, LocalRoots({"new": new}), SystemClock())
-    await store.write(*(Put(item.key, item.data, Absent()) for item in backup))
+    await store.write(*await ring.deletion_writes("WS#gone"))
+    after = KeyRing(store, LocalRootKeys({"new": new}), SystemClock())
+    await store.write(*(Put(item.key, item.data, IfAbsent()) for item in backup))
 
     with pytest.raises(CannotOpen):
         await Vault(after).unseal("WS#gone", HEADER, sealed)

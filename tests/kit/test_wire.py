@@ -4,13 +4,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from api.kit.egress.policy import Egress, Target, check_text
-from api.kit.egress.resolver import Lookup, Names
-from api.kit.http_client.client import Outbound
-from api.kit.http_client.errors import Denied, Unreachable, WireError
+from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
+from api.kit.egress.resolver import Lookup, Resolver
+from api.kit.http_client.client import HttpClient
+from api.kit.http_client.errors import AddressBlocked, ConnectFailed, TransportError
 from tests.fakes.upstreams import cutting_off, echoing, raw, saying, upstream
 
-HERE = Egress.parse("127.0.0.0/8")
+HERE = EgressPolicy.parse("127.0.0.0/8")
 KEPT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
@@ -21,21 +21,21 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
 
 @asynccontextmanager
 async def outbound(
-    egress: Egress = HERE, lookup: Lookup = lambda _: ["127.0.0.1"], **more: int
-) -> AsyncIterator[Outbound]:
-    made = Outbound(egress, names=Names(lookup), **more)
+    egress: EgressPolicy = HERE, lookup: Lookup = lambda _: ["127.0.0.1"], **more: int
+) -> AsyncIterator[HttpClient]:
+    made = HttpClient(egress, names=Resolver(lookup), **more)
     try:
         yield made
     finally:
         await made.close()
 
 
-def at(url: str) -> Target:
-    return check_text(url, Egress.parse("127.0.0.0/8, api.example.com, ::1"))
+def at(url: str) -> CheckedUrl:
+    return check_url(url, EgressPolicy.parse("127.0.0.0/8, api.example.com, ::1"))
 
 
 async def text(
-    out: Outbound, target: Target, pool: str = "a", method: str = "GET", body: bytes = b"", **headers: str
+    out: HttpClient, target: CheckedUrl, pool: str = "a", method: str = "GET", body: bytes = b"", **headers: str
 ) -> str:
     async with out.request(method, target, headers, body, pool=pool, seconds=5) as reply:
         return (await reply.read()).decode()
@@ -167,7 +167,7 @@ async def test_no_request_is_sent_twice(method: str) -> None:
 
     async with upstream(once_then_cut) as there, outbound() as out:
         await text(out, at(there.url()))
-        with pytest.raises(Unreachable) as caught:
+        with pytest.raises(ConnectFailed) as caught:
             await text(out, at(there.url()), method=method)
 
     assert caught.value.sent
@@ -176,7 +176,7 @@ async def test_no_request_is_sent_twice(method: str) -> None:
 
 async def test_an_answer_cut_off_in_its_body_is_no_answer() -> None:
     async with upstream(cutting_off(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as there, outbound() as out:
-        with pytest.raises(Unreachable) as caught:
+        with pytest.raises(ConnectFailed) as caught:
             await text(out, at(there.url()))
 
     assert caught.value.sent
@@ -189,17 +189,17 @@ async def test_denied_unknown_and_refused_read_the_same() -> None:
 
     async with upstream(saying()) as there:
         closed = there.url(host="api.example.com")
-    errors: list[WireError] = []
-    for egress, lookup in ((Egress(), lambda _: ["127.0.0.1"]), (HERE, unknown), (HERE, lambda _: ["127.0.0.1"])):
+    errors: list[TransportError] = []
+    for egress, lookup in ((EgressPolicy(), lambda _: ["127.0.0.1"]), (HERE, unknown), (HERE, lambda _: ["127.0.0.1"])):
         async with outbound(egress, lookup) as out:
-            with pytest.raises(Unreachable) as caught:
+            with pytest.raises(ConnectFailed) as caught:
                 await text(out, at(closed))
         errors.append(caught.value)
 
     assert {str(error) for error in errors} == {"The upstream could not be reached."}
     assert len({error.cause for error in errors}) == 3
     assert not any(error.sent for error in errors)
-    assert [type(error) for error in errors] == [Denied, Unreachable, Unreachable]
+    assert [type(error) for error in errors] == [AddressBlocked, ConnectFailed, ConnectFailed]
 
 
 @pytest.mark.parametrize("size", [0, 1_000_000, 1_000_001, 3_000_000])

@@ -9,17 +9,17 @@ from ipaddress import ip_address
 
 import pytest
 
-from api.kit.egress.policy import Egress, Target, check_text
-from api.kit.egress.resolver import Names
-from api.kit.http_client.client import Outbound
-from api.kit.http_client.connection import Connection
-from api.kit.http_client.dialer import Dialling
-from api.kit.http_client.errors import Denied, Unreachable, WireError
+from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
+from api.kit.egress.resolver import Resolver
+from api.kit.http_client.client import HttpClient
+from api.kit.http_client.connection import HttpConnection
+from api.kit.http_client.dialer import Dialer
+from api.kit.http_client.errors import AddressBlocked, ConnectFailed, TransportError
 from tests.corpus.urls import LEADING_INSIDE, LeadingInside
 from tests.fakes.dialling import dialled_except
 from tests.fakes.upstreams import cutting_off, saying, upstream
 
-ONE = Egress.parse("127.0.0.2/32")  # stands for the public internet; 127.0.0.1 for what is inside
+ONE = EgressPolicy.parse("127.0.0.2/32")  # stands for the public internet; 127.0.0.1 for what is inside
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
@@ -27,17 +27,17 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
     return "asyncio", {"use_uvloop": request.param == "uvloop"}
 
 
-async def ask(out: Outbound, target: Target) -> WireError | None:
+async def ask(out: HttpClient, target: CheckedUrl) -> TransportError | None:
     try:
         async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
             await reply.read()
-    except WireError as error:
+    except TransportError as error:
         return error
     return None
 
 
-def named(url: str) -> Target:
-    return check_text(url, Egress.parse("api.example.com"))
+def named(url: str) -> CheckedUrl:
+    return check_url(url, EgressPolicy.parse("api.example.com"))
 
 
 @pytest.mark.requirement("EGR-07")
@@ -45,20 +45,20 @@ def named(url: str) -> Target:
 async def test_a_name_that_leads_out_and_in_by_turns_never_leads_in() -> None:
     turns = itertools.cycle([["127.0.0.2"], ["127.0.0.1"]])
     async with upstream(cutting_off(b"HTTP/1.1 204 No Content\r\n\r\n")) as canary:
-        out = Outbound(ONE, names=Names(lambda _: next(turns)))
+        out = HttpClient(ONE, names=Resolver(lambda _: next(turns)))
         target = named(canary.url(host="api.example.com"))
         errors = [await ask(out, target) for _ in range(1000)]
         await out.close()
 
     assert canary.connections == 0
-    assert sum(isinstance(error, Denied) for error in errors) == 500
+    assert sum(isinstance(error, AddressBlocked) for error in errors) == 500
 
 
 @pytest.mark.requirement("EGR-07")
 async def test_a_connection_that_was_kept_is_judged_when_it_is_made_again() -> None:
     turns = iter([["127.0.0.1"], ["127.0.0.2"]])
     async with upstream(cutting_off(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) as there:
-        out = Outbound(Egress.parse("127.0.0.1/32"), names=Names(lambda _: next(turns)))
+        out = HttpClient(EgressPolicy.parse("127.0.0.1/32"), names=Resolver(lambda _: next(turns)))
         target = named(there.url(host="api.example.com"))
         first = await ask(out, target)
         await asyncio.wait_for(there.left.wait(), 5)
@@ -66,7 +66,7 @@ async def test_a_connection_that_was_kept_is_judged_when_it_is_made_again() -> N
         await out.close()
 
     assert first is None
-    assert isinstance(second, Unreachable)
+    assert isinstance(second, ConnectFailed)
     assert there.connections == 1
 
 
@@ -74,11 +74,11 @@ async def test_a_connection_that_was_kept_is_judged_when_it_is_made_again() -> N
 @pytest.mark.parametrize("answers", list(itertools.permutations(["127.0.0.2", "127.0.0.1", "127.0.0.2"])))
 async def test_one_bad_answer_refuses_the_name(answers: tuple[str, ...]) -> None:
     async with upstream(saying()) as canary:
-        out = Outbound(ONE, names=Names(lambda _: answers))
+        out = HttpClient(ONE, names=Resolver(lambda _: answers))
         error = await ask(out, named(canary.url(host="api.example.com")))
         await out.close()
 
-    assert isinstance(error, Denied)
+    assert isinstance(error, AddressBlocked)
     assert canary.connections == 0
 
 
@@ -86,11 +86,11 @@ async def test_one_bad_answer_refuses_the_name(answers: tuple[str, ...]) -> None
 @pytest.mark.parametrize("case", LEADING_INSIDE, ids=lambda case: case.url)
 async def test_a_good_name_with_bad_answers_is_not_connected_to(case: LeadingInside) -> None:
     async with upstream(saying()) as canary:
-        out = Outbound(Egress(), names=Names(lambda _: case.answers))
-        error = await ask(out, check_text(f"{case.url.rstrip('/')}:{canary.port}/", Egress()))
+        out = HttpClient(EgressPolicy(), names=Resolver(lambda _: case.answers))
+        error = await ask(out, check_url(f"{case.url.rstrip('/')}:{canary.port}/", EgressPolicy()))
         await out.close()
 
-    assert isinstance(error, Denied if case.answers else Unreachable)
+    assert isinstance(error, AddressBlocked if case.answers else ConnectFailed)
     assert error is not None
     assert not error.sent
     assert canary.connections == 0
@@ -102,20 +102,20 @@ async def test_a_good_name_with_bad_answers_is_not_connected_to(case: LeadingIns
 )
 async def test_an_address_in_the_url_is_judged_though_no_resolver_is_asked(host: str) -> None:
     async with upstream(saying()) as canary:
-        out = Outbound(ONE)
-        error = await ask(out, Target("", "http", host, canary.port, "/", ip_address(host)))
+        out = HttpClient(ONE)
+        error = await ask(out, CheckedUrl("", "http", host, canary.port, "/", ip_address(host)))
         await out.close()
 
-    assert isinstance(error, Denied)
+    assert isinstance(error, AddressBlocked)
     assert canary.connections == 0
 
 
 @pytest.mark.requirement("EGR-05")
 async def test_what_is_dialled_is_judged_even_where_nobody_else_did() -> None:
-    names = Names()
-    dialling = Dialling(Egress(), names, ssl.create_default_context())
+    names = Resolver()
+    dialling = Dialer(EgressPolicy(), names, ssl.create_default_context())
     async with upstream(saying()) as canary:
-        with pytest.raises(Denied):
+        with pytest.raises(AddressBlocked):
             await dialling.dial(named(canary.url(host="api.example.com")), ip_address("127.0.0.1"))
 
     assert canary.connections == 0
@@ -125,18 +125,20 @@ async def test_what_is_dialled_is_judged_even_where_nobody_else_did() -> None:
 async def test_a_name_with_many_dead_addresses_is_dialled_four_times() -> None:
     async with upstream(saying()) as there:
         closed = named(there.url(host="api.example.com"))
-    out = Outbound(Egress.parse("127.0.0.0/8"), names=Names(lambda _: [f"127.0.0.{n}" for n in range(2, 30)]))
+    out = HttpClient(
+        EgressPolicy.parse("127.0.0.0/8"), names=Resolver(lambda _: [f"127.0.0.{n}" for n in range(2, 30)])
+    )
     with dialled_except() as dialled:
         error = await ask(out, closed)
     await out.close()
 
-    assert isinstance(error, Unreachable)
+    assert isinstance(error, ConnectFailed)
     assert [address for address, port in dialled if port == closed.port] == [f"127.0.0.{n}" for n in range(2, 6)]
 
 
 async def test_the_next_address_is_tried_where_one_does_not_answer() -> None:
     async with upstream(saying()) as there:
-        out = Outbound(Egress.parse("127.0.0.0/8"), names=Names(lambda _: ["127.0.0.9", "127.0.0.1"]))
+        out = HttpClient(EgressPolicy.parse("127.0.0.0/8"), names=Resolver(lambda _: ["127.0.0.9", "127.0.0.1"]))
         error = await ask(out, named(there.url(host="api.example.com")))
         await out.close()
 
@@ -146,16 +148,16 @@ async def test_the_next_address_is_tried_where_one_does_not_answer() -> None:
 
 @pytest.mark.requirement("EGR-21")
 async def test_an_address_that_stays_silent_does_not_keep_the_next_from_being_tried() -> None:
-    loop, names = asyncio.get_running_loop(), Names(lambda _: ["127.0.0.9", "127.0.0.1"])
+    loop, names = asyncio.get_running_loop(), Resolver(lambda _: ["127.0.0.9", "127.0.0.1"])
     async with upstream(saying()) as there:
-        dialling = Dialling(Egress.parse("127.0.0.0/8"), names, ssl.create_default_context(), patience=0.2)
+        dialling = Dialer(EgressPolicy.parse("127.0.0.0/8"), names, ssl.create_default_context(), patience=0.2)
         with socket.create_server(("127.0.0.9", there.port), backlog=0) as full, contextlib.ExitStack() as callers:
             for _ in range(4):  # nobody accepts them, so no more are let in
                 caller = callers.enter_context(socket.socket())
                 caller.setblocking(False)
                 caller.connect_ex(full.getsockname())
             connection = await dialling.connect(
-                named(there.url(host="api.example.com")), lambda: Connection(loop, lambda _: None)
+                named(there.url(host="api.example.com")), lambda: HttpConnection(loop, lambda _: None)
             )
         assert connection.is_usable
         connection.abort()

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kit.http_client.errors import Garbled, TooMuch, Unreachable, WireError
-from api.kit.http_client.response import Limits, Reply
-from api.kit.http_client.response_parser import Answer
+from api.kit.http_client.errors import ConnectFailed, MalformedResponse, ResponseTooLarge, TransportError
+from api.kit.http_client.response import Response, ResponseLimits
+from api.kit.http_client.response_parser import ResponseParser
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 HELLO = b"5\r\nhello\r\n"
-USUAL = Limits()
+USUAL = ResponseLimits()
 
 Told = tuple[int, str, dict[str, str], bytes]
 
@@ -29,41 +29,41 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     made.close()
 
 
-async def whole(answer: Answer, limits: Limits) -> Told:
+async def whole(answer: ResponseParser, limits: ResponseLimits) -> Told:
     await answer.head()
-    reply = Reply(answer, limits)
+    reply = Response(answer, limits)
     return reply.status, reply.reason, dict(reply.headers), await reply.read()
 
 
-def at_once(asked: Coroutine[Any, Any, Told]) -> Told | type[WireError]:
+def at_once(asked: Coroutine[Any, Any, Told]) -> Told | type[TransportError]:
     """All has come that will: who still waits would wait for ever."""
     try:
         asked.send(None)
     except StopIteration as done:
         told: Told = done.value
         return told
-    except WireError as error:
+    except TransportError as error:
         return type(error)
     asked.close()
     pytest.fail("waits for what never comes")
 
 
-def read(loop: asyncio.AbstractEventLoop, *pieces: bytes, limits: Limits = USUAL, to: str = "GET") -> Any:
-    answer = Answer(loop, limits, is_bodiless=to == "HEAD")
+def read(loop: asyncio.AbstractEventLoop, *pieces: bytes, limits: ResponseLimits = USUAL, to: str = "GET") -> Any:
+    answer = ResponseParser(loop, limits, is_bodiless=to == "HEAD")
     for piece in pieces:
         answer.feed(piece)
-    answer.lost(None)
+    answer.connection_closed(None)
     told = at_once(whole(answer, limits))
     answer.leave()
     return told
 
 
 def reuse(loop: asyncio.AbstractEventLoop, *pieces: bytes, to: str = "GET") -> bool:
-    answer = Answer(loop, USUAL, is_bodiless=to == "HEAD")
+    answer = ResponseParser(loop, USUAL, is_bodiless=to == "HEAD")
     for piece in pieces:
         answer.feed(piece)
     answer.leave()
-    return answer.leaves_reusable
+    return answer.is_reusable
 
 
 def chunked(body: bytes, sizes: list[int], extension: bytes, trailer: bytes) -> bytes:
@@ -140,7 +140,7 @@ def test_an_answer_is_the_same_byte_by_byte(loop: asyncio.AbstractEventLoop, cas
 def test_of_damage_comes_a_refusal_or_an_answer(loop: asyncio.AbstractEventLoop, pieces: list[bytes]) -> None:
     told = read(loop, *pieces)
 
-    assert isinstance(told, tuple) or issubclass(told, WireError)
+    assert isinstance(told, tuple) or issubclass(told, TransportError)
 
 
 @pytest.mark.parametrize(
@@ -177,12 +177,12 @@ def test_of_damage_comes_a_refusal_or_an_answer(loop: asyncio.AbstractEventLoop,
     ],
 )
 def test_what_can_be_read_in_two_ways_is_not_read(loop: asyncio.AbstractEventLoop, raw: bytes) -> None:
-    assert read(loop, raw) is Garbled
+    assert read(loop, raw) is MalformedResponse
 
 
 @pytest.mark.parametrize("raw", [b"", OK, OK + b"Content-Length: 3\r\n\r\nok", CHUNKED + b"5\r\nhel", CHUNKED + HELLO])
 def test_what_ends_early_is_cut_off(loop: asyncio.AbstractEventLoop, raw: bytes) -> None:
-    assert read(loop, raw) is Unreachable
+    assert read(loop, raw) is ConnectFailed
 
 
 @pytest.mark.requirement("EGR-17")
@@ -190,9 +190,9 @@ def test_what_ends_early_is_cut_off(loop: asyncio.AbstractEventLoop, raw: bytes)
 @pytest.mark.parametrize("before", [b"", CONTINUE])
 def test_a_head_is_counted_to_the_byte(loop: asyncio.AbstractEventLoop, before: bytes, spare: int) -> None:
     head = before + OK + b"X:" + b" " * 500 + b"y\r\n\r\n"
-    told = read(loop, head + b"body" * 1000, limits=Limits(head=len(head) - 1 + spare))
+    told = read(loop, head + b"body" * 1000, limits=ResponseLimits(head=len(head) - 1 + spare))
 
-    assert told is TooMuch if not spare else told[3] == b"body" * 1000
+    assert told is ResponseTooLarge if not spare else told[3] == b"body" * 1000
 
 
 @pytest.mark.requirement("EGR-17")
@@ -200,7 +200,7 @@ def test_a_head_is_counted_to_the_byte(loop: asyncio.AbstractEventLoop, before: 
 def test_only_so_many_heads_come_before_the_head(loop: asyncio.AbstractEventLoop, heads: int, passes: bool) -> None:
     told = read(loop, CONTINUE * heads + OK + b"Content-Length: 0\r\n\r\n")
 
-    assert (told[0] == 200) if passes else told is TooMuch
+    assert (told[0] == 200) if passes else told is ResponseTooLarge
 
 
 @pytest.mark.requirement("EGR-17")
@@ -208,13 +208,13 @@ def test_only_so_many_heads_come_before_the_head(loop: asyncio.AbstractEventLoop
 def test_only_so_many_fields_are_in_a_head(loop: asyncio.AbstractEventLoop, fields: int, passes: bool) -> None:
     told = read(loop, OK + b"X: y\r\n" * (fields - 1) + b"Content-Length: 0\r\n\r\n")
 
-    assert (told[0] == 200) if passes else told is TooMuch
+    assert (told[0] == 200) if passes else told is ResponseTooLarge
 
 
 @pytest.mark.requirement("EGR-17")
 def test_what_is_no_body_is_counted_too(loop: asyncio.AbstractEventLoop) -> None:
-    limits = Limits(wire=1000)
-    answer = Answer(loop, limits, is_bodiless=False)
+    limits = ResponseLimits(wire=1000)
+    answer = ResponseParser(loop, limits, is_bodiless=False)
     answer.feed(CHUNKED)
     fed = 0
     while answer.error is None and fed < 100_000_000:
@@ -222,7 +222,7 @@ def test_what_is_no_body_is_counted_too(loop: asyncio.AbstractEventLoop) -> None
         fed += 65_000
     answer.leave()
 
-    assert isinstance(answer.error, TooMuch)
+    assert isinstance(answer.error, ResponseTooLarge)
     assert fed < 5_000_000
 
 
@@ -262,8 +262,8 @@ def test_a_connection_is_kept_after_a_whole_answer_with_nothing_behind(
 
 
 def test_an_answer_that_was_left_ends(loop: asyncio.AbstractEventLoop) -> None:
-    answer = Answer(loop, USUAL, is_bodiless=False)
+    answer = ResponseParser(loop, USUAL, is_bodiless=False)
     answer.feed(OK + b"Content-Length: 9\r\n\r\nabc")
     answer.leave()
 
-    assert at_once(whole(answer, USUAL)) is Unreachable
+    assert at_once(whole(answer, USUAL)) is ConnectFailed

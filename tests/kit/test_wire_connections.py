@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from api.kit.egress.policy import Egress, Target, check_text
-from api.kit.egress.resolver import Names
-from api.kit.http_client.client import Exchange, Outbound
-from api.kit.http_client.errors import Denied, TimedOut, Unreachable
-from api.kit.http_client.response import Limits
+from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
+from api.kit.egress.resolver import Resolver
+from api.kit.http_client.client import Exchange, HttpClient
+from api.kit.http_client.errors import AddressBlocked, ConnectFailed, TransportTimeout
+from api.kit.http_client.response import ResponseLimits
 from tests.fakes.upstreams import cutting_off, dripping, pouring, raw, saying, silent, upstream
 from tests.kit.asked import HERE, asked_of
 
@@ -30,16 +30,16 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
 @asynccontextmanager
 async def serving(
     server: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
-) -> AsyncIterator[tuple[Outbound, Target]]:
-    made, out = await asyncio.start_server(server, "127.0.0.1", 0), Outbound(HERE)
+) -> AsyncIterator[tuple[HttpClient, CheckedUrl]]:
+    made, out = await asyncio.start_server(server, "127.0.0.1", 0), HttpClient(HERE)
     try:
-        yield out, check_text(f"http://127.0.0.1:{made.sockets[0].getsockname()[1]}/", HERE)
+        yield out, check_url(f"http://127.0.0.1:{made.sockets[0].getsockname()[1]}/", HERE)
     finally:
         made.close()
         await out.close()
 
 
-async def body(out: Outbound, target: Target, seconds: float = 5, sent: bytes = b"") -> bytes:
+async def body(out: HttpClient, target: CheckedUrl, seconds: float = 5, sent: bytes = b"") -> bytes:
     async with out.request("POST", target, {}, sent, pool="a", seconds=seconds) as reply:
         return await reply.read()
 
@@ -64,7 +64,7 @@ async def body(out: Outbound, target: Target, seconds: float = 5, sent: bytes = 
 async def test_no_header_breaks_out_of_its_line(name: str, value: str) -> None:
     async with asked_of(saying()) as (out, target, there):
         for _ in range(2):
-            with pytest.raises(Denied):
+            with pytest.raises(AddressBlocked):
                 async with out.request("GET", target, {name: value}, pool="a", seconds=5):
                     pass
 
@@ -76,8 +76,8 @@ async def test_no_header_breaks_out_of_its_line(name: str, value: str) -> None:
 )
 async def test_no_request_line_is_read_in_two_ways(method: str, path: str) -> None:
     async with asked_of(saying()) as (out, target, there):
-        odd = Target("", "http", "127.0.0.1", there.port, path, target.address)
-        with pytest.raises(Denied):
+        odd = CheckedUrl("", "http", "127.0.0.1", there.port, path, target.address)
+        with pytest.raises(AddressBlocked):
             async with out.request(method, odd, {}, pool="a", seconds=5):
                 pass
 
@@ -135,7 +135,7 @@ async def test_what_nobody_reads_yet_is_not_taken_in() -> None:
     async with (
         asked_of(pouring(ENDLESS, b"x" * 65_536)) as (out, target, there),
         out.request(
-            "GET", target, {}, pool="a", seconds=5, limits=Limits(wire=30_000_000, decoded=30_000_000)
+            "GET", target, {}, pool="a", seconds=5, limits=ResponseLimits(wire=30_000_000, decoded=30_000_000)
         ) as reply,
     ):
         chunks, taken = reply.chunks(), 0
@@ -157,11 +157,11 @@ async def test_a_body_as_long_as_the_upstream_likes_is_whole_only_where_the_upst
     async with asked_of(raw(ENDLESS + b"hello")) as (out, target, there):
         async with out.request("GET", target, {}, pool="a", seconds=0.1) as reply:
             await asyncio.wait_for(there.left.wait(), 5)
-            with pytest.raises(TimedOut):
+            with pytest.raises(TransportTimeout):
                 await reply.read()
         async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
             await out.close()
-            with pytest.raises(Unreachable):
+            with pytest.raises(ConnectFailed):
                 await reply.read()
 
 
@@ -169,7 +169,7 @@ async def test_nothing_is_read_after_leaving() -> None:
     async with asked_of(raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as (out, target, _):
         async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
             pass
-        with pytest.raises(Unreachable):
+        with pytest.raises(ConnectFailed):
             await reply.read()
 
 
@@ -181,11 +181,11 @@ async def test_errors_become_what_the_asker_knows() -> None:
         for ask in (reading, streaming):
             with pytest.raises(Own) as caught:
                 await ask(out.request("GET", target, {}, pool="a", seconds=0.1, raised=lambda _: Own()))
-            assert isinstance(caught.value.__cause__, TimedOut)
-        closed = Target("", "http", "127.0.0.2", 1, "/", ip_address("127.0.0.2"))
+            assert isinstance(caught.value.__cause__, TransportTimeout)
+        closed = CheckedUrl("", "http", "127.0.0.2", 1, "/", ip_address("127.0.0.2"))
         with pytest.raises(Own) as caught:
             await reading(out.request("GET", closed, {}, pool="a", seconds=5, raised=lambda _: Own()))
-        assert isinstance(caught.value.__cause__, Unreachable)
+        assert isinstance(caught.value.__cause__, ConnectFailed)
 
 
 async def reading(exchange: Exchange) -> None:
@@ -205,8 +205,8 @@ async def test_a_thousand_that_leave_leave_nothing_behind(stage: str) -> None:
     answer = dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n", pause=1) if stage == "body" else silent()
     loop, scheme = asyncio.get_running_loop(), "https" if stage == "handshake" else "http"
     async with upstream(answer) as there:
-        out = Outbound(HERE, names=Names(lambda _: ["127.0.0.1"]), trust=ssl.create_default_context())
-        target = check_text(there.url(host="api.example.com", scheme=scheme), Egress.parse("api.example.com"))
+        out = HttpClient(HERE, names=Resolver(lambda _: ["127.0.0.1"]), trust=ssl.create_default_context())
+        target = check_url(there.url(host="api.example.com", scheme=scheme), EgressPolicy.parse("api.example.com"))
         await turned_away(out, target, stage, 20)
         tasks, files = len(asyncio.all_tasks(loop)), open_files()
         await turned_away(out, target, stage, 1000)
@@ -225,7 +225,7 @@ def open_files() -> int:
     return len(list(Path("/dev/fd").iterdir()))
 
 
-async def turned_away(out: Outbound, target: Target, stage: str, count: int) -> None:
+async def turned_away(out: HttpClient, target: CheckedUrl, stage: str, count: int) -> None:
     for first in range(0, count, 20):
         sent = b"x" * 3_000_000 if stage == "write" and first == 0 else b""
         asking = [asyncio.ensure_future(body(out, target, sent=sent)) for _ in range(20)]

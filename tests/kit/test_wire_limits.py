@@ -8,16 +8,22 @@ import zlib
 
 import pytest
 
-from api.kit.egress.policy import Target, check_text
-from api.kit.http_client.client import Outbound
-from api.kit.http_client.errors import Garbled, TimedOut, TooMuch, Unreachable, WireError
-from api.kit.http_client.response import Limits
+from api.kit.egress.policy import CheckedUrl, check_url
+from api.kit.http_client.client import HttpClient
+from api.kit.http_client.errors import (
+    ConnectFailed,
+    MalformedResponse,
+    ResponseTooLarge,
+    TransportError,
+    TransportTimeout,
+)
+from api.kit.http_client.response import ResponseLimits
 from tests.fakes.upstreams import Answer, dripping, pouring, raw, saying, silent
 from tests.kit.asked import HERE, asked_of
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
-USUAL = Limits()
+USUAL = ResponseLimits()
 ENDLESS = HEAD + b"\r\n"
 
 
@@ -26,16 +32,18 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
     return "asyncio", {"use_uvloop": request.param == "uvloop"}
 
 
-async def body(out: Outbound, target: Target, seconds: float = 5, limits: Limits = USUAL, sent: bytes = b"") -> bytes:
+async def body(
+    out: HttpClient, target: CheckedUrl, seconds: float = 5, limits: ResponseLimits = USUAL, sent: bytes = b""
+) -> bytes:
     async with out.request("POST", target, {}, sent, pool="a", seconds=seconds, limits=limits) as reply:
         return await reply.read()
 
 
-async def failure(answer: Answer, seconds: float = 5, limits: Limits = USUAL) -> WireError:
+async def failure(answer: Answer, seconds: float = 5, limits: ResponseLimits = USUAL) -> TransportError:
     async with asked_of(answer) as (out, target, there):
-        with pytest.raises(WireError) as caught:
+        with pytest.raises(TransportError) as caught:
             await body(out, target, seconds, limits)
-        if isinstance(caught.value, TimedOut):
+        if isinstance(caught.value, TransportTimeout):
             await asyncio.wait_for(there.left.wait(), 1)
     return caught.value
 
@@ -56,7 +64,7 @@ async def test_the_deadline_covers_all_of_a_request(answer: Answer) -> None:
     begun = time.monotonic()
     error = await failure(answer, 0.3)
 
-    assert isinstance(error, TimedOut)
+    assert isinstance(error, TransportTimeout)
     assert error.sent
     assert time.monotonic() - begun < 0.3 + 1
 
@@ -69,7 +77,7 @@ async def test_chunks_come_as_they_arrive_and_end_with_the_deadline() -> None:
     ):
         chunks = reply.chunks()
         assert (await anext(chunks)).startswith(b"data: 1\n\n")
-        with pytest.raises(TimedOut):
+        with pytest.raises(TransportTimeout):
             [chunk async for chunk in chunks]
 
 
@@ -80,9 +88,9 @@ async def test_an_upstream_that_does_not_read_is_not_waited_for() -> None:
 
     left = asyncio.get_running_loop().create_future()
     server = await asyncio.start_server(deaf, "127.0.0.1", 0)
-    out = Outbound(HERE)
-    target = check_text(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", HERE)
-    with pytest.raises(TimedOut):
+    out = HttpClient(HERE)
+    target = check_url(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", HERE)
+    with pytest.raises(TransportTimeout):
         await body(out, target, 0.3, sent=b"x" * 50_000_000)
     reader, writer = await left
     try:
@@ -114,9 +122,9 @@ async def test_an_upstream_that_does_not_read_is_not_waited_for() -> None:
     ],
 )
 async def test_an_answer_larger_than_is_taken_in_is_cut(answer: Answer) -> None:
-    error = await failure(answer, limits=Limits(head=300, wire=1000, decoded=1000))
+    error = await failure(answer, limits=ResponseLimits(head=300, wire=1000, decoded=1000))
 
-    assert isinstance(error, (TooMuch, Garbled, Unreachable))
+    assert isinstance(error, (ResponseTooLarge, MalformedResponse, ConnectFailed))
     assert error.sent
 
 
@@ -124,7 +132,7 @@ async def test_an_answer_larger_than_is_taken_in_is_cut(answer: Answer) -> None:
 @pytest.mark.parametrize("size", [999, 1000])
 async def test_an_answer_of_just_that_size_is_taken_in(size: int) -> None:
     async with asked_of(saying(b"x" * size)) as (out, target, _):
-        assert len(await body(out, target, limits=Limits(wire=1000, decoded=1000))) == size
+        assert len(await body(out, target, limits=ResponseLimits(wire=1000, decoded=1000))) == size
 
 
 @pytest.mark.requirement("EGR-18")
@@ -156,7 +164,7 @@ async def test_an_encoding_that_nobody_asked_for_is_understood(encoding: str, en
     ],
 )
 async def test_what_is_encoded_otherwise_cannot_be_read(encoding: str, encoded: bytes) -> None:
-    assert isinstance(await failure(saying(encoded, Content_Encoding=encoding)), Garbled)
+    assert isinstance(await failure(saying(encoded, Content_Encoding=encoding)), MalformedResponse)
 
 
 @pytest.mark.parametrize("encoded", [b"", gzip.compress(b"", mtime=0)])
@@ -170,8 +178,8 @@ async def test_a_bomb_takes_no_memory() -> None:
     bomb = gzip.compress(b"\0" * 200_000_000, mtime=0)
     async with asked_of(saying(bomb, Content_Encoding="gzip")) as (out, target, _):
         tracemalloc.start()
-        with pytest.raises(TooMuch):
-            await body(out, target, limits=Limits(decoded=1_000_000_000))
+        with pytest.raises(ResponseTooLarge):
+            await body(out, target, limits=ResponseLimits(decoded=1_000_000_000))
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
 
@@ -180,7 +188,7 @@ async def test_a_bomb_takes_no_memory() -> None:
 
 @pytest.mark.parametrize("start", [b"SSH-2.0-OpenSSH_9\r\n", b"HTTP/1.1 999999 OK\r\n\r\n", b"HTTP/1.1 101 Go\r\n\r\n"])
 async def test_what_is_no_http_cannot_be_read(start: bytes) -> None:
-    assert isinstance(await failure(raw(start)), Garbled)
+    assert isinstance(await failure(raw(start)), MalformedResponse)
 
 
 @pytest.mark.requirement("EGR-19")

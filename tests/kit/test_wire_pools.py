@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from api.kit.egress.policy import Target, check_text
-from api.kit.http_client.client import Outbound
-from api.kit.http_client.errors import TimedOut, Unreachable
+from api.kit.egress.policy import CheckedUrl, check_url
+from api.kit.http_client.client import HttpClient
+from api.kit.http_client.errors import ConnectFailed, TransportTimeout
 from api.kit.http_client.pool import MAX_CONNECTIONS
 from tests.fakes.upstreams import Visit, cutting_off, raw, saying, silent, upstream
 from tests.kit.asked import HERE, asked_of
@@ -19,7 +19,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]
     return "asyncio", {"use_uvloop": request.param == "uvloop"}
 
 
-async def text(out: Outbound, target: Target, method: str = "GET", seconds: float = 5, name: str = "") -> str:
+async def text(out: HttpClient, target: CheckedUrl, method: str = "GET", seconds: float = 5, name: str = "") -> str:
     async with out.request(method, target, {"X-Name": name}, pool="a", seconds=seconds) as reply:
         return (await reply.read()).decode()
 
@@ -153,7 +153,7 @@ async def test_a_free_connection_goes_to_who_has_waited_longest() -> None:
         for _ in range(2):
             await text(out, target)
         pool = next(iter(out._pools.values()))
-        lent = pool.kept()
+        lent = pool.take_idle()
         assert lent is not None
         pool._leased = MAX_CONNECTIONS
         order: list[int] = []
@@ -166,7 +166,7 @@ async def test_a_free_connection_goes_to_who_has_waited_longest() -> None:
         await turns()
         for number in (0, 3):
             asking[number].cancel()
-        pool.give_back(lent)
+        pool.release(lent)
         asking[1].cancel()  # has been given it, and does not know yet
         await asyncio.gather(*asking, return_exceptions=True)
         pool._leased -= MAX_CONNECTIONS - 1
@@ -182,7 +182,7 @@ async def test_the_deadline_covers_the_wait_for_a_connection() -> None:
     async with asked_of(crowd) as (out, target, there):
         held = [asyncio.ensure_future(text(out, target)) for _ in range(MAX_CONNECTIONS)]
         await asyncio.wait_for(crowd.full.wait(), 5)
-        with pytest.raises(TimedOut) as caught:
+        with pytest.raises(TransportTimeout) as caught:
             await text(out, target, seconds=0.1)
         for each in held:
             each.cancel()
@@ -195,10 +195,10 @@ async def test_the_deadline_covers_the_wait_for_a_connection() -> None:
 
 async def test_a_place_is_free_again_where_no_connection_came_about() -> None:
     async with upstream(saying()) as there:
-        closed = check_text(there.url(), HERE)
-    out = Outbound(HERE)
+        closed = check_url(there.url(), HERE)
+    out = HttpClient(HERE)
     for _ in range(MAX_CONNECTIONS + 1):
-        with pytest.raises(Unreachable):
+        with pytest.raises(ConnectFailed):
             await text(out, closed)
     await out.close()
 
@@ -212,8 +212,8 @@ async def test_who_waits_for_a_place_when_all_is_closed_sends_nothing() -> None:
         ended = await asyncio.gather(*asking, return_exceptions=True)
         late = await asyncio.gather(text(out, target), return_exceptions=True)
 
-        assert {type(each) for each in (*ended, *late)} == {Unreachable}
-        assert [each.sent for each in ended if isinstance(each, Unreachable)].count(False) == 20
+        assert {type(each) for each in (*ended, *late)} == {ConnectFailed}
+        assert [each.sent for each in ended if isinstance(each, ConnectFailed)].count(False) == 20
         assert len(there.visits) == MAX_CONNECTIONS
 
 
@@ -222,7 +222,7 @@ async def test_closing_ends_what_is_under_way() -> None:
         asking = asyncio.ensure_future(text(out, target))
         await asyncio.wait_for(there.visited.wait(), 5)
         await out.close()
-        with pytest.raises(Unreachable) as caught:
+        with pytest.raises(ConnectFailed) as caught:
             await asking
 
         assert caught.value.sent

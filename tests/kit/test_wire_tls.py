@@ -9,15 +9,15 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from api.kit.egress.policy import Egress, check_text
-from api.kit.egress.resolver import Names
-from api.kit.http_client.client import Outbound, public_trust
-from api.kit.http_client.errors import TimedOut, Unreachable
+from api.kit.egress.policy import EgressPolicy, check_url
+from api.kit.egress.resolver import Resolver
+from api.kit.http_client.client import HttpClient, public_trust
+from api.kit.http_client.errors import ConnectFailed, TransportTimeout
 from tests.fakes.upstreams import Upstream, echoing, upstream
 
 NAME = "api.example.com"
-HERE = Egress.parse("127.0.0.0/8")
-OPEN = Egress.parse(NAME)
+HERE = EgressPolicy.parse("127.0.0.0/8")
+OPEN = EgressPolicy.parse(NAME)
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
@@ -57,8 +57,8 @@ def trusting(certificate: Path) -> ssl.SSLContext:
 
 
 async def ask(there: Upstream, name: str, trust: ssl.SSLContext) -> str:
-    out = Outbound(HERE, names=Names(lambda _: ["127.0.0.1"]), trust=trust)
-    target = check_text(there.url(host=name, scheme="https"), OPEN)
+    out = HttpClient(HERE, names=Resolver(lambda _: ["127.0.0.1"]), trust=trust)
+    target = check_url(there.url(host=name, scheme="https"), OPEN)
     try:
         async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
             return (await reply.read()).decode()
@@ -80,7 +80,7 @@ async def test_the_certificate_is_that_of_the_name_and_not_of_the_address(certif
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 async def test_the_certificate_of_another_name_is_not_accepted(certificate: Path) -> None:
     async with upstream(echoing(), tls=served_with(certificate, [])) as there:
-        with pytest.raises(Unreachable) as caught:
+        with pytest.raises(ConnectFailed) as caught:
             await ask(there, "other.example.com", trusting(certificate))
 
     assert (caught.value.sent, there.visits) == (False, [])
@@ -94,7 +94,7 @@ async def test_the_environment_makes_no_certificate_trusted(certificate: Path, m
     monkeypatch.setenv("SSL_CERT_DIR", str(certificate.parent))
     monkeypatch.setenv("SSLKEYLOGFILE", str(logged))
     async with upstream(echoing(), tls=served_with(certificate, [])) as there:
-        with pytest.raises(Unreachable):
+        with pytest.raises(ConnectFailed):
             await ask(there, NAME, public_trust())
 
     assert there.visits == []
@@ -111,9 +111,9 @@ def test_public_certificates_are_verified_by_name() -> None:
 @pytest.mark.requirement("REL-12")
 async def test_a_handshake_that_stalls_ends_with_the_deadline(certificate: Path) -> None:
     async with upstream(echoing()) as there:  # waits for a head that never ends, where a handshake is due
-        out = Outbound(HERE, names=Names(lambda _: ["127.0.0.1"]), trust=trusting(certificate))
-        target = check_text(there.url(host=NAME, scheme="https"), OPEN)
-        with pytest.raises(TimedOut) as caught:
+        out = HttpClient(HERE, names=Resolver(lambda _: ["127.0.0.1"]), trust=trusting(certificate))
+        target = check_url(there.url(host=NAME, scheme="https"), OPEN)
+        with pytest.raises(TransportTimeout) as caught:
             async with out.request("GET", target, {}, pool="a", seconds=0.3):
                 pass
         await out.close()
@@ -123,7 +123,7 @@ async def test_a_handshake_that_stalls_ends_with_the_deadline(certificate: Path)
 
 async def test_a_server_that_hangs_up_in_the_handshake_is_unreachable(certificate: Path) -> None:
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
-    with pytest.raises(Unreachable) as caught:
+    with pytest.raises(ConnectFailed) as caught:
         await ask(Upstream(server.sockets[0].getsockname()[1]), NAME, trusting(certificate))
     server.close()
 

@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 import pytest
 
-from api.kit.egress.policy import Egress, check_text
-from api.kit.http_client.client import Outbound
-from api.toolbox.toolsets.http import Upstream
+from api.kit.egress.policy import EgressPolicy, check_url
+from api.kit.http_client.client import HttpClient
+from api.toolbox.toolsets.http import UpstreamHttp
 from integrations import Era, McpClient
 from integrations.mcp.session import Kind
 from tests.real.catalogue import (
@@ -29,15 +29,15 @@ from tests.real.catalogue import (
     running,
 )
 
-EGRESS = Egress.parse("127.0.0.1/32")
+EGRESS = EgressPolicy.parse("127.0.0.1/32")
 PATIENCE_SECONDS = 10.0
 WITH_SUMS = (EVERYTHING, EVERYTHING_SSE, SDK, SDK_JSON, SDK_LEGACY, SDK_LEGACY_JSON)
 
 
 @asynccontextmanager
 async def client_of(run: Running, era: Era | None = None) -> AsyncIterator[McpClient]:
-    outbound = Outbound(EGRESS)
-    http = Upstream(outbound, EGRESS, check_text(run.url, EGRESS).origin, {}, pool="one", seconds=20.0)
+    outbound = HttpClient(EGRESS)
+    http = UpstreamHttp(outbound, EGRESS, check_url(run.url, EGRESS).origin, {}, pool="one", seconds=20.0)
     client = McpClient(http, run.url, era)
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):

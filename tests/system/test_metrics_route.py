@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 from api.kit.metrics import Metrics
-from api.main.server_process import check_address, metrics_beside, metrics_ports
-from api.main.settings import BadSetting, Settings
+from api.main.server_process import check_bindable, metrics_listener, metrics_ports
+from api.main.settings import InvalidSetting, Settings
 from tests.harness import Plugboard, Workspace, caller, served
 
 
@@ -22,8 +22,8 @@ def free_ports(number: int) -> int:
     while True:
         first = 20_000 + secrets.randbelow(10_000)
         try:
-            check_address(Settings(port=0, metrics_port=first, workers=number))
-        except BadSetting:
+            check_bindable(Settings(port=0, metrics_port=first, workers=number))
+        except InvalidSetting:
             continue
         return first
 
@@ -74,18 +74,18 @@ async def test_every_process_has_a_port_and_one_that_begins_anew_takes_the_place
     settings = Settings(metrics_port=free_ports(2), workers=2)
     first, second = metrics_ports(settings)
 
-    async with metrics_beside(settings, Metrics("one")):
-        async with metrics_beside(settings, Metrics("two")):
+    async with metrics_listener(settings, Metrics("one")):
+        async with metrics_listener(settings, Metrics("two")):
             assert 'version="one"' in (await asyncio.to_thread(read, first)).text
             assert 'version="two"' in (await asyncio.to_thread(read, second)).text
-        async with metrics_beside(settings, Metrics("three")):
+        async with metrics_listener(settings, Metrics("three")):
             assert 'version="three"' in (await asyncio.to_thread(read, second)).text
 
 
 async def test_a_process_that_finds_no_port_serves_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
     settings = Settings(metrics_port=free_ports(1))
 
-    async with metrics_beside(settings, Metrics("one")), metrics_beside(settings, Metrics("two")):
+    async with metrics_listener(settings, Metrics("one")), metrics_listener(settings, Metrics("two")):
         assert 'version="one"' in (await asyncio.to_thread(read, settings.metrics_port)).text
 
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
@@ -100,12 +100,12 @@ def test_a_port_that_is_taken_keeps_it_from_starting() -> None:
         port = int(taken.getsockname()[1])
 
         for settings in (Settings(port=0, metrics_port=port), Settings(port=0, metrics_port=port - 1, workers=2)):
-            with pytest.raises(BadSetting, match=r"PLUGBOARD_METRICS_PORT: cannot listen on 127\.0\.0\.1"):
-                check_address(settings)
+            with pytest.raises(InvalidSetting, match=r"PLUGBOARD_METRICS_PORT: cannot listen on 127\.0\.0\.1"):
+                check_bindable(settings)
 
 
 def test_the_apis_own_port_is_not_one_for_metrics() -> None:
     port = free_ports(3)
 
-    with pytest.raises(BadSetting, match="PLUGBOARD_METRICS_PORT: the API itself is to listen on port"):
-        check_address(Settings(port=port + 2, metrics_port=port, workers=3))
+    with pytest.raises(InvalidSetting, match="PLUGBOARD_METRICS_PORT: the API itself is to listen on port"):
+        check_bindable(Settings(port=port + 2, metrics_port=port, workers=3))

@@ -2,14 +2,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from api.kit.egress.policy import Egress
+from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from tests.fakes.still_clock import StillClock
 from tests.fakes.street import Street
 from tests.harness import Plugboard, listening, served
 from tests.toolbox.office import Office
 
-AT_HOME = Egress.parse("127.0.0.1/32")
+AT_HOME = EgressPolicy.parse("127.0.0.1/32")
 
 
 @pytest.fixture(scope="session")

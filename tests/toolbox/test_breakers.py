@@ -1,6 +1,6 @@
 import pytest
 
-from api.toolbox.calling.circuit_breakers import Breaker, Health, Open
+from api.toolbox.calling.circuit_breakers import BreakerHealth, CircuitBreaker, CircuitOpen
 from tests.fakes.still_clock import StillClock
 
 DOWN = "Error calling MCP server: MCP server request failed: 503 Service Unavailable"
@@ -11,35 +11,35 @@ def middle() -> float:
     return 0.5
 
 
-def call(breaker: Breaker) -> None:
+def call(breaker: CircuitBreaker) -> None:
     assert breaker.admit() is None
 
 
-def fail(breaker: Breaker, times: int = 1, text: str = DOWN) -> None:
+def fail(breaker: CircuitBreaker, times: int = 1, text: str = DOWN) -> None:
     for _ in range(times):
         call(breaker)
         breaker.failed(text)
 
 
-def failing(clock: StillClock) -> Breaker:
-    breaker = Breaker(clock, middle)
+def failing(clock: StillClock) -> CircuitBreaker:
+    breaker = CircuitBreaker(clock, middle)
     fail(breaker, 5)
     return breaker
 
 
 @pytest.mark.requirement("REL-15")
 def test_the_fifth_failure_in_a_row_opens_it() -> None:
-    breaker = Breaker(StillClock(), middle)
+    breaker = CircuitBreaker(StillClock(), middle)
 
     fail(breaker, 4)
-    assert breaker.shown() == Health("closed", 4, 0)
+    assert breaker.health() == BreakerHealth("closed", 4, 0)
 
     fail(breaker)
-    assert breaker.shown() == Health("open", 5, 10)
+    assert breaker.health() == BreakerHealth("open", 5, 10)
 
 
 def test_a_success_in_between_starts_the_count_anew() -> None:
-    breaker = Breaker(StillClock(), middle)
+    breaker = CircuitBreaker(StillClock(), middle)
     fail(breaker, 4)
     call(breaker)
     breaker.succeeded()
@@ -50,12 +50,12 @@ def test_a_success_in_between_starts_the_count_anew() -> None:
 
 
 def test_what_says_nothing_about_health_neither_counts_nor_forgives() -> None:
-    breaker = Breaker(StillClock(), middle)
+    breaker = CircuitBreaker(StillClock(), middle)
     fail(breaker, 4)
     for _ in range(20):
         call(breaker)
-        breaker.learned_nothing()
-    assert breaker.shown() == Health("closed", 4, 0)
+        breaker.record_nothing()
+    assert breaker.health() == BreakerHealth("closed", 4, 0)
 
     fail(breaker)
 
@@ -65,15 +65,15 @@ def test_what_says_nothing_about_health_neither_counts_nor_forgives() -> None:
 @pytest.mark.requirement("REL-15", "REL-17")
 def test_an_open_one_tells_the_last_failure_and_when_to_come_back() -> None:
     clock = StillClock()
-    breaker = Breaker(clock, middle)
+    breaker = CircuitBreaker(clock, middle)
     fail(breaker, 4, "Error: refused")
     fail(breaker, 1, DOWN)
 
-    assert breaker.admit() == Open(DOWN, 10)
+    assert breaker.admit() == CircuitOpen(DOWN, 10)
     clock.advance(0.5)
-    assert breaker.admit() == Open(DOWN, 10), "rounded down, the caller would come too early"
+    assert breaker.admit() == CircuitOpen(DOWN, 10), "rounded down, the caller would come too early"
     clock.advance(9)
-    assert breaker.admit() == Open(DOWN, 1)
+    assert breaker.admit() == CircuitOpen(DOWN, 1)
 
 
 @pytest.mark.requirement("REL-15")
@@ -81,10 +81,10 @@ def test_after_the_pause_a_single_call_is_let_through_at_once() -> None:
     clock = StillClock()
     breaker = failing(clock)
     clock.advance(10)
-    assert breaker.shown() == Health("half_open", 5, 0)
+    assert breaker.health() == BreakerHealth("half_open", 5, 0)
 
-    assert [breaker.admit() for _ in range(4)] == [None, *[Open(DOWN, 1)] * 3]
-    assert breaker.shown() == Health("half_open", 5, 1)
+    assert [breaker.admit() for _ in range(4)] == [None, *[CircuitOpen(DOWN, 1)] * 3]
+    assert breaker.health() == BreakerHealth("half_open", 5, 1)
 
 
 def test_a_try_that_succeeds_closes_it_and_forgets_everything() -> None:
@@ -95,11 +95,11 @@ def test_a_try_that_succeeds_closes_it_and_forgets_everything() -> None:
     clock.advance(20)
     call(breaker)
     breaker.succeeded()
-    assert breaker.shown() == Health("closed", 0, 0)
+    assert breaker.health() == BreakerHealth("closed", 0, 0)
 
     fail(breaker, 5)
 
-    assert breaker.shown() == Health("open", 5, 10)
+    assert breaker.health() == BreakerHealth("open", 5, 10)
 
 
 def test_each_try_that_fails_makes_the_pause_twice_as_long_up_to_five_minutes() -> None:
@@ -107,12 +107,12 @@ def test_each_try_that_fails_makes_the_pause_twice_as_long_up_to_five_minutes() 
     breaker = failing(clock)
     pauses = []
     for _ in range(8):
-        pauses.append(breaker.shown().retry_after)
+        pauses.append(breaker.health().retry_after)
         clock.advance(pauses[-1])
         fail(breaker, text="Error: still down")
 
     assert pauses == [10, 20, 40, 80, 160, 300, 300, 300]
-    assert breaker.admit() == Open("Error: still down", 300)
+    assert breaker.admit() == CircuitOpen("Error: still down", 300)
 
 
 def test_years_of_failures_are_counted_and_nothing_overflows() -> None:
@@ -122,38 +122,38 @@ def test_years_of_failures_are_counted_and_nothing_overflows() -> None:
         clock.advance(300)
         fail(breaker)
 
-    assert breaker.shown() == Health("open", 5_005, 300)
+    assert breaker.health() == BreakerHealth("open", 5_005, 300)
 
 
 @pytest.mark.parametrize(("chance", "pause"), [(0.0, 8), (0.25, 9), (0.5, 10), (0.75, 11), (1.0, 12)])
 def test_a_pause_is_spread_so_that_not_everybody_tries_at_once(chance: float, pause: int) -> None:
-    breaker = Breaker(StillClock(), lambda: chance)
+    breaker = CircuitBreaker(StillClock(), lambda: chance)
 
     fail(breaker, 5)
 
-    assert breaker.shown().retry_after == pause
+    assert breaker.health().retry_after == pause
 
 
 def test_the_spread_is_new_for_each_pause_and_does_not_add_up() -> None:
     clock, chances = StillClock(), iter([1.0, 1.0, 0.5])
-    breaker = Breaker(clock, lambda: next(chances))
+    breaker = CircuitBreaker(clock, lambda: next(chances))
     fail(breaker, 5)
-    pauses = [breaker.shown().retry_after]
+    pauses = [breaker.health().retry_after]
     for _ in range(2):
         clock.advance(pauses[-1])
         fail(breaker)
-        pauses.append(breaker.shown().retry_after)
+        pauses.append(breaker.health().retry_after)
 
     assert pauses == [12, 24, 40]
 
 
 def test_chance_spreads_the_pauses_of_many() -> None:
     clock = StillClock(1_000.0)
-    breakers = [Breaker(clock) for _ in range(200)]
+    breakers = [CircuitBreaker(clock) for _ in range(200)]
     for breaker in breakers:
         fail(breaker, 5)
 
-    pauses = {breaker.shown().retry_after for breaker in breakers}
+    pauses = {breaker.health().retry_after for breaker in breakers}
 
     assert pauses <= {8, 9, 10, 11, 12}
     assert len(pauses) > 1
@@ -164,15 +164,15 @@ def test_a_try_that_learned_nothing_makes_room_for_another() -> None:
     breaker = failing(clock)
     clock.advance(10)
     call(breaker)
-    breaker.learned_nothing()
+    breaker.record_nothing()
 
-    assert breaker.shown() == Health("half_open", 5, 0)
-    assert [breaker.admit(), breaker.admit()] == [None, Open(DOWN, 1)]
+    assert breaker.health() == BreakerHealth("half_open", 5, 0)
+    assert [breaker.admit(), breaker.admit()] == [None, CircuitOpen(DOWN, 1)]
 
 
 def test_what_began_before_and_fails_while_it_is_open_is_no_try() -> None:
     clock = StillClock()
-    breaker = Breaker(clock, middle)
+    breaker = CircuitBreaker(clock, middle)
     for _ in range(8):
         call(breaker)
     for _ in range(5):
@@ -180,14 +180,14 @@ def test_what_began_before_and_fails_while_it_is_open_is_no_try() -> None:
     clock.advance(4)
 
     breaker.failed("Error: refused")
-    breaker.learned_nothing()
+    breaker.record_nothing()
 
-    assert breaker.admit() == Open("Error: refused", 6)
+    assert breaker.admit() == CircuitOpen("Error: refused", 6)
 
 
 def test_what_began_before_and_succeeds_shows_that_the_server_is_back() -> None:
     clock = StillClock()
-    breaker = Breaker(clock, middle)
+    breaker = CircuitBreaker(clock, middle)
     for _ in range(6):
         call(breaker)
     for _ in range(5):
@@ -196,12 +196,12 @@ def test_what_began_before_and_succeeds_shows_that_the_server_is_back() -> None:
 
     breaker.succeeded()
 
-    assert breaker.shown() == Health("closed", 0, 0)
+    assert breaker.health() == BreakerHealth("closed", 0, 0)
 
 
-def with_one_from_before(clock: StillClock) -> Breaker:
+def with_one_from_before(clock: StillClock) -> CircuitBreaker:
     """Half open, the try under way, and a call of before as well."""
-    breaker = Breaker(clock, middle)
+    breaker = CircuitBreaker(clock, middle)
     call(breaker)
     fail(breaker, 5)
     clock.advance(10)
@@ -213,29 +213,29 @@ def with_one_from_before(clock: StillClock) -> Breaker:
 def test_the_end_of_a_call_from_before_lets_no_second_try_in() -> None:
     breaker = with_one_from_before(StillClock())
 
-    breaker.learned_nothing()
+    breaker.record_nothing()
 
-    assert breaker.admit() == Open(DOWN, 1)
+    assert breaker.admit() == CircuitOpen(DOWN, 1)
 
 
 def test_of_a_call_from_before_and_the_try_a_single_failure_counts_once_both_have_ended() -> None:
     breaker = with_one_from_before(StillClock())
 
     breaker.failed("Error: still down")
-    assert breaker.shown() == Health("half_open", 6, 1)
+    assert breaker.health() == BreakerHealth("half_open", 6, 1)
 
-    breaker.learned_nothing()
-    assert breaker.admit() == Open("Error: still down", 20)
+    breaker.record_nothing()
+    assert breaker.admit() == CircuitOpen("Error: still down", 20)
 
 
 def test_a_success_closes_it_whoever_else_is_under_way() -> None:
     breaker = with_one_from_before(StillClock())
 
     breaker.succeeded()
-    assert breaker.shown() == Health("closed", 0, 0)
+    assert breaker.health() == BreakerHealth("closed", 0, 0)
 
     breaker.failed(DOWN)  # the other one, late
-    assert breaker.shown() == Health("closed", 1, 0)
+    assert breaker.health() == BreakerHealth("closed", 1, 0)
 
 
 def test_a_try_that_never_tells_how_it_went_does_not_keep_it_shut_for_ever() -> None:
@@ -244,11 +244,11 @@ def test_a_try_that_never_tells_how_it_went_does_not_keep_it_shut_for_ever() -> 
     clock.advance(10)
     call(breaker)
     clock.advance(59)
-    assert breaker.admit() == Open(DOWN, 1)
+    assert breaker.admit() == CircuitOpen(DOWN, 1)
 
     clock.advance(1)
 
-    assert breaker.shown() == Health("half_open", 5, 0)
+    assert breaker.health() == BreakerHealth("half_open", 5, 0)
     assert breaker.admit() is None
     breaker.succeeded()
     assert breaker.state == "closed"
@@ -257,34 +257,34 @@ def test_a_try_that_never_tells_how_it_went_does_not_keep_it_shut_for_ever() -> 
 @pytest.mark.parametrize(
     ("failed", "answered", "expected"),
     [
-        (DOWN, True, Health("open", 5, 10)),
-        (DOWN, False, Health("open", 5, 10)),
-        (None, True, Health("closed", 0, 0)),
-        (None, False, Health("closed", 4, 0)),
+        (DOWN, True, BreakerHealth("open", 5, 10)),
+        (DOWN, False, BreakerHealth("open", 5, 10)),
+        (None, True, BreakerHealth("closed", 0, 0)),
+        (None, False, BreakerHealth("closed", 4, 0)),
     ],
 )
 def test_how_a_call_went_is_told_by_what_is_held_against_the_server_and_whether_it_answered(
-    failed: str | None, answered: bool, expected: Health
+    failed: str | None, answered: bool, expected: BreakerHealth
 ) -> None:
-    breaker = Breaker(StillClock(), middle)
+    breaker = CircuitBreaker(StillClock(), middle)
     fail(breaker, 4)
     call(breaker)
 
-    breaker.learned(failed, answered=answered)
+    breaker.record(failed, answered=answered)
 
-    assert breaker.shown() == expected
+    assert breaker.health() == expected
 
 
 def test_who_tells_without_having_been_admitted_does_not_spoil_later_tries() -> None:
     clock = StillClock()
-    breaker = Breaker(clock, middle)
+    breaker = CircuitBreaker(clock, middle)
     for _ in range(3):
         breaker.succeeded()
-        breaker.learned_nothing()
+        breaker.record_nothing()
     for _ in range(5):
         breaker.failed(DOWN)
     clock.advance(10)
 
     fail(breaker)
 
-    assert breaker.shown() == Health("open", 6, 20)
+    assert breaker.health() == BreakerHealth("open", 6, 20)

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from api.toolbox.calling.circuit_breakers import Breaker, Open
+from api.toolbox.calling.circuit_breakers import CircuitBreaker, CircuitOpen
 from tests.fakes.still_clock import StillClock
 
 
@@ -24,7 +24,7 @@ class BreakerMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = StillClock(0.0)
-        self.breaker = Breaker(self.clock, lambda: 0.5)
+        self.breaker = CircuitBreaker(self.clock, lambda: 0.5)
         self.under_way: list[Call] = []
         self.streak: list[str] = []
         self.try_began: float | None = None
@@ -66,7 +66,7 @@ class BreakerMachine(RuleBasedStateMachine):
             self.under_way.append(Call(self.clock.seconds, is_try=True))
         else:
             wait = 1 if self.try_is_open() else math.ceil(self.pause_ends() - self.clock.seconds)
-            assert answer == Open(self.streak[-1], wait)
+            assert answer == CircuitOpen(self.streak[-1], wait)
 
     @precondition(lambda self: self.under_way)
     @rule(data=st.data())
@@ -94,7 +94,7 @@ class BreakerMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def learn_nothing(self, data: st.DataObject) -> None:
         self.take(data)
-        self.breaker.learned_nothing()
+        self.breaker.record_nothing()
         self.settle()
 
     @rule(seconds=st.sampled_from([0.25, 1, 7.5, 10, 20, 60, 300]))
@@ -112,7 +112,7 @@ class BreakerMachine(RuleBasedStateMachine):
 
     @invariant()
     def it_shows_what_the_model_knows(self) -> None:
-        shown = self.breaker.shown()
+        shown = self.breaker.health()
         assert shown.failures == len(self.streak)
         assert shown.state == self.breaker.state
         assert (shown.state == "closed") == self.closed()

@@ -6,13 +6,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from api.toolbox.calling.bulkheads import Bulkheads, Busy, Full, Slot
+from api.toolbox.calling.bulkheads import Bulkheads, InFlight, LimitReached, Permit
 
-NOBODY = Busy(0, 0, 0, 0, 0)
+NOBODY = InFlight(0, 0, 0, 0, 0)
 
 
-def refused(bulkheads: Bulkheads, partition: str, server_id: str) -> Full:
-    with pytest.raises(Full) as caught:
+def refused(bulkheads: Bulkheads, partition: str, server_id: str) -> LimitReached:
+    with pytest.raises(LimitReached) as caught:
         bulkheads.enter(partition, server_id)
     return caught.value
 
@@ -47,7 +47,7 @@ def test_however_many_are_refused_they_leave_nothing_behind() -> None:
     for number in range(1_000):
         assert refused(bulkheads, f"WS#{number}", "server_1").which == "process"
 
-    assert bulkheads.busy() == Busy(1, 1, 1, 1, 1)
+    assert bulkheads.busy() == InFlight(1, 1, 1, 1, 1)
 
 
 @pytest.mark.requirement("REL-16")
@@ -88,7 +88,7 @@ def test_leaving_twice_counts_once() -> None:
     slot.leave()
     slot.leave()
 
-    assert bulkheads.busy() == Busy(1, 1, 1, 1, 1)
+    assert bulkheads.busy() == InFlight(1, 1, 1, 1, 1)
 
 
 def test_a_call_that_raises_leaves_too() -> None:
@@ -107,7 +107,7 @@ def test_what_is_under_way_is_told_in_numbers() -> None:
         for server in [("WS#a", "server_1")] * 3 + [("WS#a", "server_2"), ("WS#b", "server_3")]:
             under_way.enter_context(bulkheads.enter(*server))
 
-        assert bulkheads.busy() == Busy(
+        assert bulkheads.busy() == InFlight(
             calls=5, servers=3, workspaces=2, most_to_one_server=3, most_from_one_workspace=4
         )
     assert bulkheads.busy() == NOBODY
@@ -121,8 +121,8 @@ class BulkheadMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.bulkheads = Bulkheads(*self.LIMITS)
-        self.inside: list[tuple[str, str, Slot]] = []
-        self.left: list[Slot] = []
+        self.inside: list[tuple[str, str, Permit]] = []
+        self.left: list[Permit] = []
 
     def full(self, partition: str, server_id: str) -> str | None:
         counts = {
@@ -157,7 +157,7 @@ class BulkheadMachine(RuleBasedStateMachine):
     def it_counts_who_is_in_and_keeps_nothing_of_others(self) -> None:
         servers = Counter(each[:2] for each in self.inside)
         workspaces = Counter(each[0] for each in self.inside)
-        assert self.bulkheads.busy() == Busy(
+        assert self.bulkheads.busy() == InFlight(
             calls=len(self.inside),
             servers=len(servers),
             workspaces=len(workspaces),

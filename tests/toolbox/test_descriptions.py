@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from api.toolbox.json_schema.flatten import ELSEWHERE
 from api.toolbox.json_schema.normalise import TOO_DEEP
-from api.toolbox.listing.client_formats import MAX_BYTES, Tool, as_anthropic, as_mcp, as_openai, normalised
+from api.toolbox.listing.client_formats import MAX_BYTES, Tool, as_anthropic, as_mcp, as_openai, normalise
 
 EMPTY = {"type": "object", "properties": {}}
 REFUSED_AT_THE_TOP = {"oneOf", "anyOf", "allOf", "enum", "const", "not", "$ref", "$schema", "$id"}
@@ -36,7 +36,7 @@ SCHEMAS = st.recursive(
 
 @pytest.mark.parametrize("schema", [None, {}, True, False, [], "object", 3, {"type": "string"}, {"type": ["object"]}])
 def test_whatever_it_was_it_is_an_object(schema: object) -> None:
-    assert normalised(schema) == EMPTY
+    assert normalise(schema) == EMPTY
 
 
 def test_a_plain_schema_stays_what_it_is() -> None:
@@ -53,13 +53,13 @@ def test_a_plain_schema_stays_what_it_is() -> None:
         "additionalProperties": False,
     }
 
-    assert normalised(schema) == schema
+    assert normalise(schema) == schema
 
 
 def test_a_schema_that_refers_to_itself_stays_what_it_is() -> None:
     schema = {"type": "object", "properties": {"child": {"$ref": "#"}}}
 
-    assert normalised(schema) == schema
+    assert normalise(schema) == schema
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_a_schema_that_refers_to_itself_stays_what_it_is() -> None:
 def test_a_reference_to_elsewhere_becomes_any_value_with_a_note(word: str, reference: object) -> None:
     schema = {"type": "object", "properties": {"a": {word: reference, "description": "An a."}}, "required": ["a"]}
 
-    assert normalised(schema)["properties"] == {"a": {"description": f"An a.\n{ELSEWHERE}"}}
+    assert normalise(schema)["properties"] == {"a": {"description": f"An a.\n{ELSEWHERE}"}}
 
 
 def test_a_reference_to_elsewhere_at_the_top_too() -> None:
-    assert normalised({"$ref": "https://example.org/s.json"}) == EMPTY | {"description": ELSEWHERE}
+    assert normalise({"$ref": "https://example.org/s.json"}) == EMPTY | {"description": ELSEWHERE}
 
 
 def test_references_find_names_with_slashes_and_places_in_lists() -> None:
     schema = {"type": "object", "properties": {"a/b": {}, "c": {"$ref": "#/properties/a~1b"}}, "anyOf": []}
 
-    assert normalised(schema)["properties"]["c"] == {"$ref": "#/properties/a~1b"}
+    assert normalise(schema)["properties"]["c"] == {"$ref": "#/properties/a~1b"}
 
 
 def test_choices_at_the_top_are_merged_and_told() -> None:
@@ -92,7 +92,7 @@ def test_choices_at_the_top_are_merged_and_told() -> None:
         "$defs": {"named": {"properties": {"name": {}, "by": {"type": "integer"}}, "required": ["name", "by"]}},
     }
 
-    made = normalised(schema)
+    made = normalise(schema)
 
     assert made["properties"] == {
         "id": {"type": "string"},
@@ -111,7 +111,7 @@ def test_choices_that_only_require_keep_the_properties_there_are() -> None:
         "anyOf": [{"required": ["a"]}, {"required": ["b"]}, {}],
     }
 
-    made = normalised(schema)
+    made = normalise(schema)
 
     assert made["properties"] == {"a": {}, "b": {}}
     assert made["description"] == "Look up.\nGive at least one of: a; or b; or none of these."
@@ -126,7 +126,7 @@ def test_all_that_holds_at_the_top_becomes_one() -> None:
         ],
     }
 
-    made = normalised(schema)
+    made = normalise(schema)
 
     assert made["properties"] == {"a": {"allOf": [{"type": "string"}, {"minLength": 1}]}, "b": {}, "c": {}}
     assert made["required"] == ["a", "b"]
@@ -135,7 +135,7 @@ def test_all_that_holds_at_the_top_becomes_one() -> None:
 def test_a_reference_at_the_top_is_followed_also_twice() -> None:
     defs = {"a": {"$ref": "#/$defs/b", "required": ["x"]}, "b": {"properties": {"x": {}}, "allOf": [{"title": "B"}]}}
 
-    made = normalised({"$ref": "#/$defs/a", "allOf": [{"title": "A"}], "$defs": defs})
+    made = normalise({"$ref": "#/$defs/a", "allOf": [{"title": "A"}], "$defs": defs})
 
     assert (made["properties"], made["required"], made["title"]) == ({"x": {}}, ["x"], "A")
 
@@ -143,7 +143,7 @@ def test_a_reference_at_the_top_is_followed_also_twice() -> None:
 def test_choices_without_end_are_cut_off_in_time() -> None:
     layers = {str(n): {"anyOf": [{"$ref": f"#/$defs/{n + 1}"}] * 20} for n in range(20)}
 
-    made = normalised({"anyOf": [{"$ref": "#/$defs/0"}, {"$ref": "#/$defs/loop"}], "$defs": {**layers, "20": {}}})
+    made = normalise({"anyOf": [{"$ref": "#/$defs/0"}, {"$ref": "#/$defs/loop"}], "$defs": {**layers, "20": {}}})
 
     assert made["type"] == "object"
     assert not REFUSED_AT_THE_TOP & made.keys()
@@ -172,7 +172,7 @@ def test_choices_without_end_are_cut_off_in_time() -> None:
     ],
 )
 def test_what_2020_12_does_not_know_is_said_in_its_words_or_left_out(old: object, new: object) -> None:
-    assert normalised({"type": "object", "properties": {"a": old}})["properties"]["a"] == new
+    assert normalise({"type": "object", "properties": {"a": old}})["properties"]["a"] == new
 
 
 def test_a_deep_schema_ends_somewhere() -> None:
@@ -180,7 +180,7 @@ def test_a_deep_schema_ends_somewhere() -> None:
     for _ in range(40):
         schema = {"type": "object", "properties": {"a": schema}}
 
-    assert TOO_DEEP in json.dumps(normalised(schema))
+    assert TOO_DEEP in json.dumps(normalise(schema))
 
 
 def test_no_depth_exhausts_the_stack() -> None:
@@ -188,14 +188,14 @@ def test_no_depth_exhausts_the_stack() -> None:
     for _ in range(100_000):
         schema = {"not": schema}
 
-    assert normalised(schema)["type"] == "object"
+    assert normalise(schema)["type"] == "object"
 
 
 @pytest.mark.parametrize(("count", "kept"), [(400, 400), (4000, 0), (30_000, 0)])
 def test_a_large_schema_becomes_an_outline_or_nothing(count: int, kept: int) -> None:
     properties = {f"p{n}": {"type": "string", "description": "long " * 60} for n in range(count)}
 
-    made = normalised({"type": "object", "properties": properties, "required": ["p1"]})
+    made = normalise({"type": "object", "properties": properties, "required": ["p1"]})
 
     assert len(made["properties"]) == kept
     assert made["description"] == "(Too large to be described in full.)"
@@ -203,7 +203,7 @@ def test_a_large_schema_becomes_an_outline_or_nothing(count: int, kept: int) -> 
 
 
 def test_a_schema_that_is_no_unicode_becomes_any_object() -> None:
-    made = normalised({"type": "object", "properties": {"a": {"const": "\ud800"}}})
+    made = normalise({"type": "object", "properties": {"a": {"const": "\ud800"}}})
 
     assert made["properties"] == {}
     assert "could not be read" in made["description"]
@@ -212,7 +212,7 @@ def test_a_schema_that_is_no_unicode_becomes_any_object() -> None:
 @settings(max_examples=300)
 @given(SCHEMAS)
 def test_whatever_comes_a_strict_client_accepts_it(schema: dict[str, Any]) -> None:
-    made = normalised(schema)
+    made = normalise(schema)
 
     assert made["type"] == "object"
     assert isinstance(made["properties"], dict)

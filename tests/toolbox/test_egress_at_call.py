@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from api.access.context import partition_of
-from api.kit.egress.policy import Egress
+from api.kit.egress.policy import EgressPolicy
 from api.kit.storage.store import Always, Key, Put
-from api.main.container import assemble
+from api.main.container import build_container
 from api.main.settings import Settings
-from api.servers.repository import record_of
+from api.servers.repository import server_key
 from tests.corpus.urls import HOSTILE, LEADING_INSIDE
 from tests.fakes.dialling import dialled_except
 from tests.fakes.hostile_mcp import mcp
@@ -65,10 +65,10 @@ def of_kind(kind: str) -> list[str]:
 
 
 async def rewritten(settings: Settings, workspace_id: str, urls: Mapping[str, str]) -> None:
-    parts = await assemble(settings)
+    parts = await build_container(settings)
     try:
         for server_id, url in urls.items():
-            key = Key(partition_of(workspace_id), record_of(server_id))
+            key = Key(partition_of(workspace_id), server_key(server_id))
             item = await parts.store.get(key)
             assert item is not None
             await parts.store.write(Put(key, {**item.data, "url": url}, Always()))
@@ -115,7 +115,7 @@ def port_of(plugboard: Plugboard) -> int:
 @pytest.mark.parametrize("fields", [HEADER, NONE], ids=["with a credential", "without"])
 def test_what_the_operator_no_longer_allows_is_not_connected_to(tmp_path: Path, fields: dict[str, Any]) -> None:
     with upstream_beside(mcp({})) as there:
-        with served(Settings(data_dir=tmp_path, egress=Egress.parse("127.0.0.1/32"))) as allowing:
+        with served(Settings(data_dir=tmp_path, egress=EgressPolicy.parse("127.0.0.1/32"))) as allowing:
             workspace = allowing.make_workspace()
             server = workspace.make_server(url=there.url("/mcp"), **fields)
             checked = workspace.admin.post(f"{workspace.servers}/{server['id']}/check").json()
@@ -169,7 +169,7 @@ def slamming(host: str, port: int) -> Iterator[list[object]]:
 def test_a_name_that_leads_out_and_in_by_turns_never_leads_in(tmp_path: Path) -> None:
     """127.0.0.2 stands for what is outside."""
     turns = itertools.cycle([["127.0.0.2"], ["127.0.0.1"], ["127.0.0.2", "127.0.0.1"]])
-    settings = Settings(data_dir=tmp_path, egress=Egress.parse("127.0.0.2/32"))
+    settings = Settings(data_dir=tmp_path, egress=EgressPolicy.parse("127.0.0.2/32"))
     with (
         upstream_beside(cutting_off()) as canary,
         slamming("127.0.0.2", canary.port) as came,

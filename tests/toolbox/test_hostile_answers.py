@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from api.kit.egress.policy import Egress
+from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from tests.fakes.hostile_mcp import HEAD, STREAM, events, made, mcp, resetting, result, with_id, with_result
 from tests.fakes.upstreams import Answer, cutting_off, dripping, pouring, raw, saying, silent, upstream
@@ -37,7 +37,7 @@ Json = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def plugboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("hostile"), egress=Egress.parse("127.0.0.1/32"))
+    settings = Settings(data_dir=tmp_path_factory.mktemp("hostile"), egress=EgressPolicy.parse("127.0.0.1/32"))
     with served(settings) as plugboard:
         yield plugboard
 

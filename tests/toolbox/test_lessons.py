@@ -8,7 +8,7 @@ import pytest
 
 from api.main.settings import Settings
 from api.toolbox.json_schema.validation import Validator
-from api.toolbox.output.redaction import REMOVED, Scrubber
+from api.toolbox.output.redaction import REMOVED, Redactor
 from tests.fakes.mcp_servers import PlainServer, Reply, SessionServer, error, event, result, stream
 from tests.fakes.stuck import StuckServer
 from tests.toolbox.conftest import AT_HOME
@@ -20,7 +20,7 @@ A_MOMENT = 3.0  # seconds; what is asked here took minutes
 @pytest.mark.requirement("TRS-03")
 def test_many_long_secrets_that_begin_alike_are_removed_from_a_long_text_in_a_moment() -> None:
     short = "a" * 300 + "b"
-    scrubbed = Scrubber({short, *("a" * (8000 + number) + "/%b" for number in range(19))})
+    scrubbed = Redactor({short, *("a" * (8000 + number) + "/%b" for number in range(19))})
     began = time.monotonic()
 
     assert scrubbed("a" * 1_000_000 + short).endswith(REMOVED)
@@ -107,4 +107,4 @@ def test_the_trail_says_which_tool_the_generic_one_called(office: Office) -> Non
 def test_no_address_of_this_machine_leads_to_the_ports_of_the_service() -> None:
     egress = Settings(host="0.0.0.0", port=8400, metrics_port=9400, workers=2, egress=AT_HOME).reachable
 
-    assert egress.own_ports == {8400, 9400, 9401}
+    assert egress.self_ports == {8400, 9400, 9401}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from api.toolbox.mentions import Mentions
+from api.toolbox.mentions import ToolNameRewriter
 
-MENTIONS = Mentions(["posthog_get", "posthog_get_insight", "posthog_list_projects"])
+MENTIONS = ToolNameRewriter(["posthog_get", "posthog_get_insight", "posthog_list_projects"])
 
 
 @pytest.mark.parametrize(

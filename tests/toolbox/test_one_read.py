@@ -9,9 +9,9 @@ from typing import Any
 
 from api.api_keys.service import make_operator_key
 from api.connections.revocation.queue import PREFIX as OUTBOX
-from api.http.fast_path import Direct
-from api.http.middleware import Edge
-from api.main.app import ROUTES, answer_problem, inner_app
+from api.http.fast_path import FastPath
+from api.http.middleware import RequestMiddleware
+from api.main.app import ROUTES, build_router_app, problem_response
 from api.main.settings import Settings
 from tests.fakes.mcp_servers import ModernServer, PlainServer
 from tests.fakes.street import Street
@@ -36,9 +36,9 @@ class Watched:
 def watched(street: Street, data_dir: Path) -> Iterator[Watched]:
     """A Plugboard that tells of each statement by which its database is read."""
     settings = Settings(data_dir=data_dir, egress=AT_HOME)
-    app = inner_app(settings)
+    app = build_router_app(settings)
     told: list[str] = []
-    with listening(Edge(Direct(app, ROUTES, answer_problem))) as url:
+    with listening(RequestMiddleware(FastPath(app, ROUTES, problem_response))) as url:
         parts: Any = app.state.parts
         parts.store._reading.set_trace_callback(told.append)
         key = asyncio.run(make_operator_key(parts.store, parts.key_maker)).reveal_text()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from api.main.container import Parts, assemble
+from api.main.container import Container, build_container
 from api.main.settings import Settings
 from api.servers.service import Server, ServerService
 from api.toolbox.toolsets.mcp import McpToolset
@@ -113,10 +113,10 @@ def test_a_server_that_takes_no_leave_does_not_hold_up_the_end(tmp_path: Path, s
     assert [len(fake.asked("DELETE")) for fake in fakes] == [1, 1, 1]
 
 
-async def opened(parts: Parts, workspace: Workspace, server_id: str) -> tuple[McpToolset, Server, Any]:
-    ctx = await parts.access.enter(f"Bearer {workspace.key}", workspace.id, "a-test")
-    server = (await ServerService(ctx, parts.workshop).known([server_id]))[server_id]
-    toolset = await parts.works.toolsets.of(ctx, server)
+async def opened(parts: Container, workspace: Workspace, server_id: str) -> tuple[McpToolset, Server, Any]:
+    ctx = await parts.authenticator.authenticate(f"Bearer {workspace.key}", workspace.id, "a-test")
+    server = (await ServerService(ctx, parts.server_deps).get_many_cached([server_id]))[server_id]
+    toolset = await parts.runtime.toolsets.get(ctx, server)
     await toolset.tools()
     return toolset, server, ctx
 
@@ -124,14 +124,14 @@ async def opened(parts: Parts, workspace: Workspace, server_id: str) -> tuple[Mc
 async def test_a_session_that_nobody_uses_ends(office: Office) -> None:
     clock, fake = StillClock(), SessionServer()
     server_id = office.server(fake)["id"]
-    parts = await assemble(office.workspace.plugboard.settings, clock)
-    toolsets = parts.works.toolsets
+    parts = await build_container(office.workspace.plugboard.settings, clock)
+    toolsets = parts.runtime.toolsets
     try:
         _, server, ctx = await opened(parts, office.workspace, server_id)
 
         clock.advance(IDLE_SECONDS - 1)
         toolsets.close_idle()
-        assert toolsets.known(ctx, server) is not None  # which is a use of it
+        assert toolsets.get_ready(ctx, server) is not None  # which is a use of it
         clock.advance(IDLE_SECONDS)
         toolsets.close_idle()
         assert len(toolsets) == 1
@@ -146,13 +146,13 @@ async def test_a_session_that_nobody_uses_ends(office: Office) -> None:
 async def test_a_list_that_is_waited_for_outlives_a_change_of_its_server(office: Office) -> None:
     fake = PlainServer()
     server_id = office.server(fake)["id"]
-    parts = await assemble(office.workspace.plugboard.settings)
+    parts = await build_container(office.workspace.plugboard.settings)
     try:
         toolset, _, _ = await opened(parts, office.workspace, server_id)
 
         listing = asyncio.create_task(toolset.tools(anew=True))
         await asyncio.sleep(0)
-        parts.works.toolsets.close_later(toolset)
+        parts.runtime.toolsets.close_later(toolset)
 
         assert len((await listing).tools) == 1
     finally:

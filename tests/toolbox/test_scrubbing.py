@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.toolbox.output.redaction import REMOVED, SHORTEST_SECRET, Scrubber
+from api.toolbox.output.redaction import REMOVED, SHORTEST_SECRET, Redactor
 
 SECRETS = st.text(min_size=SHORTEST_SECRET, max_size=60).filter(lambda text: not set(text) & set(REMOVED))
 FORMS = {
@@ -33,7 +33,7 @@ FORMS = {
 def test_a_secret_goes_in_every_form(form: str, secret: str) -> None:
     shown = FORMS[form](secret)
 
-    assert shown not in Scrubber([secret])(f"before {shown} after {shown}")
+    assert shown not in Redactor([secret])(f"before {shown} after {shown}")
 
 
 @pytest.mark.requirement("TRS-03")
@@ -41,7 +41,7 @@ def test_a_secret_goes_in_every_form(form: str, secret: str) -> None:
 def test_no_secret_survives(secret: str, form: str, around: str) -> None:
     shown = FORMS[form](secret)
 
-    assert shown not in Scrubber([secret])(f"{around}{shown}{around}")
+    assert shown not in Redactor([secret])(f"{around}{shown}{around}")
 
 
 @pytest.mark.requirement("TRS-03")
@@ -49,18 +49,18 @@ def test_no_secret_survives(secret: str, form: str, around: str) -> None:
 def test_a_password_goes_from_basic_credentials_wherever_it_begins(user: str) -> None:
     shown = base64.b64encode(f"{user}:correct-horse-battery".encode()).decode()
 
-    assert REMOVED in Scrubber(["correct-horse-battery"])(shown)
+    assert REMOVED in Redactor(["correct-horse-battery"])(shown)
 
 
 @pytest.mark.requirement("TRS-03")
 def test_a_longer_secret_is_removed_whole_where_it_holds_a_shorter_one() -> None:
-    assert Scrubber(["secret-token", "secret-token-and-more"])("secret-token-and-more") == REMOVED
+    assert Redactor(["secret-token", "secret-token-and-more"])("secret-token-and-more") == REMOVED
 
 
 def test_what_is_too_short_to_be_a_secret_stays() -> None:
-    assert Scrubber(["test", "12345", ""])("a test of 12345") == "a test of 12345"
+    assert Redactor(["test", "12345", ""])("a test of 12345") == "a test of 12345"
 
 
 @given(st.text())
 def test_a_text_without_secrets_is_left_alone(text: str) -> None:
-    assert Scrubber(["no-such-secret-in-there"])(text) == text
+    assert Redactor(["no-such-secret-in-there"])(text) == text

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.toolbox.output.redaction import Scrubber
+from api.toolbox.output.redaction import Redactor
 from api.toolbox.texts import (
     MAX_ERROR,
     generic_description,
@@ -70,7 +70,7 @@ def test_an_error_is_one_capped_line(message: str, data: str) -> None:
     "echo", ["my-secret-token", "my-sec\u200bret-token", "my-\x1b[31msecret-token", "bXktc2VjcmV0LXRva2Vu"]
 )
 def test_an_error_holds_no_secret_not_even_a_disguised_one(echo: str) -> None:
-    told = upstream_error(f"bad token {echo}", {"seen": echo}, Scrubber(["my-secret-token"]))
+    told = upstream_error(f"bad token {echo}", {"seen": echo}, Redactor(["my-secret-token"]))
 
     assert told.startswith("Error calling MCP server: bad token [removed] - ")
     assert "secret" not in told
@@ -79,9 +79,9 @@ def test_an_error_holds_no_secret_not_even_a_disguised_one(echo: str) -> None:
 
 @pytest.mark.requirement("TRS-03")
 def test_a_secret_is_gone_before_a_text_is_cut() -> None:
-    assert "my-sec" not in safe_line("x" * 90 + "my-secret-token", Scrubber(["my-secret-token"]), limit=100)
+    assert "my-sec" not in safe_line("x" * 90 + "my-secret-token", Redactor(["my-secret-token"]), limit=100)
 
 
 @pytest.mark.requirement("TRS-03")
 def test_a_secret_of_several_lines_is_gone_before_they_become_one() -> None:
-    assert safe_line("key: BEGIN\r\nabcdef", Scrubber(["BEGIN\r\nabcdef"])) == "key: [removed]"
+    assert safe_line("key: BEGIN\r\nabcdef", Redactor(["BEGIN\r\nabcdef"])) == "key: [removed]"

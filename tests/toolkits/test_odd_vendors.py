@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from api.kit.egress.policy import Egress
+from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from integrations import load_services, services
 from tests.fakes.upstreams import Visit, upstream
@@ -137,7 +137,7 @@ def folder(tmp_path: Path) -> Path:
 async def used(odd: Odd, folder: Path, use: Callable[[ToolDesk], T]) -> T:
     async with upstream(odd) as there:
         addresses = {"ODD_API_BASE_URL": there.url("").rstrip("/")}
-        egress = Egress.parse("127.0.0.1")
+        egress = EgressPolicy.parse("127.0.0.1")
         settings = Settings(data_dir=folder.parent / "var", egress=egress, addresses=addresses)
         return await asyncio.to_thread(_used, settings, folder, use)
 

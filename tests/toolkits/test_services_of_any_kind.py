@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from api.kit.egress.policy import Egress
+from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from integrations import load_services, services
 from tests.fakes.authorization_server import Server
@@ -126,7 +126,7 @@ async def test_a_service_with_a_key_and_two_tools_is_one_folder(sixth: Path, tmp
     async with upstream(numbers) as there:
         settings = Settings(
             data_dir=tmp_path / "var",
-            egress=Egress.parse("127.0.0.1"),
+            egress=EgressPolicy.parse("127.0.0.1"),
             addresses={"SIXTH_API_BASE_URL": there.url("").rstrip("/")},
         )
         came = await asyncio.to_thread(_used, settings, sixth)

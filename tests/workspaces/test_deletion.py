@@ -11,24 +11,24 @@ import pytest
 from api.access.context import partition_of
 from api.kit.crypto.data_keys import NoDataKey
 from api.kit.crypto.envelope import CannotOpen
-from api.kit.crypto.vault import Place, Sealed
+from api.kit.crypto.vault import Sealed, SecretLocation
 from api.kit.storage.store import Always, Item, Key, Put
-from api.main.container import Parts, assemble
+from api.main.container import Container, build_container
 from api.servers import credentials
-from api.workspaces.repository import DELETED, AllWorkspaces
+from api.workspaces.repository import DELETED, WorkspaceDirectory
 from tests.harness import Plugboard, Workspace, many_callers, served
 
 LEFT = "ws_00000000000000000000"
 ENTRY = {"name": "x", "authType": "none", "url": "https://x.example.com"}
 
 
-async def everything(parts: Parts, partition: str) -> list[Item]:
+async def everything(parts: Container, partition: str) -> list[Item]:
     return await parts.store.query(partition, limit=1000)
 
 
-async def cleared(parts: Parts, workspace_id: str) -> None:
+async def cleared(parts: Container, workspace_id: str) -> None:
     """What the process does beside the requests, done to its end."""
-    workspaces = AllWorkspaces(parts.store)
+    workspaces = WorkspaceDirectory(parts.store)
     while await workspaces.clear_some(workspace_id):
         pass
 
@@ -65,19 +65,19 @@ def test_an_operator_deletes_a_workspace_from_outside(workspace: Workspace) -> N
 async def test_no_backup_of_a_deleted_workspace_can_be_opened(any_workspace: Workspace) -> None:
     server = any_workspace.make_server()
     partition, sk = partition_of(any_workspace.id), f"SERVER#{server['id']}"
-    parts = await assemble(any_workspace.plugboard.settings)
+    parts = await build_container(any_workspace.plugboard.settings)
     try:
         backup = await everything(parts, partition)
         (sealed,) = [Sealed.parse(item.data["sealed"]["headerValue"]) for item in backup if item.key.sk == sk]
-        place = Place(sk, "headerValue")
-        entered_for, value = credentials.opened(await parts.vault.unseal(partition, place, sealed))
+        place = SecretLocation(sk, "headerValue")
+        entered_for, value = credentials.unbind_credential(await parts.vault.unseal(partition, place, sealed))
         assert entered_for == "header external https://api.weather.example.com:443"
         assert value.reveal_text() == "Bearer canary-weather"
 
         assert any_workspace.admin.delete(any_workspace.path).status_code == 204
 
         assert not [item for item in await everything(parts, partition) if item.key.sk.startswith("DATAKEY")]
-        another_process = await assemble(any_workspace.plugboard.settings)
+        another_process = await build_container(any_workspace.plugboard.settings)
         with pytest.raises((NoDataKey, CannotOpen)):
             await another_process.vault.unseal(partition, place, sealed)
         await cleared(parts, any_workspace.id)
@@ -100,7 +100,7 @@ async def test_all_of_a_deleted_workspace_is_cleared_away_and_its_trail_stays(an
 
     assert any_workspace.admin.delete(any_workspace.path).status_code == 204
 
-    parts = await assemble(any_workspace.plugboard.settings)
+    parts = await build_container(any_workspace.plugboard.settings)
     try:
         await cleared(parts, any_workspace.id)
         assert await everything(parts, partition_of(any_workspace.id)) == []
@@ -119,7 +119,7 @@ def test_a_start_takes_up_what_a_stop_left(workspace: Workspace) -> None:
     left, deleted = Key(partition_of(LEFT), "SERVER#left"), Key(DELETED, LEFT)
 
     async def found(*changes: Put) -> set[Key]:
-        parts = await assemble(workspace.plugboard.settings)
+        parts = await build_container(workspace.plugboard.settings)
         try:
             if changes:
                 await parts.store.write(*changes)
@@ -142,7 +142,7 @@ async def test_who_writes_while_it_is_deleted_leaves_nothing_half_made(any_works
 
     assert {answer.status_code for answer in answers} <= {201, 204, 401, 404}
     assert [answer.status_code for answer in answers].count(204) == 1
-    parts = await assemble(any_workspace.plugboard.settings)
+    parts = await build_container(any_workspace.plugboard.settings)
     try:
         await cleared(parts, any_workspace.id)
         assert await everything(parts, partition_of(any_workspace.id)) == []

@@ -13,22 +13,22 @@ from contextlib import suppress
 from enum import StrEnum
 
 from api.access.context import Caller
-from api.access.idempotency.records import KEPT_SECONDS, Data, Slot
-from api.errors import AppError, Clash, Unavailable
+from api.access.idempotency.records import KEPT_SECONDS, Data, IdempotencyRecord
+from api.errors import AppError, ConflictProblem, ServiceUnavailable
 from api.http.dependencies import AnyRequest
-from api.http.responses import Answer
+from api.http.responses import StoredResponse
 from api.kit.clock import Clock
 from api.kit.crypto.data_keys import NoDataKey
 from api.kit.crypto.envelope import CannotOpen
-from api.kit.crypto.root_keys import RootUnavailable
-from api.kit.storage.store import Absent, Conflict, Delete, Item, ItemTooLarge, Put, Store, StoreError, Unchanged
+from api.kit.crypto.root_keys import RootKeyUnavailable
+from api.kit.storage.store import Conflict, Delete, IfAbsent, IfVersion, Item, ItemTooLarge, Put, Store, StoreError
 
 LONGEST_SECONDS = 60.0
 """More than any request takes from its reservation to its answer: 30 for the upstream, some for the store, and for
 clocks that differ."""
-NOTHING_SENT = (AppError, StoreError, NoDataKey, RootUnavailable, CannotOpen)
+NOTHING_SENT = (AppError, StoreError, NoDataKey, RootKeyUnavailable, CannotOpen)
 """Work ends with these only before it had an effect: what goes wrong later is an answer, or nobody foresaw it."""
-UNDER_WAY = "The first request with this Idempotency-Key is still under way. Try again shortly."
+IN_PROGRESS = "The first request with this Idempotency-Key is still under way. Try again shortly."
 UNKNOWN = (
     "It is not known what became of the first request with this Idempotency-Key: it may have been carried out, so it "
     "is not sent again. To call again all the same, use a new key."
@@ -50,7 +50,7 @@ class State(StrEnum):
     TOO_LARGE = "too large"
 
 
-class OnceOutside:
+class IdempotentCall:
     """Runs the work of one POST: now, or not again."""
 
     def __init__(self, request: AnyRequest, store: Store, write: GuardedWrite, clock: Clock) -> None:
@@ -59,11 +59,11 @@ class OnceOutside:
         self._write = write
         self._clock = clock
 
-    async def run(self, given: str, work: Callable[[], Awaitable[tuple[Answer, bool]]]) -> Answer:
+    async def run(self, given: str, work: Callable[[], Awaitable[tuple[StoredResponse, bool]]]) -> StoredResponse:
         """`work` tells beside its answer whether anything was sent that may have had an effect."""
-        slot = Slot.of(self._request, given)
+        slot = IdempotencyRecord.of(self._request, given)
         running = slot.record(state=State.RUNNING, since=self._clock.now())
-        reserved = Put(slot.key, running, Absent(), self._expiry)
+        reserved = Put(slot.key, running, IfAbsent(), self._expiry)
         if earlier := await self._unless_first(slot, reserved):
             return self._answer(slot, earlier)
         try:
@@ -77,32 +77,32 @@ class OnceOutside:
             await self._free(reserved)
         return answer
 
-    async def _unless_first(self, slot: Slot, reserved: Put) -> Item | None:
+    async def _unless_first(self, slot: IdempotencyRecord, reserved: Put) -> Item | None:
         try:
             await self._write(self._request.state.context.caller, [reserved])
         except Conflict as conflict:
             earlier = await slot.found(self._store)
             if earlier is None:  # it ran out, or was refused, in this very moment
-                raise Unavailable from conflict
+                raise ServiceUnavailable from conflict
             return earlier
         return None
 
-    def _answer(self, slot: Slot, item: Item) -> Answer:
+    def _answer(self, slot: IdempotencyRecord, item: Item) -> StoredResponse:
         match item.data["state"]:
             case State.ANSWERED:
                 return slot.answer(item)
             case State.TOO_LARGE:
-                raise Clash(NOT_KEPT)
+                raise ConflictProblem(NOT_KEPT)
             case _ if self._clock.now() - item.data["since"] < LONGEST_SECONDS:
-                raise Clash(UNDER_WAY, headers={"Retry-After": "1"})
+                raise ConflictProblem(IN_PROGRESS, headers={"Retry-After": "1"})
             case _:
-                raise Clash(UNKNOWN)
+                raise ConflictProblem(UNKNOWN)
 
     async def _free(self, reserved: Put) -> None:
         with suppress(StoreError):  # then the key cannot be used again, and no harm is done
-            await self._store.write(Delete(reserved.key, Unchanged(reserved.version)))
+            await self._store.write(Delete(reserved.key, IfVersion(reserved.version)))
 
-    async def _keep(self, slot: Slot, answer: Answer, reserved: Put) -> None:
+    async def _keep(self, slot: IdempotencyRecord, answer: StoredResponse, reserved: Put) -> None:
         """Whoever was answered has been answered, also where this fails: who asks again is told that nobody knows."""
         sealed = await asyncio.to_thread(slot.answered, answer)  # megabytes to compress would hold up all others
         try:
@@ -112,7 +112,7 @@ class OnceOutside:
 
     async def _replace(self, reserved: Put, data: Data) -> None:
         """What was reserved has to be there still: nothing is written to a workspace that was deleted meanwhile."""
-        when = Unchanged(reserved.version)
+        when = IfVersion(reserved.version)
         try:
             await self._store.write(Put(reserved.key, data, when, self._expiry))
         except ItemTooLarge:

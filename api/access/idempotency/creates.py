@@ -8,28 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from api.access.idempotency.records import HEADER, KEPT_SECONDS, Slot, key_given
-from api.errors import Unavailable
+from api.access.idempotency.records import HEADER, KEPT_SECONDS, IdempotencyRecord, idempotency_key
+from api.errors import ServiceUnavailable
 from api.http.dependencies import AnyRequest
-from api.http.responses import Answer
+from api.http.responses import StoredResponse
 from api.kit.clock import Clock
-from api.kit.storage.store import Absent, Change, Conflict, Put, Store
+from api.kit.storage.store import Change, Conflict, IfAbsent, Put, Store
 
-__all__ = ["HEADER", "AlreadyDone", "Once", "Receipt", "raise_if_done"]
+__all__ = ["HEADER", "AlreadyCompleted", "IdempotencyChanges", "IdempotentCreate", "raise_if_completed"]
 
-Receipt = Callable[[Answer], Sequence[Change]]
+IdempotencyChanges = Callable[[StoredResponse], Sequence[Change]]
 
 
-class AlreadyDone(Exception):
+class AlreadyCompleted(Exception):
     """The write was refused because the same request had been carried out."""
 
 
-def raise_if_done(conflict: Conflict, receipt: Sequence[Change]) -> None:
+def raise_if_completed(conflict: Conflict, receipt: Sequence[Change]) -> None:
     if any(change.key in conflict.failed for change in receipt):
-        raise AlreadyDone from conflict
+        raise AlreadyCompleted from conflict
 
 
-class Once:
+class IdempotentCreate:
     """Runs the work of one POST: now, or not again."""
 
     def __init__(self, request: AnyRequest, store: Store, clock: Clock) -> None:
@@ -42,26 +42,28 @@ class Once:
         """Where the request went, which is above where the new thing is."""
         return str(self._request.scope["path"]).rstrip("/")
 
-    async def run(self, work: Callable[[Receipt], Awaitable[Answer]]) -> Answer:
+    async def run(self, work: Callable[[IdempotencyChanges], Awaitable[StoredResponse]]) -> StoredResponse:
         """`work` has to add what its receipt returns to the write that makes the thing."""
-        given = key_given(self._request)
+        given = idempotency_key(self._request)
         if given is None:
             return await work(lambda _: ())
-        slot = Slot.of(self._request, given)
+        slot = IdempotencyRecord.of(self._request, given)
         return await self._earlier(slot) or await self._first(slot, work)
 
-    async def _first(self, slot: Slot, work: Callable[[Receipt], Awaitable[Answer]]) -> Answer:
+    async def _first(
+        self, slot: IdempotencyRecord, work: Callable[[IdempotencyChanges], Awaitable[StoredResponse]]
+    ) -> StoredResponse:
         try:
             return await work(lambda answer: [self._record(slot, answer)])
-        except AlreadyDone as done:
+        except AlreadyCompleted as done:
             earlier = await self._earlier(slot)
             if earlier is None:  # it ran out in this very moment
-                raise Unavailable from done
+                raise ServiceUnavailable from done
             return earlier
 
-    async def _earlier(self, slot: Slot) -> Answer | None:
+    async def _earlier(self, slot: IdempotencyRecord) -> StoredResponse | None:
         item = await slot.found(self._store)
         return slot.answer(item) if item else None
 
-    def _record(self, slot: Slot, answer: Answer) -> Change:
-        return Put(slot.key, slot.answered(answer), Absent(), expires_at=int(self._clock.now()) + KEPT_SECONDS)
+    def _record(self, slot: IdempotencyRecord, answer: StoredResponse) -> Change:
+        return Put(slot.key, slot.answered(answer), IfAbsent(), expires_at=int(self._clock.now()) + KEPT_SECONDS)

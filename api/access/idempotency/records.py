@@ -18,9 +18,9 @@ from typing import Any
 from api.access.api_key import ApiKey
 from api.access.context import OperatorContext, WorkspaceContext
 from api.access.repository import OPERATORS
-from api.errors import Invalid, KeyReused, Unauthorized
+from api.errors import IdempotencyKeyReused, Unauthorized, ValidationFailed
 from api.http.dependencies import AnyRequest
-from api.http.responses import Answer
+from api.http.responses import StoredResponse
 from api.kit.crypto.envelope import bind, decrypt, derive, encrypt, from_text, to_text
 from api.kit.crypto.secret import Secret
 from api.kit.storage.store import Item, Key, Store
@@ -34,7 +34,7 @@ _RAW_HEADER = HEADER.lower().encode()
 Data = Mapping[str, Any]
 
 
-def key_given(request: AnyRequest) -> str | None:
+def idempotency_key(request: AnyRequest) -> str | None:
     """Where it is given twice, the first. Calls of tools, which rarely have one, ask too: so without a dictionary."""
     for name, value in request.scope["headers"]:
         if name == _RAW_HEADER:
@@ -43,7 +43,7 @@ def key_given(request: AnyRequest) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class IdempotencyRecord:
     """Where the record of a request is, what the request was, and who may read the answer."""
 
     key: Key
@@ -51,9 +51,9 @@ class Slot:
     sealing: Secret
 
     @classmethod
-    def of(cls, request: AnyRequest, given: str) -> Slot:
+    def of(cls, request: AnyRequest, given: str) -> IdempotencyRecord:
         if not KEY_FORM.fullmatch(given):
-            raise Invalid.at(HEADER, "Use 1 to 255 visible ASCII characters.")
+            raise ValidationFailed.at(HEADER, "Use 1 to 255 visible ASCII characters.")
         context: WorkspaceContext | OperatorContext = request.state.context
         partition = context.partition if isinstance(context, WorkspaceContext) else OPERATORS
         secret, path = _secret(request), str(request.scope["path"])
@@ -67,19 +67,19 @@ class Slot:
         """The record, unless it is that of another request."""
         item = await store.get(self.key)
         if item is not None and item.data["request"] != self.request_hash:
-            raise KeyReused
+            raise IdempotencyKeyReused
         return item
 
     def record(self, **data: Any) -> Data:
         return {"request": self.request_hash, **data}
 
-    def answered(self, answer: Answer) -> Data:
+    def answered(self, answer: StoredResponse) -> Data:
         envelope = encrypt(self.sealing, SEALED_BY_CALLER, self._bound_to, Secret(zlib.compress(answer.body)))
         return self.record(status=answer.status, headers=dict(answer.headers), body=to_text(envelope))
 
-    def answer(self, item: Item) -> Answer:
+    def answer(self, item: Item) -> StoredResponse:
         compressed = decrypt(self.sealing, self._bound_to, from_text(item.data["body"])).reveal()
-        return Answer(item.data["status"], zlib.decompress(compressed), item.data["headers"])
+        return StoredResponse(item.data["status"], zlib.decompress(compressed), item.data["headers"])
 
     @property
     def _bound_to(self) -> bytes:

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from api.access.authenticator import Access
+from api.access.authenticator import Authenticator
 from api.access.context import Scope, WorkspaceContext
-from api.connections.consent.code_exchange import Granting, NotAllowed, ServerChanged
-from api.connections.consent.return_to import landing
-from api.connections.consent.state import NotPending, Pending, digest, given_of
-from api.connections.dependencies import ConnectionWorks
-from api.connections.oauth_clients import NoClient
+from api.connections.consent.code_exchange import CodeExchange, NotAllowed, ServerChanged
+from api.connections.consent.return_to import result_url
+from api.connections.consent.state import AuthorizationState, StateNotFound, digest, given_of
+from api.connections.dependencies import ConnectionDeps
+from api.connections.oauth_clients import ClientUnavailable
 from api.kit.crypto.envelope import CannotOpen
-from api.servers.service import OAuthGrant, Server, place_of, server_now
+from api.servers.service import OAuthGrant, Server, credential_binding, get_server
 from integrations import AuthorizationServer, GrantRefused, GrantUnavailable
 
 MAX_CODE = 4096
@@ -30,7 +30,7 @@ DENIED = "access_denied"
 log = logging.getLogger(__name__)
 
 
-class Failed(Exception):
+class ConnectFailed(Exception):
     """Nothing was connected. The code is one of ours and says why."""
 
     def __init__(self, code: str) -> None:
@@ -39,7 +39,7 @@ class Failed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Return:
+class CallbackRequest:
     """What the browser brought."""
 
     callback: str
@@ -57,12 +57,12 @@ class Return:
         return values[0] if len(values) == 1 else None
 
 
-class Returning:
-    def __init__(self, works: ConnectionWorks, granting: Granting) -> None:
+class AuthorizationCallback:
+    def __init__(self, works: ConnectionDeps, granting: CodeExchange) -> None:
         self._works = works
         self._granting = granting
 
-    async def land(self, came: Return) -> str:
+    async def handle(self, came: CallbackRequest) -> str:
         """Where to send the browser next: a clean place, with a word of ours about what happened."""
         return_to = None
         try:
@@ -71,58 +71,60 @@ class Returning:
             self._check_browser(came, pending)
             return_to = pending.return_to
             server_id = await self._connected(came, state, pending)
-        except Failed as failed:
+        except ConnectFailed as failed:
             log.info("not connected: %s", _why(failed))
-            return landing(return_to, error=failed.code)
-        return landing(return_to, connected=server_id)
+            return result_url(return_to, error=failed.code)
+        return result_url(return_to, connected=server_id)
 
-    async def _redeemed(self, state: str) -> Pending:
+    async def _redeemed(self, state: str) -> AuthorizationState:
         try:
-            return await self._works.pendings.redeem(state)
-        except NotPending as error:
-            raise Failed("expired") from error
+            return await self._works.states.redeem(state)
+        except StateNotFound as error:
+            raise ConnectFailed("expired") from error
 
     @staticmethod
-    def _check_browser(came: Return, pending: Pending) -> None:
+    def _check_browser(came: CallbackRequest, pending: AuthorizationState) -> None:
         """Somebody else's consent must not end up in this workspace, nor this one's in somebody else's."""
         if not any(hmac.compare_digest(each, pending.browser) for each in map(_digest, came.browser)):
-            raise Failed("other_browser")
+            raise ConnectFailed("other_browser")
 
-    async def _connected(self, came: Return, state: str, pending: Pending) -> str:
+    async def _connected(self, came: CallbackRequest, state: str, pending: AuthorizationState) -> str:
         provider = msgspec.convert(pending.provider, AuthorizationServer)
         _check_way_back(came, pending, provider)
-        ctx = await still_allowed(self._works.access, pending, came.request_id)
+        ctx = await reauthorize_initiator(self._works.authenticator, pending, came.request_id)
         if pending.client.kind == "registered":  # whatever it says: it knows us
-            await self._works.clients.doubt(ctx, provider.identity, pending.client.id, is_doubted=False)
+            await self._works.oauth_clients.mark_unconfirmed(
+                ctx, provider.identity, pending.client.id, is_doubted=False
+            )
         code = _code(came)
         server = await self._unchanged(ctx, pending)
         verifier = await self._verifier(ctx, state, pending)
         try:
-            await self._granting.grant(ctx, server, pending, provider, code, verifier)
-        except (GrantRefused, NoClient) as error:
-            raise Failed("refused") from error
+            await self._granting.exchange(ctx, server, pending, provider, code, verifier)
+        except (GrantRefused, ClientUnavailable) as error:
+            raise ConnectFailed("refused") from error
         except GrantUnavailable as error:
-            raise Failed("unavailable") from error
+            raise ConnectFailed("unavailable") from error
         except ServerChanged as error:
-            raise Failed("server_changed") from error
+            raise ConnectFailed("server_changed") from error
         except NotAllowed as error:
-            raise Failed("not_allowed") from error
+            raise ConnectFailed("not_allowed") from error
         return server.id
 
-    async def _verifier(self, ctx: WorkspaceContext, state: str, pending: Pending) -> str | None:
+    async def _verifier(self, ctx: WorkspaceContext, state: str, pending: AuthorizationState) -> str | None:
         try:
-            return await self._works.pendings.verifier(ctx, state, pending)
+            return await self._works.states.verifier(ctx, state, pending)
         except CannotOpen as error:  # the workspace has other keys by now
-            raise Failed("expired") from error
+            raise ConnectFailed("expired") from error
 
-    async def _unchanged(self, ctx: WorkspaceContext, pending: Pending) -> Server:
-        server = await server_now(self._works.store, ctx, pending.server_id)
+    async def _unchanged(self, ctx: WorkspaceContext, pending: AuthorizationState) -> Server:
+        server = await get_server(self._works.store, ctx, pending.server_id)
         if server is None or not self._is_still(server, pending):
-            raise Failed("server_changed")
+            raise ConnectFailed("server_changed")
         return server
 
-    def _is_still(self, server: Server, pending: Pending) -> bool:
-        place = place_of(server, self._works.lines.anywhere.egress)
+    def _is_still(self, server: Server, pending: AuthorizationState) -> bool:
+        place = credential_binding(server, self._works.auth_http.anywhere.egress)
         return (
             (place, server.url) == (pending.place, pending.url)
             and given_of(server, pending.client) == pending.given
@@ -130,40 +132,42 @@ class Returning:
         )
 
 
-async def still_allowed(access: Access, pending: Pending, request_id: str) -> WorkspaceContext:
+async def reauthorize_initiator(
+    access: Authenticator, pending: AuthorizationState, request_id: str
+) -> WorkspaceContext:
     """Who began may have been shown out meanwhile."""
-    ctx = await access.again(pending.workspace_id, pending.key_id, request_id)
+    ctx = await access.reauthorize(pending.workspace_id, pending.key_id, request_id)
     if ctx is None or not ctx.caller.scope.includes(Scope.MANAGE):
-        raise Failed("not_allowed")
+        raise ConnectFailed("not_allowed")
     return ctx
 
 
-def _check_way_back(came: Return, pending: Pending, provider: AuthorizationServer) -> None:
+def _check_way_back(came: CallbackRequest, pending: AuthorizationState, provider: AuthorizationServer) -> None:
     if came.callback != pending.redirect_uri:
-        raise Failed("other_service")
+        raise ConnectFailed("other_service")
     _check_issuer(came, provider)
 
 
-def _code(came: Return) -> str:
+def _code(came: CallbackRequest) -> str:
     """What is exchanged for tokens."""
     if "error" in came.params:
-        raise Failed("denied" if came.one("error") == DENIED else "not_granted")
+        raise ConnectFailed("denied" if came.one("error") == DENIED else "not_granted")
     code = came.one("code")
     if not code or len(code) > MAX_CODE:
-        raise Failed("not_granted")
+        raise ConnectFailed("not_granted")
     return code
 
 
-def _check_issuer(came: Return, provider: AuthorizationServer) -> None:
+def _check_issuer(came: CallbackRequest, provider: AuthorizationServer) -> None:
     """RFC 9207: to the byte, and where it was promised it has to be there. Services have no issuer to compare with."""
     if provider.issuer is None:
         return
     told = came.params.get("iss", ())
     if (told or provider.promises_issuer) and list(told) != [provider.issuer]:
-        raise Failed("wrong_issuer")
+        raise ConnectFailed("wrong_issuer")
 
 
-def _why(failed: Failed) -> str:
+def _why(failed: ConnectFailed) -> str:
     """For the log: of what a provider said, a word that the RFC has."""
     refused = failed.__cause__
     return f"{failed.code} ({refused.error})" if isinstance(refused, GrantRefused) else failed.code
@@ -172,5 +176,5 @@ def _why(failed: Failed) -> str:
 def _digest(text: str) -> str:
     try:
         return digest(text)
-    except NotPending:  # not of ours
+    except StateNotFound:  # not of ours
         return ""

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 from urllib.parse import urlsplit
 
-from api.connections.consent.state import Pending
+from api.connections.consent.state import AuthorizationState
 
 STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
@@ -42,7 +42,7 @@ FAILURES: Mapping[str, str] = {
 UNKNOWN = "Something went wrong. Nothing was connected."
 
 
-def connect_page(pending: Pending, workspace: str, title: str, authorize_url: str) -> bytes:
+def connect_page(pending: AuthorizationState, workspace: str, title: str, authorize_url: str) -> bytes:
     asked = ", ".join(pending.scopes) or "what the provider's own page will say"
     place = urlsplit(authorize_url)
     told = {

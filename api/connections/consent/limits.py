@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from api.errors import Unavailable
+from api.errors import ServiceUnavailable
 
 OF_ONE_WORKSPACE = 16
 
 
-class Starts:
+class ConsentStartLimit:
     """Of one process."""
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Starts:
     @contextmanager
     def enter(self, workspace_id: str) -> Iterator[None]:
         if self._of[workspace_id] >= OF_ONE_WORKSPACE:
-            raise Unavailable("Too many connections are being begun at once. Try again when some have answered.")
+            raise ServiceUnavailable("Too many connections are being begun at once. Try again when some have answered.")
         self._of[workspace_id] += 1
         try:
             yield

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from urllib.parse import urlencode
 
-from api.errors import Invalid
+from api.errors import ValidationFailed
 
 MAX_LENGTH = 1000
 RESULT = "/connected"
@@ -20,20 +20,20 @@ def check_return_to(text: str | None, origins: Collection[str]) -> str | None:
     if text is None:
         return None
     if len(text) > MAX_LENGTH:
-        raise Invalid.at("returnTo", f"At most {MAX_LENGTH} characters.")
+        raise ValidationFailed.at("returnTo", f"At most {MAX_LENGTH} characters.")
     if not _HIDDEN.search(text.partition("?")[0]):
         if _OURS.fullmatch(text) and "//" not in text.partition("?")[0]:
             return text
         url = _URL.fullmatch(text)
         if url and url[1] in origins:
             return text
-    raise Invalid.at(
+    raise ValidationFailed.at(
         "returnTo",
         "Give a path of this service, such as /docs, or a URL at an origin of PLUGBOARD_RETURN_ORIGINS; no fragment.",
     )
 
 
-def landing(return_to: str | None, **told: str) -> str:
+def result_url(return_to: str | None, **told: str) -> str:
     """With what came of it."""
     place = return_to or RESULT
     return f"{place}{'&' if '?' in place else '?'}{urlencode(told)}"

@@ -9,16 +9,16 @@ import msgspec
 
 from api.access.context import WorkspaceContext
 from api.access.repository import name_of
-from api.connections.consent.callback import Failed, still_allowed
+from api.connections.consent.callback import ConnectFailed, reauthorize_initiator
 from api.connections.consent.html import connect_page
-from api.connections.consent.state import LIFE_SECONDS, NotPending, Pending, digest, new_secret
-from api.connections.dependencies import ConnectionWorks
+from api.connections.consent.state import LIFE_SECONDS, AuthorizationState, StateNotFound, digest, new_secret
+from api.connections.dependencies import ConnectionDeps
 from integrations import AuthorizationServer, OAuthClient, authorize_url, new_verifier
 
 COOKIE = "plugboard-connect"
 
 
-class Onward(NamedTuple):
+class AuthorizationRedirect(NamedTuple):
     """Where the browser goes next, and what it has to remember."""
 
     url: str
@@ -26,7 +26,7 @@ class Onward(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Browser:
+class BrowserBinding:
     """What binds what begins to what comes back. A name that begins with `__Host-` no other host can set."""
 
     is_secure: bool
@@ -46,27 +46,27 @@ class Browser:
         return f"{self.cookie_name}={value}; Path=/; Max-Age={LIFE_SECONDS}; HttpOnly; SameSite=Lax{secure}"
 
 
-class Going:
-    def __init__(self, works: ConnectionWorks) -> None:
+class ConsentStart:
+    def __init__(self, works: ConnectionDeps) -> None:
         self._works = works
 
     async def page(self, ticket: str, request_id: str) -> bytes:
         pending, ctx = await self._pending(ticket, request_id)
-        vendor = self._works.vendors.get(pending.service_type)
+        vendor = self._works.services.get(pending.service_type)
         title = vendor.service.title if vendor else "a remote MCP server"
         return connect_page(pending, await name_of(ctx.snapshot), title, pending.provider["authorize_url"])
 
-    async def go_on(self, ticket: str, browser: Browser, request_id: str) -> Onward:
+    async def redirect(self, ticket: str, browser: BrowserBinding, request_id: str) -> AuthorizationRedirect:
         pending, ctx = await self._pending(ticket, request_id)
         provider = msgspec.convert(pending.provider, AuthorizationServer)
         verifier = new_verifier() if provider.pkce else None
         known = _usable(browser)
         try:
-            state = await self._works.pendings.go_on(ctx, ticket, pending, known, verifier)
-        except NotPending as error:
-            raise Failed("expired") from error
+            state = await self._works.states.begin(ctx, ticket, pending, known, verifier)
+        except StateNotFound as error:
+            raise ConnectFailed("expired") from error
         if pending.client.kind == "registered":
-            await self._works.clients.doubt(ctx, provider.identity, pending.client.id, is_doubted=True)
+            await self._works.oauth_clients.mark_unconfirmed(ctx, provider.identity, pending.client.id, is_doubted=True)
         url = authorize_url(
             provider,
             OAuthClient(pending.client.id, "none"),
@@ -75,22 +75,22 @@ class Going:
             scopes=pending.scopes,
             verifier=verifier,
         )
-        return Onward(url, browser.keep(known))
+        return AuthorizationRedirect(url, browser.keep(known))
 
-    async def _pending(self, ticket: str, request_id: str) -> tuple[Pending, WorkspaceContext]:
+    async def _pending(self, ticket: str, request_id: str) -> tuple[AuthorizationState, WorkspaceContext]:
         try:
-            pending = await self._works.pendings.shown(ticket)
-        except NotPending as error:
-            raise Failed("expired") from error
-        return pending, await still_allowed(self._works.access, pending, request_id)
+            pending = await self._works.states.get(ticket)
+        except StateNotFound as error:
+            raise ConnectFailed("expired") from error
+        return pending, await reauthorize_initiator(self._works.authenticator, pending, request_id)
 
 
-def _usable(browser: Browser) -> str:
+def _usable(browser: BrowserBinding) -> str:
     """One for all that begins in this browser, so that what was begun before can still be finished."""
     for each in browser.known:
         try:
             digest(each)
-        except NotPending:
+        except StateNotFound:
             continue
         return each
     return new_secret()

@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from api.access.context import WorkspaceContext
-from api.connections.repository import ClientRef
-from api.connections.tokens.encryption import Sealer
+from api.connections.repository import OAuthClientRef
+from api.connections.tokens.encryption import TokenSealer
 from api.kit.clock import Clock
-from api.kit.storage.store import Absent, Change, Conflict, Delete, Item, Key, Present, Put, Store
+from api.kit.storage.store import Change, Conflict, Delete, IfAbsent, IfPresent, Item, Key, Put, Store
 from api.servers.service import Server
 
 LIFE_SECONDS = 600
@@ -25,12 +25,12 @@ VERIFIER = "verifier"
 _FORM = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
-class NotPending(Exception):
+class StateNotFound(Exception):
     """Used before, too late, or never begun: the three are told apart nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class AuthorizationState:
     """All that the way back needs. Nothing of it comes from a URL."""
 
     workspace_id: str
@@ -44,7 +44,7 @@ class Pending:
 
     key_id: str
     provider: Mapping[str, Any]
-    client: ClientRef
+    client: OAuthClientRef
     scopes: tuple[str, ...]
     redirect_uri: str
     return_to: str | None
@@ -56,62 +56,62 @@ class Pending:
     @classmethod
     def of(cls, item: Item) -> Self:
         data = dict(item.data)
-        client, scopes = ClientRef(**data.pop("client")), tuple(data.pop("scopes"))
+        client, scopes = OAuthClientRef(**data.pop("client")), tuple(data.pop("scopes"))
         return cls(**data, client=client, scopes=scopes)
 
 
-class Pendings:
-    def __init__(self, store: Store, sealer: Sealer, clock: Clock) -> None:
+class StateStore:
+    def __init__(self, store: Store, sealer: TokenSealer, clock: Clock) -> None:
         self._store = store
         self._sealer = sealer
         self._clock = clock
 
-    async def open(self, pending: Pending) -> str:
+    async def open_ticket(self, pending: AuthorizationState) -> str:
         """The ticket for the page."""
         ticket = new_secret()
         await self._store.write(self._put(_ticket(ticket), pending))
         return ticket
 
-    async def shown(self, ticket: str) -> Pending:
+    async def get(self, ticket: str) -> AuthorizationState:
         item = await self._store.get(_ticket(ticket))
         if item is None:
-            raise NotPending
-        return Pending.of(item)
+            raise StateNotFound
+        return AuthorizationState.of(item)
 
-    async def go_on(
-        self, ctx: WorkspaceContext, ticket: str, pending: Pending, browser: str, verifier: str | None
+    async def begin(
+        self, ctx: WorkspaceContext, ticket: str, pending: AuthorizationState, browser: str, verifier: str | None
     ) -> str:
         """The state to send along. From here on the ticket is used."""
         state = new_secret()
         key = _state(state)
-        sealed, guards = await self._sealer.sealed(ctx, key.pk, {VERIFIER: verifier} if verifier else {})
+        sealed, guards = await self._sealer.seal(ctx, key.pk, {VERIFIER: verifier} if verifier else {})
         bound = replace(pending, browser=digest(browser), sealed=sealed)
-        changes: list[Change] = [Delete(_ticket(ticket), Present()), self._put(key, bound), *guards]
+        changes: list[Change] = [Delete(_ticket(ticket), IfPresent()), self._put(key, bound), *guards]
         try:
             await self._store.write(*changes)
         except Conflict as conflict:
-            raise NotPending from conflict
+            raise StateNotFound from conflict
         return state
 
-    async def redeem(self, state: str) -> Pending:
+    async def redeem(self, state: str) -> AuthorizationState:
         """Whatever comes of it, it is used."""
         item = await self._store.get(_state(state))
         if item is None:
-            raise NotPending
+            raise StateNotFound
         try:
-            await self._store.write(Delete(item.key, Present()))
+            await self._store.write(Delete(item.key, IfPresent()))
         except Conflict as conflict:
-            raise NotPending from conflict
-        return Pending.of(item)
+            raise StateNotFound from conflict
+        return AuthorizationState.of(item)
 
-    async def verifier(self, ctx: WorkspaceContext, state: str, pending: Pending) -> str | None:
-        return await self._sealer.opened(ctx, _state(state).pk, VERIFIER, pending.sealed)
+    async def verifier(self, ctx: WorkspaceContext, state: str, pending: AuthorizationState) -> str | None:
+        return await self._sealer.open(ctx, _state(state).pk, VERIFIER, pending.sealed)
 
-    def _put(self, key: Key, pending: Pending) -> Put:
-        return Put(key, asdict(pending), Absent(), expires_at=int(self._clock.now()) + LIFE_SECONDS)
+    def _put(self, key: Key, pending: AuthorizationState) -> Put:
+        return Put(key, asdict(pending), IfAbsent(), expires_at=int(self._clock.now()) + LIFE_SECONDS)
 
 
-def given_of(server: Server, client: ClientRef) -> str:
+def given_of(server: Server, client: OAuthClientRef) -> str:
     """A secret that came with the server is shown to nobody but whom somebody was sent to with it."""
     told = json.dumps(sorted(server.sealed.items())) if client.kind == "given" else ""
     return hashlib.sha256(told.encode()).hexdigest()
@@ -124,7 +124,7 @@ def new_secret() -> str:
 def digest(text: str) -> str:
     """What is stored in place of it. What cannot be one of ours is found nowhere."""
     if not _FORM.fullmatch(text):
-        raise NotPending
+        raise StateNotFound
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -12,7 +12,7 @@ Turn = tuple[str, str]
 """A workspace and a host."""
 
 
-class Turns:
+class RevocationConcurrency:
     def __init__(self) -> None:
         self._of: Counter[str] = Counter()
         self._at: Counter[str] = Counter()

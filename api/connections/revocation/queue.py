@@ -1,6 +1,6 @@
-"""What is still to be revoked at authorization servers: kept until it is done, whoever is down and whoever restarts.
+"""The durable queue of tokens to revoke at authorization servers. Jobs survive outages and restarts.
 
-Each entry is sealed with a key of this service's own, because the workspace that it was of may be gone by then.
+Secrets are sealed with the installation's own key, because their workspace may be deleted before they are revoked.
 """
 
 from __future__ import annotations
@@ -18,23 +18,22 @@ import msgspec
 
 from api.access.context import WorkspaceContext
 from api.access.peppers import SYSTEM
-from api.connections.dependencies import Lines
-from api.connections.repository import ClientRef, Grant
-from api.connections.revocation.concurrency import Turn, Turns, host_of
+from api.connections.dependencies import AuthServerHttpFactory
+from api.connections.repository import Grant, OAuthClientRef
+from api.connections.revocation.concurrency import RevocationConcurrency, Turn, host_of
 from api.kit.backoff import between
 from api.kit.clock import Clock
 from api.kit.crypto.envelope import CannotOpen
-from api.kit.crypto.root_keys import RootUnavailable
+from api.kit.crypto.root_keys import RootKeyUnavailable
 from api.kit.crypto.secret import Secret
-from api.kit.crypto.vault import Place, Sealed, Vault
-from api.kit.storage.store import Always, Change, Conflict, Delete, Item, Key, Put, Store, StoreBusy, Unchanged
+from api.kit.crypto.vault import Sealed, SecretLocation, Vault
+from api.kit.storage.store import Always, Change, Conflict, Delete, IfVersion, Item, Key, Put, Store, StoreUnavailable
 from api.servers.service import Server
 from integrations import AuthorizationServer, GrantRefused, GrantUnavailable, OAuthClient, revoke
 
 PREFIX, TOKENS = "OUTBOX#", "tokens"
 PAGE = 25
-EVERY_SECONDS = 60.0
-CLAIM_SECONDS = 60.0
+EVERY_SECONDS = CLAIM_SECONDS = 60.0
 PAUSE_BY_READING = 10
 """So many times as long as it took to read all entries, they are not read again: there may be very many."""
 FIRST_WAIT, LONGEST_WAIT = 30.0, 6 * 3600.0
@@ -49,7 +48,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Revoked:
+class RevocationSecrets:
     """What is to be of no use any more, and with what to say so."""
 
     access: str | None = field(default=None, repr=False)
@@ -59,13 +58,13 @@ class Revoked:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RevocationJob:
     workspace_id: str
     """Whose it was: for whom names are looked up and connections made."""
 
     service_type: str
     provider: Mapping[str, Any]
-    client: ClientRef
+    client: OAuthClientRef
     since: float
     due: float
     tries: int = 0
@@ -75,7 +74,7 @@ class Entry:
     sealed: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, item: Item) -> Entry:
+    def of(cls, item: Item) -> RevocationJob:
         """`ValueError` where it is none, as after a return to an older version."""
         if unknown := item.data.keys() - {each.name for each in fields(cls)}:
             raise ValueError(f"an entry with {', '.join(sorted(unknown))}")
@@ -87,11 +86,17 @@ class Entry:
         return self.workspace_id, host_of(str(revocation.get("url", "")))
 
 
-class Outbox:
+class RevocationQueue:
     """One for each process; they share the entries, and each entry is worked on by one at a time."""
 
     def __init__(
-        self, store: Store, vault: Vault, lines: Lines, apps: Mapping[str, OAuthClient], clock: Clock, is_there: IsThere
+        self,
+        store: Store,
+        vault: Vault,
+        lines: AuthServerHttpFactory,
+        apps: Mapping[str, OAuthClient],
+        clock: Clock,
+        is_there: IsThere,
     ) -> None:
         self._store = store
         self._vault = vault
@@ -102,16 +107,16 @@ class Outbox:
         self._awake = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
         self._busy: dict[str, asyncio.Task[None]] = {}
-        self._turns = Turns()
+        self._turns = RevocationConcurrency()
         self._some_wait = False
         self._unreadable: set[str] = set()
 
-    async def entry(
+    async def job_change(
         self,
         ctx: WorkspaceContext,
         server: Server,
         grant: Grant,
-        revoked: Revoked,
+        revoked: RevocationSecrets,
         client: OAuthClient | None,
         *,
         unless_there: bool = False,
@@ -120,10 +125,10 @@ class Outbox:
         key = Key(SYSTEM, f"{PREFIX}{grant.id}-{'leaving' if unless_there else secrets.token_hex(4)}")
         if client and grant.client.kind != "service":
             revoked = replace(revoked, client_secret=client.secret, private_key=client.private_key)
-        sealing = await self._vault.sealing(SYSTEM)
-        sealed = sealing.seal(Place(key.sk, TOKENS), Secret(msgspec.json.encode(asdict(revoked))))
+        sealing = await self._vault.sealer(SYSTEM)
+        sealed = sealing.seal(SecretLocation(key.sk, TOKENS), Secret(msgspec.json.encode(asdict(revoked))))
         now = self._clock.now()
-        entry = Entry(
+        entry = RevocationJob(
             ctx.workspace_id,
             server.service_type,
             grant.provider,
@@ -133,17 +138,22 @@ class Outbox:
             unless_there=ctx.workspace_id if unless_there else None,
             sealed={TOKENS: sealed.text},
         )
-        return [Put(key, asdict(entry), Always()), sealing.check]
+        return [Put(key, asdict(entry), Always()), sealing.guard]
 
     async def keep(self, changes: Sequence[Change]) -> None:
         if changes:
             await self._store.write(*changes)
 
     async def put(
-        self, ctx: WorkspaceContext, server: Server, grant: Grant, revoked: Revoked, client: OAuthClient | None
+        self,
+        ctx: WorkspaceContext,
+        server: Server,
+        grant: Grant,
+        revoked: RevocationSecrets,
+        client: OAuthClient | None,
     ) -> None:
         if grant.provider.get("revocation"):
-            await self._store.write(*await self.entry(ctx, server, grant, revoked, client))
+            await self._store.write(*await self.job_change(ctx, server, grant, revoked, client))
             self.wake()
 
     def begin(self) -> None:
@@ -175,7 +185,7 @@ class Outbox:
             begun = self._clock.monotonic()
             try:
                 await self._begin_due()
-            except StoreBusy as error:
+            except StoreUnavailable as error:
                 _tell(error)
             await asyncio.sleep(PAUSE_BY_READING * (self._clock.monotonic() - begun))
 
@@ -190,7 +200,7 @@ class Outbox:
     def _begin(self, item: Item) -> bool:
         sk = item.key.sk
         try:
-            entry = Entry.of(item)
+            entry = RevocationJob.of(item)
             turn = entry.turn
         except ValueError as error:
             if sk not in self._unreadable:
@@ -220,13 +230,13 @@ class Outbox:
             self._some_wait = False
             self._awake.set()
 
-    async def _work_on(self, item: Item, entry: Entry) -> None:
-        claimed = Put(item.key, asdict(replace(entry, due=self._clock.now() + CLAIM_SECONDS)), Unchanged(item.version))
+    async def _work_on(self, item: Item, entry: RevocationJob) -> None:
+        claimed = Put(item.key, asdict(replace(entry, due=self._clock.now() + CLAIM_SECONDS)), IfVersion(item.version))
         with suppress(Conflict):  # somebody else is at it
             await self._store.write(claimed)
             await self._revoke(replace(item, version=claimed.version), entry)
 
-    async def _revoke(self, item: Item, entry: Entry) -> None:
+    async def _revoke(self, item: Item, entry: RevocationJob) -> None:
         if entry.unless_there and await self._is_there(entry.unless_there):
             await self._wait_for_the_end(item, entry)
             return
@@ -240,16 +250,16 @@ class Outbox:
         else:
             await self._done(item)
 
-    async def _ask(self, item: Item, entry: Entry) -> None:
+    async def _ask(self, item: Item, entry: RevocationJob) -> None:
         sealed = Sealed.parse(entry.sealed[TOKENS])
-        opened = await self._vault.unseal(SYSTEM, Place(item.key.sk, TOKENS), sealed)
-        revoked = msgspec.json.decode(opened.reveal(), type=Revoked)
+        opened = await self._vault.unseal(SYSTEM, SecretLocation(item.key.sk, TOKENS), sealed)
+        revoked = msgspec.json.decode(opened.reveal(), type=RevocationSecrets)
         line = self._lines.for_revocation(entry.workspace_id, entry.service_type, item.key.sk)
         provider = msgspec.convert(entry.provider, AuthorizationServer)
         client = self._client(entry, provider, revoked)
         await revoke(line, provider, client, access=revoked.access, refresh=revoked.refresh)
 
-    def _client(self, entry: Entry, provider: AuthorizationServer, revoked: Revoked) -> OAuthClient:
+    def _client(self, entry: RevocationJob, provider: AuthorizationServer, revoked: RevocationSecrets) -> OAuthClient:
         """Another app of the operator's, or none, is waited out: only the one that it was given to can revoke it."""
         if entry.client.kind == "service" and provider.revocation and provider.revocation.with_client:
             app = self._apps.get(entry.service_type)
@@ -261,13 +271,13 @@ class Outbox:
             facts | {"secret": revoked.client_secret, "private_key": revoked.private_key}, OAuthClient
         )
 
-    async def _wait_for_the_end(self, item: Item, entry: Entry) -> None:
+    async def _wait_for_the_end(self, item: Item, entry: RevocationJob) -> None:
         if self._clock.now() - entry.since > LEAVING_SECONDS:
             await self._done(item)
         else:
             await self._put_off(item, entry, 2.0)
 
-    async def _later(self, item: Item, entry: Entry, error: GrantUnavailable) -> None:
+    async def _later(self, item: Item, entry: RevocationJob, error: GrantUnavailable) -> None:
         if self._clock.now() - entry.since > KEPT_SECONDS:
             log.error("a token could not be revoked for a week: given up")
             await self._done(item)
@@ -275,16 +285,16 @@ class Outbox:
         backoff = min(FIRST_WAIT * 2.0 ** min(entry.tries, 20), LONGEST_WAIT) * between(0.8, 1.2)
         await self._put_off(item, entry, max(backoff, min(error.retry_after or 0.0, LONGEST_WAIT)))
 
-    async def _put_off(self, item: Item, entry: Entry, seconds: float) -> None:
+    async def _put_off(self, item: Item, entry: RevocationJob, seconds: float) -> None:
         later = replace(entry, due=self._clock.now() + seconds, tries=entry.tries + 1)
-        await self._store.write(Put(item.key, asdict(later), Unchanged(item.version)))
+        await self._store.write(Put(item.key, asdict(later), IfVersion(item.version)))
 
     async def _done(self, item: Item) -> None:
-        await self._store.write(Delete(item.key, Unchanged(item.version)))
+        await self._store.write(Delete(item.key, IfVersion(item.version)))
 
 
 def _tell(error: BaseException) -> None:
-    if isinstance(error, StoreBusy | RootUnavailable):
+    if isinstance(error, StoreUnavailable | RootKeyUnavailable):
         log.info("what is to be revoked has to wait for the store, or for the root key")
     else:
         log.error("an entry of the outbox could not be worked on", exc_info=error)

@@ -13,27 +13,32 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 from api.access.context import WorkspaceContext
-from api.connections.dependencies import ConnectionWorks
-from api.connections.repository import ACCESS, Grant, Grants
-from api.connections.revocation.grant_end import Endings
-from api.connections.tokens.active_grant import NotConnected, NotNow, ReconnectRequired, Standing
-from api.connections.tokens.encryption import Sealer
-from api.connections.tokens.persistence import Overtaken, Storing
-from api.connections.tokens.policy import Pause, Timing
-from api.connections.tokens.refresh import Renewal, RenewalFailed
+from api.connections.dependencies import ConnectionDeps
+from api.connections.repository import ACCESS, Grant, GrantRepository
+from api.connections.revocation.grant_end import GrantEnd
+from api.connections.tokens.active_grant import (
+    ActiveGrant,
+    CredentialsUnavailable,
+    ReconnectRequired,
+    TokenTemporarilyUnavailable,
+)
+from api.connections.tokens.encryption import TokenSealer
+from api.connections.tokens.persistence import SupersededGrant, TokenWriter
+from api.connections.tokens.policy import Pause, RefreshPolicy
+from api.connections.tokens.refresh import RefreshFailed, TokenRefresher
 from api.kit.backoff import between
-from api.kit.storage.store import Conflict, StoreBusy
+from api.kit.storage.store import Conflict, StoreUnavailable
 from api.servers.service import Server
 from integrations import GrantRefused, GrantUnavailable
 
 NOT_AVAILABLE = "The authorization server is not available right now."
-USUAL = Timing()
+USUAL = RefreshPolicy()
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Fresh:
+class AccessToken:
     """An access token that is good now."""
 
     token: str = field(repr=False)
@@ -49,10 +54,10 @@ class Fresh:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TokenKey:
     ctx: WorkspaceContext
     server: Server
-    refused: Fresh | None
+    refused: AccessToken | None
     """What the upstream did not take, whatever was said of its end."""
 
     @property
@@ -65,32 +70,32 @@ class Wanted:
         return self.refused is not None and self.refused.origin == (grant.id, grant.generation)
 
 
-class TokenKeeper:
+class AccessTokens:
     """One for each process."""
 
     def __init__(
         self,
-        works: ConnectionWorks,
-        sealer: Sealer,
-        endings: Endings,
-        timing: Timing = USUAL,
+        works: ConnectionDeps,
+        sealer: TokenSealer,
+        endings: GrantEnd,
+        timing: RefreshPolicy = USUAL,
         pause: Pause = asyncio.sleep,
     ) -> None:
         self._store = works.store
         self._clock = works.clock
         self._sealer = sealer
         self._endings = endings
-        self._renewal = Renewal(works, sealer)
-        self._standing = Standing(works.store, sealer, self._renewal)
-        self._storing = Storing(works.store, sealer, endings, works.clock, timing, pause)
+        self._renewal = TokenRefresher(works, sealer)
+        self._standing = ActiveGrant(works.store, sealer, self._renewal)
+        self._storing = TokenWriter(works.store, sealer, endings, works.clock, timing, pause)
         self._timing = timing
         self._pause = pause
-        self._under_way: dict[Hashable, asyncio.Task[Fresh]] = {}
+        self._under_way: dict[Hashable, asyncio.Task[AccessToken]] = {}
         self._is_finishing = False
 
-    async def fresh(self, ctx: WorkspaceContext, server: Server, *, refused: Fresh | None = None) -> Fresh:
+    async def get(self, ctx: WorkspaceContext, server: Server, *, refused: AccessToken | None = None) -> AccessToken:
         """One search at a time for all who want the same. Who stops waiting stops nobody else's."""
-        wanted = Wanted(ctx, server, refused)
+        wanted = TokenKey(ctx, server, refused)
         task = self._under_way.get(wanted.key)
         if task is None:
             task = self._under_way[wanted.key] = asyncio.create_task(self._found(wanted))
@@ -98,9 +103,9 @@ class TokenKeeper:
             task.add_done_callback(_retrieved)
         return await asyncio.shield(task)
 
-    async def lacks(self, ctx: WorkspaceContext, server: Server, scopes: Sequence[str]) -> bool:
+    async def record_missing_scopes(self, ctx: WorkspaceContext, server: Server, scopes: Sequence[str]) -> bool:
         """Whether somebody could grant what these tools need."""
-        return await self._endings.lacks(ctx, server.id, scopes)
+        return await self._endings.record_missing_scopes(ctx, server.id, scopes)
 
     async def finish(self) -> None:
         """What is under way is stored first: a token that was not would be lost for good. No renewal is begun."""
@@ -109,7 +114,7 @@ class TokenKeeper:
         while self._under_way:
             await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
-    async def _found(self, wanted: Wanted) -> Fresh:
+    async def _found(self, wanted: TokenKey) -> AccessToken:
         abandoned = ""
         while True:
             try:
@@ -122,10 +127,10 @@ class TokenKeeper:
                     return await self._renewed(wanted, grant)
                 abandoned = grant.lease.owner
                 await self._pause(self._timing.grace)
-            except Overtaken:
+            except SupersededGrant:
                 await self._pause(self._timing.poll_seconds * between(0.5, 1.5))
 
-    def _is_due(self, wanted: Wanted, grant: Grant) -> bool:
+    def _is_due(self, wanted: TokenKey, grant: Grant) -> bool:
         """Where nobody has said that it ends, the upstream's refusal is what tells."""
         if ACCESS not in grant.sealed or wanted.is_refused(grant):
             return True
@@ -141,46 +146,48 @@ class TokenKeeper:
     def _has_to_wait(self, grant: Grant) -> Exception | None:
         now = self._clock.now()
         if grant.is_put_off(now, self._timing.longest_put_off):
-            return NotNow(grant.problem or NOT_AVAILABLE, grant.retry_at - now, is_lasting=bool(grant.problem))
+            return TokenTemporarilyUnavailable(
+                grant.problem or NOT_AVAILABLE, grant.retry_at - now, is_lasting=bool(grant.problem)
+            )
         if self._is_finishing:
-            return NotNow(NOT_AVAILABLE)
-        return Overtaken() if grant.is_leased(now, self._timing.longest_lease) else None
+            return TokenTemporarilyUnavailable(NOT_AVAILABLE)
+        return SupersededGrant() if grant.is_leased(now, self._timing.longest_lease) else None
 
-    async def _usable(self, wanted: Wanted, grant: Grant, problem: Exception) -> Fresh:
+    async def _usable(self, wanted: TokenKey, grant: Grant, problem: Exception) -> AccessToken:
         """The old token while it is good: a renewal was early."""
         if self._is_usable(wanted, grant):
             return await self._opened(wanted, grant)
         raise problem
 
-    def _is_usable(self, wanted: Wanted, grant: Grant) -> bool:
+    def _is_usable(self, wanted: TokenKey, grant: Grant) -> bool:
         if ACCESS not in grant.sealed or wanted.is_refused(grant):
             return False
         return grant.expires_at is None or self._clock.now() < grant.expires_at - self._timing.usable
 
-    async def _opened(self, wanted: Wanted, grant: Grant) -> Fresh:
+    async def _opened(self, wanted: TokenKey, grant: Grant) -> AccessToken:
         token = await self._sealer.token(wanted.ctx, wanted.server, grant, ACCESS)
         if token is None:
-            raise NotConnected
+            raise CredentialsUnavailable
         return self._fresh(token, grant)
 
-    def _fresh(self, token: str, grant: Grant) -> Fresh:
-        return Fresh(token, grant.id, grant.generation, self._renew_at(grant))
+    def _fresh(self, token: str, grant: Grant) -> AccessToken:
+        return AccessToken(token, grant.id, grant.generation, self._renew_at(grant))
 
-    async def _renewed(self, wanted: Wanted, grant: Grant) -> Fresh:
+    async def _renewed(self, wanted: TokenKey, grant: Grant) -> AccessToken:
         """All that is needed is at hand before the lease is taken: it has to last for the answer."""
         ctx, server = wanted.ctx, await self._standing.server(wanted.ctx, wanted.server)
         try:
-            question = await self._renewal.question(ctx, server, grant)
+            question = await self._renewal.build_request(ctx, server, grant)
             grant = await self._leased(ctx, grant)
-            tokens = await self._renewal.asked(question)
+            tokens = await self._renewal.send(question)
         except GrantRefused as error:
-            over = await self._endings.lost(ctx, server, grant, error.error)
-            raise (ReconnectRequired if over else Overtaken) from error
-        except (GrantUnavailable, RenewalFailed) as error:
+            over = await self._endings.mark_ended(ctx, server, grant, error.error)
+            raise (ReconnectRequired if over else SupersededGrant) from error
+        except (GrantUnavailable, RefreshFailed) as error:
             return await self._usable(wanted, grant, await self._put_off(ctx, grant, error))
-        except StoreBusy as busy:
+        except StoreUnavailable as busy:
             return await self._usable(wanted, grant, busy)
-        new = await self._storing.kept(ctx, server, grant, tokens)
+        new = await self._storing.save(ctx, server, grant, tokens)
         return self._fresh(tokens.access, new)
 
     async def _leased(self, ctx: WorkspaceContext, grant: Grant) -> Grant:
@@ -189,30 +196,32 @@ class TokenKeeper:
         leased = await self._kept(ctx, grant.leased(secrets.token_hex(8), until))
         if self._clock.now() + self._timing.answer > until:
             await self._kept(ctx, leased.released())
-            raise Overtaken
+            raise SupersededGrant
         return leased
 
     async def _kept(self, ctx: WorkspaceContext, grant: Grant) -> Grant:
         try:
-            return await Grants(self._store, ctx).keep(grant)
+            return await GrantRepository(self._store, ctx).keep(grant)
         except Conflict as conflict:
-            raise Overtaken from conflict
+            raise SupersededGrant from conflict
 
-    async def _put_off(self, ctx: WorkspaceContext, grant: Grant, error: GrantUnavailable | RenewalFailed) -> NotNow:
+    async def _put_off(
+        self, ctx: WorkspaceContext, grant: Grant, error: GrantUnavailable | RefreshFailed
+    ) -> TokenTemporarilyUnavailable:
         """For a while nobody asks again; longer each time, unless the server itself says how long."""
         told = error.retry_after if isinstance(error, GrantUnavailable) else None
         wait = self._timing.wait_after(grant.failures, told)
-        problem = str(error) if isinstance(error, RenewalFailed) else ""
+        problem = str(error) if isinstance(error, RefreshFailed) else ""
         retry_at = self._clock.now() + wait
         put_off = replace(grant.released(), failures=grant.failures + 1, retry_at=retry_at, problem=problem)
         try:
-            await Grants(self._store, ctx).keep(put_off)
-        except (Conflict, StoreBusy):  # the lease will end by itself
+            await GrantRepository(self._store, ctx).keep(put_off)
+        except (Conflict, StoreUnavailable):  # the lease will end by itself
             log.info("that tokens could not be renewed was not noted")
-        return NotNow(problem or NOT_AVAILABLE, wait, is_lasting=bool(problem))
+        return TokenTemporarilyUnavailable(problem or NOT_AVAILABLE, wait, is_lasting=bool(problem))
 
 
-def _retrieved(task: asyncio.Task[Fresh]) -> None:
+def _retrieved(task: asyncio.Task[AccessToken]) -> None:
     """Whoever waited may have left; then nobody asks what went wrong."""
     if not task.cancelled():
         task.exception()

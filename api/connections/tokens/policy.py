@@ -12,7 +12,7 @@ Pause = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class RefreshPolicy:
     """In seconds."""
 
     lease: float = 15.0

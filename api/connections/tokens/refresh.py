@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import msgspec
 
 from api.access.context import WorkspaceContext
-from api.connections.authorization_request import Aims
-from api.connections.dependencies import ConnectionWorks
-from api.connections.http import Line
-from api.connections.oauth_clients import NoClient
+from api.connections.authorization_request import AuthorizationRequests
+from api.connections.dependencies import ConnectionDeps
+from api.connections.http import AuthServerHttp
+from api.connections.oauth_clients import ClientUnavailable
 from api.connections.repository import REFRESH, Grant
-from api.connections.tokens.encryption import Sealer
-from api.errors import NotConnectable, Unavailable
+from api.connections.tokens.encryption import TokenSealer
+from api.errors import NotConnectable, ServiceUnavailable
 from api.servers.service import Server
 from integrations import (
     AuthorizationServer,
@@ -34,15 +34,15 @@ WORDS = ENDED | {
 }
 
 
-class RenewalFailed(Exception):
+class RefreshFailed(Exception):
     """Nothing is known against the grant, and yet there are no new tokens."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RefreshRequest:
     """All that is needed to ask, so that nothing else has to be waited for once the lease is taken."""
 
-    line: Line
+    line: AuthServerHttp
     provider: AuthorizationServer
     client: OAuthClient
     grant: Grant
@@ -50,19 +50,19 @@ class Question:
     """None for a client that asks in its own name."""
 
 
-class Renewal:
-    def __init__(self, works: ConnectionWorks, sealer: Sealer) -> None:
+class TokenRefresher:
+    def __init__(self, works: ConnectionDeps, sealer: TokenSealer) -> None:
         self._works = works
         self._sealer = sealer
 
-    async def question(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> Question:
+    async def build_request(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> RefreshRequest:
         provider = msgspec.convert(grant.provider, AuthorizationServer)
         client = await self._client(ctx, server, grant, provider)
         refresh = None if grant.by_client else await self._refresh_token(ctx, server, grant)
-        return Question(self._works.lines.of(ctx, server), provider, client, grant, refresh)
+        return RefreshRequest(self._works.auth_http.for_server(ctx, server), provider, client, grant, refresh)
 
-    async def asked(self, question: Question) -> Tokens:
-        """`GrantRefused` ends the grant; `GrantUnavailable` and `RenewalFailed` do not."""
+    async def send(self, question: RefreshRequest) -> Tokens:
+        """`GrantRefused` ends the grant; `GrantUnavailable` and `RefreshFailed` do not."""
         line, provider, client = question.line, question.provider, question.client
         try:
             if question.refresh is None:
@@ -71,14 +71,14 @@ class Renewal:
         except GrantRefused as error:
             if _ends(question.grant, error):
                 raise
-            raise RenewalFailed(_told(question.grant, error)) from error
+            raise RefreshFailed(_told(question.grant, error)) from error
 
     async def begun(self, ctx: WorkspaceContext, server: Server) -> Grant:
         """For a client that asks in its own name: nobody has to consent."""
         try:
-            aim = await Aims(ctx, self._works).of(server)
-        except (NotConnectable, Unavailable) as error:
-            raise RenewalFailed(error.detail) from error
+            aim = await AuthorizationRequests(ctx, self._works).build(server)
+        except (NotConnectable, ServiceUnavailable) as error:
+            raise RefreshFailed(error.detail) from error
         provider = msgspec.to_builtins(aim.provider)
         return Grant(secrets.token_hex(12), server.id, provider, aim.ref, aim.scopes, by_client=True)
 
@@ -92,9 +92,9 @@ class Renewal:
         self, ctx: WorkspaceContext, server: Server, grant: Grant, provider: AuthorizationServer
     ) -> OAuthClient:
         try:
-            return await self._works.clients.load(ctx, server, grant.client, provider.identity)
-        except NoClient as error:
-            raise RenewalFailed("The OAuth client that this was connected with is not set up any more.") from error
+            return await self._works.oauth_clients.load(ctx, server, grant.client, provider.identity)
+        except ClientUnavailable as error:
+            raise RefreshFailed("The OAuth client that this was connected with is not set up any more.") from error
 
 
 def _told(grant: Grant, error: GrantRefused) -> str:

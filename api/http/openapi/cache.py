@@ -9,10 +9,10 @@ from typing import Any
 from litestar import Litestar
 
 from api.http.openapi.docs_page import docs_page
-from api.http.openapi.generate import as_yaml, contract
+from api.http.openapi.generate import as_yaml, build_contract
 
 
-class Published:
+class OpenApiCache:
     """Asked in a thread: it takes long enough for others to notice."""
 
     def __init__(self, app: Litestar) -> None:
@@ -28,4 +28,4 @@ class Published:
 
     @cached_property
     def _document(self) -> Mapping[str, Any]:
-        return contract(self._app)
+        return build_contract(self._app)

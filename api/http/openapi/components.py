@@ -13,21 +13,21 @@ from api.errors import (
     PROBLEM_TYPE,
     AppError,
     BadCursor,
-    Clash,
+    BadRequest,
+    ConflictProblem,
+    ContentTooLarge,
     FieldError,
     Forbidden,
-    Internal,
+    IdempotencyKeyReused,
+    InternalError,
     InUse,
-    Invalid,
-    KeyReused,
     NotConnectable,
     NotFound,
-    NotJson,
-    Stale,
-    TooLarge,
+    PreconditionFailed,
+    ServiceUnavailable,
     Unauthorized,
-    Unavailable,
-    Unreadable,
+    UnsupportedMediaType,
+    ValidationFailed,
     problem_body,
 )
 
@@ -80,7 +80,7 @@ PROBLEM = {
 PROBLEMS: dict[type[AppError], AppError] = {
     type(error): error
     for error in (
-        Unreadable("The body is not JSON: line 1, column 2."),
+        BadRequest("The body is not JSON: line 1, column 2."),
         BadCursor(),
         Unauthorized(),
         Forbidden("This needs a key with scope `manage`; this key has `read`."),
@@ -88,15 +88,15 @@ PROBLEMS: dict[type[AppError], AppError] = {
         InUse(
             "Enabled by agent_kzq91m7q1jnbva15eaqkk7edxe7e52wcn. Disable it there first, or delete with `?detach=true`."
         ),
-        Clash("Another server of this workspace has the slug `weather-api`."),
+        ConflictProblem("Another server of this workspace has the slug `weather-api`."),
         NotConnectable("This server does not use OAuth: its credentials are entered in `config`."),
-        Stale(),
-        TooLarge("A body may have at most 1048576 bytes."),
-        NotJson(),
-        Invalid("See `errors` for what to change.", errors=[FieldError("name", "This field is required.")]),
-        KeyReused(),
-        Internal(),
-        Unavailable(),
+        PreconditionFailed(),
+        ContentTooLarge("A body may have at most 1048576 bytes."),
+        UnsupportedMediaType(),
+        ValidationFailed("See `errors` for what to change.", errors=[FieldError("name", "This field is required.")]),
+        IdempotencyKeyReused(),
+        InternalError(),
+        ServiceUnavailable(),
     )
 }
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from api.main.app import inner_app
+from api.main.app import build_router_app
 from api.main.settings import Settings
 
 
 def main() -> None:
-    sys.stdout.buffer.write(inner_app(Settings()).state.published.yaml)
+    sys.stdout.buffer.write(build_router_app(Settings()).state.published.yaml)
 
 
 if __name__ == "__main__":

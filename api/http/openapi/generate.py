@@ -16,19 +16,29 @@ from pydantic.alias_generators import to_camel
 from api.errors import (
     AppError,
     BadCursor,
-    Internal,
-    Invalid,
-    KeyReused,
+    BadRequest,
+    ContentTooLarge,
+    IdempotencyKeyReused,
+    InternalError,
     NotFound,
-    NotJson,
-    Stale,
-    TooLarge,
-    Unavailable,
-    Unreadable,
+    PreconditionFailed,
+    ServiceUnavailable,
+    UnsupportedMediaType,
+    ValidationFailed,
 )
 from api.http.openapi import components, examples
 from api.http.openapi.components import ref
-from api.http.operations import DOC, ID_PATTERN, IDEMPOTENCY_KEY, IF_MATCH, Doc, Guard, Parameter, Reply, guard_of
+from api.http.operations import (
+    DOC,
+    ID_PATTERN,
+    IDEMPOTENCY_KEY,
+    IF_MATCH,
+    Guard,
+    OperationDoc,
+    Parameter,
+    SuccessResponse,
+    guard_of,
+)
 
 INFO = {
     "title": "Plugboard",
@@ -67,7 +77,7 @@ OTHERS = {
 class Operation:
     path: str
     method: str
-    doc: Doc
+    doc: OperationDoc
     guard: Guard | None
 
     @property
@@ -82,7 +92,7 @@ class Operation:
         return {status: by_status[status] for status in sorted(by_status)}
 
 
-def contract(app: Litestar) -> dict[str, Any]:
+def build_contract(app: Litestar) -> dict[str, Any]:
     operations = sorted(_operations(app), key=lambda each: (each.path, each.method))
     docs = [each.doc for each in operations]
     paths: dict[str, dict[str, Any]] = {}
@@ -138,8 +148,8 @@ def _described(operation: Operation) -> dict[str, Any]:
         "operationId": doc.id,
         "tags": [doc.tag],
         "summary": doc.summary,
-        "description": doc.description + (f"\n\nNeeds {guard.asks}." if guard else ""),
-        "security": [{"apiKey": []}] if guard and guard.refuses else [],
+        "description": doc.description + (f"\n\nNeeds {guard.requires}." if guard else ""),
+        "security": [{"apiKey": []}] if guard and guard.problems else [],
     }
     parameters = [*map(_path_parameter, operation.in_path), *map(_parameter, doc.parameters)]
     if parameters:
@@ -150,7 +160,7 @@ def _described(operation: Operation) -> dict[str, Any]:
     refusals = {
         str(status): ref("responses", components.problem_name(errors)) for status, errors in operation.problems.items()
     }
-    replies = {str(reply.status): _reply(reply) for reply in (doc.reply, doc.or_else) if reply}
+    replies = {str(reply.status): _reply(reply) for reply in (doc.reply, doc.browser_error) if reply}
     return described | {"responses": replies | refusals}
 
 
@@ -176,22 +186,22 @@ def _problems(operation: Operation) -> Iterable[type[AppError]]:
     """What an operation can answer besides, told from what it asks and takes."""
     doc, guard = operation.doc, operation.guard
     yield from doc.problems
-    if guard and guard.refuses:
-        yield from (*guard.refuses, Internal, Unavailable)
+    if guard and guard.problems:
+        yield from (*guard.problems, InternalError, ServiceUnavailable)
     if operation.in_path:
         yield NotFound
     if doc.body:
-        yield from (Unreadable, TooLarge, NotJson, Invalid)
+        yield from (BadRequest, ContentTooLarge, UnsupportedMediaType, ValidationFailed)
     names = {parameter.name for parameter in doc.parameters}
     if "cursor" in names:
-        yield from (BadCursor, Invalid)
+        yield from (BadCursor, ValidationFailed)
     if IF_MATCH.name in names:
-        yield Stale
+        yield PreconditionFailed
     if IDEMPOTENCY_KEY.name in names:
-        yield KeyReused
+        yield IdempotencyKeyReused
 
 
-def _reply(reply: Reply) -> dict[str, Any]:
+def _reply(reply: SuccessResponse) -> dict[str, Any]:
     described = {"description": reply.description, "headers": components.headers(reply.headers)}
     if reply.body:
         return described | {"content": _content(components.schema_of(reply.body), reply.example)}

@@ -15,7 +15,7 @@ LARGE = 16_384
 """Bytes, from which on to copy a body costs more than to write it by itself."""
 
 
-class Corked:
+class CorkedTransport:
     """A transport that keeps a head until its body comes, or until the next turn. All else is the transport's own.
 
     Where many are served at once, answers go out at the end of the turn, one after the other: a reader of several is

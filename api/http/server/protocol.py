@@ -6,7 +6,7 @@ import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from api.http.server.corked_transport import Corked
+from api.http.server.corked_transport import CorkedTransport
 
 MAX_HEAD_BYTES = 65_536
 MAX_WAITING_REQUESTS = 16
@@ -20,7 +20,7 @@ class TooManyAtOnce(Exception):
     """More requests wait on one connection than anybody sends before the first is answered. It is closed."""
 
 
-class BoundedHeads(HttpToolsProtocol):
+class LimitedHttpProtocol(HttpToolsProtocol):
     """Counts what comes until a head is complete, and what comes behind a body.
 
     What comes in one piece with its end is short enough as it is. Fields behind a body are dropped: uvicorn would add
@@ -34,7 +34,7 @@ class BoundedHeads(HttpToolsProtocol):
     _patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(Corked(transport, self.loop, self.tasks))  # type: ignore[arg-type]
+        super().connection_made(CorkedTransport(transport, self.loop, self.tasks))  # type: ignore[arg-type]
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:

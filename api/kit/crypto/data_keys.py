@@ -14,8 +14,8 @@ from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.envelope import CannotOpen, from_text, to_text
 from api.kit.crypto.root_keys import RootKeys, WrappedKey
 from api.kit.crypto.secret import Secret
-from api.kit.storage.conflict_retry import until_it_holds
-from api.kit.storage.store import Absent, Change, Check, Conflict, Delete, Item, Key, Present, Put, Store, Unchanged
+from api.kit.storage.conflict_retry import retry_on_conflict
+from api.kit.storage.store import Change, Check, Conflict, Delete, IfAbsent, IfPresent, IfVersion, Item, Key, Put, Store
 
 HEAD = "DATAKEY"
 TTL_SECONDS = 300.0
@@ -33,7 +33,7 @@ class TooManyDataKeys(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class KeyRingState:
     active: int
     minimum: int
     permanent: bool
@@ -70,7 +70,7 @@ class KeyRing:
         """What the write that creates the owner also writes."""
         return await self._first_key_changes(partition, permanent=False)
 
-    async def ensure(self, partition: str) -> None:
+    async def ensure_permanent(self, partition: str) -> None:
         """Keys for a partition that is part of the installation. Its versions are never retired."""
         if await self._store.get(Key(partition, HEAD)):
             return
@@ -79,7 +79,7 @@ class KeyRing:
         except Conflict:
             await self.head(partition)  # another process was faster, and its key is as good
 
-    async def head(self, partition: str) -> Head:
+    async def head(self, partition: str) -> KeyRingState:
         item = await self._store.get(Key(partition, HEAD))
         if item is None:
             raise NoDataKey("this owner has no data key")
@@ -89,7 +89,7 @@ class KeyRing:
         """Asks the store each time: after a rotation every process seals with the new version at once."""
         head = await self.head(partition)
         secret = await self.key(partition, head.active)
-        return ActiveKey(head.active, secret, Check(Key(partition, HEAD), Unchanged(head.version)))
+        return ActiveKey(head.active, secret, Check(Key(partition, HEAD), IfVersion(head.version)))
 
     async def key(self, partition: str, version: int) -> Secret:
         known = self._remembered.get((partition, version))
@@ -102,29 +102,29 @@ class KeyRing:
 
     async def rotate(self, partition: str) -> int:
         """Makes a new version the one that seals, and says which."""
-        return await until_it_holds(lambda: self._rotate(partition))
+        return await retry_on_conflict(lambda: self._rotate(partition))
 
     async def rewrap(self, partition: str) -> int:
         """Brings the data keys under the sealing root key. Nothing that they sealed is touched. Says how many."""
         stale = [item for item in await self.keys(partition) if item.data["root"] != self._roots.id]
         return sum([await self._rewrap(item) for item in stale])
 
-    async def retire(self, partition: str, seen: Head, *changes: Change) -> int:
+    async def retire(self, partition: str, seen: KeyRingState, *changes: Change) -> int:
         """Destroys all versions but the active one, if the head still is as seen. Says how many."""
         if seen.permanent:
             return 0
         old = [item.key for item in await self.keys(partition) if item.key.sk != _sk(seen.active)]
         if old or seen.minimum != seen.active:
-            head = Put(Key(partition, HEAD), _head_data(seen.active, seen.active), Unchanged(seen.version))
-            await self._store.write(head, *(Delete(key, Present()) for key in old), *changes)
+            head = Put(Key(partition, HEAD), _head_data(seen.active, seen.active), IfVersion(seen.version))
+            await self._store.write(head, *(Delete(key, IfPresent()) for key in old), *changes)
             self.forget(partition)
         return len(old)
 
-    async def destroy_changes(self, partition: str) -> list[Delete]:
+    async def deletion_writes(self, partition: str) -> list[Delete]:
         """What the write that ends the owner also writes. All that was sealed for it is lost, in backups of it too."""
         item = await self._store.get(Key(partition, HEAD))
-        head = [Delete(item.key, Unchanged(item.version))] if item else []  # a rotation meanwhile must not leave a key
-        return head + [Delete(key.key, Present()) for key in await self.keys(partition)]
+        head = [Delete(item.key, IfVersion(item.version))] if item else []  # a rotation meanwhile must not leave a key
+        return head + [Delete(key.key, IfPresent()) for key in await self.keys(partition)]
 
     def forget(self, partition: str) -> None:
         for known in [key for key in self._remembered if key[0] == partition]:
@@ -133,13 +133,13 @@ class KeyRing:
             del self._loading[under_way]
 
     async def _first_key_changes(self, partition: str, *, permanent: bool) -> tuple[Put, Put]:
-        head = Put(Key(partition, HEAD), _head_data(1, 1, permanent=permanent), Absent())
+        head = Put(Key(partition, HEAD), _head_data(1, 1, permanent=permanent), IfAbsent())
         return head, await self._new_key(partition, 1)
 
     async def _new_key(self, partition: str, version: int) -> Put:
         _, wrapped = await self._roots.new_data_key(_context(partition, version))
         data = _wrapped_data(wrapped) | {"createdAt": rfc3339(self._clock.now())}
-        return Put(Key(partition, _sk(version)), data, Absent())
+        return Put(Key(partition, _sk(version)), data, IfAbsent())
 
     async def _rotate(self, partition: str) -> int:
         head = await self.head(partition)
@@ -148,7 +148,7 @@ class KeyRing:
         version = head.active + 1
         data = _head_data(version, head.minimum, permanent=head.permanent)
         await self._store.write(
-            Put(Key(partition, HEAD), data, Unchanged(head.version)), await self._new_key(partition, version)
+            Put(Key(partition, HEAD), data, IfVersion(head.version)), await self._new_key(partition, version)
         )
         return version
 
@@ -156,7 +156,7 @@ class KeyRing:
         context = _context(item.key.pk, version_of(item))
         try:
             wrapped = await self._roots.wrap(await self._roots.unwrap(_wrapped(item), context), context)
-            await self._store.write(Put(item.key, {**item.data, **_wrapped_data(wrapped)}, Unchanged(item.version)))
+            await self._store.write(Put(item.key, {**item.data, **_wrapped_data(wrapped)}, IfVersion(item.version)))
         except (CannotOpen, Conflict):  # its root is not configured (a count shows it), or another was faster
             return False
         return True
@@ -211,8 +211,8 @@ def _head_data(active: int, minimum: int, *, permanent: bool = False) -> dict[st
     return {"active": active, "minimum": minimum, "permanent": permanent}
 
 
-def _head(item: Item) -> Head:
-    return Head(item.data["active"], item.data["minimum"], item.data["permanent"], item.version)
+def _head(item: Item) -> KeyRingState:
+    return KeyRingState(item.data["active"], item.data["minimum"], item.data["permanent"], item.version)
 
 
 def _wrapped_data(wrapped: WrappedKey) -> dict[str, str]:

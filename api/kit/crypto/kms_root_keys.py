@@ -13,7 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from api.kit.crypto.envelope import CannotOpen
-from api.kit.crypto.root_keys import BadRootKeys, RootUnavailable, UnknownRoot, WrappedKey
+from api.kit.crypto.root_keys import InvalidRootKeys, RootKeyUnavailable, UnknownRootKey, WrappedKey
 from api.kit.crypto.secret import Secret
 
 THREADS = 8
@@ -45,10 +45,10 @@ def kms_client(endpoint: str | None = None) -> KmsClient:
     try:
         return cast("KmsClient", boto3.client("kms", endpoint_url=endpoint, config=config))
     except BotoCoreError as error:
-        raise RootUnavailable(f"KMS cannot be used: {error} (AWS_DEFAULT_REGION says where it is)") from None
+        raise RootKeyUnavailable(f"KMS cannot be used: {error} (AWS_DEFAULT_REGION says where it is)") from None
 
 
-class KmsRoots:
+class KmsRootKeys:
     """KMS keys: the first seals, all of them read. What a stored key says of its root never chooses the KMS key."""
 
     def __init__(self, client: KmsClient, *keys: str, patience: float = PATIENCE_SECONDS) -> None:
@@ -71,7 +71,7 @@ class KmsRoots:
 
     async def unwrap(self, wrapped: WrappedKey, context: Mapping[str, str]) -> Secret:
         if wrapped.root_id not in self.ids:
-            raise UnknownRoot(wrapped.root_id)
+            raise UnknownRootKey(wrapped.root_id)
         names = self._names(wrapped.root_id, context)
         made = await self._ask(lambda: self._client.decrypt(CiphertextBlob=wrapped.blob, **names))
         return Secret(made["Plaintext"])
@@ -87,22 +87,22 @@ class KmsRoots:
             async with asyncio.timeout(self._patience):  # when KMS hangs, callers must not queue for the threads
                 return await asyncio.get_running_loop().run_in_executor(self._threads, request)
         except TimeoutError:
-            raise RootUnavailable("KMS did not answer in time") from None
+            raise RootKeyUnavailable("KMS did not answer in time") from None
         except ClientError as error:
             raise _meaning(error) from None
         except BotoCoreError as error:
-            raise RootUnavailable(f"KMS cannot be reached: {type(error).__name__}") from None
+            raise RootKeyUnavailable(f"KMS cannot be reached: {type(error).__name__}") from None
 
 
-def _meaning(error: ClientError) -> CannotOpen | RootUnavailable:
+def _meaning(error: ClientError) -> CannotOpen | RootKeyUnavailable:
     code = error.response["Error"]["Code"]
-    return CannotOpen() if code in _NOT_OURS else RootUnavailable(f"KMS refused: {code}")
+    return CannotOpen() if code in _NOT_OURS else RootKeyUnavailable(f"KMS refused: {code}")
 
 
 def _root_id(key: str) -> str:
     """The key's own id, so that it is the same root whether it is written as ARN or short."""
     if not (match := _KEY.fullmatch(key)):
-        raise BadRootKeys(
+        raise InvalidRootKeys(
             f"{key!r} is not a KMS key; give its id or ARN, not an alias, which may point elsewhere later"
         )
     return match[1]

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from api.kit.crypto.data_keys import Head, KeyRing, version_of
+from api.kit.crypto.data_keys import KeyRing, KeyRingState, version_of
 from api.kit.crypto.envelope import CannotOpen
-from api.kit.crypto.vault import Place, Sealed, Sealing, Vault
-from api.kit.storage.conflict_retry import until_it_holds
-from api.kit.storage.store import Change, Item, Key, Put, Store, Unchanged
+from api.kit.crypto.vault import Sealed, Sealer, SecretLocation, Vault
+from api.kit.storage.conflict_retry import retry_on_conflict
+from api.kit.storage.store import Change, IfVersion, Item, Key, Put, Store
 
 SEALED = "sealed"
 PAGE = 100
@@ -25,7 +25,7 @@ Announcement = Callable[[], Sequence[Change]]
 """Makes what goes into a write to tell others to drop what they remember: anew for each write, so that each is news."""
 
 
-class Under(NamedTuple):
+class SealedUnder(NamedTuple):
     """The keys that a value is sealed under."""
 
     root: str | None  # none: there is no such data key
@@ -33,12 +33,12 @@ class Under(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class KeyUsage:
     """How many values of a partition are under which keys."""
 
     partition: str
-    newest: Under
-    values: Mapping[Under, int]
+    newest: SealedUnder
+    values: Mapping[SealedUnder, int]
     data_keys: Mapping[str, int]  # by the root key that wraps them
 
     @property
@@ -51,18 +51,18 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReencryptionResult:
     rewrapped_keys: int
     resealed_values: int
     retired_keys: int
-    left: Tally
+    left: KeyUsage
 
 
-async def count(store: Store, keyring: KeyRing, partition: str) -> Tally:
+async def count(store: Store, keyring: KeyRing, partition: str) -> KeyUsage:
     return await _count(store, keyring, partition, await keyring.head(partition))
 
 
-async def rewrap(store: Store, keyring: KeyRing, partition: str, announce: Announcement = tuple) -> Outcome:
+async def rewrap(store: Store, keyring: KeyRing, partition: str, announce: Announcement = tuple) -> ReencryptionResult:
     """Brings data keys under the sealing root and values under the active data key, then destroys the old data keys.
 
     Values that can't be opened stay as they are, are counted in `left`, and keep the old keys alive.
@@ -70,41 +70,43 @@ async def rewrap(store: Store, keyring: KeyRing, partition: str, announce: Annou
     rewrapped = await keyring.rewrap(partition)
     resealed = await _reseal_all(store, Vault(keyring), partition, announce)
     retire = partial(_retire, store, keyring, partition, announce)
-    retired, left = await until_it_holds(retire)
-    return Outcome(rewrapped, resealed, retired, left)
+    retired, left = await retry_on_conflict(retire)
+    return ReencryptionResult(rewrapped, resealed, retired, left)
 
 
-async def _count(store: Store, keyring: KeyRing, partition: str, head: Head) -> Tally:
+async def _count(store: Store, keyring: KeyRing, partition: str, head: KeyRingState) -> KeyUsage:
     roots = {version_of(item): str(item.data["root"]) for item in await keyring.keys(partition)}
     versions = Counter([version async for item in _items(store, partition) for version in _versions(item)])
-    values = {Under(roots.get(version or 0), version): number for version, number in versions.items()}
-    newest = Under(keyring.sealing_root, head.active)
-    return Tally(partition, newest, values, Counter(roots.values()))
+    values = {SealedUnder(roots.get(version or 0), version): number for version, number in versions.items()}
+    newest = SealedUnder(keyring.sealing_root, head.active)
+    return KeyUsage(partition, newest, values, Counter(roots.values()))
 
 
 async def _reseal_all(store: Store, vault: Vault, partition: str, announce: Announcement) -> int:
-    active = (await vault.sealing(partition)).version
+    active = (await vault.sealer(partition)).version
     resealed = 0
     async for item in _items(store, partition):
         if any(version != active for version in _versions(item)):
-            resealed += await until_it_holds(partial(_reseal, store, vault, item.key, announce))
+            resealed += await retry_on_conflict(partial(_reseal, store, vault, item.key, announce))
     return resealed
 
 
 async def _reseal(store: Store, vault: Vault, key: Key, announce: Announcement) -> int:
-    sealing, item = await vault.sealing(key.pk), await store.get(key)
+    sealing, item = await vault.sealer(key.pk), await store.get(key)
     if item is None:
         return 0
     before = _sealed(item)
-    after = {field: await _newest(vault, sealing, Place(key.sk, field), text) for field, text in before.items()}
+    after = {
+        field: await _newest(vault, sealing, SecretLocation(key.sk, field), text) for field, text in before.items()
+    }
     changed = sum(after[field] != before[field] for field in before)
     if changed:
         data = {**item.data, SEALED: after}
-        await store.write(Put(key, data, Unchanged(item.version), item.expires_at), sealing.check, *announce())
+        await store.write(Put(key, data, IfVersion(item.version), item.expires_at), sealing.guard, *announce())
     return changed
 
 
-async def _newest(vault: Vault, sealing: Sealing, place: Place, text: str) -> str:
+async def _newest(vault: Vault, sealing: Sealer, place: SecretLocation, text: str) -> str:
     try:
         sealed = Sealed.parse(text)
         return text if sealed.version == sealing.version else (await vault.reseal(sealing, place, sealed)).text
@@ -112,7 +114,7 @@ async def _newest(vault: Vault, sealing: Sealing, place: Place, text: str) -> st
         return text  # stays sealed as it is: what is destroyed here nobody could ever repair
 
 
-async def _retire(store: Store, keyring: KeyRing, partition: str, announce: Announcement) -> tuple[int, Tally]:
+async def _retire(store: Store, keyring: KeyRing, partition: str, announce: Announcement) -> tuple[int, KeyUsage]:
     head = await keyring.head(partition)
     left = await _count(store, keyring, partition, head)
     retired = 0 if left.old else await keyring.retire(partition, head, *announce())

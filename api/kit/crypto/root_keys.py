@@ -40,21 +40,21 @@ class _Entry(NamedTuple):
     key: Secret
 
 
-class _Fault(NamedTuple):
+class _ParseError(NamedTuple):
     text: str
 
 
-class RootUnavailable(Exception):
+class RootKeyUnavailable(Exception):
     """The root key can't be reached at the moment; the same call may work later."""
 
 
-class UnknownRoot(CannotOpen):
+class UnknownRootKey(CannotOpen):
     def __init__(self, root_id: str) -> None:
         super().__init__(f"a data key is wrapped by root key {root_id!r}, which is not among the configured ones")
         self.root_id = root_id
 
 
-class BadRootKeys(Exception):
+class InvalidRootKeys(Exception):
     """The root keys as configured can't be used. Says why and what to do, and never a character of a key."""
 
 
@@ -86,7 +86,7 @@ class RootKeys(Protocol):
     def close(self) -> None: ...
 
 
-class LocalRoots:
+class LocalRootKeys:
     """A key ring: the first key seals, all of them read."""
 
     def __init__(self, keys: Mapping[str, Secret]) -> None:
@@ -95,35 +95,35 @@ class LocalRoots:
         self.ids = frozenset(self._keys)
 
     @classmethod
-    def parse(cls, text: Secret) -> LocalRoots:
+    def parse(cls, text: Secret) -> LocalRootKeys:
         """From `id:base64[,id:base64…]`."""
         return cls._of([Secret(entry) for entry in text.reveal().split(b",")])
 
     @classmethod
-    def from_file(cls, path: Path) -> LocalRoots:
+    def from_file(cls, path: Path) -> LocalRootKeys:
         """From a file with one `id:base64` a line, which nobody but its owner may read."""
         content = _read_private(path)
         try:
             return cls._of([Secret(line) for line in content.reveal().splitlines() if line.strip()])
-        except BadRootKeys as error:
-            raise BadRootKeys(f"{path}: {error}") from None
+        except InvalidRootKeys as error:
+            raise InvalidRootKeys(f"{path}: {error}") from None
 
     @classmethod
-    def _of(cls, entries: Sequence[Secret]) -> LocalRoots:
+    def _of(cls, entries: Sequence[Secret]) -> LocalRootKeys:
         keys: dict[str, Secret] = {}
         for number, entry in enumerate(entries, start=1):
             parsed = _parsed(entry)
-            if isinstance(parsed, _Fault):
-                raise BadRootKeys(f"root key {number} {parsed.text}")
+            if isinstance(parsed, _ParseError):
+                raise InvalidRootKeys(f"root key {number} {parsed.text}")
             if parsed.root_id in keys:
-                raise BadRootKeys(f"root key {number} has the id of another one; give each an id of its own")
+                raise InvalidRootKeys(f"root key {number} has the id of another one; give each an id of its own")
             keys[parsed.root_id] = parsed.key
         if not keys:
-            raise BadRootKeys(f"there is no root key; {HOW_TO_MAKE_ONE} and write it as id:key")
+            raise InvalidRootKeys(f"there is no root key; {HOW_TO_MAKE_ONE} and write it as id:key")
         return cls(keys)
 
     def __repr__(self) -> str:
-        return f"LocalRoots({', '.join(self._keys)})"
+        return f"LocalRootKeys({', '.join(self._keys)})"
 
     async def new_data_key(self, context: Mapping[str, str]) -> tuple[Secret, WrappedKey]:
         secret = Secret(secrets.token_bytes(KEY_BYTES))
@@ -135,14 +135,14 @@ class LocalRoots:
     async def unwrap(self, wrapped: WrappedKey, context: Mapping[str, str]) -> Secret:
         key = self._keys.get(wrapped.root_id)
         if key is None:
-            raise UnknownRoot(wrapped.root_id)
+            raise UnknownRootKey(wrapped.root_id)
         return decrypt(key, _bound(wrapped.root_id, context), wrapped.blob)
 
     def close(self) -> None:
         """There is nothing to let go of."""
 
 
-class JoinedRoots:
+class CombinedRootKeys:
     """Several root keys of different kinds: the first seals, so that a data key can move from a file to KMS."""
 
     def __init__(self, sealing: RootKeys, *readable: RootKeys) -> None:
@@ -151,7 +151,7 @@ class JoinedRoots:
         self.id = sealing.id
         self.ids = frozenset[str]().union(*(roots.ids for roots in self._all))
         if len(self.ids) != sum(len(roots.ids) for roots in self._all):
-            raise BadRootKeys("two root keys have the same id; give each an id of its own")
+            raise InvalidRootKeys("two root keys have the same id; give each an id of its own")
 
     async def new_data_key(self, context: Mapping[str, str]) -> tuple[Secret, WrappedKey]:
         return await self._sealing.new_data_key(context)
@@ -163,7 +163,7 @@ class JoinedRoots:
         for roots in self._all:
             if wrapped.root_id in roots.ids:
                 return await roots.unwrap(wrapped, context)
-        raise UnknownRoot(wrapped.root_id)
+        raise UnknownRootKey(wrapped.root_id)
 
     def close(self) -> None:
         for roots in self._all:
@@ -180,7 +180,7 @@ def create_key_file(path: Path) -> bool:
         finally:
             draft.unlink()
     except OSError as error:
-        raise BadRootKeys(f"{path}: cannot be made ({error.strerror})") from None
+        raise InvalidRootKeys(f"{path}: cannot be made ({error.strerror})") from None
 
 
 def _write_private(path: Path, content: Secret) -> None:
@@ -213,33 +213,33 @@ def _read_private(path: Path) -> Secret:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe must not hold up the start
     except OSError as error:
-        raise BadRootKeys(f"{path}: cannot be read ({error.strerror})") from None
+        raise InvalidRootKeys(f"{path}: cannot be read ({error.strerror})") from None
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise BadRootKeys(f"{path}: is not a file")
+            raise InvalidRootKeys(f"{path}: is not a file")
         if found.st_uid not in (0, os.geteuid()):
-            raise BadRootKeys(f"{path}: belongs to another user, who could know it")
+            raise InvalidRootKeys(f"{path}: belongs to another user, who could know it")
         if found.st_mode & 0o077:
-            raise BadRootKeys(f"{path}: others than its owner may reach it; run `chmod 600 {path}`")
+            raise InvalidRootKeys(f"{path}: others than its owner may reach it; run `chmod 600 {path}`")
         return Secret(os.read(descriptor, MAX_FILE_BYTES))
     finally:
         os.close(descriptor)
 
 
-def _parsed(entry: Secret) -> _Entry | _Fault:
+def _parsed(entry: Secret) -> _Entry | _ParseError:
     """Faults are returned, not raised: the traceback of this frame would show the key."""
     root_id, _, encoded = entry.reveal().strip().partition(b":")
     if not encoded or not _ROOT_ID.fullmatch(root_id):
-        return _Fault("is not written as id:key, the id being 1 to 32 of A-Z a-z 0-9 _ -")
+        return _ParseError("is not written as id:key, the id being 1 to 32 of A-Z a-z 0-9 _ -")
     try:
         key = base64.b64decode(encoded.translate(_TO_STANDARD), validate=True)
     except binascii.Error:
-        return _Fault(f"is not base64; {HOW_TO_MAKE_ONE}")
+        return _ParseError(f"is not base64; {HOW_TO_MAKE_ONE}")
     if len(key) != KEY_BYTES:
-        return _Fault(f"has {len(key)} bytes where {KEY_BYTES} are needed; {HOW_TO_MAKE_ONE}")
+        return _ParseError(f"has {len(key)} bytes where {KEY_BYTES} are needed; {HOW_TO_MAKE_ONE}")
     if weakness := _weakness(key):
-        return _Fault(f"{weakness}; {HOW_TO_MAKE_ONE}")
+        return _ParseError(f"{weakness}; {HOW_TO_MAKE_ONE}")
     return _Entry(root_id.decode(), Secret(key))
 
 

@@ -11,7 +11,7 @@ from api.kit.crypto.secret import HIDDEN, Secret
 from api.kit.storage.store import Check
 
 
-class Place(NamedTuple):
+class SecretLocation(NamedTuple):
     """Where in its owner's partition a secret is kept."""
 
     sk: str
@@ -45,7 +45,7 @@ class DerivedKey(NamedTuple):
     secret: Secret
 
 
-class Sealing:
+class Sealer:
     """Seals for one owner with the key that is active now.
 
     The write that stores what was sealed must carry `check`: if the key was rotated meanwhile it meets a Conflict, and
@@ -65,10 +65,10 @@ class Sealing:
         return self._key.version
 
     @property
-    def check(self) -> Check:
+    def guard(self) -> Check:
         return self._key.check
 
-    def seal(self, place: Place, secret: Secret) -> Sealed:
+    def seal(self, place: SecretLocation, secret: Secret) -> Sealed:
         return Sealed(encrypt(self._key.secret, self._key.version, _context(self._partition, place), secret))
 
 
@@ -78,14 +78,14 @@ class Vault:
     def __init__(self, keyring: KeyRing) -> None:
         self._keyring = keyring
 
-    async def sealing(self, partition: str) -> Sealing:
-        return Sealing(partition, await self._keyring.active(partition))
+    async def sealer(self, partition: str) -> Sealer:
+        return Sealer(partition, await self._keyring.active(partition))
 
-    async def unseal(self, partition: str, place: Place, sealed: Sealed) -> Secret:
+    async def unseal(self, partition: str, place: SecretLocation, sealed: Sealed) -> Secret:
         key = await self._keyring.key(partition, sealed.version)
         return decrypt(key, _context(partition, place), sealed.envelope)
 
-    async def reseal(self, sealing: Sealing, place: Place, sealed: Sealed) -> Sealed:
+    async def reseal(self, sealing: Sealer, place: SecretLocation, sealed: Sealed) -> Sealed:
         """The same secret at the same place under the active key; it is not shown to the caller."""
         return sealing.seal(place, await self.unseal(sealing.partition, place, sealed))
 
@@ -97,5 +97,5 @@ class Vault:
         return DerivedKey(version, derive(await self._keyring.key(partition, version), purpose))
 
 
-def _context(partition: str, place: Place) -> bytes:
+def _context(partition: str, place: SecretLocation) -> bytes:
     return bind("item", partition, place.sk, place.field)

@@ -34,7 +34,7 @@ _PLATFORM = re.compile(
 )
 
 
-class BadHost(ValueError):
+class InvalidHost(ValueError):
     """The text names no host; the message says how to write one and never repeats the text, which may hold a secret."""
 
 
@@ -42,7 +42,7 @@ def parse_host(text: str) -> Host:
     if text.startswith("["):
         return _ipv6(text)
     if not text.isascii():
-        raise BadHost(_plain_form(text))
+        raise InvalidHost(_plain_form(text))
     name = text.lower().removesuffix(".")
     if _NUMBER.fullmatch(name.rpartition(".")[2]):
         return _ipv4(text)
@@ -50,7 +50,7 @@ def parse_host(text: str) -> Host:
     return name
 
 
-def objection(name: str) -> str | None:
+def internal_name_reason(name: str) -> str | None:
     """Why a name cannot be one of the public internet, as far as its text tells; None where it may be one."""
     if "." not in name:
         return "a name without a domain"
@@ -63,7 +63,7 @@ def objection(name: str) -> str | None:
     return None
 
 
-def is_of_the_platform(host: Host) -> bool:
+def is_cloud_platform(host: Host) -> bool:
     """What keeps this service's own data and keys: it answers whoever has this machine's rights."""
     return isinstance(host, str) and _PLATFORM.fullmatch(host) is not None
 
@@ -72,7 +72,9 @@ def _ipv4(text: str) -> IPv4Address:
     try:
         return IPv4Address(text)
     except AddressValueError:
-        raise BadHost("Write an IPv4 address as four plain decimal numbers from 0 to 255, such as 192.0.2.1.") from None
+        raise InvalidHost(
+            "Write an IPv4 address as four plain decimal numbers from 0 to 255, such as 192.0.2.1."
+        ) from None
 
 
 def _ipv6(text: str) -> IPv6Address:
@@ -80,16 +82,16 @@ def _ipv6(text: str) -> IPv6Address:
     try:
         return IPv6Address(inside[1] if inside else "")
     except AddressValueError:
-        raise BadHost("Only an IPv6 address stands in brackets, without a zone: [2001:db8::1].") from None
+        raise InvalidHost("Only an IPv6 address stands in brackets, without a zone: [2001:db8::1].") from None
 
 
 def _check_name(name: str) -> None:
     if not name:
-        raise BadHost("The host is missing.")
+        raise InvalidHost("The host is missing.")
     if len(name) > MAX_NAME_LENGTH:
-        raise BadHost(f"The host has more than {MAX_NAME_LENGTH} characters; give its shorter name.")
+        raise InvalidHost(f"The host has more than {MAX_NAME_LENGTH} characters; give its shorter name.")
     if not _NAME.fullmatch(name):
-        raise BadHost(
+        raise InvalidHost(
             "Each part of the host must be 1 to 63 letters, digits or inner hyphens, none empty or percent-encoded."
         )
     for label in name.split("."):
@@ -101,7 +103,9 @@ def _check_a_label(label: str) -> None:
     try:
         idna.ulabel(label)
     except ValueError:
-        raise BadHost("A part of the host begins with xn-- but is no valid international name (IDNA 2008).") from None
+        raise InvalidHost(
+            "A part of the host begins with xn-- but is no valid international name (IDNA 2008)."
+        ) from None
 
 
 def _plain_form(text: str) -> str:

@@ -1,8 +1,8 @@
-"""Where may a request go, judged by the text of its URL: no name is resolved here.
+"""Decides from a URL's text alone where a request may go. No name is resolved here.
 
-A name that passes may still lead inside. The address that it resolves to is judged when a connection is made, by the
-same policy: `Egress.admits`. A client is given `Target.wire_url`, built from the checked parts, so that no other parser
-reads the text that was typed.
+A name that passes may still resolve to a private address: `EgressPolicy.allows_address` judges that address when the
+connection is made. Clients receive `CheckedUrl.wire_url`, built from the checked parts, so that no second parser reads
+the URL as it was typed.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from ipaddress import IPv6Network, ip_network
 from typing import NamedTuple, Self
 
-from api.kit.egress.hostnames import BadHost, Host, is_of_the_platform, objection, parse_host
-from api.kit.egress.ip_ranges import TRANSLATIONS, Address, Network, special
+from api.kit.egress.hostnames import Host, InvalidHost, internal_name_reason, is_cloud_platform, parse_host
+from api.kit.egress.ip_ranges import TRANSLATIONS, Address, Network, non_public_range
 
 VARIABLE = "PLUGBOARD_EGRESS_ALLOW"
 OR_ASK = f", or have the operator list this one in {VARIABLE}."
@@ -30,7 +30,7 @@ _NOT_IN_A_URL = re.compile(r"[^A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]")
 _CIDR = re.compile(r"[0-9A-Fa-f:.]+/[0-9]{1,3}")
 
 
-class BadEgress(ValueError):
+class InvalidEgressPolicy(ValueError):
     """An entry of the operator's list cannot be honoured; the message names it."""
 
     def __init__(self, entry: str, reason: str) -> None:
@@ -46,21 +46,21 @@ class UrlRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Egress:
+class EgressPolicy:
     """What the operator has opened beyond the public internet: names and networks."""
 
     names: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()
-    own: frozenset[tuple[str, int | None]] = frozenset()
+    self_hosts: frozenset[tuple[str, int | None]] = frozenset()
     """Hosts that are part of this very service, with the port where only that one is. No list opens them."""
 
-    own_ports: frozenset[int] = frozenset()
+    self_ports: frozenset[int] = frozenset()
     """On which this service listens, at whatever addresses of this machine."""
 
-    def is_own(self, host: Host, port: int) -> bool:
-        if port in self.own_ports and not isinstance(host, str) and (host.is_loopback or host.is_unspecified):
+    def is_self(self, host: Host, port: int) -> bool:
+        if port in self.self_ports and not isinstance(host, str) and (host.is_loopback or host.is_unspecified):
             return True
-        return not self.own.isdisjoint({(str(host), port), (str(host), None)}) or is_of_the_platform(host)
+        return not self.self_hosts.isdisjoint({(str(host), port), (str(host), None)}) or is_cloud_platform(host)
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -72,13 +72,13 @@ class Egress:
         """Whether the list holds this name, or a network with this address."""
         if isinstance(host, str):
             return host in self.names
-        block = special(host)
+        block = non_public_range(host)
         exact = block is not None and block.kind == "metadata"  # a wide entry does not open what nobody had in mind
         return any(host in network and (network.num_addresses == 1 or not exact) for network in self.networks)
 
-    def admits(self, name: str, address: Address) -> bool:
+    def allows_address(self, name: str, address: Address) -> bool:
         """Whether a connection for `name` may go to `address`."""
-        block = special(address)
+        block = non_public_range(address)
         return block is None or self.allowed(address) or (block.kind == "inside" and self.allowed(name))
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class Origin(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CheckedUrl:
     """A checked URL in its parts. Path and query are not shown: some upstreams have a key in them."""
 
     url: str = field(repr=False)
@@ -121,19 +121,19 @@ class Target:
         return f"{self.scheme}://{self.authority}{self.path}"
 
 
-def check_text(url: str, egress: Egress) -> Target:
+def check_url(url: str, egress: EgressPolicy) -> CheckedUrl:
     scheme, authority, rest = _split(url)
     host, given_port = _host_and_port(authority)
     opened = egress.allowed(host)
     if not opened:
         _check_public(host)
     port = given_port or DEFAULT_PORTS[scheme]
-    if egress.is_own(host, port):
+    if egress.is_self(host, port):
         raise UrlRefused("That is an address of this service itself. Use another host.")
     if not opened:
         _check_wire(scheme, port)
     path = rest if rest.startswith("/") else f"/{rest}"
-    return Target(url, scheme, str(host), port, path, None if isinstance(host, str) else host)
+    return CheckedUrl(url, scheme, str(host), port, path, None if isinstance(host, str) else host)
 
 
 def _split(url: str) -> tuple[str, str, str]:
@@ -170,15 +170,15 @@ def _host_and_port(authority: str) -> tuple[Host, int | None]:
         )
     try:
         return parse_host(parts[1]), port
-    except BadHost as error:
+    except InvalidHost as error:
         raise UrlRefused(str(error)) from None
 
 
 def _check_public(host: Host) -> None:
     if isinstance(host, str):
-        reason = objection(host)
+        reason = internal_name_reason(host)
     else:
-        block = special(host)
+        block = non_public_range(host)
         reason = f"{block.name} address" if block else None
     if reason:
         raise UrlRefused(f"The host is not on the public internet ({reason}). Use a public host{OR_ASK}")
@@ -200,8 +200,8 @@ def _entry(text: str) -> str | Network:
         return _narrow(text, _cidr(text))
     try:
         host = parse_host(f"[{text}]" if ":" in text and not text.startswith("[") else text)
-    except BadHost:
-        raise BadEgress(text, "is neither a host nor a CIDR; leave out scheme, port and wildcards") from None
+    except InvalidHost:
+        raise InvalidEgressPolicy(text, "is neither a host nor a CIDR; leave out scheme, port and wildcards") from None
     return host if isinstance(host, str) else _narrow(text, ip_network(host))
 
 
@@ -209,13 +209,17 @@ def _cidr(text: str) -> Network:
     try:
         return ip_network(text if _CIDR.fullmatch(text) else "")
     except ValueError:
-        raise BadEgress(text, "is no CIDR; write one as 10.0.0.0/8, with no bits set after the prefix") from None
+        raise InvalidEgressPolicy(
+            text, "is no CIDR; write one as 10.0.0.0/8, with no bits set after the prefix"
+        ) from None
 
 
 def _narrow(text: str, network: Network) -> Network:
     if network.prefixlen < (WIDEST_IPV6 if isinstance(network, IPv6Network) else WIDEST_IPV4):
-        raise BadEgress(text, "opens far more than a private network; name a narrower one")
+        raise InvalidEgressPolicy(text, "opens far more than a private network; name a narrower one")
     for block in TRANSLATIONS:
         if network != LOOPBACK and network.version == block.network.version and network.overlaps(block.network):
-            raise BadEgress(text, f"holds {block.name} addresses, each of which carries another; list that one itself")
+            raise InvalidEgressPolicy(
+                text, f"holds {block.name} addresses, each of which carries another; list that one itself"
+            )
     return network

@@ -13,8 +13,8 @@ from threading import Thread
 from weakref import WeakValueDictionary
 
 from api.kit.egress.ip_ranges import Address
-from api.kit.egress.policy import Egress
-from api.kit.http_client.errors import Denied, TimedOut, Unreachable
+from api.kit.egress.policy import EgressPolicy
+from api.kit.http_client.errors import AddressBlocked, ConnectFailed, TransportTimeout
 
 SECONDS = 2.0
 THREADS, THREADS_OF_ONE = 64, 8
@@ -26,14 +26,14 @@ MAX_ANSWERS = 32
 
 Lookup = Callable[[str], Sequence[str]]
 """The addresses of a name as text, asked for in a thread; `OSError` where there are none."""
-Asked = asyncio.Future[Sequence[str]]
+Lookups = asyncio.Future[Sequence[str]]
 
 
 def system_lookup(name: str) -> Sequence[str]:
     return [str(answer[4][0]) for answer in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)]
 
 
-class Names:
+class Resolver:
     """Asks in threads that nobody waits for at the end: the system's lookup can neither be broken off nor hurried."""
 
     def __init__(self, lookup: Lookup = system_lookup, *, threads: int = THREADS, seconds: float = SECONDS) -> None:
@@ -44,20 +44,20 @@ class Names:
         self._waiting: Counter[str] = Counter()
         self._hanging: Counter[str] = Counter()
 
-    async def addresses(self, name: str, egress: Egress, owner: str = "") -> list[Address]:
+    async def addresses(self, name: str, egress: EgressPolicy, owner: str = "") -> list[Address]:
         """What `name` resolves to now, each address once. `owner`: for whom; none holds up the others."""
         is_full = self._waiting[owner] >= MAX_WAITING_OF_ONE or self._waiting.total() >= MAX_WAITING
         if is_full or self._hanging[name] >= MAX_HANGING:
-            raise Unreachable("too many names are being resolved", sent=False)
+            raise ConnectFailed("too many names are being resolved", sent=False)
         self._waiting[owner] += 1
         try:
             answers = await self._ask(name, owner)
         finally:
             _less(self._waiting, owner)
-        return admitted(name, answers, egress)
+        return check_answers(name, answers, egress)
 
     async def _ask(self, name: str, owner: str) -> Sequence[str]:
-        asked: Asked | None = None
+        asked: Lookups | None = None
         try:
             async with asyncio.timeout(self._seconds):
                 asked = self._begun(name, await self._turn(owner))
@@ -66,9 +66,9 @@ class Names:
             if asked:
                 self._hanging[name] += 1
                 asked.add_done_callback(lambda _: _less(self._hanging, name))
-            raise TimedOut(f"{name} was not resolved in {self._seconds} s", sent=False) from None
+            raise TransportTimeout(f"{name} was not resolved in {self._seconds} s", sent=False) from None
         except (OSError, UnicodeError) as error:
-            raise Unreachable(f"{name} was not resolved: {error}", sent=False) from None
+            raise ConnectFailed(f"{name} was not resolved: {error}", sent=False) from None
 
     async def _turn(self, owner: str) -> Callable[[], None]:
         """What gives it back: to be called when the thread has returned, whoever has given up before."""
@@ -83,9 +83,9 @@ class Names:
                 mine.release()
         return partial(_give_back, mine, self._turns)
 
-    def _begun(self, name: str, give_back: Callable[[], None]) -> Asked:
+    def _begun(self, name: str, give_back: Callable[[], None]) -> Lookups:
         loop = asyncio.get_running_loop()
-        asked: Asked = loop.create_future()
+        asked: Lookups = loop.create_future()
         asked.add_done_callback(partial(_returned, give_back))
         try:
             Thread(target=_answer, args=(self._lookup, name, loop, asked), name="names", daemon=True).start()
@@ -94,7 +94,7 @@ class Names:
         return asked
 
 
-def _answer(lookup: Lookup, name: str, loop: asyncio.AbstractEventLoop, asked: Asked) -> None:
+def _answer(lookup: Lookup, name: str, loop: asyncio.AbstractEventLoop, asked: Lookups) -> None:
     """In the thread. Whatever becomes of it, whoever asked is told."""
     tell = partial(asked.set_exception, OSError("the lookup itself failed"))
     try:
@@ -106,7 +106,7 @@ def _answer(lookup: Lookup, name: str, loop: asyncio.AbstractEventLoop, asked: A
             loop.call_soon_threadsafe(tell)
 
 
-def _returned(give_back: Callable[[], None], asked: Asked) -> None:
+def _returned(give_back: Callable[[], None], asked: Lookups) -> None:
     asked.exception()  # nobody may be there any more to be told
     give_back()
 
@@ -122,20 +122,20 @@ def _less(counter: Counter[str], key: str) -> None:
         del counter[key]
 
 
-def admitted(name: str, answers: Sequence[str], egress: Egress) -> list[Address]:
+def check_answers(name: str, answers: Sequence[str], egress: EgressPolicy) -> list[Address]:
     """A public answer beside a private one is what rebinding looks like, so one bad answer refuses the name."""
     if not answers:
-        raise Unreachable(f"{name} has no address", sent=False)
+        raise ConnectFailed(f"{name} has no address", sent=False)
     if len(answers) > MAX_ANSWERS:
-        raise Denied(f"{name} has {len(answers)} addresses")
-    return list(dict.fromkeys(judged(name, answer, egress) for answer in answers))
+        raise AddressBlocked(f"{name} has {len(answers)} addresses")
+    return list(dict.fromkeys(check_address(name, answer, egress) for answer in answers))
 
 
-def judged(name: str, answer: str, egress: Egress) -> Address:
+def check_address(name: str, answer: str, egress: EgressPolicy) -> Address:
     try:
         address = ip_address(answer)
     except ValueError:
-        raise Denied(f"{name} leads to {answer!r}, which is no address") from None
-    if not egress.admits(name, address):
-        raise Denied(f"{name} leads to {address}")
+        raise AddressBlocked(f"{name} leads to {answer!r}, which is no address") from None
+    if not egress.allows_address(name, address):
+        raise AddressBlocked(f"{name} leads to {address}")
     return address

@@ -12,17 +12,17 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from api.kit.egress.policy import Egress, Target
-from api.kit.egress.resolver import Names
-from api.kit.http_client.connection import Connection
-from api.kit.http_client.dialer import Dialling
-from api.kit.http_client.errors import TimedOut, WireError
-from api.kit.http_client.pool import Pool, Pools
-from api.kit.http_client.request_head import head
-from api.kit.http_client.response import Limits, Raised, Reply
+from api.kit.egress.policy import CheckedUrl, EgressPolicy
+from api.kit.egress.resolver import Resolver
+from api.kit.http_client.connection import HttpConnection
+from api.kit.http_client.dialer import Dialer
+from api.kit.http_client.errors import TransportError, TransportTimeout
+from api.kit.http_client.pool import ConnectionPool, ConnectionPools
+from api.kit.http_client.request_head import encode_head
+from api.kit.http_client.response import ErrorTranslator, Response, ResponseLimits
 
 MAX_POOLS = 256
-USUAL = Limits()
+USUAL = ResponseLimits()
 
 
 def public_trust() -> ssl.SSLContext:
@@ -44,32 +44,32 @@ def _usual_trust() -> ssl.SSLContext:
     return public_trust()
 
 
-class Outbound:
+class HttpClient:
     """One for each process, made in its event loop."""
 
     def __init__(
         self,
-        egress: Egress,
+        egress: EgressPolicy,
         *,
-        names: Names | None = None,
+        names: Resolver | None = None,
         trust: ssl.SSLContext | None = None,
         max_pools: int = MAX_POOLS,
     ) -> None:
-        self._names = names or Names()
+        self._names = names or Resolver()
         self.trust = trust or _usual_trust()
-        self._pools = Pools(Dialling(egress, self._names, self.trust), max_pools)
+        self._pools = ConnectionPools(Dialer(egress, self._names, self.trust), max_pools)
 
     def request(
         self,
         method: str,
-        target: Target,
+        target: CheckedUrl,
         headers: Mapping[str, str],
         body: bytes = b"",
         *,
         pool: str,
         seconds: float,
-        limits: Limits = USUAL,
-        raised: Raised | None = None,
+        limits: ResponseLimits = USUAL,
+        raised: ErrorTranslator | None = None,
     ) -> Exchange:
         """`pool`: who gives the same one may share connections, so it stands for one credential of one workspace.
 
@@ -91,16 +91,16 @@ class Exchange:
 
     def __init__(
         self,
-        pools: Pools,
+        pools: ConnectionPools,
         name: str,
         method: str,
-        target: Target,
+        target: CheckedUrl,
         headers: Mapping[str, str],
         body: bytes,
         seconds: float,
         *,
-        limits: Limits,
-        raised: Raised | None,
+        limits: ResponseLimits,
+        raised: ErrorTranslator | None,
     ) -> None:
         self._pools = pools
         self._name = name
@@ -111,14 +111,14 @@ class Exchange:
         self._deadline = asyncio.get_running_loop().time() + seconds
         self._limits = limits
         self._raised = raised
-        self._pool: Pool | None = None
-        self._connection: Connection | None = None
+        self._pool: ConnectionPool | None = None
+        self._connection: HttpConnection | None = None
 
-    async def __aenter__(self) -> Reply:
+    async def __aenter__(self) -> Response:
         reply = None
         try:
             reply = await self._reply()
-        except WireError as error:
+        except TransportError as error:
             if self._raised is None:
                 raise
             raise self._raised(error) from error
@@ -130,24 +130,24 @@ class Exchange:
     async def __aexit__(self, *_: object) -> None:
         self._leave()
 
-    async def _reply(self) -> Reply:
-        pool = self._pool = self._pools.of(self._target, self._name)
-        written = head(self._method, self._target.path, pool.fixed, self._headers, len(self._body))
-        self._connection = connection = pool.kept() or await self._connect(pool)
-        answer = connection.ask(self._method, written, self._body, self._limits, self._deadline)
+    async def _reply(self) -> Response:
+        pool = self._pool = self._pools.for_origin(self._target, self._name)
+        written = encode_head(self._method, self._target.path, pool.fixed, self._headers, len(self._body))
+        self._connection = connection = pool.take_idle() or await self._connect(pool)
+        answer = connection.send(self._method, written, self._body, self._limits, self._deadline)
         await answer.head()
-        return Reply(answer, self._limits, self._raised)
+        return Response(answer, self._limits, self._raised)
 
-    async def _connect(self, pool: Pool) -> Connection:
+    async def _connect(self, pool: ConnectionPool) -> HttpConnection:
         try:
             async with asyncio.timeout_at(self._deadline):
                 return await pool.connect(self._target)
         except TimeoutError:
-            raise TimedOut("no connection", sent=False) from None
+            raise TransportTimeout("no connection", sent=False) from None
 
     def _leave(self) -> None:
         """What was not read to its end is not drained: the connection ends."""
         connection, self._connection = self._connection, None
         if connection is not None and self._pool is not None:
-            self._pool.give_back(connection if connection.leave() else None)
+            self._pool.release(connection if connection.release() else None)
         self._pools.trim()

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from api.kit.http_client.errors import TimedOut, Unreachable
-from api.kit.http_client.response import Limits
-from api.kit.http_client.response_parser import Answer
+from api.kit.http_client.errors import ConnectFailed, TransportTimeout
+from api.kit.http_client.response import ResponseLimits
+from api.kit.http_client.response_parser import ResponseParser
 
 PIECE = 65_536
 """Of a longer body no more is written at once: others have their turn in between."""
@@ -16,18 +16,18 @@ MAX_HELD = 262_144
 """Of a body that comes faster than it is read."""
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """Carries one request at a time. What comes while none is under way ends it."""
 
     __slots__ = ("_alarm", "_answer", "_is_full", "_loop", "_on_lost", "_transport", "_unsent", "gone", "idle_since")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[Connection], None]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[HttpConnection], None]) -> None:
         self.idle_since = 0.0
         self.gone: asyncio.Future[None] = loop.create_future()
         self._loop = loop
         self._on_lost = on_lost
         self._transport: asyncio.Transport | None = None
-        self._answer: Answer | None = None
+        self._answer: ResponseParser | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._unsent = memoryview(b"")
         self._is_full = False
@@ -36,12 +36,12 @@ class Connection(asyncio.Protocol):
     def is_usable(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    def ask(self, method: str, head: bytes, body: bytes, limits: Limits, deadline: float) -> Answer:
+    def send(self, method: str, head: bytes, body: bytes, limits: ResponseLimits, deadline: float) -> ResponseParser:
         """From here on the upstream may have received the request."""
         transport = self._transport
         if transport is None or transport.is_closing():
-            raise Unreachable("closed before it was used", sent=False)
-        answer = self._answer = Answer(self._loop, limits, is_bodiless=method == "HEAD")
+            raise ConnectFailed("closed before it was used", sent=False)
+        answer = self._answer = ResponseParser(self._loop, limits, is_bodiless=method == "HEAD")
         self._alarm = self._loop.call_at(deadline, self._expire)
         if len(body) <= PIECE:
             transport.write(head + body)
@@ -51,13 +51,13 @@ class Connection(asyncio.Protocol):
             self._write_on()
         return answer
 
-    def leave(self) -> bool:
+    def release(self) -> bool:
         """Whether another request may follow. If not, nothing is drained or flushed: the connection ends."""
         answer, self._answer = self._answer, None
-        self._rest()
+        self._cancel_timer()
         if answer is not None:
             answer.leave()
-            if answer.leaves_reusable and self.is_usable and not self._unsent and not self._is_full:
+            if answer.is_reusable and self.is_usable and not self._unsent and not self._is_full:
                 return True
         self.abort()
         return False
@@ -65,7 +65,7 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         """`close` would first wait until the upstream has read what is still to be written."""
         if self._answer is not None:
-            self._answer.fail(Unreachable("cut off by us", sent=True))
+            self._answer.fail(ConnectFailed("cut off by us", sent=True))
         if self._transport is not None:
             self._transport.abort()
 
@@ -79,7 +79,7 @@ class Connection(asyncio.Protocol):
             return
         answer.feed(data)
         if answer.is_complete:
-            self._rest()
+            self._cancel_timer()
         elif answer.error is not None:
             self.abort()
         elif answer.held > MAX_HELD and answer.eased is None and self._transport is not None:
@@ -88,15 +88,15 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> None:
         if self._answer is not None:
-            self._answer.lost(None)
+            self._answer.connection_closed(None)
         self.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
         self._unsent = memoryview(b"")
-        self._rest()
+        self._cancel_timer()
         if self._answer is not None:
-            self._answer.lost(error)
+            self._answer.connection_closed(error)
         self._on_lost(self)
         self.gone.set_result(None)
 
@@ -120,10 +120,10 @@ class Connection(asyncio.Protocol):
     def _expire(self) -> None:
         self._alarm = None
         if self._answer is not None:
-            self._answer.fail(TimedOut("no answer, or no end of it", sent=True))
+            self._answer.fail(TransportTimeout("no answer, or no end of it", sent=True))
         self.abort()
 
-    def _rest(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None

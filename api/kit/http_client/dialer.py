@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from api.kit.egress.ip_ranges import Address
-from api.kit.egress.policy import Egress, Target
-from api.kit.egress.resolver import Names, judged
-from api.kit.http_client.connection import Connection
-from api.kit.http_client.errors import Denied, Unreachable
+from api.kit.egress.policy import CheckedUrl, EgressPolicy
+from api.kit.egress.resolver import Resolver, check_address
+from api.kit.http_client.connection import HttpConnection
+from api.kit.http_client.errors import AddressBlocked, ConnectFailed
 
 MAX_DIALS = 4
 SECONDS_FOR_ONE = 5.0
@@ -20,13 +20,13 @@ SECONDS_FOR_ONE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Dialling:
-    egress: Egress
-    names: Names
+class Dialer:
+    egress: EgressPolicy
+    names: Resolver
     trust: ssl.SSLContext
     patience: float = SECONDS_FOR_ONE
 
-    async def connect(self, target: Target, made: Callable[[], Connection], owner: str = "") -> Connection:
+    async def connect(self, target: CheckedUrl, made: Callable[[], HttpConnection], owner: str = "") -> HttpConnection:
         """Has no time limit of its own; whoever cancels leaves nothing behind."""
         reached = await self._reach(target, owner)
         encrypted = target.scheme == "https"
@@ -38,12 +38,12 @@ class Dialling:
                 server_hostname=target.host if encrypted else None,
             )
         except ssl.SSLCertVerificationError as error:
-            raise Unreachable(f"Certificate: {error.verify_message}", sent=False) from None
+            raise ConnectFailed(f"Certificate: {error.verify_message}", sent=False) from None
         except OSError as error:
-            raise Unreachable(type(error).__name__, sent=False) from None
+            raise ConnectFailed(type(error).__name__, sent=False) from None
         return connection
 
-    async def _reach(self, target: Target, owner: str) -> socket.socket:
+    async def _reach(self, target: CheckedUrl, owner: str) -> socket.socket:
         addresses = (await self._addresses(target, owner))[:MAX_DIALS]
         for address in addresses[:-1]:
             try:
@@ -54,28 +54,28 @@ class Dialling:
         try:
             return await self.dial(target, addresses[-1])
         except OSError as error:
-            raise Unreachable(type(error).__name__, sent=False) from None
+            raise ConnectFailed(type(error).__name__, sent=False) from None
 
-    async def _addresses(self, target: Target, owner: str) -> list[Address]:
+    async def _addresses(self, target: CheckedUrl, owner: str) -> list[Address]:
         if target.address is not None:
-            return [judged(target.host, target.host, self.egress)]
+            return [check_address(target.host, target.host, self.egress)]
         return await self.names.addresses(target.host, self.egress, owner)
 
-    async def dial(self, target: Target, address: Address) -> socket.socket:
+    async def dial(self, target: CheckedUrl, address: Address) -> socket.socket:
         """Every connection begins here. Nothing is written before it is known who is at the other end."""
-        judged(target.host, str(address), self.egress)
-        if self.egress.is_own(address, target.port):
-            raise Denied(f"{target.host} leads to this service itself")
+        check_address(target.host, str(address), self.egress)
+        if self.egress.is_self(address, target.port):
+            raise AddressBlocked(f"{target.host} leads to this service itself")
         family = socket.AF_INET if address.version == 4 else socket.AF_INET6  # noqa: PLR2004
         dialled, reached = socket.socket(family, socket.SOCK_STREAM), False
         try:
             dialled.setblocking(False)
             await asyncio.get_running_loop().sock_connect(dialled, (str(address), target.port))
-            peer = judged(target.host, dialled.getpeername()[0], self.egress)
+            peer = check_address(target.host, dialled.getpeername()[0], self.egress)
             if peer != address:
-                raise Denied(f"{peer} answered for {address}")
-            if target.port in self.egress.own_ports and dialled.getsockname()[0] == dialled.getpeername()[0]:
-                raise Denied(f"{address} is this machine")  # whatever name or address it has
+                raise AddressBlocked(f"{peer} answered for {address}")
+            if target.port in self.egress.self_ports and dialled.getsockname()[0] == dialled.getpeername()[0]:
+                raise AddressBlocked(f"{address} is this machine")  # whatever name or address it has
             reached = True
         finally:
             if not reached:

@@ -6,11 +6,11 @@ import asyncio
 from collections import OrderedDict, deque
 from contextlib import suppress
 
-from api.kit.egress.policy import Target
-from api.kit.http_client.connection import Connection
-from api.kit.http_client.dialer import Dialling
-from api.kit.http_client.errors import Unreachable
-from api.kit.http_client.request_head import fixed_lines
+from api.kit.egress.policy import CheckedUrl
+from api.kit.http_client.connection import HttpConnection
+from api.kit.http_client.dialer import Dialer
+from api.kit.http_client.errors import ConnectFailed
+from api.kit.http_client.request_head import origin_lines
 
 MAX_CONNECTIONS = 64
 """Of one pool."""
@@ -19,20 +19,20 @@ IDLE_SECONDS = 4.0
 SWEEP_SECONDS = 1.0
 
 
-class Pool:
+class ConnectionPool:
     """Connections to one origin with one credential."""
 
     __slots__ = ("_dialling", "_free", "_is_closed", "_leased", "_loop", "_open", "_owner", "_waiting", "fixed")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, dialling: Dialling, target: Target, name: str = "") -> None:
-        self.fixed = fixed_lines(target)
+    def __init__(self, loop: asyncio.AbstractEventLoop, dialling: Dialer, target: CheckedUrl, name: str = "") -> None:
+        self.fixed = origin_lines(target)
         self._loop = loop
         self._dialling = dialling
         self._owner = name.partition(" ")[0]  # a workspace, as a rule
         self._leased = 0
-        self._free: list[Connection] = []
-        self._open: set[Connection] = set()
-        self._waiting: deque[asyncio.Future[Connection | None]] = deque()
+        self._free: list[HttpConnection] = []
+        self._open: set[HttpConnection] = set()
+        self._waiting: deque[asyncio.Future[HttpConnection | None]] = deque()
         self._is_closed = False
 
     @property
@@ -43,7 +43,7 @@ class Pool:
     def is_empty(self) -> bool:
         return not (self._leased or self._free)
 
-    def kept(self) -> Connection | None:
+    def take_idle(self) -> HttpConnection | None:
         """The one that was used last: the others may then grow old."""
         oldest = self._loop.time() - IDLE_SECONDS
         while self._free:
@@ -54,17 +54,19 @@ class Pool:
             connection.abort()
         return None
 
-    async def connect(self, target: Target) -> Connection:
+    async def connect(self, target: CheckedUrl) -> HttpConnection:
         """Where none is kept. Whoever gets a connection gives it back, or none in its stead."""
-        connection = await self._place()
+        connection = await self._acquire()
         if connection is not None and connection.is_usable:
             return connection
         connection = None
         try:
-            connection = await self._dialling.connect(target, lambda: Connection(self._loop, self._lost), self._owner)
+            connection = await self._dialling.connect(
+                target, lambda: HttpConnection(self._loop, self._lost), self._owner
+            )
         finally:
             if connection is None:
-                self.give_back(None)
+                self.release(None)
         if self._is_closed:
             connection.abort()
             raise _closed()
@@ -72,7 +74,7 @@ class Pool:
             self._open.add(connection)
         return connection
 
-    def give_back(self, connection: Connection | None) -> None:
+    def release(self, connection: HttpConnection | None) -> None:
         """To who has waited longest. None: there is a place, in which a connection can be made."""
         while self._waiting:
             waiter = self._waiting.popleft()
@@ -104,13 +106,13 @@ class Pool:
             connection.abort()
         return [connection.gone for connection in connections]
 
-    async def _place(self) -> Connection | None:
+    async def _acquire(self) -> HttpConnection | None:
         if self._is_closed:
             raise _closed()
         if self._leased < MAX_CONNECTIONS:
             self._leased += 1
             return None
-        waiter: asyncio.Future[Connection | None] = self._loop.create_future()
+        waiter: asyncio.Future[HttpConnection | None] = self._loop.create_future()
         self._waiting.append(waiter)
         try:
             return await waiter
@@ -119,23 +121,23 @@ class Pool:
                 with suppress(ValueError):  # somebody who gave a place back has passed it over already
                     self._waiting.remove(waiter)
             else:
-                self.give_back(waiter.result())
+                self.release(waiter.result())
             raise
 
-    def _lost(self, connection: Connection) -> None:
+    def _lost(self, connection: HttpConnection) -> None:
         self._open.discard(connection)
         if connection in self._free:
             self._free.remove(connection)
 
 
-def _closed() -> Unreachable:
-    return Unreachable("the process is about to end", sent=False)
+def _closed() -> ConnectFailed:
+    return ConnectFailed("the process is about to end", sent=False)
 
 
-class Pools(OrderedDict[tuple[str, str, int, str], Pool]):
+class ConnectionPools(OrderedDict[tuple[str, str, int, str], ConnectionPool]):
     """By origin and credential, the one used last at the end. At most `most` of them are idle."""
 
-    def __init__(self, dialling: Dialling, most: int) -> None:
+    def __init__(self, dialling: Dialer, most: int) -> None:
         super().__init__()
         self._dialling = dialling
         self._most = most
@@ -143,11 +145,11 @@ class Pools(OrderedDict[tuple[str, str, int, str], Pool]):
         self._sweeping: asyncio.TimerHandle | None = None
         self._is_closed = False
 
-    def of(self, target: Target, credential: str) -> Pool:
+    def for_origin(self, target: CheckedUrl, credential: str) -> ConnectionPool:
         key = (target.scheme, target.host, target.port, credential)
         pool = self.get(key)
         if pool is None:
-            pool = self[key] = Pool(self._loop, self._dialling, target, credential)
+            pool = self[key] = ConnectionPool(self._loop, self._dialling, target, credential)
             if self._is_closed:
                 pool.close()
             elif self._sweeping is None:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from api.kit.egress.policy import Target
-from api.kit.http_client.errors import Denied
+from api.kit.egress.policy import CheckedUrl
+from api.kit.http_client.errors import AddressBlocked
 
 MAX_NAMES = 1024
-NOT_THEIRS = frozenset(
+CONNECTION_HEADERS = frozenset(
     {
         *("host", "connection", "keep-alive", "content-length", "transfer-encoding", "te", "trailer", "upgrade"),
         *("expect", "accept-encoding", "proxy-authorization", "proxy-connection"),
@@ -23,14 +23,14 @@ WITHOUT_BODY = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
-def fixed_lines(target: Target) -> str:
+def origin_lines(target: CheckedUrl) -> str:
     """What all requests to one origin have in common."""
     return f"Host: {target.authority}\r\nAccept-Encoding: identity"
 
 
-def head(method: str, path: str, fixed: str, headers: Mapping[str, str], size: int) -> bytes:
+def encode_head(method: str, path: str, fixed: str, headers: Mapping[str, str], size: int) -> bytes:
     if not method.isalpha() or " " in path:
-        raise Denied("a request line that can be read in two ways")
+        raise AddressBlocked("a request line that can be read in two ways")
     lines = [f"{method} {path} HTTP/1.1", *fixed.split("\r\n")]
     for name, value in headers.items():
         if start := _start(name):
@@ -45,16 +45,16 @@ def _one_head(lines: list[str]) -> bytes:
     text = "\r\n".join([*lines, "", ""])
     ends = len(lines) + 1
     if text.count("\r") != ends or text.count("\n") != ends or "\0" in text:
-        raise Denied("a header that breaks out of its line")
+        raise AddressBlocked("a header that breaks out of its line")
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:
-        raise Denied("a header that is not in Latin-1") from None
+        raise AddressBlocked("a header that is not in Latin-1") from None
 
 
 @lru_cache(MAX_NAMES)
 def _start(name: str) -> str:
     """Nothing, where this header is not theirs."""
     if not _TOKEN.fullmatch(name):
-        raise Denied("a header's name that is none")
-    return "" if name.lower() in NOT_THEIRS else f"{name}: "
+        raise AddressBlocked("a header's name that is none")
+    return "" if name.lower() in CONNECTION_HEADERS else f"{name}: "

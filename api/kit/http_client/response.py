@@ -7,19 +7,19 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from api.kit.http_client.errors import Garbled, TooMuch, WireError
+from api.kit.http_client.errors import MalformedResponse, ResponseTooLarge, TransportError
 
 PIECE = 65_536
 FREE_OF_RATIO = 65_536  # a short answer of blanks is no bomb
 
 GZIP = zlib.MAX_WBITS | 16
 
-Raised = Callable[[WireError], Exception]
+ErrorTranslator = Callable[[TransportError], Exception]
 """What whoever asks knows an error as."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ResponseLimits:
     """In bytes: the head, the body as it comes, the body decoded; and how many decoded bytes one byte may become."""
 
     head: int = 65_536
@@ -28,7 +28,7 @@ class Limits:
     ratio: int = 100
 
 
-class Source(Protocol):
+class ResponseSource(Protocol):
     """Where a reply's bytes come from."""
 
     status: int
@@ -44,12 +44,12 @@ class Source(Protocol):
         ...
 
 
-class Reply:
+class Response:
     """The head of an answer, with its body still to come."""
 
     __slots__ = ("_decoded", "_limits", "_raised", "_source", "_wire", "headers", "reason", "status")
 
-    def __init__(self, source: Source, limits: Limits, raised: Raised | None = None) -> None:
+    def __init__(self, source: ResponseSource, limits: ResponseLimits, raised: ErrorTranslator | None = None) -> None:
         self.status = source.status
         self.reason = source.reason
         self.headers: Mapping[str, str] = source.headers
@@ -63,7 +63,7 @@ class Reply:
             if self._source.is_complete and "content-encoding" not in self.headers:  # as most answers are
                 return self._counted(self._source.take())
             return b"".join([chunk async for chunk in self._chunks()])
-        except WireError as error:
+        except TransportError as error:
             if self._raised is None:
                 raise
             raise self._raised(error) from error
@@ -72,13 +72,13 @@ class Reply:
         try:
             async for chunk in self._chunks():
                 yield chunk
-        except WireError as error:
+        except TransportError as error:
             if self._raised is None:
                 raise
             raise self._raised(error) from error
 
     async def _chunks(self) -> AsyncIterator[bytes]:
-        inflate = _inflater(self.headers.get("content-encoding", ""))
+        inflate = _decompressor(self.headers.get("content-encoding", ""))
         while chunk := await self._source.more():
             self._wire = _within(self._limits.wire, self._wire + len(chunk), "bytes")
             for piece in inflate.pieces(chunk) if inflate else (chunk,):
@@ -98,7 +98,7 @@ class Reply:
             _within(self._limits.ratio * self._wire, self._decoded, "decoded bytes for so few")
 
 
-class _Inflate:
+class _Decompressor:
     """Decodes in pieces, so that a bomb is noticed while it is small."""
 
     def __init__(self, wbits: int) -> None:
@@ -113,33 +113,33 @@ class _Inflate:
 
     def finish(self) -> None:
         if not self._inflate.eof:
-            raise Garbled("the compressed body ends early")
+            raise MalformedResponse("the compressed body ends early")
 
     def _piece(self, chunk: bytes) -> bytes:
         if self._inflate.eof:
-            raise Garbled("something follows the compressed body")
+            raise MalformedResponse("something follows the compressed body")
         try:
             piece = self._inflate.decompress(chunk, PIECE)
         except zlib.error as error:
-            raise Garbled(f"the compressed body: {error}") from None
+            raise MalformedResponse(f"the compressed body: {error}") from None
         if self._inflate.unused_data:
-            raise Garbled("something follows the compressed body")
+            raise MalformedResponse("something follows the compressed body")
         return piece
 
 
-def _inflater(encoding: str) -> _Inflate | None:
+def _decompressor(encoding: str) -> _Decompressor | None:
     match encoding.strip().lower():
         case "" | "identity":
             return None
         case "gzip" | "x-gzip":
-            return _Inflate(GZIP)
+            return _Decompressor(GZIP)
         case "deflate":
-            return _Inflate(zlib.MAX_WBITS)
+            return _Decompressor(zlib.MAX_WBITS)
         case _:
-            raise Garbled("encoded in a way that was not asked for")
+            raise MalformedResponse("encoded in a way that was not asked for")
 
 
 def _within(limit: int, size: int, of_what: str) -> int:
     if size > limit:
-        raise TooMuch(f"{size} {of_what}")
+        raise ResponseTooLarge(f"{size} {of_what}")
     return size

@@ -8,8 +8,8 @@ from typing import NoReturn
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from api.kit.http_client.errors import Garbled, TooMuch, Unreachable, WireError
-from api.kit.http_client.response import Limits
+from api.kit.http_client.errors import ConnectFailed, MalformedResponse, ResponseTooLarge, TransportError
+from api.kit.http_client.response import ResponseLimits
 
 MAX_FIELDS = 128
 MAX_FIELD = 16_384
@@ -24,7 +24,7 @@ class _Stop(Exception):
     """Raised into the parser, which reads nothing after it."""
 
 
-class Answer:
+class ResponseParser:
     """Has a parser of its own, so that nothing of one answer can get into the next."""
 
     __slots__ = (
@@ -42,13 +42,13 @@ class Answer:
         *("_loop", "_most", "_parser", "_raw", "_tail", "_until_close", "_waiter"),
     )
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, limits: Limits, *, is_bodiless: bool) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, limits: ResponseLimits, *, is_bodiless: bool) -> None:
         """`is_bodiless`: the request was a `HEAD`, of which the parser knows nothing."""
         self.status = self.held = 0
         self.reason = ""
         self.headers: dict[str, str] = {}
         self.has_head = self.is_complete = False
-        self.error: WireError | None = None
+        self.error: TransportError | None = None
         self.eased: Callable[[], None] | None = None
         """To be called when what is held was taken."""
         self._loop = loop
@@ -63,7 +63,7 @@ class Answer:
         self._parser = HttpResponseParser(self)
 
     @property
-    def leaves_reusable(self) -> bool:
+    def is_reusable(self) -> bool:
         """Whether the next request may go over the same connection."""
         return self.is_complete and self._keeps_alive and not self._follows
 
@@ -100,19 +100,19 @@ class Answer:
             if self.is_complete:
                 self._follows = True
             else:
-                self.fail(Garbled(f"no HTTP: {error}"))
+                self.fail(MalformedResponse(f"no HTTP: {error}"))
         if self.has_head:
             self._wake()
 
-    def lost(self, error: Exception | None) -> None:
+    def connection_closed(self, error: Exception | None) -> None:
         """The connection has ended, with an error or as the upstream wanted."""
         if error is None and self.error is None and self._until_close:  # what we cut off ourselves has failed before
             self.is_complete = True
             self._wake()
         else:
-            self.fail(Unreachable(f"cut off: {type(error).__name__}", sent=True))
+            self.fail(ConnectFailed(f"cut off: {type(error).__name__}", sent=True))
 
-    def fail(self, error: WireError) -> None:
+    def fail(self, error: TransportError) -> None:
         if not self.is_complete and self.error is None:
             self.error = error
             self._wake()
@@ -122,7 +122,7 @@ class Answer:
         del self._parser  # which has this answer's methods, and so would keep both
         self.eased = None
         if not self.is_complete:
-            self.fail(Unreachable("left before its end", sent=True))
+            self.fail(ConnectFailed("left before its end", sent=True))
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -133,7 +133,7 @@ class Answer:
             return
         self._raw += len(data)
         if self._raw > self._most:
-            self.fail(TooMuch(f"{self._raw} bytes, whatever they are"))
+            self.fail(ResponseTooLarge(f"{self._raw} bytes, whatever they are"))
             return
         if not self.has_head:
             data = self._feed_heads(data)
@@ -148,7 +148,7 @@ class Answer:
             end = self._end_of_head(data)
             self._head_size += end
             if self._head_size > self._max_head:
-                self._refuse(TooMuch(f"{self._head_size} bytes of head"))
+                self._refuse(ResponseTooLarge(f"{self._head_size} bytes of head"))
             self._parser.feed_data(data[:end])
             data = data[end:]
         return data
@@ -163,7 +163,7 @@ class Answer:
         self._tail = b""
         return end
 
-    def _refuse(self, error: WireError) -> NoReturn:
+    def _refuse(self, error: TransportError) -> NoReturn:
         self.fail(error)
         raise HttpParserError(error.cause)
 
@@ -182,9 +182,9 @@ class Answer:
             return
         self._fields += 1
         if self._fields > MAX_FIELDS:
-            self._refuse(TooMuch(f"more than {MAX_FIELDS} fields"))
+            self._refuse(ResponseTooLarge(f"more than {MAX_FIELDS} fields"))
         if len(value) > MAX_FIELD:
-            self._refuse(TooMuch(f"{len(value)} bytes in one field"))
+            self._refuse(ResponseTooLarge(f"{len(value)} bytes in one field"))
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         if text.endswith(" "):  # no tab: the parser does not take `chunked` with one for that word
             text = text.rstrip(" ")
@@ -198,7 +198,7 @@ class Answer:
             return
         coding = self.headers.get("transfer-encoding")
         if coding is not None and coding.lower() != "chunked":
-            self._refuse(Garbled(f"sent as {coding!r}"))
+            self._refuse(MalformedResponse(f"sent as {coding!r}"))
         self.status = status
         self.has_head = True
         self._until_close = coding is None and "content-length" not in self.headers
@@ -208,9 +208,9 @@ class Answer:
     def _count_informational(self, status: int) -> None:
         self._informational += 1
         if status < CONTINUE or status == SWITCHING_PROTOCOLS:
-            self._refuse(Garbled(f"a status of {status}"))
+            self._refuse(MalformedResponse(f"a status of {status}"))
         if self._informational > MAX_INFORMATIONAL:
-            self._refuse(TooMuch(f"more than {MAX_INFORMATIONAL} heads"))
+            self._refuse(ResponseTooLarge(f"more than {MAX_INFORMATIONAL} heads"))
 
     def on_body(self, data: bytes) -> None:
         if not self.is_complete:

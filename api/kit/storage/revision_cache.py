@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from api.kit.storage.store import AtOnce, Item, Key, Store
+from api.kit.storage.store import Item, Key, Store, SyncReads
 
 REVISION = "REVISION"
 REMEMBERED_ITEMS = 20_000
@@ -28,22 +28,24 @@ class Snapshot:
 
     partition: str
     revision: int
-    _memory: Memory
+    _memory: RevisionCache
 
     async def get(self, sk: str) -> Item | None:
-        return await self.shown(sk, _itself, _itself)
+        return await self.get_rendered(sk, _itself, _itself)
 
-    async def shown(self, sk: str, read: Callable[[Item], S], show: Callable[[S], T]) -> T | None:
+    async def get_rendered(self, sk: str, read: Callable[[Item], S], show: Callable[[S], T]) -> T | None:
         """What is shown of an item: made once a revision, not once a request, of a kind that never changes."""
-        return await self._memory.shown(Key(self.partition, sk), self.revision, (read, show))
+        return await self._memory.get_rendered(Key(self.partition, sk), self.revision, (read, show))
 
-    async def shown_many(self, sks: Sequence[str], read: Callable[[Item], S]) -> dict[str, S]:
+    async def get_many_rendered(self, sks: Sequence[str], read: Callable[[Item], S]) -> dict[str, S]:
         """Those that are there; what is not remembered is read at once."""
-        found = await self._memory.shown_many([Key(self.partition, sk) for sk in sks], self.revision, (read, _itself))
+        found = await self._memory.get_many_rendered(
+            [Key(self.partition, sk) for sk in sks], self.revision, (read, _itself)
+        )
         return {key.sk: made for key, made in found.items()}
 
 
-class Memory:
+class RevisionCache:
     def __init__(self, store: Store, at_most: int = REMEMBERED_ITEMS, bytes_at_most: int = REMEMBERED_BYTES) -> None:
         self._store = store
         self._at_most = at_most
@@ -51,8 +53,8 @@ class Memory:
         self._bytes = 0
         self._made: OrderedDict[tuple[Key, object], tuple[int, Any, int]] = OrderedDict()
         self._snapshots: dict[str, Snapshot] = {}
-        self._this_turn = ReadsOfThisTurn(store) if isinstance(store, AtOnce) else None
-        self._read_revision = SharedReads(self._revision)
+        self._this_turn = TurnReads(store) if isinstance(store, SyncReads) else None
+        self._read_revision = CoalescedReads(self._revision)
 
     async def open(self, partition: str) -> Snapshot | None:
         """The partition as it is now; none if it has no revision, which is to say: it does not exist."""
@@ -66,24 +68,26 @@ class Memory:
                 del self._snapshots[next(iter(self._snapshots))]
         return known
 
-    async def shown(self, key: Key, revision: int, how: tuple[Callable[[Item], S], Callable[[S], T]]) -> T | None:
+    async def get_rendered(
+        self, key: Key, revision: int, how: tuple[Callable[[Item], S], Callable[[S], T]]
+    ) -> T | None:
         known = self._made.get((key, how))
         if known is not None and known[0] == revision:
             found: T = known[1]
             return found
-        return self._made_of(key, await self._store.get(key), revision, how)
+        return self._render(key, await self._store.get(key), revision, how)
 
-    async def shown_many(
+    async def get_many_rendered(
         self, keys: Sequence[Key], revision: int, how: tuple[Callable[[Item], S], Callable[[S], T]]
     ) -> dict[Key, T]:
         known = {key: self._made.get((key, how)) for key in keys}
         unknown = [key for key, found in known.items() if found is None or found[0] != revision]
         read = await self._store.get_many(unknown) if unknown else {}
-        fresh = {key: self._made_of(key, read.get(key), revision, how) for key in unknown}
+        fresh = {key: self._render(key, read.get(key), revision, how) for key in unknown}
         made = {key: fresh[key] if key in fresh else found and found[1] for key, found in known.items()}
         return {key: each for key, each in made.items() if each is not None}
 
-    def _made_of(
+    def _render(
         self, key: Key, item: Item | None, revision: int, how: tuple[Callable[[Item], S], Callable[[S], T]]
     ) -> T | None:
         if item is None:
@@ -113,14 +117,14 @@ class Memory:
         return item.version if item else None
 
 
-class ReadsOfThisTurn:
+class TurnReads:
     """One read for all who are served in the same turn of the event loop.
 
     They had all come before it: what comes after it is taken in by a later turn, at the beginning of which all is
     forgotten.
     """
 
-    def __init__(self, store: AtOnce) -> None:
+    def __init__(self, store: SyncReads) -> None:
         self._store = store
         self._read: dict[str, int | None] = {}
 
@@ -128,7 +132,7 @@ class ReadsOfThisTurn:
         if partition not in self._read:
             if not self._read:
                 asyncio.get_running_loop().call_soon(self._read.clear)
-            self._read[partition] = self._store.version_at_once(Key(partition, REVISION))
+            self._read[partition] = self._store.version_now(Key(partition, REVISION))
         return self._read[partition]
 
 
@@ -136,7 +140,7 @@ def _itself(item: T) -> T:
     return item
 
 
-class SharedReads:
+class CoalescedReads:
     """Those who wait for the same thing share the next read that starts.
 
     Never the one under way: it may have begun before a write that the caller already knows of.

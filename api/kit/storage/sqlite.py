@@ -18,19 +18,19 @@ import msgspec
 
 from api.kit.clock import Clock, SystemClock
 from api.kit.storage.store import (
-    Absent,
     Always,
     Change,
     Check,
     Condition,
     Conflict,
     Delete,
+    IfAbsent,
+    IfPresent,
+    IfVersion,
     Item,
     Key,
-    Present,
     Put,
-    StoreBusy,
-    Unchanged,
+    StoreUnavailable,
     check_changes,
     check_sizes,
 )
@@ -66,7 +66,7 @@ class SqliteStore:
             self._writing.executescript(SCHEMA)
             self._reading = self._connect(path, READ_PATIENCE_SECONDS)
         except (sqlite3.Error, OSError) as error:
-            raise StoreBusy(f"cannot open the database {path}: {error}") from error
+            raise StoreUnavailable(f"cannot open the database {path}: {error}") from error
         self._swept_at = self._clock.monotonic()
 
     @staticmethod
@@ -78,7 +78,7 @@ class SqliteStore:
         connection.execute("PRAGMA cache_size = -65536")
         return connection
 
-    def version_at_once(self, key: Key) -> int | None:
+    def version_now(self, key: Key) -> int | None:
         """For whoever asks at each request and needs nothing else."""
         rows = self._read(VERSION, (*key, self._now()))
         return rows[0][0] if rows else None
@@ -133,7 +133,7 @@ class SqliteStore:
         try:
             return self._reading.execute(sql, values).fetchall()
         except sqlite3.DatabaseError as error:
-            raise StoreBusy(str(error)) from error
+            raise StoreUnavailable(str(error)) from error
 
     def _apply(self, changes: Sequence[Change], encoded: Sequence[bytes]) -> None:
         try:
@@ -146,7 +146,7 @@ class SqliteStore:
                 if self._writing.in_transaction:
                     self._writing.execute("ROLLBACK")
         except sqlite3.DatabaseError as error:
-            raise StoreBusy(str(error)) from error
+            raise StoreUnavailable(str(error)) from error
         if swept or any(isinstance(change, Delete) for change in changes):
             self._forget_on_disk()
 
@@ -161,7 +161,7 @@ class SqliteStore:
         self._writing.execute(f"PRAGMA busy_timeout = {WRITE_PATIENCE_SECONDS * 1000:.0f}")
 
     def _apply_all(self, changes: Sequence[Change], encoded: Sequence[bytes]) -> None:
-        failed = [change.key for change in changes if not self._holds(change.key, change.when)]
+        failed = [change.key for change in changes if not self._holds(change.key, change.condition)]
         if failed:
             raise Conflict(failed)
         for change, data in zip(changes, encoded, strict=True):
@@ -180,11 +180,11 @@ class SqliteStore:
         sql = f"SELECT version FROM items WHERE pk = ? AND sk = ? AND {LIVE}"
         row = self._writing.execute(sql, (*key, self._now())).fetchone()
         match when:
-            case Absent():
+            case IfAbsent():
                 return row is None
-            case Present():
+            case IfPresent():
                 return row is not None
-            case Unchanged(version):
+            case IfVersion(version):
                 return row is not None and row[0] == version
 
     def _sweep(self) -> bool:

@@ -32,12 +32,12 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class IfAbsent:
     """Nothing is stored there yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class IfPresent:
     """Something is stored there, whatever it is."""
 
 
@@ -47,20 +47,20 @@ class Always:
 
 
 @dataclass(frozen=True, slots=True)
-class Unchanged:
+class IfVersion:
     """The stored item still has the version that was read."""
 
     version: int
 
 
-Condition = Absent | Present | Always | Unchanged
+Condition = IfAbsent | IfPresent | Always | IfVersion
 
 
 def _next_version(when: Condition) -> int:
     match when:
-        case Absent():
+        case IfAbsent():
             return 1
-        case Unchanged(version):
+        case IfVersion(version):
             return version + 1
         case _:  # nobody read it first, so no number follows from another: a fresh one that no reader has seen
             return secrets.randbits(53)
@@ -70,18 +70,18 @@ def _next_version(when: Condition) -> int:
 class Put:
     key: Key
     data: Mapping[str, Any]
-    when: Condition
+    condition: Condition
     expires_at: int | None = None
     version: int = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "version", _next_version(self.when))
+        object.__setattr__(self, "version", _next_version(self.condition))
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
     key: Key
-    when: Condition
+    condition: Condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Check:
     """Writes nothing; the other changes happen only if this holds."""
 
     key: Key
-    when: Condition
+    condition: Condition
 
 
 Change = Put | Delete | Check
@@ -101,7 +101,7 @@ class StoreError(Exception):
     StoreError
     ├── Conflict       a condition did not hold, nothing was written
     ├── ItemTooLarge   an item or all together are over the limit, nothing was written
-    └── StoreBusy      throttled, down or too slow; a write may be tried again
+    └── StoreUnavailable      throttled, down or too slow; a write may be tried again
     """
 
 
@@ -116,7 +116,7 @@ class ItemTooLarge(StoreError):
         super().__init__(f"{size} bytes: an item may have {MAX_ITEM_BYTES}, a write {MAX_WRITE_BYTES}")
 
 
-class StoreBusy(StoreError):
+class StoreUnavailable(StoreError):
     pass
 
 
@@ -145,10 +145,10 @@ class Store(Protocol):
 
 
 @runtime_checkable
-class AtOnce(Protocol):
+class SyncReads(Protocol):
     """A store that has its answers in this process. To wait for it in turns would cost more than to ask."""
 
-    def version_at_once(self, key: Key) -> int | None: ...
+    def version_now(self, key: Key) -> int | None: ...
 
 
 def check_sizes(encoded: Sequence[bytes]) -> None:

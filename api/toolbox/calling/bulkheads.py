@@ -17,7 +17,7 @@ Which = Literal["server", "workspace", "process"]
 _WHOSE = {"server": "calls to this server", "workspace": "calls from this workspace", "process": "calls"}
 
 
-class Full(Exception):
+class LimitReached(Exception):
     """No room for this call, which was not made; the message is for whoever wanted it."""
 
     def __init__(self, which: Which, retry_after: int = RETRY_AFTER_SECONDS) -> None:
@@ -27,7 +27,7 @@ class Full(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Busy:
+class InFlight:
     calls: int
     servers: int
     """How many are being called."""
@@ -49,24 +49,24 @@ class Bulkheads:
         self._by_server: dict[tuple[str, str], int] = {}
         self._by_workspace: dict[str, int] = {}
 
-    def enter(self, partition: str, server_id: str) -> Slot:
-        """Raises `Full`, and has then counted nothing."""
+    def enter(self, partition: str, server_id: str) -> Permit:
+        """Raises `LimitReached`, and has then counted nothing."""
         server = (partition, server_id)
         to_server = self._by_server.get(server, 0)
         from_workspace = self._by_workspace.get(partition, 0)
         if to_server >= self._per_server:
-            raise Full("server")
+            raise LimitReached("server")
         if from_workspace >= self._per_workspace:
-            raise Full("workspace")
+            raise LimitReached("workspace")
         if self._calls >= self._per_process:
-            raise Full("process")
+            raise LimitReached("process")
         self._by_server[server] = to_server + 1
         self._by_workspace[partition] = from_workspace + 1
         self._calls += 1
-        return Slot(self, server)
+        return Permit(self, server)
 
-    def busy(self) -> Busy:
-        return Busy(
+    def busy(self) -> InFlight:
+        return InFlight(
             calls=self._calls,
             servers=len(self._by_server),
             workspaces=len(self._by_workspace),
@@ -88,7 +88,7 @@ class Bulkheads:
             del self._by_workspace[partition]
 
 
-class Slot:
+class Permit:
     """The room that one call takes, until it leaves or its `with` ends."""
 
     __slots__ = ("_bulkheads", "_server")

@@ -30,7 +30,7 @@ State = Literal["closed", "open", "half_open"]
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class CircuitOpen:
     """No call now."""
 
     text: str
@@ -40,7 +40,7 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class BreakerHealth:
     state: State
     failures: int
     """In a row, up to now."""
@@ -48,7 +48,7 @@ class Health:
     """Whole seconds until a call is let through; 0 when the next one is."""
 
 
-class Breaker:
+class CircuitBreaker:
     """Whoever is admitted says once how it went. For one thread: nothing here waits or is locked."""
 
     __slots__ = ("_clock", "_failures", "_failures_before_try", "_jitter", "_pause", "_text", "_trying", "_under_way",
@@ -65,10 +65,10 @@ class Breaker:
         self._failures_before_try = 0
         self._under_way = 0  # never less, so that who tells without having been admitted spoils no later count
 
-    def admit(self) -> Open | None:
+    def admit(self) -> CircuitOpen | None:
         """None: go ahead, then call exactly one of the next three."""
         if self._pause and (wait := self._wait()):
-            return Open(self._text, wait)
+            return CircuitOpen(self._text, wait)
         if self._pause:
             self._begin_try()
         self._under_way += 1
@@ -89,16 +89,16 @@ class Breaker:
         elif self._failures >= FAILURES_TO_OPEN and not self._pause:
             self._open()
 
-    def learned(self, failed: str | None, *, answered: bool) -> None:
+    def record(self, failed: str | None, *, answered: bool) -> None:
         """`failed`: what is held against the server; without that, and without an answer, nothing was learned."""
         if failed is not None:
             self.failed(failed)
         elif answered:
             self.succeeded()
         else:
-            self.learned_nothing()
+            self.record_nothing()
 
-    def learned_nothing(self) -> None:
+    def record_nothing(self) -> None:
         """Cancelled, or what came back says nothing about the server's health."""
         self._under_way -= self._under_way > 0
         if self._trying:
@@ -115,8 +115,8 @@ class Breaker:
             return "closed"
         return "half_open" if self._trying or not self._wait() else "open"
 
-    def shown(self) -> Health:
-        return Health(self.state, self._failures, self._wait())
+    def health(self) -> BreakerHealth:
+        return BreakerHealth(self.state, self._failures, self._wait())
 
     def _wait(self) -> int:
         left = self._until - self._clock.monotonic()
@@ -155,7 +155,7 @@ class Breaker:
         self._trying = False
 
 
-class Breakers:
+class CircuitBreakers:
     """One for each server of each workspace. A forgotten one starts anew, which costs its server five failures."""
 
     def __init__(self, clock: Clock, jitter: Callable[[], float] = share, at_most: int = REMEMBERED_BREAKERS) -> None:
@@ -163,10 +163,10 @@ class Breakers:
         self._jitter = jitter
         self._at_most = at_most
         # In the order of their last use. Set aside are those, older than the rest, that were shut when room was needed.
-        self._known: OrderedDict[tuple[str, str], Breaker] = OrderedDict()
-        self._set_aside: OrderedDict[tuple[str, str], Breaker] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], CircuitBreaker] = OrderedDict()
+        self._set_aside: OrderedDict[tuple[str, str], CircuitBreaker] = OrderedDict()
 
-    def of(self, partition: str, server_id: str) -> Breaker:
+    def get(self, partition: str, server_id: str) -> CircuitBreaker:
         pair = (partition, server_id)
         found = self._known.get(pair)
         if found is None:
@@ -174,22 +174,22 @@ class Breakers:
         self._known.move_to_end(pair)
         return found
 
-    def shown(self, partition: str, server_id: str) -> Health:
+    def health(self, partition: str, server_id: str) -> BreakerHealth:
         """Looking makes none, and keeps none from being dropped."""
         pair = (partition, server_id)
         found = self._known.get(pair) or self._set_aside.get(pair)
-        return found.shown() if found else Health("closed", 0, 0)
+        return found.health() if found else BreakerHealth("closed", 0, 0)
 
     @property
     def shut(self) -> int:
         """How many would turn a call away now. Looks at all of them: for who asks now and then."""
         return sum(breaker.is_shut for breaker in (*self._known.values(), *self._set_aside.values()))
 
-    def _add(self, pair: tuple[str, str]) -> Breaker:
+    def _add(self, pair: tuple[str, str]) -> CircuitBreaker:
         breaker = self._set_aside.pop(pair, None)
         if breaker is None:
             self._make_room()
-            breaker = Breaker(self._clock, self._jitter)
+            breaker = CircuitBreaker(self._clock, self._jitter)
         self._known[pair] = breaker
         return breaker
 

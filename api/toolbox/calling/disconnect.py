@@ -12,12 +12,14 @@ from api.kit.deadline import Ticker
 Receive = Callable[[], Awaitable[Any]]
 
 
-class CallerLeft(Exception):
+class ClientDisconnected(Exception):
     pass
 
 
-class WhileThere:
-    """`with WhileThere(ticker, receive):` raises `CallerLeft` where the connection is closed. The body was read.
+class CancelOnDisconnect:
+    """`with CancelOnDisconnect(ticker, receive):` raises `ClientDisconnected` when the client closes.
+
+    The request body must have been read.
 
     It is looked at from the first tick on: most calls are answered by then.
     """
@@ -34,7 +36,7 @@ class WhileThere:
         self._caller = asyncio.current_task(self._ticker.loop)
         self._ticker.add(self)
 
-    def look(self, _: float) -> None:
+    def on_tick(self, _: float) -> None:
         self._ticker.remove(self)
         self._watching = self._ticker.loop.create_task(self._watch())
 
@@ -45,7 +47,7 @@ class WhileThere:
         if self._saw_it and self._caller is not None:
             self._caller.uncancel()
             if kind is asyncio.CancelledError:
-                raise CallerLeft from error
+                raise ClientDisconnected from error
 
     async def _watch(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

@@ -5,28 +5,34 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from api.access.context import WorkspaceContext
-from api.connections.service import Fresh, NotConnected, NotNow, ReconnectRequired, TokenKeeper
+from api.connections.service import (
+    AccessToken,
+    AccessTokens,
+    CredentialsUnavailable,
+    ReconnectRequired,
+    TokenTemporarilyUnavailable,
+)
 from api.kit.clock import Clock
 from api.servers.service import OAuthGrant, Server
 from api.toolbox.failures import CLIENT_LACKS, client_refused, ended, lacking, not_consented, not_now
-from api.toolbox.output.redaction import NO_SECRETS, Scrubber
+from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from integrations import StatusRefused, challenge_of
 
 MOST_SCOPES = 50
 """Of those that a server says it needs: it can name more without end."""
 
 
-class Bearer:
-    """What toolsets know as `Opened`. It asks the store only when the token that it has is due."""
+class OAuthCredentials:
+    """What toolsets know as `UpstreamCredentials`. It asks the store only when the token that it has is due."""
 
-    def __init__(self, ctx: WorkspaceContext, server: Server, tokens: TokenKeeper, clock: Clock) -> None:
+    def __init__(self, ctx: WorkspaceContext, server: Server, tokens: AccessTokens, clock: Clock) -> None:
         self.headers: dict[str, str] = {}
-        self.scrubbed: Scrubber = NO_SECRETS
+        self.redact: Redactor = NO_SECRETS
         self._ctx = ctx
         self._server = server
         self._tokens = tokens
         self._clock = clock
-        self._fresh: Fresh | None = None
+        self._fresh: AccessToken | None = None
 
     def is_ready(self) -> bool:
         fresh = self._fresh
@@ -36,33 +42,33 @@ class Bearer:
         await self._take()
 
     @property
-    def sent(self) -> Fresh | None:
+    def sent(self) -> AccessToken | None:
         return self._fresh
 
-    async def otherwise(self, refused: StatusRefused, sent: object) -> bool:
+    async def renew_after_rejection(self, refused: StatusRefused, sent: object) -> bool:
         challenge = challenge_of(refused.headers.get("www-authenticate"))
         if refused.status == HTTPStatus.UNAUTHORIZED:
-            await self._take(sent if isinstance(sent, Fresh) else None)
+            await self._take(sent if isinstance(sent, AccessToken) else None)
             return True
         if refused.status == HTTPStatus.FORBIDDEN and challenge.error == "insufficient_scope" and challenge.scopes:
             scopes = challenge.scopes[:MOST_SCOPES]
             if self._server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
                 raise lacking(scopes, CLIENT_LACKS)
-            if await self._tokens.lacks(self._ctx, self._server, scopes):
+            if await self._tokens.record_missing_scopes(self._ctx, self._server, scopes):
                 raise lacking(scopes)
         return False
 
-    async def _take(self, refused: Fresh | None = None) -> None:
+    async def _take(self, refused: AccessToken | None = None) -> None:
         try:
-            fresh = await self._tokens.fresh(self._ctx, self._server, refused=refused)
-        except NotConnected as error:
+            fresh = await self._tokens.get(self._ctx, self._server, refused=refused)
+        except CredentialsUnavailable as error:
             raise not_consented() from error
         except ReconnectRequired as error:
             raise ended() from error
-        except NotNow as error:
+        except TokenTemporarilyUnavailable as error:
             is_ours = self._server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS and error.is_lasting
             raise (client_refused if is_ours else not_now)(error.text, error.retry_after) from error
         known = {fresh.token} | ({self._fresh.token} if self._fresh else set())
-        self.scrubbed = Scrubber(known)  # the old one may still be in an answer that is on its way
+        self.redact = Redactor(known)  # the old one may still be in an answer that is on its way
         self.headers["Authorization"] = f"Bearer {fresh.token}"
         self._fresh = fresh

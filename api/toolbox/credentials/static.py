@@ -13,18 +13,18 @@ from typing import Protocol
 import msgspec
 
 from api.access.context import WorkspaceContext
-from api.connections.service import TokenKeeper
+from api.connections.service import AccessTokens
 from api.kit.clock import Clock
-from api.kit.crypto.vault import Place, Sealed, Vault
-from api.kit.egress.policy import Egress
-from api.servers.service import AuthType, Server, opened, place_of, record_of
-from api.toolbox.credentials.oauth import Bearer
+from api.kit.crypto.vault import Sealed, SecretLocation, Vault
+from api.kit.egress.policy import EgressPolicy
+from api.servers.service import AuthType, Server, credential_binding, server_key, unbind_credential
+from api.toolbox.credentials.oauth import OAuthCredentials
 from api.toolbox.failures import no_credentials
-from api.toolbox.output.redaction import Scrubber
+from api.toolbox.output.redaction import Redactor
 from integrations import StatusRefused
 
 
-class Opened(Protocol):
+class UpstreamCredentials(Protocol):
     """What is sent along, and what is looked for in the answers."""
 
     @property
@@ -33,12 +33,12 @@ class Opened(Protocol):
         ...
 
     @property
-    def scrubbed(self) -> Scrubber: ...
+    def redact(self) -> Redactor: ...
 
     def is_ready(self) -> bool: ...
 
     async def ready(self) -> None:
-        """`NotConnected` where there is nothing that could be sent."""
+        """`CredentialsUnavailable` where there is nothing that could be sent."""
         ...
 
     @property
@@ -46,17 +46,17 @@ class Opened(Protocol):
         """Which of them go along now: to be told when they are refused, since others may have come meanwhile."""
         ...
 
-    async def otherwise(self, refused: StatusRefused, sent: object) -> bool:
+    async def renew_after_rejection(self, refused: StatusRefused, sent: object) -> bool:
         """The upstream did not take them, and did nothing. Whether there are others now, to ask once more with."""
         ...
 
 
-class Entered:
+class StaticCredentials:
     """As somebody has entered them."""
 
-    def __init__(self, headers: Mapping[str, str], scrubbed: Scrubber) -> None:
+    def __init__(self, headers: Mapping[str, str], redact: Redactor) -> None:
         self.headers = headers
-        self.scrubbed = scrubbed
+        self.redact = redact
         self.sent: object = None
 
     def is_ready(self) -> bool:
@@ -65,30 +65,30 @@ class Entered:
     async def ready(self) -> None:
         pass
 
-    async def otherwise(self, refused: StatusRefused, sent: object) -> bool:  # noqa: ARG002  # there are no others
+    async def renew_after_rejection(self, refused: StatusRefused, sent: object) -> bool:  # noqa: ARG002  # there are no others
         return False
 
 
-class Credentials:
-    def __init__(self, vault: Vault, egress: Egress, tokens: TokenKeeper, clock: Clock) -> None:
+class CredentialStore:
+    def __init__(self, vault: Vault, egress: EgressPolicy, tokens: AccessTokens, clock: Clock) -> None:
         self._vault = vault
         self._egress = egress
         self._tokens = tokens
         self._clock = clock
 
-    async def open(self, ctx: WorkspaceContext, server: Server) -> Opened:
+    async def open(self, ctx: WorkspaceContext, server: Server) -> UpstreamCredentials:
         if server.auth_type == AuthType.OAUTH:
-            bearer = Bearer(ctx, server, self._tokens, self._clock)
+            bearer = OAuthCredentials(ctx, server, self._tokens, self._clock)
             await bearer.ready()
             return bearer
-        place = place_of(server, self._egress)
+        place = credential_binding(server, self._egress)
         found = {name: await self._open(ctx, server, name, place) for name in server.sealed}
         headers = _headers(AuthType(server.auth_type), found)
-        return Entered(headers, Scrubber(_to_look_for(found, headers)))
+        return StaticCredentials(headers, Redactor(_to_look_for(found, headers)))
 
     async def _open(self, ctx: WorkspaceContext, server: Server, name: str, place: str) -> str:
-        where, sealed = Place(record_of(server.id), name), Sealed.parse(server.sealed[name])
-        entered_for, value = opened(await self._vault.unseal(ctx.partition, where, sealed))
+        where, sealed = SecretLocation(server_key(server.id), name), Sealed.parse(server.sealed[name])
+        entered_for, value = unbind_credential(await self._vault.unseal(ctx.partition, where, sealed))
         if entered_for != place:
             raise no_credentials()
         return value.reveal_text()
@@ -118,6 +118,6 @@ def _basic(username: str, password: str) -> str:
 
 
 def _to_look_for(found: Mapping[str, str], headers: Mapping[str, str]) -> set[str]:
-    """A scheme is no part of the secret: an upstream may send back what follows `Bearer` alone."""
+    """A scheme is no part of the secret: an upstream may send back what follows `OAuthCredentials` alone."""
     values = {*headers.values(), *(value for name, value in found.items() if name not in ("headers", "username"))}
     return values | {value.partition(" ")[2].strip() for value in values}

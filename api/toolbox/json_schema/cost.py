@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from api.toolbox.json_schema.flatten import pointed_at
+from api.toolbox.json_schema.flatten import resolve_pointer
 
 MAX_STEPS = 2_000_000  # a few hundredths of a second
 _MAX_LEVELS = 150
@@ -19,12 +19,12 @@ _INNER = ("items", "additionalProperties", "contains", "unevaluatedProperties", 
 _INNER_MAPS = ("properties", "patternProperties")
 
 
-class Extent(NamedTuple):
+class JsonSize(NamedTuple):
     depth: int
     values: int
 
 
-def measured(value: object, most: Extent) -> Extent | None:
+def measure(value: object, most: JsonSize) -> JsonSize | None:
     """How deep and how many; None where that is too much. Without recursion: the depth is somebody else's choice."""
     open_values, deepest, seen = [(value, 0)], 0, 0
     while open_values:
@@ -35,10 +35,10 @@ def measured(value: object, most: Extent) -> Extent | None:
         if isinstance(current, dict | list):
             inside = list(current.values()) if isinstance(current, dict) else current
             open_values += [(each, depth + 1) for each in inside]
-    return Extent(deepest, seen)
+    return JsonSize(deepest, seen)
 
 
-class Effort:
+class ValidationCost:
     """Of holding values to one schema. A branch that is met again for the same value is counted once more."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ class Effort:
         self._by_depth: dict[int, int] = {}
         self._steps: dict[tuple[int, int], int] = {}
 
-    def is_bearable(self, extent: Extent) -> bool:
+    def is_bearable(self, extent: JsonSize) -> bool:
         if extent.depth not in self._by_depth:
             self._by_depth[extent.depth] = self._count(self._root, extent.depth, 0)
             self._steps.clear()
@@ -77,7 +77,7 @@ class Effort:
     def _parts(self, schema: Mapping[str, Any]) -> Iterator[tuple[object, bool]]:
         """Each schema that would be applied, and whether to the same value."""
         for reference in ("$ref", "$dynamicRef"):
-            if (target := pointed_at(self._root, schema.get(reference))) is not None:
+            if (target := resolve_pointer(self._root, schema.get(reference))) is not None:
                 yield target, True
         for word in (*_SAME_VALUE, *_INNER):
             if word in schema:

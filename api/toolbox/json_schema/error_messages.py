@@ -12,7 +12,7 @@ from typing import Any
 
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
-from api.toolbox.json_schema.flatten import pointed_at
+from api.toolbox.json_schema.flatten import resolve_pointer
 from api.toolbox.output.sanitize import one_line
 
 MAX_ERRORS = 8
@@ -27,7 +27,7 @@ _UNKNOWN = (ValidationErrorKind.AdditionalProperties, ValidationErrorKind.Uneval
 
 
 @dataclass(frozen=True, slots=True)
-class Mending:
+class ArgumentErrorMessages:
     """Turns what a validator found into sentences. The schema tells which fields there are."""
 
     schema: Mapping[str, Any]
@@ -66,7 +66,7 @@ class Mending:
         found: Any = self.schema
         for step in schema_path:
             if step in ("$ref", "$dynamicRef") and isinstance(found, dict):
-                found = pointed_at(self.schema, found.get(step))
+                found = resolve_pointer(self.schema, found.get(step))
             elif isinstance(found, dict):
                 found = found.get(str(step))
             else:

@@ -20,7 +20,7 @@ MAX_CHOICES_NAMED = 8
 _LONGEST_REFERENCE = 1000
 
 
-def plain_object(schema: Mapping[str, Any]) -> Schema:
+def flatten_top_level(schema: Mapping[str, Any]) -> Schema:
     """The schema with `type: object` and none of the refused words at its top."""
     merged = _flat(dict(schema), schema, iter(range(_MOST_SCHEMAS)))
     properties, required = merged.get("properties"), merged.get("required")
@@ -32,7 +32,7 @@ def plain_object(schema: Mapping[str, Any]) -> Schema:
     }
 
 
-def pointed_at(root: Mapping[str, Any], reference: object) -> Any | None:
+def resolve_pointer(root: Mapping[str, Any], reference: object) -> Any | None:
     """What a reference within the document points to. None for one to elsewhere, to nothing, or to a name."""
     if (
         not isinstance(reference, str)
@@ -71,7 +71,7 @@ def _flat(schema: Schema, root: Mapping[str, Any], budget: Iterator[int]) -> Sch
 def _with_target(schema: Schema, root: Mapping[str, Any], budget: Iterator[int]) -> Schema:
     while "$ref" in schema:
         rest = {word: value for word, value in schema.items() if word != "$ref"}
-        target = pointed_at(root, schema["$ref"])
+        target = resolve_pointer(root, schema["$ref"])
         followed = isinstance(target, dict) and target is not root and next(budget, None) is not None
         schema = _both(rest, target) if isinstance(target, dict) and followed else noted(rest, ELSEWHERE)
     return dict(schema)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from api.toolbox.json_schema.flatten import ELSEWHERE, Schema, noted, pointed_at
+from api.toolbox.json_schema.flatten import ELSEWHERE, Schema, noted, resolve_pointer
 from api.toolbox.json_schema.patterns import is_pattern
 from api.toolbox.output.sanitize import clean
 
@@ -28,7 +28,7 @@ _TEXTS = frozenset({"title", "description", "format"})
 _FLAGS = frozenset({"deprecated", "readOnly", "writeOnly", "uniqueItems"})
 
 
-def part(value: object, root: Mapping[str, Any], depth: int = 0) -> Schema | bool:
+def normalise_subschema(value: object, root: Mapping[str, Any], depth: int = 0) -> Schema | bool:
     """A schema within a schema: what 2020-12 allows, with references that lead somewhere here, not too deep."""
     if isinstance(value, bool):
         return value
@@ -37,7 +37,7 @@ def part(value: object, root: Mapping[str, Any], depth: int = 0) -> Schema | boo
     if depth > MAX_DEPTH:
         return {"description": TOO_DEEP}
     value = _of_this_draft(value)
-    lost = [word for word in _REFERENCES if word in value and pointed_at(root, value[word]) is None]
+    lost = [word for word in _REFERENCES if word in value and resolve_pointer(root, value[word]) is None]
     kept: Schema = {}
     for word, each in value.items():
         if word in _DROPPED or word in lost:
@@ -65,16 +65,18 @@ def _of_this_draft(schema: Schema) -> Schema:
 def _fitting(word: str, value: object, root: Mapping[str, Any], depth: int) -> object | None:
     """The value as this word may have it; None where it may not."""
     if word in _SCHEMA:
-        return part(value, root, depth + 1) if isinstance(value, dict | bool) else None
+        return normalise_subschema(value, root, depth + 1) if isinstance(value, dict | bool) else None
     if word in _SCHEMAS:
-        return [part(each, root, depth + 1) for each in value] or None if isinstance(value, list) else None
+        return (
+            [normalise_subschema(each, root, depth + 1) for each in value] or None if isinstance(value, list) else None
+        )
     if word in _SCHEMA_MAPS:
         return _map_of_parts(value, root, depth) if isinstance(value, dict) else None
     return _CHECKS[word](value)
 
 
 def _map_of_parts(value: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Schema:
-    return {name: part(each, root, depth + 1) for name, each in value.items()}
+    return {name: normalise_subschema(each, root, depth + 1) for name, each in value.items()}
 
 
 def _type(value: object) -> object | None:

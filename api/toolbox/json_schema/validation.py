@@ -9,15 +9,15 @@ import jsonschema_rs
 import msgspec
 
 from api.toolbox.json_schema import patterns
-from api.toolbox.json_schema.cost import Effort, Extent, measured
-from api.toolbox.json_schema.error_messages import Mending
+from api.toolbox.json_schema.cost import JsonSize, ValidationCost, measure
+from api.toolbox.json_schema.error_messages import ArgumentErrorMessages
 from api.toolbox.output.sanitize import one_line
 
 MAX_DEPTH = 64
 MAX_VALUES = 100_000
 MAX_PROBLEM = 200
 MAX_WORDS = 20_000_000
-_SCHEMA_EXTENT = Extent(100, 20_000)
+_SCHEMA_EXTENT = JsonSize(100, 20_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,14 @@ class Validator:
     problem: str | None
     """Why nothing is validated, for the log."""
     _compiled: jsonschema_rs.Validator | None = field(default=None, repr=False)
-    _effort: Effort | None = field(default=None, repr=False)
-    _mending: Mending = field(default_factory=lambda: Mending({}), repr=False)
+    _effort: ValidationCost | None = field(default=None, repr=False)
+    _mending: ArgumentErrorMessages = field(default_factory=lambda: ArgumentErrorMessages({}), repr=False)
 
     @classmethod
     def of(cls, schema: object) -> Validator:
         if not isinstance(schema, dict):
             return cls(None if schema is None else "The schema is no object.")
-        if measured(schema, _SCHEMA_EXTENT) is None:
+        if measure(schema, _SCHEMA_EXTENT) is None:
             return cls("The schema is too large or too deep.")
         if patterns.are_too_many(schema):
             return cls("The schema has too many patterns, or too long ones.")
@@ -43,7 +43,7 @@ class Validator:
             compiled = jsonschema_rs.validator_cls_for(schema)(schema, offline=True, pattern_options=patterns.OPTIONS)
         except ValueError as error:  # a ValidationError is one too
             return cls(one_line(str(error), MAX_PROBLEM))
-        return cls(None, compiled, Effort(schema), Mending(schema))
+        return cls(None, compiled, ValidationCost(schema), ArgumentErrorMessages(schema))
 
     def check(self, args: object) -> list[str]:
         """What to change, a sentence each; nothing where the arguments fit."""
@@ -57,7 +57,7 @@ class Validator:
             return False
         try:
             written = msgspec.json.encode(args)
-            at_most = Extent(written.count(b"{") + written.count(b"["), len(written))
+            at_most = JsonSize(written.count(b"{") + written.count(b"["), len(written))
             if at_most.depth > MAX_DEPTH or at_most.values > MAX_VALUES or not self._effort.is_bearable(at_most):
                 return False
             return self._compiled.is_valid(args)
@@ -65,7 +65,7 @@ class Validator:
             return False
 
     def _problems(self, args: dict[str, Any]) -> list[str]:
-        extent = measured(args, Extent(MAX_DEPTH, MAX_VALUES))
+        extent = measure(args, JsonSize(MAX_DEPTH, MAX_VALUES))
         if extent is None:
             return [f"The arguments may be nested {MAX_DEPTH} levels deep and hold {MAX_VALUES} values; give less."]
         if self._compiled is None or self._effort is None or not self._effort.is_bearable(extent):

@@ -20,7 +20,7 @@ class Format(StrEnum):
     ANTHROPIC = "anthropic"
 
 
-class KnownToolboxes:
+class ToolboxCache:
     """Each as of a revision of its workspace, after which it is made anew."""
 
     def __init__(self, at_most: int = REMEMBERED_TOOLBOXES) -> None:
@@ -39,14 +39,14 @@ class KnownToolboxes:
         self._known[whose] = (revision, toolbox)
 
 
-class Changes:
+class ListVersion:
     """Counts, in a process, how often any server's list of tools became another."""
 
     def __init__(self) -> None:
         self.number = 0
 
 
-class KnownList(NamedTuple):
+class RenderedList(NamedTuple):
     toolbox: Toolbox
     made_of: Sequence[object]
     made: bytes
@@ -54,14 +54,14 @@ class KnownList(NamedTuple):
     holds_until: float
 
 
-class KnownLists:
+class RenderedListCache:
     """The bytes of lists, each for as long as it would be made of the same things."""
 
     def __init__(self, at_most: int = REMEMBERED_LISTS, bytes_at_most: int = REMEMBERED_BYTES) -> None:
         self._at_most = at_most
         self._bytes_at_most = bytes_at_most
         self._bytes = 0
-        self._known: OrderedDict[tuple[str, str, Format], KnownList] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str, Format], RenderedList] = OrderedDict()
 
     def at_once(self, toolbox: Toolbox, form: Format, changes: int, now: float) -> bytes | None:
         """Where nothing at all has changed meanwhile, it is not even asked what the list is made of."""
@@ -77,7 +77,7 @@ class KnownLists:
         same = all(before is now for before, now in zip(known.made_of, made_of, strict=True))
         return known.made if same else None
 
-    def remember(self, form: Format, known: KnownList) -> None:
+    def remember(self, form: Format, known: RenderedList) -> None:
         place, size = _place(known.toolbox, form), len(known.made)
         self._forget(place)
         while self._known and (len(self._known) >= self._at_most or self._bytes + size > self._bytes_at_most):

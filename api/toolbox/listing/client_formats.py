@@ -11,32 +11,32 @@ import jsonschema_rs
 import msgspec
 
 from api.toolbox.json_schema import patterns
-from api.toolbox.json_schema.cost import Extent, measured
-from api.toolbox.json_schema.flatten import Schema, noted, plain_object
-from api.toolbox.json_schema.normalise import part
+from api.toolbox.json_schema.cost import JsonSize, measure
+from api.toolbox.json_schema.flatten import Schema, flatten_top_level, noted
+from api.toolbox.json_schema.normalise import normalise_subschema
 from api.toolbox.output.redaction import NO_SECRETS
 from api.toolbox.output.results import cleaned
 from api.toolbox.output.sanitize import clean, one_line, shortened
 
 MAX_BYTES = 64_000  # a list of 400 tools has to stay a list
-_MOST = Extent(100, 20_000)
+_MOST = JsonSize(100, 20_000)
 _TOO_LARGE = "(Too large to be described in full.)"
 _WRONG = "(The description of the arguments could not be read.)"
 OPENAI_DESCRIPTION = 1024  # a longer one and OpenAI refuses the whole request
 _PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # what Anthropic takes as the name of a property at the top
 _LONGEST_HINT = 200
-_SMALL = Extent(4, 20)
+_SMALL = JsonSize(4, 20)
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
-def normalised(schema: object) -> Schema:
+def normalise(schema: object) -> Schema:
     """A schema that strict clients accept: always an object's, nothing fetched, bounded, nothing refused at the top."""
     if not isinstance(schema, dict) or not schema:
         return _empty()
-    if measured(schema, _MOST) is None or patterns.are_too_many(schema):
+    if measure(schema, _MOST) is None or patterns.are_too_many(schema):
         return noted(_empty(), _TOO_LARGE)
-    flat = plain_object(schema)
-    made = part(flat, flat)
+    flat = flatten_top_level(schema)
+    made = normalise_subschema(flat, flat)
     if not isinstance(made, dict) or not _is_right(made):
         return noted(_empty(), _WRONG)
     return made if _size(made) <= MAX_BYTES else _outline(made)
@@ -122,7 +122,7 @@ def _annotations(found: Mapping[str, Any] | None) -> Schema:
     return {
         word: one_line(value, _LONGEST_HINT) if isinstance(value, str) else cleaned(value, NO_SECRETS)
         for word, value in found.items()
-        if measured(value, _SMALL)
+        if measure(value, _SMALL)
         and not (word in _HINTS and not isinstance(value, bool))
         and not (word == "title" and not isinstance(value, str))
     }

@@ -12,15 +12,15 @@ import msgspec
 
 from api.access.context import WorkspaceContext
 from api.servers.service import EXTERNAL, Server
-from api.toolbox.agent_toolbox import Share, Toolbox
+from api.toolbox.agent_toolbox import EnabledServer, Toolbox
 from api.toolbox.calling.tool_caller import GENERIC_SCHEMA
-from api.toolbox.listing.caches import Format, KnownList
+from api.toolbox.listing.caches import Format, RenderedList
 from api.toolbox.listing.client_formats import Tool, as_anthropic, as_mcp, as_openai
-from api.toolbox.listing.server_tools import Missing, Sources
-from api.toolbox.runtime import Works
+from api.toolbox.listing.server_tools import ServerTools, ToolsUnavailable
+from api.toolbox.runtime import ToolRuntime
 from api.toolbox.texts import generic_description
 from api.toolbox.tool_names import generic_name
-from api.toolbox.toolsets.catalog import UpstreamTools
+from api.toolbox.toolsets.catalog import ToolCatalog
 
 LIST_SECONDS = 10.0
 
@@ -42,17 +42,17 @@ class Unavailable:
     detail: str
 
 
-Found = UpstreamTools | Missing
+Found = ToolCatalog | ToolsUnavailable
 """What was learned of one server."""
-DISABLED = Missing("disabled", "The server is disabled. Enable it to use its tools.")
-NOTHING = Missing("", "")  # only its generic tool is shown, which needs no list
-ASK = Missing("", "")
+DISABLED = ToolsUnavailable("disabled", "The server is disabled. Enable it to use its tools.")
+NOTHING = ToolsUnavailable("", "")  # only its generic tool is shown, which needs no list
+ASK = ToolsUnavailable("", "")
 LASTING = (DISABLED, NOTHING)
 
 
 class Listing:
-    def __init__(self, ctx: WorkspaceContext, works: Works) -> None:
-        self._sources = Sources(ctx, works)
+    def __init__(self, ctx: WorkspaceContext, works: ToolRuntime) -> None:
+        self._sources = ServerTools(ctx, works)
         self._works = works
 
     async def of(self, toolbox: Toolbox, form: Format) -> bytes:
@@ -63,19 +63,19 @@ class Listing:
             return known
         found = await self._all(toolbox)
         made = lists.get(toolbox, form, found) or _encoded(toolbox, form, found)
-        lists.remember(form, KnownList(toolbox, found, made, changes, _holds_until(found)))
+        lists.remember(form, RenderedList(toolbox, found, made, changes, _holds_until(found)))
         return made
 
     async def _all(self, toolbox: Toolbox) -> list[Found]:
         """What is remembered at once; the rest is asked for together."""
-        known = [self._known(share) for share in toolbox.shares]
-        asked = [share for share, each in zip(toolbox.shares, known, strict=True) if each is ASK]
+        known = [self._known(share) for share in toolbox.servers]
+        asked = [share for share, each in zip(toolbox.servers, known, strict=True) if each is ASK]
         if not asked:
             return known
         answers = iter(await asyncio.gather(*(self._sources.tools(share.server, LIST_SECONDS) for share in asked)))
         return [next(answers) if each is ASK else each for each in known]
 
-    def _known(self, share: Share) -> Found:
+    def _known(self, share: EnabledServer) -> Found:
         if not share.server.enabled:
             return DISABLED
         if share.server.service_type == EXTERNAL and not share.has_tools:
@@ -85,11 +85,11 @@ class Listing:
 
 def _holds_until(found: Sequence[Found]) -> float:
     """A server that could not be asked may be there the next moment."""
-    ends = [each.holds_until if isinstance(each, UpstreamTools) else -inf for each in found if each not in LASTING]
+    ends = [each.holds_until if isinstance(each, ToolCatalog) else -inf for each in found if each not in LASTING]
     return min(ends, default=inf)
 
 
-def tools_of(server: Server, found: UpstreamTools, allows: Callable[[str], bool]) -> list[Tool]:
+def tools_of(server: Server, found: ToolCatalog, allows: Callable[[str], bool]) -> list[Tool]:
     aliases = found.by_alias(server.slug)
     names = {tool.name: alias for alias, tool in aliases.items()}
     shown = [tool for tool in found.tools if tool.name in names and allows(tool.name)]
@@ -102,10 +102,10 @@ def generic_tool(server: Server) -> Tool:
 
 def _encoded(toolbox: Toolbox, form: Format, found: Sequence[Found]) -> bytes:
     tools, unavailable = list[Tool](), list[Unavailable]()
-    for share, each in zip(toolbox.shares, found, strict=True):
+    for share, each in zip(toolbox.servers, found, strict=True):
         if share.has_generic and share.server.enabled:
             tools.append(generic_tool(share.server))
-        if isinstance(each, UpstreamTools):
+        if isinstance(each, ToolCatalog):
             tools += tools_of(share.server, each, share.allows)
         elif each is not NOTHING:
             unavailable.append(Unavailable(share.server.id, share.server.name, each.reason, each.detail))

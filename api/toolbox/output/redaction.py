@@ -16,7 +16,7 @@ _SHORTEST_PIECE = 8
 REMOVED = "[removed]"
 
 
-class Scrubber:
+class Redactor:
     """Knows some secrets in all their forms: those take longer to find out than to look for."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -53,7 +53,7 @@ class Scrubber:
         return text
 
 
-NO_SECRETS = Scrubber()
+NO_SECRETS = Redactor()
 
 
 def _forms(secret: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from api.toolbox.failures import Failure
-from api.toolbox.output.redaction import REMOVED, Scrubber
+from api.toolbox.output.redaction import REMOVED, Redactor
 from api.toolbox.output.sanitize import clean, is_clean, shortened
 
 MAX_TEXT = 50_000
@@ -41,45 +41,45 @@ def failed(failure: Failure) -> ToolResult:
     return ToolResult(failure.text, content, None, is_error=True, failure=failure)
 
 
-def of_tool(result: Json, scrubbed: Scrubber) -> ToolResult:
+def of_tool(result: Json, redact: Redactor) -> ToolResult:
     """The result of `tools/call`."""
     content, is_error = result.get("content"), result.get("isError") is True
-    plain = _plain_text(content, scrubbed)
+    plain = _plain_text(content, redact)
     if plain is not None and "structuredContent" not in result:
         return ToolResult(plain, _encode(content), None, is_error)
-    blocks = _fit_blocks(content, scrubbed)
-    structured, note = _fit_structured(result.get("structuredContent"), scrubbed)
+    blocks = _fit_blocks(content, redact)
+    structured, note = _fit_structured(result.get("structuredContent"), redact)
     if note:
         blocks = [*blocks, _text_block(note)]
     text = "\n".join(_as_text(block) for block in blocks)
     return ToolResult(text, _encode(blocks), structured, is_error)
 
 
-def of_method(result: Json, scrubbed: Scrubber) -> ToolResult:
+def of_method(result: Json, redact: Redactor) -> ToolResult:
     """The result of any other method: JSON of a shape that nobody here knows."""
-    structured, note = _fit_structured(result, scrubbed)
+    structured, note = _fit_structured(result, redact)
     if structured is not None:
         shown = structured.decode()
     else:  # of a long one no more than its beginning is made ready
-        shown = cleaned(_encode(result)[:BEGINNING].decode(errors="ignore"), scrubbed)
+        shown = cleaned(_encode(result)[:BEGINNING].decode(errors="ignore"), redact)
     blocks = [_text_block(shortened(shown, MAX_TEXT)), *([_text_block(note)] if note else [])]
     return ToolResult("\n".join(_as_text(block) for block in blocks), _encode(blocks), structured)
 
 
-def _fit_blocks(content: object, scrubbed: Scrubber) -> list[Json]:
+def _fit_blocks(content: object, redact: Redactor) -> list[Json]:
     found = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    if _plain_text(found, scrubbed) is not None:
+    if _plain_text(found, redact) is not None:
         return found
     fitted, room = list[Json](), _Room()
     for block in found[:MAX_BLOCKS]:
-        fitted += room.fit(cleaned(block, scrubbed))
+        fitted += room.fit(cleaned(block, redact))
     if left_out := room.left_out + max(len(found) - MAX_BLOCKS, 0):
         note = f"[{left_out} more parts left out. Ask for less, or for the next page, to get them.]"
         fitted.append(_text_block(note))
     return fitted
 
 
-def _plain_text(content: object, scrubbed: Scrubber) -> str | None:
+def _plain_text(content: object, redact: Redactor) -> str | None:
     """A single short text and nothing else, which is what most results are; None where there is more to it."""
     if not isinstance(content, list) or len(content) != 1:
         return None
@@ -87,7 +87,7 @@ def _plain_text(content: object, scrubbed: Scrubber) -> str | None:
     if not isinstance(block, dict) or block.keys() != {"type", "text"} or block["type"] != "text":
         return None
     text = block["text"]
-    is_plain = isinstance(text, str) and len(text) <= MAX_TEXT and is_clean(text) and scrubbed.finds_nothing_in(text)
+    is_plain = isinstance(text, str) and len(text) <= MAX_TEXT and is_clean(text) and redact.finds_nothing_in(text)
     return text if is_plain else None
 
 
@@ -129,38 +129,38 @@ class _Room:
         return block
 
 
-def _fit_structured(found: object, scrubbed: Scrubber) -> tuple[bytes | None, str | None]:
+def _fit_structured(found: object, redact: Redactor) -> tuple[bytes | None, str | None]:
     """With a note where it is left out: half of an object is none."""
     if not isinstance(found, dict):
         return None, None
     try:
         encoded = _encode(found)
     except UnicodeEncodeError:  # half a character, which cleaning takes out
-        found = cleaned(found, scrubbed)
+        found = cleaned(found, redact)
         encoded = _encode(found)
     if len(encoded) > MAX_STRUCTURED:
         return None, f"[structuredContent of {len(encoded)} bytes left out. Ask for less, or for the next page.]"
-    if _needs_no_cleaning(encoded, scrubbed):
+    if _needs_no_cleaning(encoded, redact):
         return encoded, None
-    return _encode(cleaned(found, scrubbed)), None
+    return _encode(cleaned(found, redact)), None
 
 
-def _needs_no_cleaning(encoded: bytes, scrubbed: Scrubber) -> bool:
+def _needs_no_cleaning(encoded: bytes, redact: Redactor) -> bool:
     """In JSON, a control is an escape: ASCII without one has nothing invisible in it."""
     if not encoded.isascii() or b"\\u" in encoded or b"\x7f" in encoded or b"\\r" in encoded:
         return False
-    return scrubbed.finds_nothing_in(encoded.decode("ascii"))
+    return redact.finds_nothing_in(encoded.decode("ascii"))
 
 
-def cleaned(value: Any, scrubbed: Scrubber) -> Any:
+def cleaned(value: Any, redact: Redactor) -> Any:
     """Every text in it, names included. As deep as what was decoded can be, which the decoder bounds."""
     if isinstance(value, str):
-        return scrubbed(clean(scrubbed(value)))
+        return redact(clean(redact(value)))
     if isinstance(value, Mapping):
-        return {scrubbed(clean(name)): cleaned(each, scrubbed) for name, each in value.items()}
+        return {redact(clean(name)): cleaned(each, redact) for name, each in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [cleaned(each, scrubbed) for each in value]
-    if isinstance(value, int | float) and not isinstance(value, bool) and not scrubbed.finds_nothing_in(str(value)):
+        return [cleaned(each, redact) for each in value]
+    if isinstance(value, int | float) and not isinstance(value, bool) and not redact.finds_nothing_in(str(value)):
         return REMOVED  # a secret of digits may come back as a number
     return value
 

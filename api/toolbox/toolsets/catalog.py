@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from api.toolbox.json_schema.validation import Validator
-from api.toolbox.listing.client_formats import Tool, normalised
-from api.toolbox.output.redaction import NO_SECRETS, Scrubber
+from api.toolbox.listing.client_formats import Tool, normalise
+from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from api.toolbox.output.results import cleaned
 from api.toolbox.output.sanitize import clean, shortened
 from api.toolbox.tool_names import tool_name
@@ -30,7 +30,7 @@ TURN_SECONDS = 0.01
 """After so long, others get their turn: with thousands of schemas it would be seconds."""
 
 
-class UpstreamTool:
+class CatalogTool:
     """What is made of a listed tool is made once, when it is first wanted."""
 
     def __init__(self, listed: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ class UpstreamTool:
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
-        return normalised(self.listed.get("inputSchema"))
+        return normalise(self.listed.get("inputSchema"))
 
     def said(self, text: str, slug: str, *, quoted: bool = False) -> str:  # noqa: ARG002
         """What is told of it, with the names that an agent knows. Of what upstreams say themselves nothing is known."""
@@ -77,31 +77,31 @@ class UpstreamTool:
 
 
 @dataclass(frozen=True)
-class UpstreamTools:
+class ToolCatalog:
     """In the server's own order; of two with the same name, the first."""
 
-    tools: Sequence[UpstreamTool]
+    tools: Sequence[CatalogTool]
     left_out: int
     listed_at: float
     holds_until: float
-    by_name: Mapping[str, UpstreamTool] = field(repr=False)
+    by_name: Mapping[str, CatalogTool] = field(repr=False)
     naming: Callable[[str, str], str] = tool_name
-    _aliases: dict[str, Mapping[str, UpstreamTool]] = field(default_factory=dict, repr=False)
+    _aliases: dict[str, Mapping[str, CatalogTool]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, found: ToolList, now: float, scrubbed: Scrubber = NO_SECRETS) -> UpstreamTools:
-        by_name: dict[str, UpstreamTool] = {}
-        for each in (safe for listed in found.tools if (safe := _without_secrets(listed, scrubbed))):
-            by_name.setdefault(each["name"], UpstreamTool(each))
+    def of(cls, found: ToolList, now: float, redact: Redactor = NO_SECRETS) -> ToolCatalog:
+        by_name: dict[str, CatalogTool] = {}
+        for each in (safe for listed in found.tools if (safe := _without_secrets(listed, redact))):
+            by_name.setdefault(each["name"], CatalogTool(each))
         twice = len(found.tools) - len(by_name)
         hold = HOLDS_SECONDS if found.ttl_ms is None else min(found.ttl_ms / 1000, LONGEST_HOLD)
         return cls(tuple(by_name.values()), found.left_out + twice, now, now + hold, by_name)
 
-    def by_alias(self, slug: str) -> Mapping[str, UpstreamTool]:
+    def by_alias(self, slug: str) -> Mapping[str, CatalogTool]:
         """By the names that agents see."""
         if slug not in self._aliases:
             self._aliases.clear()
-            found: dict[str, UpstreamTool] = {}
+            found: dict[str, CatalogTool] = {}
             for tool in sorted(self.tools, key=lambda each: each.name):  # so that no order decides who has a name
                 found.setdefault(self.naming(slug, tool.name), tool)
             self._aliases[slug] = found
@@ -112,7 +112,7 @@ class UpstreamTools:
         """Whether all there is to show is made: the last is made last."""
         return not self.tools or "input_schema" in vars(self.tools[-1])
 
-    async def made_ready(self) -> UpstreamTools:
+    async def prepare(self) -> ToolCatalog:
         turn = time.monotonic()
         for tool in self.tools:
             _ = tool.input_schema
@@ -121,10 +121,10 @@ class UpstreamTools:
                 turn = time.monotonic()
         return self
 
-    def holds(self, now: float) -> bool:
+    def is_fresh(self, now: float) -> bool:
         return now < self.holds_until
 
-    def outdated(self) -> UpstreamTools:
+    def as_stale(self) -> ToolCatalog:
         """The same, good for calls and for nothing else."""
         return replace(self, holds_until=self.listed_at, _aliases={})
 
@@ -133,15 +133,15 @@ class UpstreamTools:
         return self.holds_until > self.listed_at and now < self.holds_until + USABLE_SECONDS
 
 
-def _without_secrets(listed: Mapping[str, Any], scrubbed: Scrubber) -> Mapping[str, Any] | None:
+def _without_secrets(listed: Mapping[str, Any], redact: Redactor) -> Mapping[str, Any] | None:
     """As it is where it holds none. None where its very name does: under another one it could not be called."""
     try:
         text = msgspec.json.encode(listed).decode()
         if len(text) > LONGEST_TOOL:
             return None
-        if all(scrubbed(each) == each for each in (text, clean(text))):
+        if all(redact(each) == each for each in (text, clean(text))):
             return listed
-        safe: dict[str, Any] = cleaned(listed, scrubbed)
+        safe: dict[str, Any] = cleaned(listed, redact)
     except RecursionError:  # too deep to be looked through
         return None
     return safe if safe.get("name") == listed["name"] else None

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from api.kit.clock import Clock
 from api.servers.service import Server
-from api.toolbox.credentials.static import Opened
-from api.toolbox.listing.caches import Changes
+from api.toolbox.credentials.static import UpstreamCredentials
+from api.toolbox.listing.caches import ListVersion
 from api.toolbox.output import results
-from api.toolbox.output.redaction import Scrubber
+from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.results import ToolResult
-from api.toolbox.toolsets.catalog import UpstreamTools
+from api.toolbox.toolsets.catalog import ToolCatalog
 from integrations import Era, McpClient, StatusRefused, UnreadableResponse, UpstreamError
 
 UNKNOWN_TOOL_CODES = (-32601, -32602)
@@ -30,7 +30,13 @@ class McpToolset:
     """Good for as long as the server's record stays as it is."""
 
     def __init__(
-        self, server: Server, opened: Opened, client: McpClient, clock: Clock, on_era: OnEra, changes: Changes
+        self,
+        server: Server,
+        opened: UpstreamCredentials,
+        client: McpClient,
+        clock: Clock,
+        on_era: OnEra,
+        changes: ListVersion,
     ) -> None:
         self.server = server
         self.used_at = clock.monotonic()
@@ -40,8 +46,8 @@ class McpToolset:
         self._on_era = on_era
         self._changes = changes
         self._era = client.era
-        self._tools: UpstreamTools | None = None
-        self._listing: asyncio.Task[UpstreamTools] | None = None
+        self._tools: ToolCatalog | None = None
+        self._listing: asyncio.Task[ToolCatalog] | None = None
         self._busy = 0
         self._left = asyncio.Event()
 
@@ -50,20 +56,20 @@ class McpToolset:
         return self._client.era
 
     @property
-    def scrubbed(self) -> Scrubber:
-        return self._opened.scrubbed
+    def redact(self) -> Redactor:
+        return self._opened.redact
 
     @property
-    def known_tools(self) -> UpstreamTools | None:
+    def known_tools(self) -> ToolCatalog | None:
         """What was listed last, whether or not it still holds."""
         return self._tools
 
-    async def tools(self, *, anew: bool = False) -> UpstreamTools:
+    async def tools(self, *, anew: bool = False) -> ToolCatalog:
         """A list that no longer holds is good for a while longer, during which a new one is fetched."""
         known, now = self._tools, self._clock.monotonic()
-        if known is None or anew or not (known.holds(now) or known.is_usable(now)):
+        if known is None or anew or not (known.is_fresh(now) or known.is_usable(now)):
             return await self._waited_for(self._refresh())
-        if not known.holds(now):
+        if not known.is_fresh(now):
             self._refresh()
         return known
 
@@ -77,7 +83,7 @@ class McpToolset:
         finally:
             self._leave()
         await self._keep_era()
-        return _bounded(results.of_tool, found, self._opened.scrubbed)
+        return _bounded(results.of_tool, found, self._opened.redact)
 
     async def call_method(self, method: str, params: Mapping[str, Any] | None) -> ToolResult:
         self._busy += 1
@@ -87,7 +93,7 @@ class McpToolset:
             self._leave()
         await self._keep_era()
         made = results.of_tool if method == "tools/call" else results.of_method
-        return _bounded(made, found, self._opened.scrubbed)
+        return _bounded(made, found, self._opened.redact)
 
     async def close(self) -> None:
         """Calls that are under way are let finish first; they have a deadline."""
@@ -107,11 +113,11 @@ class McpToolset:
         try:
             return await ask()
         except StatusRefused as refused:
-            if not await opened.otherwise(refused, sent):
+            if not await opened.renew_after_rejection(refused, sent):
                 raise
         return await ask()
 
-    async def _waited_for(self, listing: asyncio.Task[UpstreamTools]) -> UpstreamTools:
+    async def _waited_for(self, listing: asyncio.Task[ToolCatalog]) -> ToolCatalog:
         """Who stops waiting stops nobody else's list. Who waits is let finish, as in a call."""
         self._busy += 1
         try:
@@ -123,22 +129,22 @@ class McpToolset:
         self._busy -= 1
         self._left.set()
 
-    def _refresh(self) -> asyncio.Task[UpstreamTools]:
+    def _refresh(self) -> asyncio.Task[ToolCatalog]:
         """One at a time, for all who want it."""
         if self._listing is None or self._listing.done():
             self._listing = asyncio.create_task(self._list())
             self._listing.add_done_callback(_retrieved)
         return self._listing
 
-    async def _list(self) -> UpstreamTools:
+    async def _list(self) -> ToolCatalog:
         async with asyncio.timeout(self.server.timeout_seconds):
             found = await self._asked(self._client.list_tools)
-        tools = UpstreamTools.of(found, self._clock.monotonic(), self._opened.scrubbed)
+        tools = ToolCatalog.of(found, self._clock.monotonic(), self._opened.redact)
         self._replace(tools)
         await self._keep_era()
         return tools
 
-    def _replace(self, tools: UpstreamTools) -> None:
+    def _replace(self, tools: ToolCatalog) -> None:
         self._tools = tools
         self._changes.number += 1
 
@@ -150,19 +156,19 @@ class McpToolset:
     def _doubt(self, error: UpstreamError) -> None:
         """Perhaps the server has other tools by now: the next who wants the list gets it anew."""
         if getattr(error, "code", None) in UNKNOWN_TOOL_CODES and self._tools is not None:
-            self._replace(self._tools.outdated())
+            self._replace(self._tools.as_stale())
 
 
 def _bounded(
-    made: Callable[[dict[str, Any], Scrubber], ToolResult], found: dict[str, Any], scrubbed: Scrubber
+    made: Callable[[dict[str, Any], Redactor], ToolResult], found: dict[str, Any], redact: Redactor
 ) -> ToolResult:
     try:
-        return made(found, scrubbed)
+        return made(found, redact)
     except RecursionError as error:
         raise UnreadableResponse(TOO_DEEP) from error
 
 
-def _retrieved(task: asyncio.Task[UpstreamTools]) -> None:
+def _retrieved(task: asyncio.Task[ToolCatalog]) -> None:
     """In the background nobody waits for what went wrong; the next list will tell."""
     if not task.cancelled() and (error := task.exception()):
         log.info("tools not listed: %s", type(error).__name__)

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 from api.access.context import WorkspaceContext
 from api.kit.clock import Clock
-from api.kit.egress.policy import Egress, UrlRefused, check_text
-from api.kit.http_client.client import Outbound
-from api.kit.http_client.errors import Unreachable as NotReached
+from api.kit.egress.policy import EgressPolicy, UrlRefused, check_url
+from api.kit.http_client.client import HttpClient
+from api.kit.http_client.errors import ConnectFailed as NotReached
 from api.kit.storage.store import Store
 from api.servers.service import EXTERNAL, Server
-from api.toolbox.credentials.static import Credentials
-from api.toolbox.listing.caches import Changes
-from api.toolbox.protocol_repository import Eras
-from api.toolbox.toolsets.http import Upstream
+from api.toolbox.credentials.static import CredentialStore
+from api.toolbox.listing.caches import ListVersion
+from api.toolbox.protocol_repository import ProtocolRepository
+from api.toolbox.toolsets.http import UpstreamHttp
 from api.toolbox.toolsets.mcp import McpToolset
 from api.toolbox.toolsets.service import ServiceToolset
-from api.toolbox.toolsets.service_directory import Vendors
+from api.toolbox.toolsets.service_directory import ServiceDirectory
 from integrations import McpClient, Unreachable, UnreadableResponse, UpstreamError
 
 IDLE_SECONDS = 300.0
@@ -39,26 +39,26 @@ Owned = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class ToolsetDeps:
     """What toolsets are made with, the same for every request."""
 
     store: Store
-    outbound: Outbound
-    egress: Egress
-    credentials: Credentials
-    vendors: Vendors
+    outbound: HttpClient
+    egress: EgressPolicy
+    credentials: CredentialStore
+    services: ServiceDirectory
     clock: Clock
 
 
-class Toolsets:
-    def __init__(self, means: Means) -> None:
-        self.changes = Changes()
+class ToolsetRegistry:
+    def __init__(self, means: ToolsetDeps) -> None:
+        self.changes = ListVersion()
         self._means = means
         self._open: OrderedDict[Owned, Toolset] = OrderedDict()
         self._closing: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
 
-    def known(self, ctx: WorkspaceContext, server: Server) -> Toolset | None:
+    def get_ready(self, ctx: WorkspaceContext, server: Server) -> Toolset | None:
         """Without waiting for anything; one for an older state of the server is none, one for a newer will do."""
         owned = (ctx.workspace_id, server.id)
         found = self._open.get(owned)
@@ -71,8 +71,8 @@ class Toolsets:
         self._open.move_to_end(owned)
         return found
 
-    async def of(self, ctx: WorkspaceContext, server: Server) -> Toolset:
-        return self.known(ctx, server) or await self._opened(ctx, server)
+    async def get(self, ctx: WorkspaceContext, server: Server) -> Toolset:
+        return self.get_ready(ctx, server) or await self._opened(ctx, server)
 
     async def fresh(self, ctx: WorkspaceContext, server: Server) -> McpToolset:
         """For one who asks how an MCP server is: nothing is remembered, and whoever asked has to close it."""
@@ -94,7 +94,7 @@ class Toolsets:
 
     async def _opened(self, ctx: WorkspaceContext, server: Server) -> Toolset:
         made = await self._make(ctx, server)
-        other = self.known(ctx, server)  # somebody else may have been quicker
+        other = self.get_ready(ctx, server)  # somebody else may have been quicker
         if other is not None:
             self.close_later(made)
             return other
@@ -108,7 +108,7 @@ class Toolsets:
         return await self._of_any(ctx, server, remember=True)
 
     async def _of_service(self, ctx: WorkspaceContext, server: Server) -> ServiceToolset:
-        means, vendors = self._means, self._means.vendors
+        means, vendors = self._means, self._means.services
         toolkit, tools = vendors.toolkit(server.service_type), vendors.tools(server.service_type)
         if toolkit is None or tools is None:
             raise UnreadableResponse(NO_TOOLS, sent=False)
@@ -118,14 +118,14 @@ class Toolsets:
         return ServiceToolset(server, opened, upstream, toolkit, tools, base_url, title, means.clock)
 
     async def _of_any(self, ctx: WorkspaceContext, server: Server, *, remember: bool) -> McpToolset:
-        means, eras = self._means, Eras(self._means.store, ctx)
+        means, eras = self._means, ProtocolRepository(self._means.store, ctx)
         try:
-            origin = check_text(server.url or "", means.egress).origin
+            origin = check_url(server.url or "", means.egress).origin
         except UrlRefused as refused:  # it was acceptable once
             raise Unreachable(NotReached.text, sent=False) from refused
         opened = await means.credentials.open(ctx, server)
-        era = await eras.of(server) if remember else None
-        upstream = Upstream(
+        era = await eras.get(server) if remember else None
+        upstream = UpstreamHttp(
             means.outbound,
             means.egress,
             origin,

@@ -12,14 +12,14 @@ from typing import Any
 from api.kit.clock import Clock
 from api.kit.http_client.client import Exchange
 from api.servers.service import Server
-from api.toolbox.credentials.static import Opened
-from api.toolbox.failures import Failure, FailureKind, NotConnected
+from api.toolbox.credentials.static import UpstreamCredentials
+from api.toolbox.failures import CredentialsUnavailable, Failure, FailureKind
 from api.toolbox.output import results
-from api.toolbox.output.redaction import Scrubber
+from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.results import ToolResult
 from api.toolbox.texts import safe_line
-from api.toolbox.toolsets.catalog import UpstreamTools
-from api.toolbox.toolsets.http import Upstream
+from api.toolbox.toolsets.catalog import ToolCatalog
+from api.toolbox.toolsets.http import UpstreamHttp
 from integrations import (
     Params,
     Result,
@@ -44,10 +44,10 @@ ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticEr
 log = logging.getLogger(__name__)
 
 
-class ServiceUpstream:
+class ServiceHttpAdapter:
     """What the APIs of services know as `ServiceHttp`."""
 
-    def __init__(self, upstream: Upstream, opened: Opened, until: float, clock: Clock) -> None:
+    def __init__(self, upstream: UpstreamHttp, opened: UpstreamCredentials, until: float, clock: Clock) -> None:
         self._upstream = upstream
         self._opened = opened
         self._until = until
@@ -64,7 +64,7 @@ class ServiceUpstream:
         return self._opened.sent
 
     async def renew(self, sent: object) -> bool:
-        return await self._opened.otherwise(StatusRefused(HTTPStatus.UNAUTHORIZED, "Unauthorized"), sent)
+        return await self._opened.renew_after_rejection(StatusRefused(HTTPStatus.UNAUTHORIZED, "Unauthorized"), sent)
 
     def seconds_left(self) -> float:
         return self._until - self._clock.monotonic()
@@ -76,10 +76,10 @@ class ServiceToolset:
     def __init__(
         self,
         server: Server,
-        opened: Opened,
-        upstream: Upstream,
+        opened: UpstreamCredentials,
+        upstream: UpstreamHttp,
         toolkit: Toolkit,
-        tools: UpstreamTools,
+        tools: ToolCatalog,
         base_url: str,
         title: str,
         clock: Clock,
@@ -97,14 +97,14 @@ class ServiceToolset:
         self._left = asyncio.Event()
 
     @property
-    def scrubbed(self) -> Scrubber:
-        return self._opened.scrubbed
+    def redact(self) -> Redactor:
+        return self._opened.redact
 
     @property
-    def known_tools(self) -> UpstreamTools:
+    def known_tools(self) -> ToolCatalog:
         return self._tools
 
-    async def tools(self, *, anew: bool = False) -> UpstreamTools:  # noqa: ARG002  # they are what they are
+    async def tools(self, *, anew: bool = False) -> ToolCatalog:  # noqa: ARG002  # they are what they are
         return self._tools
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
@@ -116,7 +116,7 @@ class ServiceToolset:
         api = self._api()
         try:
             return self._told(name, await self._run(tool, api, parsed))
-        except NotConnected as error:
+        except CredentialsUnavailable as error:
             if not api.has_written:  # who called says what is to be said of that
                 raise
             told = f"{error.failure.text} {HALF_DONE}"
@@ -133,12 +133,12 @@ class ServiceToolset:
         text = {"type": "text", "text": listed.said(found.text(), slug, quoted=True)}
         if notes := structured.get("notes"):
             structured["notes"] = [listed.said(each, slug, quoted=True) for each in notes]
-        return results.of_tool({"content": [text], "structuredContent": structured}, self.scrubbed)
+        return results.of_tool({"content": [text], "structuredContent": structured}, self.redact)
 
     def _api(self) -> ServiceClient:
         """For one call, which is over just before its time is, so that who knows the tool can say what that means."""
         until = self._clock.monotonic() + self.server.timeout_seconds - ENOUGH_TO_TELL
-        http = ServiceUpstream(self._upstream, self._opened, until, self._clock)
+        http = ServiceHttpAdapter(self._upstream, self._opened, until, self._clock)
         return self._toolkit.client(http, self._base_url, title=self._title)
 
     async def _run(self, tool: ServiceTool, api: ServiceClient, parsed: Params) -> Result:
@@ -175,7 +175,7 @@ class ServiceToolset:
 
     def _line(self, name: str, text: str) -> str:
         said = self._tools.by_name[name].said(text, self.server.slug)
-        return safe_line(f"Error: {said}", self.scrubbed, LONGEST_TEXT)
+        return safe_line(f"Error: {said}", self.redact, LONGEST_TEXT)
 
     async def close(self) -> None:
         """Calls that are under way are let finish first; they have a deadline."""

@@ -6,14 +6,14 @@ from dataclasses import replace
 from functools import cached_property
 from math import inf
 
-from api.toolbox.listing.client_formats import Tool, normalised
-from api.toolbox.mentions import Mentions
+from api.toolbox.listing.client_formats import Tool, normalise
+from api.toolbox.mentions import ToolNameRewriter
 from api.toolbox.tool_names import service_tool_name
-from api.toolbox.toolsets.catalog import UpstreamTool, UpstreamTools
+from api.toolbox.toolsets.catalog import CatalogTool, ToolCatalog
 from integrations import ServiceTool, Toolkit
 
 
-class Fitting:
+class ServiceArgumentCheck:
     """Holds arguments to what the tool takes, with the leniency that the tool declares."""
 
     def __init__(self, tool: ServiceTool) -> None:
@@ -24,8 +24,8 @@ class Fitting:
         return parsed if isinstance(parsed, list) else []
 
 
-class OfService(UpstreamTool):
-    def __init__(self, tool: ServiceTool, mentions: Mentions) -> None:
+class ServiceCatalogTool(CatalogTool):
+    def __init__(self, tool: ServiceTool, mentions: ToolNameRewriter) -> None:
         super().__init__(tool.mcp_definition)
         self._tool = tool
         self._mentions = mentions
@@ -43,17 +43,17 @@ class OfService(UpstreamTool):
         )
 
     @cached_property
-    def validator(self) -> Fitting:  # type: ignore[override]  # it is only ever asked to check
-        return Fitting(self._tool)
+    def validator(self) -> ServiceArgumentCheck:  # type: ignore[override]  # it is only ever asked to check
+        return ServiceArgumentCheck(self._tool)
 
     @cached_property
     def output_schema(self) -> dict[str, object] | None:
-        return normalised(self.listed["outputSchema"])
+        return normalise(self.listed["outputSchema"])
 
 
-def service_tools(toolkit: Toolkit) -> UpstreamTools:
-    mentions = Mentions(toolkit.tools)
-    by_name: dict[str, UpstreamTool] = {name: OfService(tool, mentions) for name, tool in toolkit.tools.items()}
-    return UpstreamTools(
+def service_tools(toolkit: Toolkit) -> ToolCatalog:
+    mentions = ToolNameRewriter(toolkit.tools)
+    by_name: dict[str, CatalogTool] = {name: ServiceCatalogTool(tool, mentions) for name, tool in toolkit.tools.items()}
+    return ToolCatalog(
         tuple(by_name.values()), 0, -inf, inf, by_name, naming=lambda slug, name: service_tool_name(name, slug)
     )

@@ -6,27 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from api.access.context import WorkspaceContext
-from api.kit.egress.policy import Egress, check_text
-from api.kit.http_client.client import Outbound
+from api.kit.egress.policy import EgressPolicy, check_url
+from api.kit.http_client.client import HttpClient
 from api.servers.service import Server
-from api.toolbox.credentials.static import Opened
-from api.toolbox.toolsets.catalog import UpstreamTools
-from api.toolbox.toolsets.http import Upstream
+from api.toolbox.credentials.static import UpstreamCredentials
+from api.toolbox.toolsets.catalog import ToolCatalog
+from api.toolbox.toolsets.http import UpstreamHttp
 from api.toolbox.toolsets.service_catalog import service_tools
 from integrations import Service, Toolkit, load_toolkit
 
 
 @dataclass(frozen=True, slots=True)
-class Vendors:
+class ServiceDirectory:
     services: Mapping[str, Service]
     addresses: Mapping[str, str]
     """By the service's name, where the operator has set one."""
 
-    outbound: Outbound
-    egress: Egress
-    _tools: dict[str, UpstreamTools | None] = field(default_factory=dict)
+    outbound: HttpClient
+    egress: EgressPolicy
+    _tools: dict[str, ToolCatalog | None] = field(default_factory=dict)
 
-    def tools(self, service_type: str) -> UpstreamTools | None:
+    def tools(self, service_type: str) -> ToolCatalog | None:
         """None where the service has none, or is none of ours any more."""
         if service_type not in self._tools:
             toolkit = self.toolkit(service_type)
@@ -42,11 +42,11 @@ class Vendors:
         service = self.services[server.service_type]
         return self.addresses.get(service.name) or server.url or service.api_base_url or ""
 
-    def upstream(self, ctx: WorkspaceContext, server: Server, opened: Opened) -> Upstream:
-        return Upstream(
+    def upstream(self, ctx: WorkspaceContext, server: Server, opened: UpstreamCredentials) -> UpstreamHttp:
+        return UpstreamHttp(
             self.outbound,
             self.egress,
-            check_text(self.base_url(server), self.egress).origin,
+            check_url(self.base_url(server), self.egress).origin,
             opened.headers,
             pool=f"{ctx.workspace_id} {server.id} {server.version}",
             seconds=server.timeout_seconds,

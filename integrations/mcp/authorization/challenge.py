@@ -30,7 +30,7 @@ class Challenge:
 
 
 def challenge_of(headers: Sequence[str] | str | None) -> Challenge:
-    """Of `Bearer` alone; where it is said several times, the first word holds. It never fails."""
+    """Of `OAuthCredentials` alone; where it is said several times, the first word holds. It never fails."""
     lines = [headers] if isinstance(headers, str) else headers or ()
     said: dict[str, str] = {}
     for line in lines:

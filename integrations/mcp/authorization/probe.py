@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from integrations.errors import RpcErrorResponse, StatusRefused, TimedOut, UpstreamError
+from integrations.errors import RpcErrorResponse, StatusRefused, UpstreamError, UpstreamTimeout
 from integrations.http_port import Http
 from integrations.mcp.authorization.challenge import Challenge, challenge_of
 from integrations.mcp.authorization.errors import NotAuthorizable
@@ -44,4 +44,4 @@ def _said(refused: StatusRefused) -> ProbeResult:
 
 
 async def _no_wait(_seconds: float) -> None:
-    raise TimedOut("The server wants to be waited for.")
+    raise UpstreamTimeout("The server wants to be waited for.")

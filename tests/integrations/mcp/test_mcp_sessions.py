@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from integrations.errors import StatusRefused, TimedOut, Unreachable, UnreadableResponse
+from integrations.errors import StatusRefused, Unreachable, UnreadableResponse, UpstreamTimeout
 from integrations.mcp import Era
 from tests.fakes.mcp_servers import LegacyServer, Reply, Seen, SessionServer, error, event, result, stream, streamed
 from tests.fakes.plain_http import client_of
@@ -119,7 +119,7 @@ async def test_a_server_that_wants_to_be_asked_much_later_is_not_waited_for() ->
     server = SessionServer(tools_call=lambda _: stream(event("", id="e1", retry=10**12)))
 
     async with client_of(server, ERA) as client:
-        with pytest.raises(TimedOut):
+        with pytest.raises(UpstreamTimeout):
             await client.call_tool("echo", {})
 
 

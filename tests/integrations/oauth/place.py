@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
-from api.kit.egress.policy import Egress, check_text
-from api.kit.http_client.client import Outbound
-from api.toolbox.toolsets.http import Upstream as Http
+from api.kit.egress.policy import EgressPolicy, check_url
+from api.kit.http_client.client import HttpClient
+from api.toolbox.toolsets.http import UpstreamHttp as Http
 from integrations.oauth.model import AuthorizationServer, OAuthClient
 from tests.fakes.upstreams import HOME, Answer, Upstream, Visit, saying, upstream
 
-EGRESS = Egress.parse(HOME)
+EGRESS = EgressPolicy.parse(HOME)
 PUBLIC = OAuthClient("the client", "none")
 CONFIDENTIAL = OAuthClient("the client", "client_secret_post", secret="s e:cret")
 
@@ -48,8 +48,8 @@ TOKENS = said({"access_token": "new", "token_type": "bearer"})
 @asynccontextmanager
 async def place(answer: Answer, *, seconds: float = 20.0) -> AsyncIterator[Place]:
     async with upstream(answer) as server:
-        outbound = Outbound(EGRESS)
-        origin = check_text(server.url(), EGRESS).origin
+        outbound = HttpClient(EGRESS)
+        origin = check_url(server.url(), EGRESS).origin
         provider = AuthorizationServer("https://login.example/authorize", server.url("/token"))
         try:
             yield Place(server, Http(outbound, EGRESS, origin, {}, pool="grant", seconds=seconds), provider)

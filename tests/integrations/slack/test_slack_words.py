@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import TimedOut, Unreachable, UnreadableResponse
+from integrations.errors import Unreachable, UnreadableResponse, UpstreamTimeout
 from integrations.service_client import ToolFailed
 from integrations.slack.api import SlackApi
 from integrations.slack.refusals import LOOK_FIRST
@@ -59,7 +59,7 @@ async def failure(*answers: Written | Exception, tool: ServiceTool = slack_post_
         ([Written(200, b"<html>")] * 3, "upstream_unavailable"),
         ([UnreadableResponse("Too much.")], "upstream_unavailable"),
         ([Unreachable("Nobody.", sent=False)] * 3, "upstream_unavailable"),
-        ([TimedOut("Late.")], "timeout"),
+        ([UpstreamTimeout("Late.")], "timeout"),
         ([refusal("team_added_to_org")], "upstream_unavailable"),
         ([Written(429, {}, {"retry-after": "90"})], "rate_limited"),
         ([WHO, *[Unreachable("Nobody.", sent=False)] * 3], "upstream_unavailable"),
@@ -83,7 +83,7 @@ async def test_what_was_surely_not_posted_is_told_so(answers: list[Written | Exc
         Written(200, {"ok": None}),
         UnreadableResponse("Too much."),
         Unreachable("Cut off.", sent=True),
-        TimedOut("Late."),
+        UpstreamTimeout("Late."),
         refusal("internal_error"),
     ],
     ids=str,

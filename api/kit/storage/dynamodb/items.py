@@ -13,17 +13,17 @@ from typing import Any
 import msgspec
 
 from api.kit.storage.store import (
-    Absent,
     Always,
     Change,
     Check,
     Condition,
     Delete,
+    IfAbsent,
+    IfPresent,
+    IfVersion,
     Item,
     Key,
-    Present,
     Put,
-    Unchanged,
     check_sizes,
 )
 
@@ -74,20 +74,20 @@ class Transaction:
 
 
 def transaction(changes: Sequence[Change], table: str, write_id: str, now: int) -> Transaction:
-    said = [change for change in changes if not _says_nothing(change)]
+    said = [change for change in changes if not _is_noop(change)]
     encoded = [_encode(change.data) if isinstance(change, Put) else b"" for change in said]
     check_sizes(encoded)
     actions = [_action(change, data.decode(), table, write_id, now) for change, data in zip(said, encoded, strict=True)]
     return Transaction(write_id, said, actions)
 
 
-def _says_nothing(change: Change) -> bool:
+def _is_noop(change: Change) -> bool:
     """A check that always holds: DynamoDB has no word for it."""
-    return isinstance(change, Check) and isinstance(change.when, Always)
+    return isinstance(change, Check) and isinstance(change.condition, Always)
 
 
 def _action(change: Change, data: str, table: str, write_id: str, now: int) -> dict[str, Any]:
-    condition = _condition(change.when, now)
+    condition = _condition(change.condition, now)
     match change:
         case Put():
             item = _put_attributes(change, data, write_id)
@@ -117,11 +117,11 @@ def _condition(when: Condition, now: int) -> dict[str, Any]:
     match when:
         case Always():
             return {}
-        case Absent():
+        case IfAbsent():
             return _expression("attribute_not_exists(#pk) OR #expires <= :now", ("pk", "expires"), values)
-        case Present():
+        case IfPresent():
             return _expression(f"attribute_exists(#pk) AND {LIVE}", ("pk", "expires"), values)
-        case Unchanged(version):
+        case IfVersion(version):
             values[":version"] = {"N": str(version)}
             return _expression(f"#version = :version AND {LIVE}", ("version", "expires"), values)
 

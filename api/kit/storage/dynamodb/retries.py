@@ -16,7 +16,7 @@ from botocore.exceptions import ConnectionError as NoConnection
 
 from api.kit.backoff import between
 from api.kit.clock import Clock
-from api.kit.storage.store import StoreBusy
+from api.kit.storage.store import StoreUnavailable
 
 READ_PATIENCE_SECONDS = 5.0
 WRITE_PATIENCE_SECONDS = 10.0
@@ -43,7 +43,7 @@ Answer = Mapping[str, Any]
 Reasons = Sequence[Mapping[str, Any]]
 
 
-class Cancelled(Exception):
+class TransactionCancelled(Exception):
     """Conditions of a transaction did not hold. `in_doubt`: an earlier try of it may have happened."""
 
     def __init__(self, reasons: Reasons, *, in_doubt: bool) -> None:
@@ -53,15 +53,15 @@ class Cancelled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class CallFailure:
     text: str
-    again: bool = False  # another try may succeed
-    costly: bool = False  # the other side is overloaded or gone, so another try costs from what is spare
-    unknown: bool = False  # it may have happened all the same
+    retryable: bool = False  # another try may succeed
+    spends_budget: bool = False  # the other side is overloaded or gone, so another try costs from what is spare
+    maybe_applied: bool = False  # it may have happened all the same
     reasons: Reasons = ()  # of conditions that did not hold
 
 
-class SpareTries:
+class RetryBudget:
     """Tries beyond the first that all calls share: earned by success, so that an outage is not answered by a storm."""
 
     def __init__(self) -> None:
@@ -80,32 +80,32 @@ class SpareTries:
             return True
 
 
-class Calls:
+class RetryingClient:
     def __init__(self, clock: Clock, pause: Callable[[float], None]) -> None:
         self._clock = clock
         self._pause = pause
-        self._spare = SpareTries()
+        self._spare = RetryBudget()
 
     def make(self, send: Callable[[], Answer], patience: float) -> Answer:
-        """The answer of `send`, `Cancelled`, or `StoreBusy` at the end of tries, patience or spare tries."""
+        """Returns the response of `send`. Raises `TransactionCancelled`, or `StoreUnavailable` after the last retry."""
         deadline, in_doubt = self._clock.monotonic() + patience, False
         tries = 0
         while True:
             tries += 1
             outcome = _outcome(send)
-            if not isinstance(outcome, Failure):
+            if not isinstance(outcome, CallFailure):
                 self._spare.earn()
                 return outcome
-            in_doubt = in_doubt or outcome.unknown
+            in_doubt = in_doubt or outcome.maybe_applied
             if outcome.reasons:
-                raise Cancelled(outcome.reasons, in_doubt=in_doubt)
+                raise TransactionCancelled(outcome.reasons, in_doubt=in_doubt)
             pause = pause_before(tries)
             if tries == MOST_TRIES or self._clock.monotonic() + pause >= deadline or not self._may_repeat(outcome):
-                raise StoreBusy(outcome.text)
+                raise StoreUnavailable(outcome.text)
             self._pause(pause)
 
-    def _may_repeat(self, failure: Failure) -> bool:
-        return failure.again and (not failure.costly or self._spare.spend())
+    def _may_repeat(self, failure: CallFailure) -> bool:
+        return failure.retryable and (not failure.spends_budget or self._spare.spend())
 
     def wait(self, tries: int) -> None:
         self._pause(pause_before(tries))
@@ -117,7 +117,7 @@ def pause_before(tries: int) -> float:
     return between(0, most)
 
 
-def _outcome(send: Callable[[], Answer]) -> Answer | Failure:
+def _outcome(send: Callable[[], Answer]) -> Answer | CallFailure:
     """A failure is returned, so that no error of ours has one of botocore's behind it: those may quote a token."""
     try:
         return send()
@@ -125,26 +125,31 @@ def _outcome(send: Callable[[], Answer]) -> Answer | Failure:
         return _refused(error)
     except BotoCoreError as error:
         lost = isinstance(error, HTTPClientError | NoConnection)
-        return Failure(f"DynamoDB cannot be reached: {type(error).__name__}", again=lost, costly=lost, unknown=lost)
+        return CallFailure(
+            f"DynamoDB cannot be reached: {type(error).__name__}",
+            retryable=lost,
+            spends_budget=lost,
+            maybe_applied=lost,
+        )
 
 
-def _refused(error: ClientError) -> Failure:
+def _refused(error: ClientError) -> CallFailure:
     code = str(error.response.get("Error", {}).get("Code", "an unnamed error"))
     text = f"DynamoDB answered {code}" + HINTS.get(code, "")
     if code == "TransactionCanceledException":
         return _cancelled(error.response.get("CancellationReasons", ()), text)
     if code in CONTENDED:
-        return Failure(text, again=True)
+        return CallFailure(text, retryable=True)
     if code in THROTTLED:
-        return Failure(text, again=True, costly=True)
+        return CallFailure(text, retryable=True, spends_budget=True)
     failed = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= SERVER_ERROR
-    return Failure(text, again=failed, costly=failed, unknown=failed)
+    return CallFailure(text, retryable=failed, spends_budget=failed, maybe_applied=failed)
 
 
-def _cancelled(reasons: Reasons, text: str) -> Failure:
+def _cancelled(reasons: Reasons, text: str) -> CallFailure:
     codes = {str(reason.get("Code", "None")) for reason in reasons} - {"None"}
     text = f"{text}: {', '.join(sorted(codes))}"
     if "ConditionalCheckFailed" in codes:
-        return Failure(text, reasons=reasons)
+        return CallFailure(text, reasons=reasons)
     again = bool(codes) and codes <= CONTENDED | THROTTLED
-    return Failure(text, again=again, costly=again and bool(codes & THROTTLED))
+    return CallFailure(text, retryable=again, spends_budget=again and bool(codes & THROTTLED))

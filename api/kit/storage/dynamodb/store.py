@@ -21,8 +21,14 @@ from botocore.exceptions import BotoCoreError
 
 from api.kit.clock import Clock, SystemClock
 from api.kit.storage.dynamodb.items import Attributes, Transaction, key_attributes, live_item, transaction, write_id_of
-from api.kit.storage.dynamodb.retries import READ_PATIENCE_SECONDS, WRITE_PATIENCE_SECONDS, Answer, Calls, Cancelled
-from api.kit.storage.store import Change, Conflict, Item, Key, StoreBusy, check_changes
+from api.kit.storage.dynamodb.retries import (
+    READ_PATIENCE_SECONDS,
+    WRITE_PATIENCE_SECONDS,
+    Answer,
+    RetryingClient,
+    TransactionCancelled,
+)
+from api.kit.storage.store import Change, Conflict, Item, Key, StoreUnavailable, check_changes
 
 THREADS = 32
 CONNECT_SECONDS = 1.0
@@ -65,7 +71,7 @@ def dynamo_client(
     try:
         return _session().create_client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
     except BotoCoreError as error:
-        raise StoreBusy(f"DynamoDB cannot be used: {error} (AWS_DEFAULT_REGION says where it is)") from None
+        raise StoreUnavailable(f"DynamoDB cannot be used: {error} (AWS_DEFAULT_REGION says where it is)") from None
 
 
 def _session() -> botocore.session.Session:
@@ -94,7 +100,7 @@ class DynamoStore:
         self._table = table
         self._clock = clock or SystemClock()
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dynamodb")
-        self._calls = Calls(self._clock, pause)
+        self._calls = RetryingClient(self._clock, pause)
 
     async def get(self, key: Key) -> Item | None:
         return await self._in_thread(partial(self._get, key))
@@ -164,7 +170,7 @@ class DynamoStore:
             left = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
             fruitless = fruitless + 1 if len(left) == len(wanted) else 0
             if fruitless == FRUITLESS_BATCHES:
-                raise StoreBusy("DynamoDB left keys unread")
+                raise StoreUnavailable("DynamoDB left keys unread")
             if left:
                 self._calls.wait(fruitless + 1)
             wanted = left
@@ -204,13 +210,13 @@ class DynamoStore:
         )
         try:
             self._calls.make(send, WRITE_PATIENCE_SECONDS)
-        except Cancelled as cancelled:
+        except TransactionCancelled as cancelled:
             if not (cancelled.in_doubt and self._happened(asked, cancelled)):
                 pairs = zip(asked.changes, cancelled.reasons, strict=True)
                 failed = [change.key for change, why in pairs if why.get("Code") == "ConditionalCheckFailed"]
                 raise Conflict(failed) from None
 
-    def _happened(self, asked: Transaction, cancelled: Cancelled) -> bool:
+    def _happened(self, asked: Transaction, cancelled: TransactionCancelled) -> bool:
         """Whether the conditions fail because an earlier try, whose answer was lost, did succeed.
 
         A write happens whole or not at all and its mark is used once: one item that carries it proves the write,
@@ -223,5 +229,5 @@ class DynamoStore:
             marks = self._batches(asked.puts, ProjectionExpression="pk, sk, write_id")
             return any(write_id_of(attributes) == asked.write_id for attributes in marks)
         if asked.has_deletes:  # they leave nothing to recognise: to claim either answer would be a guess
-            raise StoreBusy("the answer to a delete was lost, it may have happened")
+            raise StoreUnavailable("the answer to a delete was lost, it may have happened")
         return False

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from botocore.exceptions import BotoCoreError, ClientError
 
-from api.kit.storage.store import StoreBusy
+from api.kit.storage.store import StoreUnavailable
 
 STACK = Path(__file__).parents[4] / "infra" / "stack.yaml"
 SET_BY_CALLS_OF_THEIR_OWN = ("TimeToLiveSpecification", "PointInTimeRecoverySpecification")
@@ -55,9 +55,9 @@ def create_table(client: Any, name: str, *, pause: Callable[[float], None] = tim
     try:
         return _create_table(client, name, pause)
     except ClientError as error:
-        raise StoreBusy(f"DynamoDB answered {_code(error)}") from None
+        raise StoreUnavailable(f"DynamoDB answered {_code(error)}") from None
     except BotoCoreError as error:
-        raise StoreBusy(f"DynamoDB cannot be reached: {type(error).__name__}") from None
+        raise StoreUnavailable(f"DynamoDB cannot be reached: {type(error).__name__}") from None
 
 
 def _create_table(client: Any, name: str, pause: Callable[[float], None]) -> bool:
@@ -98,7 +98,7 @@ def _until(done: Callable[[], bool], pause: Callable[[float], None]) -> None:
         if done():
             return
         pause(1.0)
-    raise StoreBusy("the table was made but did not become ready")
+    raise StoreUnavailable("the table was made but did not become ready")
 
 
 def _code(error: ClientError) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import StatusRefused, TimedOut, UnreadableResponse
+from integrations.errors import StatusRefused, UnreadableResponse, UpstreamTimeout
 from integrations.mcp.authorization import Authorization, NotAuthorizable, discover
 from tests.fakes.mcp_servers import (
     Fake,
@@ -137,7 +137,7 @@ async def test_a_server_that_wants_to_be_waited_for_is_not() -> None:
     def later(_: Seen) -> Reply:
         return stream(event("", id="1", retry=50_000))
 
-    with pytest.raises(TimedOut):
+    with pytest.raises(UpstreamTimeout):
         await discovered_at(Site(SessionServer(tools_list=later), METADATA))
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from integrations.errors import StatusRefused, TimedOut, Unreachable
+from integrations.errors import StatusRefused, Unreachable, UpstreamTimeout
 from integrations.mcp.authorization import Challenge, NotAuthorizable, discover
 from integrations.oauth.model import AuthorizationServer, Revocation
 from tests.integrations.mcp.authorization.pages import (
@@ -237,9 +237,9 @@ async def test_a_server_with_many_authorization_servers_and_no_metadata_costs_te
     assert len(internet.seen) == 10
 
 
-@pytest.mark.parametrize("trouble", [Page(503), Page(500), Page(429), TimedOut("."), Unreachable(".")])
+@pytest.mark.parametrize("trouble", [Page(503), Page(500), Page(429), UpstreamTimeout("."), Unreachable(".")])
 async def test_trouble_of_somebody_who_was_named_is_told_and_not_worked_around(
-    trouble: Page | TimedOut | Unreachable,
+    trouble: Page | UpstreamTimeout | Unreachable,
 ) -> None:
     place, second = f"{SITE}/meta", "https://second.example.com"
     elsewhere = {f"{second}/.well-known/oauth-authorization-server": of_server(second)}
@@ -250,7 +250,7 @@ async def test_trouble_of_somebody_who_was_named_is_told_and_not_worked_around(
         protected({METADATA: trouble} | elsewhere | both),
         protected({MCP: trouble}),
     ):
-        with pytest.raises((StatusRefused, TimedOut, Unreachable)):
+        with pytest.raises((StatusRefused, UpstreamTimeout, Unreachable)):
             await discover(internet, MCP)
 
 
