@@ -152,38 +152,12 @@ def test_decisions_are_numbered_short_and_say_what_keeps_them() -> None:
     assert (incomplete, long) == ([], [])
 
 
-@pytest.mark.parametrize("document", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/decisions"])
-def test_every_path_that_a_document_names_is_there(document: str) -> None:
-    files = sorted((PROJECT / document).glob("*.md")) or [PROJECT / document]
-    missing = [f"{file.name}: {path}" for file in files for path in paths_in(file) if not exists(path, file)]
-
-    assert missing == []
-
-
-def paths_in(file: Path) -> set[str]:
-    text = file.read_text(encoding="utf-8")
-    linked = set(re.findall(r"\]\(([^):#]+)\)", text))
-    quoted = set(re.findall(r"`((?:api|integrations|infra|tests|docs|bench|\.ci)/[\w./-]+)`", text))
-    return linked | quoted
-
-
-def exists(path: str, file: Path) -> bool:
-    return (PROJECT / path).exists() or (file.parent / path).exists()
-
-
 def variables_read() -> set[str]:
     """The names of variables that settings.py spells, without those it makes from a service's name."""
     words = {
         node.value for node in ast.walk(ast.parse(text_of("api/main/settings.py"))) if isinstance(node, ast.Constant)
     }
     return {word for word in words if isinstance(word, str) and re.fullmatch(r"(PLUGBOARD|OAUTH)_[A-Z_]+", word)}
-
-
-def test_the_readme_tells_of_every_variable_and_of_none_that_is_not_read() -> None:
-    told = set(re.findall(r"`((?:PLUGBOARD|OAUTH)_[A-Z_]+)`", text_of("README.md")))
-
-    assert "PLUGBOARD_STORE" in told
-    assert told == variables_read()
 
 
 def test_compose_passes_every_variable_on_that_does_not_belong_to_the_image() -> None:

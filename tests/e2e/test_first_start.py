@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.test_readme import block, calls, in_a_shell, is_up, shown
+from tests.docs.reader import DEMO_AT, filled_in, in_a_shell, is_up
+from tests.documents import README, guide
 from tests.e2e.process import (
     COMMAND,
     PATIENCE_SECONDS,
@@ -69,16 +70,17 @@ def test_the_tour_of_the_readme_ends_with_a_call_of_a_tool(tmp_path: Path) -> No
     """As a user types it, on other ports."""
     port, demo_port = free_port(), free_port()
     first, second = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{demo_port}"
-    make_demo = block("make demo").replace("make demo", f"make demo ARGS={demo_port}")
+    make_run, make_demo, calls = (README.block("sh", sign) for sign in ("make run", "make demo", "tool-calls"))
+    make_demo = make_demo.replace("make demo ", f"make demo ARGS={demo_port} ")
     with (
-        terminal(block("make run "), tmp_path / "1", first, **NOT_NOW, PLUGBOARD_PORT=port) as run,
+        terminal(make_run, tmp_path / "1", first, **NOT_NOW, PLUGBOARD_PORT=port) as run,
         terminal(make_demo, tmp_path / "2", second, **NOT_NOW) as demo,
     ):
         until(lambda: is_ready(run) and is_running(demo) and is_up(second))
-        filled_in = {"URL": f"{first}/api/workspaces/{run.workspace_id()}", "KEY": run.key()}
-        *_, answer = in_a_shell(calls("mcp_weather_get_weather", second), tmp_path, **filled_in)
+        variables = {"URL": f"{first}/api/workspaces/{run.workspace_id()}", "KEY": run.key()}
+        *_, answer = in_a_shell(filled_in(calls).replace(DEMO_AT, second), tmp_path, **variables)
 
-    assert json.loads(answer) == shown()
+    assert json.loads(answer) == json.loads(*README.blocks_in("json"))
 
 
 def test_the_lines_about_dynamodb_serve_from_it(tmp_path: Path, moto_beside: str) -> None:
@@ -86,7 +88,7 @@ def test_the_lines_about_dynamodb_serve_from_it(tmp_path: Path, moto_beside: str
         pytest.skip("the lines need openssl")
     port, path = free_port(), f"{COMMAND.parent}:{os.environ['PATH']}"
     settings = {"PLUGBOARD_PORT": port, "PLUGBOARD_DYNAMODB_ENDPOINT": moto_beside, "PATH": path}
-    lines, url = block("PLUGBOARD_STORE=dynamodb"), f"http://127.0.0.1:{port}"
+    lines, url = guide("operating").block("sh", "PLUGBOARD_STORE=dynamodb"), f"http://127.0.0.1:{port}"
 
     with terminal(lines, tmp_path / "1", url, tmp_path, **settings) as process:
         until(lambda: is_ready(process))

@@ -1,0 +1,223 @@
+"""Every figure that a document names is the figure in the code."""
+
+import configparser
+import re
+from inspect import signature
+from math import log2
+
+import pytest
+import uvicorn
+import yaml
+
+from api.access.api_key import BASE62, KEY_PATTERN, SECRET_LENGTH
+from api.access.idempotency.records import KEPT_SECONDS, KEY_FORM
+from api.agents.schemas import MAX_SERVERS, MAX_TOOL_NAMES
+from api.api_keys.schemas import ApiKeyDraft
+from api.audit.call_log import MOST_WAITING
+from api.connections.consent.state import LIFE_SECONDS
+from api.connections.revocation import queue
+from api.connections.tokens.policy import RefreshPolicy
+from api.http.middleware import GIVEN_ID
+from api.http.pagination import DEFAULT_LIMIT, MAX_LIMIT
+from api.http.request_body import BODY_SECONDS, MAX_BODY_BYTES
+from api.http.server.protocol import MAX_HEAD_BYTES, LimitedHttpProtocol
+from api.kit.egress.custom_headers import MAX_HEADERS
+from api.kit.egress.policy import FIRST_UNPRIVILEGED_PORT, WIDEST_IPV4, WIDEST_IPV6
+from api.main.commands import DRAIN_SECONDS
+from api.main.settings import MAX_WORKERS, USUAL_PORT
+from api.servers.schemas import ServerDraft
+from api.servers.slugs import MAX_SLUG
+from api.toolbox.calling.bulkheads import Bulkheads
+from api.toolbox.calling.circuit_breakers import FAILURES_TO_OPEN, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS
+from api.toolbox.json_schema.validation import MAX_DEPTH, MAX_VALUES
+from api.toolbox.listing.client_formats import MAX_BYTES as MAX_SCHEMA
+from api.toolbox.listing.client_formats import OPENAI_DESCRIPTION
+from api.toolbox.listing.tool_list import LIST_SECONDS
+from api.toolbox.output.redaction import SHORTEST_SECRET
+from api.toolbox.output.results import MAX_BLOCKS, MAX_MEDIA, MAX_STRUCTURED, MAX_TEXT
+from api.toolbox.tool_names import NAME_PATTERN
+from api.toolbox.toolsets.catalog import HOLDS_SECONDS, LONGEST_TEXT, LONGEST_TOOL, USABLE_SECONDS
+from api.toolbox.toolsets.http import LIMITS
+from api.toolbox.toolsets.registry import IDLE_SECONDS
+from bench import plan, targets
+from integrations.mcp.tools import MAX_BYTES, MAX_TOOLS
+from tests.documents import README, Document, guide, numbers_in
+
+MB = 2**20
+MINUTE, HOUR = 60, 3600
+CALLS = [each.default for each in signature(Bulkheads).parameters.values()]
+TIMEOUT = ServerDraft.model_fields["timeout_seconds"]
+TIMEOUTS = [1, 30, TIMEOUT.default]
+MAX_AGENTS = ApiKeyDraft.model_json_schema()["properties"]["agentIds"]["anyOf"][0]["maxItems"]
+KEEP_ALIVE = signature(uvicorn.Config).parameters["timeout_keep_alive"].default
+
+README_LIMITS = {
+    "One call": TIMEOUTS,
+    "Calls in progress": CALLS,
+    "Request body, upstream's answer": [MAX_BODY_BYTES / MB, LIMITS.decoded / MB],
+    "Servers of one agent": [MAX_SERVERS],
+    "CPU of a call": [targets.CALL_ON_SQLITE],
+    "Wait for a call": [targets.CALL_WAITS],
+    "Sending a list": [targets.WARM_LIST],
+    "The same work": [targets.WHATEVER_IS_STORED],
+}
+TOOLS_LIMITS = {
+    "One call": TIMEOUTS,
+    "Calls in progress": CALLS,
+    "Failures in a row": [FAILURES_TO_OPEN, 500, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS / MINUTE],
+    "Arguments": [MAX_BODY_BYTES / MB, MAX_DEPTH, MAX_VALUES],
+    "An upstream's answer": [LIMITS.decoded / MB],
+    "Text of a result": [MAX_TEXT],
+    "`structuredContent`": [MAX_STRUCTURED],
+    "Images, sounds and files": [MAX_MEDIA / 10**6, 64],
+    "Parts of a result": [MAX_BLOCKS],
+    "Tools of a server": [MAX_TOOLS, MAX_BYTES / MB],
+    "One tool": [LONGEST_TOOL],
+    "A tool's schema": [MAX_SCHEMA / 10**3],
+    "A tool's description": [LONGEST_TEXT, OPENAI_DESCRIPTION],
+}
+
+
+@pytest.mark.parametrize(
+    ("document", "title", "limits"),
+    [(README, "Limits and speed", README_LIMITS), (guide("tools"), "Limits", TOOLS_LIMITS)],
+    ids=["README", "tools"],
+)
+def test_the_limits_are_those_of_the_code(document: Document, title: str, limits: dict[str, list[float]]) -> None:
+    rows = document.table(title)
+
+    assert len(rows) == len(limits)
+    for (what, figure), (beginning, expected) in zip(rows, limits.items(), strict=True):
+        assert what.startswith(beginning)
+        assert numbers_in(figure)[: len(expected)] == pytest.approx(expected, abs=0.005), what
+
+
+def test_what_was_measured_is_within_its_limit() -> None:
+    for what, figure in README.table("Limits and speed"):
+        if "measured" in figure:
+            limit, measured = numbers_in(figure)
+            assert measured <= limit, what
+
+
+def test_the_numbers_of_stored_servers_are_those_of_the_bench() -> None:
+    (row,) = [what for what, _ in README.table("Limits and speed") if what.startswith("The same work")]
+
+    assert numbers_in(row) == [plan.FULL.stored, plan.FEW]
+
+
+def test_the_time_of_a_call_is_that_of_the_contract() -> None:
+    schema = ServerDraft.model_json_schema(by_alias=True)["properties"]["timeoutSeconds"]
+
+    assert [schema["minimum"], schema["maximum"], schema["default"]] == TIMEOUTS
+
+
+def seconds(number: float) -> str:
+    return f"{number:g} seconds"
+
+
+def repetitions(pattern: str) -> list[str]:
+    """The two numbers of `{8,64}` in a pattern."""
+    return re.findall(r"\d+", re.findall(r"\{(\d+,\d+)\}", pattern)[0])
+
+
+# Small numbers that are written as words.
+WORDS = {1: "one", 5: "five", 6: "six", 10: "ten"}
+WEEKS = {7 * 24 * 60 * MINUTE: "a week"}
+
+
+# What each document says in a sentence, with the figure from the code.
+SENTENCES = {
+    "api": [
+        f"`{KEY_PATTERN.pattern}`",
+        f"limited to at most {MAX_AGENTS} agents",
+        f"within {KEPT_SECONDS // 3600} hours",
+        f"`limit` is 1 to {MAX_LIMIT} ({DEFAULT_LIMIT} if not given)",
+        "{} to {} letters, digits".format(*repetitions(GIVEN_ID.pattern.decode())),
+        f"at most {MAX_BODY_BYTES // MB} MB",
+        "{} to {} visible ASCII characters".format(*repetitions(KEY_FORM.pattern)),
+    ],
+    "servers": [
+        f"1 to {MAX_SLUG} of `a-z`",
+        f"up to {MAX_HEADERS} further headers",
+        f"from {FIRST_UNPRIVILEGED_PORT} up",
+        f"A credential of {WORDS[SHORTEST_SECRET]} or more characters",
+    ],
+    "connect": [f"works once, for {WORDS[LIFE_SECONDS // MINUTE]} minutes", f"tries for {WEEKS[queue.KEPT_SECONDS]}"],
+    "tools": [
+        f"`{NAME_PATTERN}`",
+        f"answers within {seconds(LIST_SECONDS)}",
+        f"has at most {MAX_SERVERS} servers, and an entry at most {MAX_TOOL_NAMES} names",
+        f"and {WORDS[HOLDS_SECONDS // MINUTE]} minutes if the server does not say",
+        f"For {WORDS[USABLE_SECONDS // HOUR]} more hour",
+    ],
+    "errors": [f"within {seconds(BODY_SECONDS)}", f"more than {MAX_HEAD_BYTES // 1024} KB"],
+    "configuration": [
+        f"1 to {MAX_WORKERS}",
+        f"`/{WIDEST_IPV4}` for IPv4 and `/{WIDEST_IPV6}` for IPv6",
+        f"from {FIRST_UNPRIVILEGED_PORT} up",
+    ],
+    "operating": [
+        f"idle connection after {seconds(KEEP_ALIVE)}",
+        f"a call within {seconds(TIMEOUTS[1])}",
+        f"bodies up to {MAX_BODY_BYTES // MB} MB",
+        f"heads up to {MAX_HEAD_BYTES // 1024} KB, within {seconds(LimitedHttpProtocol.head_seconds)}",
+        f"a body within {seconds(BODY_SECONDS)}",
+        f"for up to {seconds(DRAIN_SECONDS)}",
+        f"at most {MOST_WAITING:,} of them",
+        f"for about {WORDS[IDLE_SECONDS // MINUTE]} minutes after",
+    ],
+    "security": [f"{int(SECRET_LENGTH * log2(len(BASE62)))} random bits"],
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_the_figures_in_sentences_are_those_of_the_code(name: str) -> None:
+    text = " ".join(guide(name).text.split())
+
+    assert [each for each in SENTENCES[name] if each not in text] == []
+
+
+def proxy(language: str, directive: str) -> str:
+    """What the example sets the directive to."""
+    (value,) = re.findall(
+        rf"^\s*{directive} (.+?);?$", guide("operating").block(language, "plugboard.example.com"), re.MULTILINE
+    )
+    return str(value)
+
+
+@pytest.mark.parametrize(
+    ("language", "idle", "wait", "body"),
+    [
+        ("nginx", "keepalive_timeout", "proxy_read_timeout", "client_max_body_size"),
+        ("caddyfile", "keepalive", "response_header_timeout", "max_size"),
+    ],
+)
+def test_the_proxies_fit_plugboard(language: str, idle: str, wait: str, body: str) -> None:
+    size, unit = re.fullmatch(r"(\d+)(m|MB)", proxy(language, body)).groups()  # type: ignore[union-attr]
+
+    assert numbers_in(proxy(language, idle))[0] < KEEP_ALIVE
+    assert numbers_in(proxy(language, wait))[0] > TIMEOUTS[1]
+    assert int(size) * {"m": MB, "MB": 10**6}[unit] > MAX_BODY_BYTES
+    assert f"127.0.0.1:{USUAL_PORT}" in guide("operating").block(language, "plugboard.example.com")
+
+
+def test_the_unit_of_systemd_waits_long_enough() -> None:
+    unit = configparser.ConfigParser()
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read_string(guide("operating").block("ini", "[Service]"))
+    service = unit["Service"]
+
+    assert int(service["TimeoutStopSec"]) >= DRAIN_SECONDS + RefreshPolicy().give_up_seconds
+    assert service["Environment"] == f"PLUGBOARD_DATA_DIR=/var/lib/{service['StateDirectory']}"
+    assert service["ExecStart"].removeprefix(service["WorkingDirectory"]) == "/.venv/bin/plugboard serve"
+
+
+def test_the_ports_of_the_metrics_are_those_of_the_processes() -> None:
+    operating = guide("operating")
+    (job,) = yaml.safe_load(operating.block("yaml", "scrape_configs"))["scrape_configs"]
+    workers, first = (
+        int(re.findall(rf"PLUGBOARD_{name}=(\d+)", operating.section("Metrics"))[0])
+        for name in ("WORKERS", "METRICS_PORT")
+    )
+
+    assert job["static_configs"][0]["targets"] == [f"127.0.0.1:{first + number}" for number in range(workers)]

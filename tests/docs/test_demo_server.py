@@ -1,0 +1,61 @@
+"""The MCP server of `make demo` speaks the protocol as it is written."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+import pytest
+from mcp_types.methods import validate_server_result
+
+from tests.docs.reader import weather_server
+from tests.fakes.mcp_servers import MODERN
+from tests.harness import caller
+
+
+def post(url: str, method: str, params: Mapping[str, Any], **headers: str) -> httpx2.Response:
+    with caller(url) as client:
+        message = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+        return client.post("/mcp", json=message, headers=headers)
+
+
+def result(response: httpx2.Response) -> dict[str, Any]:
+    """Raises where there is none."""
+    found: dict[str, Any] = response.json()["result"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("server/discover", {}),
+        ("tools/list", {}),
+        ("tools/call", {"name": "get_forecast", "arguments": {"city": "Lisbon"}}),
+        ("tools/call", {"name": "get_weather", "arguments": {"city": "Rome"}}),
+    ],
+)
+def test_the_demo_answers_as_the_newest_protocol_has_it(method: str, params: dict[str, Any]) -> None:
+    with weather_server() as url:
+        found = result(post(url, method, params, **{"MCP-Protocol-Version": MODERN, "Mcp-Method": method}))
+
+    validate_server_result(method, MODERN, found)
+
+
+def test_the_demo_answers_earlier_clients_too() -> None:
+    with weather_server() as url:
+        initialized = result(post(url, "initialize", {"protocolVersion": "2025-06-18"}))
+        called = result(post(url, "tools/call", {"name": "get_forecast", "arguments": {"city": "Oslo", "days": 2}}))
+        unknown_city = result(post(url, "tools/call", {"name": "get_weather", "arguments": {"city": "Rome"}}))
+
+    assert initialized["protocolVersion"] == "2025-11-25"
+    assert called["content"] == [{"type": "text", "text": "Oslo: 4 °C, then 2 °C."}]
+    assert unknown_city["isError"]
+
+
+def test_the_demo_refuses_a_request_whose_headers_disagree_with_its_body() -> None:
+    newest = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call"}
+    with weather_server() as url:
+        refused = post(url, "tools/list", {}, **newest)
+        unknown = post(url, "tools/none", {}, **newest | {"Mcp-Method": "tools/none"})
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, -32020)
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, -32601)

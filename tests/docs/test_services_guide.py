@@ -1,0 +1,34 @@
+"""What `docs/services.md` says of the services' tools."""
+
+import msgspec
+
+from api.toolbox.listing.client_formats import as_anthropic
+from api.toolbox.toolsets.service_catalog import service_tools
+from integrations import load_toolkit, services
+from tests.documents import code_in, guide, numbers_in
+
+SERVICES = guide("services")
+
+
+def test_the_table_has_each_service_with_what_it_needs() -> None:
+    rows = {code_in(row[1])[0]: row for row in SERVICES.table("")}
+
+    assert rows.keys() == services().keys()
+    for name, service in services().items():
+        title, _, auth_type, needed, tools, _ = rows[name]
+        variables = [service.client_id_variable, service.client_secret_variable] if service.oauth else []
+        assert title == f"[{service.title}](../integrations/{name}/README.md)"
+        assert code_in(auth_type) == list(service.auth_types)
+        assert code_in(needed) == variables
+        assert int(tools) == len(service.tools)
+
+
+def test_all_tools_are_as_many_and_as_large_as_the_guide_says() -> None:
+    toolkits = [load_toolkit(service) for service in services().values()]
+    tools = [tool for toolkit in toolkits if toolkit for tool in service_tools(toolkit).tools]
+    listed = [as_anthropic(tool.shown(f"{tool.name}_acme", "server_1", "acme")) for tool in tools]
+    (sentence,) = [line for line in SERVICES.text.splitlines() if line.startswith("All ")]
+    number, kilobytes = numbers_in(sentence)
+
+    assert number == len(tools)
+    assert abs(kilobytes - len(msgspec.json.encode(listed)) / 1000) < 5
