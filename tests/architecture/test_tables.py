@@ -23,8 +23,9 @@ from api.toolbox.health import Status
 from api.toolbox.listing.caches import Format
 from api.toolbox.schemas import UnavailableView
 from tests.architecture.modules import modules
+from tests.architecture.test_imports import LEVELS
 from tests.architecture.test_repository import variables_read
-from tests.documents import Document, code_in, documents, guide
+from tests.documents import CONTRIBUTING, PROJECT, Document, code_in, documents, guide
 from tests.requirements import REQUIREMENTS
 
 API, SERVERS, CONNECT, TOOLS = guide("api"), guide("servers"), guide("connect"), guide("tools")
@@ -141,7 +142,12 @@ def test_every_variable_is_documented_and_none_that_is_not_read() -> None:
 def test_a_document_names_no_variable_that_is_not_read(document: Document) -> None:
     named = set(re.findall(r"\b(?:PLUGBOARD_[A-Z_]+|OAUTH_REDIRECT_[A-Z_]+)\b", document.text))
 
-    assert named <= variables_read()
+    assert named <= variables_read() | variables_of_tests()
+
+
+def variables_of_tests() -> set[str]:
+    """Those that tests read from the environment."""
+    return {name for module in modules("tests") for name in re.findall(r'os\.environ\.get\("(\w+)"\)', module.source)}
 
 
 def test_the_defaults_of_the_variables_are_those_of_the_code() -> None:
@@ -207,6 +213,14 @@ def test_every_guarantee_names_requirements_that_tests_keep() -> None:
 
     assert all(row[-1] for row in rows)
     assert {name for name in named if name not in REQUIREMENTS} == set()
+
+
+def test_every_room_is_described_with_its_level() -> None:
+    rows = CONTRIBUTING.table("Rooms")
+    described = {folder.replace("/", "."): int(level) for folders, level, _ in rows for folder in code_in(folders)}
+
+    assert described.items() <= LEVELS.items()
+    assert {name for name in LEVELS if (PROJECT / name.replace(".", "/")).is_dir()} == described.keys()
 
 
 def test_the_glossary_is_in_order_and_has_each_word_once() -> None:
