@@ -41,7 +41,7 @@ from api.toolbox.toolsets.http import LIMITS
 from api.toolbox.toolsets.registry import IDLE_SECONDS
 from bench import plan, targets
 from integrations.mcp.tools import MAX_BYTES, MAX_TOOLS
-from tests.documents import README, Document, guide, numbers_in
+from tests.documents import PROJECT, README, Document, guide, numbers_in
 
 MB = 2**20
 MINUTE, HOUR = 60, 3600
@@ -210,6 +210,12 @@ def test_the_unit_of_systemd_waits_long_enough() -> None:
     assert int(service["TimeoutStopSec"]) >= DRAIN_SECONDS + RefreshPolicy().give_up_seconds
     assert service["Environment"] == f"PLUGBOARD_DATA_DIR=/var/lib/{service['StateDirectory']}"
     assert service["ExecStart"].removeprefix(service["WorkingDirectory"]) == "/.venv/bin/plugboard serve"
+
+
+def test_the_container_waits_long_enough() -> None:
+    service = yaml.safe_load((PROJECT / "infra/compose.yaml").read_text(encoding="utf-8"))["services"]["plugboard"]
+
+    assert numbers_in(service["stop_grace_period"])[0] >= DRAIN_SECONDS + RefreshPolicy().give_up_seconds
 
 
 def test_the_ports_of_the_metrics_are_those_of_the_processes() -> None:
