@@ -32,10 +32,10 @@ run: .venv/.runs  ## set up if needed, then serve on http://127.0.0.1:8400
 	@$(BIN)/plugboard serve
 
 demo: .venv/.runs  ## a small MCP server to try Plugboard with, on http://127.0.0.1:8401/mcp
-	@$(BIN)/python examples/weather.py $(ARGS)
+	@$(BIN)/python -m demo.weather $(ARGS)
 
 demo-oauth: .venv/.develops  ## the five services and an MCP server to try Connect with, and data for their tools, on http://127.0.0.1:8402
-	@$(BIN)/python -m tests.fakes.authorization_server --consent page $(ARGS)
+	@$(BIN)/python -m demo.oauth_provider.server --consent page $(ARGS)
 
 test: .venv/.develops  ## set up if needed, then every test that needs nothing but Python
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)

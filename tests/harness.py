@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
-import uvicorn
-from litestar.types import ASGIApp
 
 from api.access.context import partition_of
 from api.api_keys.service import make_operator_key
-from api.http.server.protocol import LimitedHttpProtocol
 from api.kit.clock import Clock
 from api.kit.crypto.vault import Sealed, SecretLocation
 from api.kit.egress.resolver import Lookup, system_lookup
@@ -26,10 +22,10 @@ from api.main.container import build_container
 from api.main.settings import Settings
 from api.servers import credentials
 from api.servers.repository import server_key
+from demo.serving import PATIENCE_SECONDS, listening
 from integrations import Service
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # made once: a client that makes its own takes 15 ms
-PATIENCE_SECONDS = 60.0
 
 WEATHER = {
     "name": "Weather API",
@@ -144,50 +140,6 @@ def served(
             yield plugboard
         finally:
             plugboard.close()
-
-
-@contextmanager
-def listening(app: ASGIApp, http: type[LimitedHttpProtocol] = LimitedHttpProtocol) -> Iterator[str]:
-    """Serves an app on a free port of 127.0.0.1, in a thread, and stops it as a signal would."""
-    config = uvicorn.Config(
-        app,
-        port=0,
-        loop="uvloop",
-        http=http,
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        timeout_keep_alive=int(PATIENCE_SECONDS),  # a test on a busy machine comes back later than in five seconds
-    )
-    server = uvicorn.Server(config)
-    started = threading.Event()
-    thread = threading.Thread(target=_run, args=(server, started), daemon=True)
-    thread.start()
-    assert started.wait(PATIENCE_SECONDS), "the server did not start"
-    assert server.started, "the server could not start"
-    try:
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join(PATIENCE_SECONDS)
-        assert not thread.is_alive(), "the server did not stop"
-
-
-def _run(server: uvicorn.Server, started: threading.Event) -> None:
-    try:
-        asyncio.run(_serve(server, started))
-    finally:
-        started.set()
-
-
-async def _serve(server: uvicorn.Server, started: threading.Event) -> None:
-    serving = asyncio.create_task(server.serve())
-    while not (server.started or serving.done()):  # noqa: ASYNC110  # uvicorn tells nobody when it listens
-        await asyncio.sleep(0.005)
-    started.set()
-    await serving
 
 
 async def _operator_key(settings: Settings, clock: Clock | None) -> str:

@@ -20,7 +20,7 @@ from api.kit.egress.policy import EgressPolicy
 from api.kit.storage.store import Item
 from api.main.container import build_container
 from api.main.settings import Settings
-from tests.fakes.mcp_servers import ECHO, PlainServer, Reply, Seen, result
+from demo.mcp_servers import ECHO, PlainServer, Reply, Seen, result
 from tests.fakes.still_clock import StillClock
 from tests.fakes.street import Street
 from tests.fakes.stuck import StuckServer

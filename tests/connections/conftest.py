@@ -3,8 +3,8 @@ from collections.abc import Iterator
 import pytest
 
 from api.main.settings import Settings
-from tests.connections.renewal_pool import Pool, Stage, on_dynamodb, open_pool, open_stage
-from tests.fakes.authorization_server import Server, authorization_server
+from demo.oauth_provider.server import Server, authorization_server
+from tests.connections.tokens.refresh_pool import Pool, Stage, on_dynamodb, open_pool, open_stage
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, served
 

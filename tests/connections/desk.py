@@ -19,8 +19,8 @@ from api.connections.revocation.queue import PREFIX
 from api.kit.clock import Clock
 from api.kit.storage.store import Always, Delete, Item
 from api.main.container import Container, build_container
+from demo.oauth_provider.server import Tenant
 from tests.conformance.browser import Browser
-from tests.fakes.authorization_server import Tenant
 from tests.harness import PATIENCE_SECONDS, Plugboard, Workspace
 
 Json = dict[str, Any]

@@ -7,9 +7,9 @@ import pytest
 from api.access.context import partition_of
 from api.kit.crypto.reencryption import rewrap
 from api.main.container import Container
+from demo.oauth_provider.server import Server, Tenant
 from tests.connections.desk import in_another_process
 from tests.connections.world import Connectable, Visitor, mcp_server, told
-from tests.fakes.authorization_server import Server, Tenant
 from tests.harness import Plugboard
 
 SECRET = "canary-secret-of-a-client"

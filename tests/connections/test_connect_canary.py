@@ -12,10 +12,10 @@ import httpx2
 import pytest
 
 from api.main.settings import Settings
+from demo.oauth_provider.server import Fault, Server
 from tests.connections.desk import until
 from tests.connections.world import Connectable, Visitor, mcp_server, service, told
 from tests.e2e.process import Process, serving
-from tests.fakes.authorization_server import Fault, Server
 from tests.harness import Plugboard, Workspace
 
 SECRET = "canary-secret-of-a-client"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from api.main.settings import Settings
+from demo.oauth_provider.server import Server
 from tests.connections.desk import Desk, until
 from tests.connections.world import Visitor, mcp_server, told
-from tests.fakes.authorization_server import Server
 from tests.harness import Plugboard, caller
 
 

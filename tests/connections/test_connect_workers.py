@@ -10,9 +10,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from demo.oauth_provider.server import Server
 from tests.conformance.browser import Browser
 from tests.e2e.process import Process, serving
-from tests.fakes.authorization_server import Server
 from tests.harness import caller
 
 WORKERS = 2

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from demo.oauth_provider.server import Fault, Server, Tenant
 from tests.connections.desk import Desk, entries, until
-from tests.fakes.authorization_server import Fault, Server, Tenant
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from api.main.settings import Settings
+from demo.oauth_provider.server import Server, Tenant
 from integrations import load_services
 from tests.connections.desk import Desk, entries, until
-from tests.fakes.authorization_server import Server, Tenant
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, served
 

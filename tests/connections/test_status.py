@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from api.kit.clock import rfc3339
+from demo.oauth_provider.server import Server
 from tests.connections.desk import Desk
-from tests.fakes.authorization_server import Server
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
 

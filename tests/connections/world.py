@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx2
 
-from tests.fakes.authorization_server import Server as Provider
-from tests.fakes.authorization_server import Tenant
+from demo.oauth_provider.server import Server as Provider
+from demo.oauth_provider.server import Tenant
 from tests.harness import Plugboard, Workspace, caller
 
 PUBLIC = "http://127.0.0.1:8400"

@@ -80,7 +80,7 @@ def run(command: Sequence[str | Path], folder: Path, **environment: str) -> str:
 def weather_server() -> Iterator[str]:
     """What `make demo` runs."""
     port = free_port()
-    popen = subprocess.Popen([sys.executable, "examples/weather.py", str(port)], cwd=PROJECT, stderr=subprocess.DEVNULL)
+    popen = subprocess.Popen([sys.executable, "demo/weather.py", str(port)], cwd=PROJECT, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     try:
         until(lambda: is_up(url))

@@ -12,7 +12,7 @@ from tests.conformance.browser import Browser
 from tests.docs.reader import OAUTH_DEMO_AT, Reader
 from tests.documents import guide
 from tests.e2e.process import until
-from tests.fakes.authorization_server import Server, authorization_server
+from demo.oauth_provider.server import Server, authorization_server
 from tests.harness import served
 
 CONNECT, SERVICES = guide("connect"), guide("services")

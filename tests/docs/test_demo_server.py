@@ -8,7 +8,7 @@ import pytest
 from mcp_types.methods import validate_server_result
 
 from tests.docs.reader import weather_server
-from tests.fakes.mcp_servers import MODERN
+from demo.mcp_servers import MODERN
 from tests.harness import caller
 
 

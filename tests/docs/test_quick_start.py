@@ -8,7 +8,7 @@ from api.main.settings import Settings
 from tests.docs.clients import OPENAI_ONCE
 from tests.docs.reader import Reader, functions_of, run
 from tests.documents import README
-from tests.fakes.authorization_server import authorization_server
+from demo.oauth_provider.server import authorization_server
 from tests.harness import served
 
 QUICK_START = "mcp_weather_get_weather"

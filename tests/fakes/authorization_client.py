@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from tests.fakes.authorization_server import Server, Tenant
+from demo.oauth_provider.server import Server, Tenant
 from tests.harness import caller
 
 VERIFIER = "v" * 43

@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
-from tests.fakes.mcp_servers import PlainServer
+from demo.mcp_servers import PlainServer
 
 
 class StuckServer(PlainServer):

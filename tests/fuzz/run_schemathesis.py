@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from api.http.openapi.examples import INPUT_SCHEMA
 from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
-from tests.fakes.mcp_servers import PlainServer
+from demo.mcp_servers import PlainServer
 from tests.harness import Plugboard, Workspace, listening, served
 from tests.http.wire import OPERATIONS, WAYS_BACK
 from tests.operations import APPS, NOTION

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from tests.fakes.mcp_servers import Fake, LegacyServer, PlainServer, Reply, Seen
+from demo.mcp_servers import Fake, LegacyServer, PlainServer, Reply, Seen
 from tests.fakes.street import Street
 from tests.harness import Workspace
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.mcp_servers import (
+from demo.mcp_servers import (
     ECHO,
     Fake,
     LegacyServer,

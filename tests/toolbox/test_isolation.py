@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.mcp_servers import Fake, ModernServer, PlainServer, Seen, SessionServer
+from demo.mcp_servers import Fake, ModernServer, PlainServer, Seen, SessionServer
 from tests.fakes.street import Street
 from tests.harness import Plugboard, Workspace, many_callers
 from tests.toolbox.office import Office

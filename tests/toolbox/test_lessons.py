@@ -9,7 +9,7 @@ import pytest
 from api.main.settings import Settings
 from api.toolbox.json_schema.validation import Validator
 from api.toolbox.output.redaction import REMOVED, Redactor
-from tests.fakes.mcp_servers import PlainServer, Reply, SessionServer, error, event, result, stream
+from demo.mcp_servers import PlainServer, Reply, SessionServer, error, event, result, stream
 from tests.fakes.stuck import StuckServer
 from tests.toolbox.conftest import AT_HOME
 from tests.toolbox.office import Office, answering, failure

@@ -13,7 +13,7 @@ from api.http.fast_path import FastPath
 from api.http.middleware import RequestMiddleware
 from api.main.app import ROUTES, build_router_app, problem_response
 from api.main.settings import Settings
-from tests.fakes.mcp_servers import ModernServer, PlainServer
+from demo.mcp_servers import ModernServer, PlainServer
 from tests.fakes.street import Street
 from tests.harness import Plugboard, listening
 from tests.toolbox.conftest import AT_HOME

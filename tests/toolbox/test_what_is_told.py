@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from api.toolbox.output.results import MAX_BLOCKS, MAX_TEXT
-from tests.fakes.mcp_servers import PlainServer, Reply, Seen, error, result
+from demo.mcp_servers import PlainServer, Reply, Seen, error, result
 from tests.toolbox.office import SECRET, Office, answering, failure
 
 BOTH_WAYS = pytest.mark.parametrize("way", ["named", "generic"])

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from api.main.settings import Settings
-from tests.fakes.authorization_server import Server, authorization_server
+from demo.oauth_provider.server import Server, authorization_server
 from tests.harness import Plugboard, served
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.authorization_tenant import Seen
+from demo.oauth_provider.tenant import Seen
 
 Json = dict[str, Any]
 Judge = Callable[[str, Seen], Iterator[str]]

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, TypeVar
 
 import jsonschema_rs
 
+from demo.oauth_provider.server import Server, Tenant
 from tests.conformance.browser import Browser
-from tests.fakes.authorization_server import Server, Tenant
 from tests.harness import Plugboard, Workspace
 from tests.toolkits.contract import Contract, Json
 

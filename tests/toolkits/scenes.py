@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import chain, repeat
 from typing import Any
 
-from tests.fakes.authorization_server import Fault
+from demo.oauth_provider.server import Fault
 from tests.toolkits.contract import Json
 from tests.toolkits.desk import CUT, LONGEST, Connected
 

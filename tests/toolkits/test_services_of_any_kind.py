@@ -11,8 +11,8 @@ import pytest
 
 from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
+from demo.oauth_provider.server import Server
 from integrations import load_services, services
-from tests.fakes.authorization_server import Server
 from tests.fakes.upstreams import Visit, upstream
 from tests.harness import Plugboard, served
 from tests.toolkits.desk import ToolDesk

@@ -4,11 +4,16 @@ from functools import partial
 
 import pytest
 
-from tests.fakes.authorization_server import Server
+from demo.oauth_provider.server import Server
 from tests.harness import Plugboard
-from tests.toolkits import hubspot_texts, linear_texts, notion_texts, posthog_texts, scenes, slack_texts
+from tests.toolkits import scenes
 from tests.toolkits.desk import approved, connected
+from tests.toolkits.hubspot import hubspot_texts
+from tests.toolkits.linear import linear_texts
+from tests.toolkits.notion import notion_texts
+from tests.toolkits.posthog import posthog_texts
 from tests.toolkits.scenes import Case, Texts
+from tests.toolkits.slack import slack_texts
 
 ALL = (notion_texts.TEXTS, linear_texts.TEXTS, hubspot_texts.TEXTS, slack_texts.TEXTS, posthog_texts.TEXTS)
 EACH = [pytest.param(texts, case, id=case.tool) for texts in ALL for case in texts.cases]

@@ -10,13 +10,13 @@ from urllib.parse import unquote
 
 import pytest
 
+from demo.oauth_provider.facts import Client
+from demo.oauth_provider.tenant import Tenant
+from demo.oauth_provider.wire import Request
+from demo.services.hubspot.world import World
 from integrations.hubspot.api import HubSpotApi
 from integrations.service_client import ToolFailed
 from integrations.tool import Params, Result, ServiceTool
-from tests.fakes.authorization_facts import Client
-from tests.fakes.authorization_tenant import Tenant
-from tests.fakes.authorization_wire import Request
-from tests.fakes.hubspot_world import World
 from tests.integrations.scripted import Lasting, Scripted, Written
 
 ORIGIN = "https://api.hubapi.com"

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from demo.oauth_provider.server import Server, authorization_server
+from demo.services.linear.world import World
 from integrations.linear.api import LinearApi
 from integrations.linear.tools import TOOLS
 from tests.fakes.authorization_client import app_of
-from tests.fakes.authorization_server import Server, authorization_server
-from tests.fakes.linear_world import World
 from tests.integrations.wired import Wired
 
 BY_NAME = {tool.name.removeprefix("linear_"): tool for tool in TOOLS}

@@ -1,8 +1,6 @@
 import pytest
 
-from integrations.errors import RpcErrorResponse, StatusRefused, Unreachable, UnreadableResponse
-from integrations.mcp import Era, McpClient
-from tests.fakes.mcp_servers import (
+from demo.mcp_servers import (
     MODERN,
     Fake,
     LegacyServer,
@@ -15,6 +13,8 @@ from tests.fakes.mcp_servers import (
     result,
     stream,
 )
+from integrations.errors import RpcErrorResponse, StatusRefused, Unreachable, UnreadableResponse
+from integrations.mcp import Era, McpClient
 from tests.fakes.plain_http import client_of, plain_http
 
 SERVERS = [(ModernServer, "modern"), (SessionServer, "streamable"), (LegacyServer, "sse"), (PlainServer, "plain")]

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from demo.mcp_servers import META, MODERN, ModernServer, Seen, event, result, streamed
 from integrations.errors import RpcErrorResponse, UnreadableResponse
 from integrations.mcp import Era
-from tests.fakes.mcp_servers import META, MODERN, ModernServer, Seen, event, result, streamed
 from tests.fakes.plain_http import client_of
 
 ERA = Era("modern", MODERN)

@@ -5,12 +5,7 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import UnreadableResponse
-from integrations.mcp import Era
-from integrations.mcp.jsonrpc import ServerRequest
-from integrations.mcp.listener import Listener
-from integrations.mcp.stateless import MAX_ROUNDS
-from tests.fakes.mcp_servers import (
+from demo.mcp_servers import (
     META,
     MODERN,
     STREAM,
@@ -24,6 +19,11 @@ from tests.fakes.mcp_servers import (
     stream,
     streamed,
 )
+from integrations.errors import UnreadableResponse
+from integrations.mcp import Era
+from integrations.mcp.jsonrpc import ServerRequest
+from integrations.mcp.listener import Listener
+from integrations.mcp.stateless import MAX_ROUNDS
 from tests.fakes.plain_http import client_of, plain_http
 from tests.harness import listening
 

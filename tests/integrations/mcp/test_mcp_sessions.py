@@ -2,9 +2,9 @@ import asyncio
 
 import pytest
 
+from demo.mcp_servers import LegacyServer, Reply, Seen, SessionServer, error, event, result, stream, streamed
 from integrations.errors import StatusRefused, Unreachable, UnreadableResponse, UpstreamTimeout
 from integrations.mcp import Era
-from tests.fakes.mcp_servers import LegacyServer, Reply, Seen, SessionServer, error, event, result, stream, streamed
 from tests.fakes.plain_http import client_of
 
 ERA, SSE = Era("streamable"), Era("sse")

@@ -9,9 +9,7 @@ from mcp_types.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS, validate_cl
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
-from integrations.mcp import Era, McpClient
-from integrations.mcp.session import LEGACY_VERSIONS, MODERN_VERSION
-from tests.fakes.mcp_servers import (
+from demo.mcp_servers import (
     ECHO,
     Fake,
     Json,
@@ -24,6 +22,8 @@ from tests.fakes.mcp_servers import (
     result,
     streamed,
 )
+from integrations.mcp import Era, McpClient
+from integrations.mcp.session import LEGACY_VERSIONS, MODERN_VERSION
 from tests.fakes.plain_http import client_of
 
 ELICIT = {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {}}}

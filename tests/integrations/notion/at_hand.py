@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from demo.oauth_provider.server import Server, Tenant
+from demo.services.notion.world import World
 from integrations.notion.api import NotionApi
 from integrations.notion.tools import TOOLS
 from integrations.service_client import ToolFailed
 from integrations.tool import Result
 from tests.fakes.authorization_client import app_of
-from tests.fakes.authorization_server import Server, Tenant
-from tests.fakes.notion_world import World
 from tests.integrations.wired import Wired
 
 Json = dict[str, Any]

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fakes.authorization_server import Server, authorization_server
+from demo.oauth_provider.server import Server, authorization_server
 from tests.integrations.notion.at_hand import AtHand
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from demo.services.notion.data import TASKS, TASKS_SOURCE
+from demo.services.notion.store import ADA, GRACE
 from integrations.notion.conditions import filtered, ordered
 from integrations.notion.schema import Property, Schema
 from integrations.service_client import ToolFailed
-from tests.fakes.notion_world_data import TASKS, TASKS_SOURCE
-from tests.fakes.notion_world_store import ADA, GRACE
 from tests.integrations.notion.at_hand import QUERY, AtHand
 
 ONE = "11111111-1111-4111-8111-111111111111"

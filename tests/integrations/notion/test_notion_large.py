@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from demo.services.notion.data import GUIDE, PLAN, furnished
 from integrations.errors import UnreadableResponse
 from integrations.notion.api import NotionApi
 from integrations.notion.params import ReadPage, Search
 from integrations.notion.reading import read_thing
 from integrations.notion.tools import notion_search
 from integrations.service_client import ToolFailed
-from tests.fakes.notion_world_data import GUIDE, PLAN, furnished
 from tests.integrations.notion.at_hand import APPEND, READ, AtHand
 from tests.integrations.scripted import Scripted, Written
 

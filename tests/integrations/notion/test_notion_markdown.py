@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from demo.services.notion.rules import check_blocks
 from integrations.notion.markdown import Node, as_markdown
 from integrations.notion.params import LONGEST_CONTENT
 from integrations.notion.richtext import marked, unmarked, written
 from integrations.notion.writing import as_blocks, batches
 from integrations.service_client import ToolFailed
-from tests.fakes.notion_world_rules import check_blocks
 
 Json = dict[str, object]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.fakes.notion_world_data import TASKS, task_id
-from tests.fakes.notion_world_store import ADA, GRACE, id_of
+from demo.services.notion.data import TASKS, task_id
+from demo.services.notion.store import ADA, GRACE, id_of
 from tests.integrations.notion.at_hand import CREATE, CREATE_ROW, QUERY, UPDATE_ROW, AtHand
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.authorization_server import Fault
-from tests.fakes.notion_world_data import GUIDE, PLAN, TASKS, TASKS_SOURCE, WIKI, task_id
-from tests.fakes.notion_world_store import id_of
+from demo.oauth_provider.server import Fault
+from demo.services.notion.data import GUIDE, PLAN, TASKS, TASKS_SOURCE, WIKI, task_id
+from demo.services.notion.store import id_of
 from tests.integrations.notion.at_hand import (
     APPEND,
     CREATE,

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from demo.services.notion.data import PLAN, TASKS, TASKS_SOURCE, WIKI, task_id
+from demo.services.notion.store import id_of
 from integrations.notion.schema import Property, Schema
-from tests.fakes.notion_world_data import PLAN, TASKS, TASKS_SOURCE, WIKI, task_id
-from tests.fakes.notion_world_store import id_of
 from tests.integrations.notion.at_hand import (
     APPEND,
     CREATE,

@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+from demo.oauth_provider.tenant import Tenant
+from demo.oauth_provider.wire import Request
+from demo.services.posthog.world import World
 from integrations.posthog.api import PosthogApi
 from integrations.posthog.tools import TOOLS
 from integrations.service_client import ToolFailed
 from integrations.tool import Json, Params, Result
-from tests.fakes.authorization_tenant import Tenant
-from tests.fakes.authorization_wire import Request
-from tests.fakes.posthog_world import World
 from tests.integrations.scripted import Lasting, Written
 
 US = "https://us.posthog.com"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from demo.services.posthog.data import ADA, BLOG, SHOP
+from demo.services.posthog.world import Key
 from integrations.service_client import ToolFailed
-from tests.fakes.posthog_world import Key
-from tests.fakes.posthog_world_data import ADA, BLOG, SHOP
 from tests.integrations.posthog.shop import Shop
 
 PATH = f"/api/projects/{SHOP}"

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from demo.services.posthog.data import SHOP
+from demo.services.posthog.world import SCOPES, Key
 from integrations.posthog.hogql import events_named
 from integrations.posthog.nearest import nearest
-from tests.fakes.posthog_world import SCOPES, Key
-from tests.fakes.posthog_world_data import SHOP
 from tests.integrations.posthog.shop import Shop
 
 SIGNED_UP = "has received no event `user_signed_up`; names are exact. Similar ones: `user signed up`."

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from demo.oauth_provider.server import Server, authorization_server
+from demo.services.slack.world import World
 from integrations.slack.api import SlackApi
 from integrations.slack.tools import TOOLS
 from integrations.tool import Result
 from tests.fakes.authorization_client import app_of
-from tests.fakes.authorization_server import Server, authorization_server
-from tests.fakes.slack_world import World
 from tests.integrations.wired import Wired
 
 BY_NAME = {tool.name.removeprefix("slack_"): tool for tool in TOOLS}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from demo.services.slack.data import GENERAL, channel
 from integrations.service_client import ToolFailed
-from tests.fakes.slack_world_data import GENERAL, channel
 from tests.integrations.slack.conftest import Slack
 
 

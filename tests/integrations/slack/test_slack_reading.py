@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from demo.oauth_provider.wire import Answer
+from demo.oauth_provider.wire import said as answered
+from demo.services.slack.data import ADA, GENERAL, GRACE, INCIDENTS, OUTAGE, at, message, reply
 from integrations.service_client import ToolFailed
-from tests.fakes.authorization_wire import Answer
-from tests.fakes.authorization_wire import said as answered
-from tests.fakes.slack_world_data import ADA, GENERAL, GRACE, INCIDENTS, OUTAGE, at, message, reply
 from tests.integrations.slack.conftest import Slack
 
 

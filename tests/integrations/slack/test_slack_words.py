@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from demo.services.slack.data import GENERAL, channel
 from integrations.errors import Unreachable, UnreadableResponse, UpstreamTimeout
 from integrations.service_client import ToolFailed
 from integrations.slack.api import SlackApi
 from integrations.slack.refusals import LOOK_FIRST
 from integrations.slack.tools import slack_get_channel_history, slack_post_message
 from integrations.tool import ServiceTool
-from tests.fakes.slack_world_data import GENERAL, channel
 from tests.integrations.scripted import Scripted, Written
 from tests.integrations.slack.conftest import Slack
 

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from integrations.errors import StatusRefused, UnreadableResponse, UpstreamTimeout
-from integrations.mcp.authorization import Authorization, NotAuthorizable, discover
-from tests.fakes.mcp_servers import (
+from demo.mcp_servers import (
     Fake,
     LegacyServer,
     ModernServer,
@@ -21,6 +19,8 @@ from tests.fakes.mcp_servers import (
     event,
     stream,
 )
+from integrations.errors import StatusRefused, UnreadableResponse, UpstreamTimeout
+from integrations.mcp.authorization import Authorization, NotAuthorizable, discover
 from tests.fakes.plain_http import plain_http
 from tests.harness import listening
 from tests.integrations.mcp.authorization.pages import of_server

@@ -1,0 +1,1 @@
+"""Servers to try Plugboard with, without an account anywhere; the tests use them too."""

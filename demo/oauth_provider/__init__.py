@@ -1,0 +1,1 @@
+"""An OAuth provider that plays the vendors of the services and protects an MCP server."""

@@ -1,0 +1,167 @@
+"""What do all authorization servers have in common? Each vendor's differ from this one in their own words."""
+
+from __future__ import annotations
+
+import html
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from demo.oauth_provider.facts import Asked, Client, Family, Given, Kind, Refusal
+from demo.oauth_provider.tenant import Tenant
+from demo.oauth_provider.wire import Answer, Json, Request, changed, page, said, sent_to
+
+Handler = Callable[[Request], Answer]
+NEVER = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+WORDS: Mapping[str, str] = {
+    "unknown client": "invalid_client",
+    "bad secret": "invalid_client",
+    "bad grant type": "unsupported_grant_type",
+    "bad request": "invalid_request",
+    "bad scope": "invalid_scope",
+    "bad resource": "invalid_target",
+    "not for this client": "unauthorized_client",
+}
+"""Of RFC 6749 and 8707; whatever else is wrong is `invalid_grant`."""
+
+
+def word_of(reason: str) -> str:
+    return WORDS.get(reason, "invalid_grant")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    name: str
+    methods: tuple[str, ...]
+    answer: Handler
+
+
+class SentBack(Exception):
+    """The browser is sent back with an error; of an unknown client or address it never is."""
+
+    def __init__(self, asked: Asked, error: str) -> None:
+        super().__init__(error)
+        self.asked, self.error = asked, error
+
+
+class AuthorizationServer:
+    busy: ClassVar[Answer] = said({"error": "slow_down"}, 429)
+
+    def __init__(self, tenant: Tenant) -> None:
+        self.tenant = tenant
+        tenant.grants.mint = self.mint
+
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """By their paths below the server's own."""
+        raise NotImplementedError
+
+    def asked(self, query: Mapping[str, str]) -> Asked:
+        raise NotImplementedError
+
+    def identified(self, request: Request) -> Client:
+        raise NotImplementedError
+
+    def told(self, given: Given) -> Json:
+        """The answer of the token endpoint."""
+        raise NotImplementedError
+
+    def refused(self, refusal: Refusal) -> Answer:
+        raise NotImplementedError
+
+    def authorize(self, request: Request) -> Answer:
+        decision = request.fields.get("consent") if request.method == "POST" else self._decided()
+        try:
+            asked = self.asked(once(request).query)
+        except Refusal as refusal:
+            return page(f"<title>Error</title><h1>This app cannot be connected</h1><p>{refusal.reason}</p>", 400)
+        except SentBack as back:
+            return self._back(back.asked, error=back.error)
+        match decision:
+            case "allow":
+                return self._back(asked, code=self.tenant.grants.code_for(asked))
+            case "deny":
+                return self._back(asked, error="access_denied")
+            case _:
+                return page(_consent_page(self.tenant.name, asked))
+
+    def token(self, request: Request) -> Answer:
+        try:
+            client = self.identified(once(request))
+            return self._answered(self.granted(client, request.fields), request)
+        except Refusal as refusal:
+            self.tenant.counts["refusals"] += 1
+            return self.refused(refusal)
+
+    def granted(self, client: Client, fields: Json) -> Given:
+        grants = self.tenant.grants
+        match fields.get("grant_type"):
+            case "authorization_code":
+                redirect_uri, verifier = fields.get("redirect_uri", ""), fields.get("code_verifier")
+                return grants.exchanged(client, fields.get("code", ""), redirect_uri, verifier)
+            case "refresh_token":
+                return grants.refreshed(client, fields.get("refresh_token", ""))
+            case _:
+                raise Refusal("bad grant type")
+
+    def mint(self, kind: Kind, family: Family) -> str:
+        raise NotImplementedError
+
+    def callback(self, asked: Asked) -> Mapping[str, str | None]:
+        return {"state": asked.state}
+
+    def client_of(self, client_id: object, redirect_uri: str) -> Client:
+        client = self.tenant.clients.get(str(client_id))
+        if client is None:
+            raise Refusal("unknown client")
+        if not client.takes(redirect_uri):
+            raise Refusal("bad redirect")
+        return client
+
+    def proven(self, request: Request, *methods: str) -> Client:
+        """By a secret, in the header or in the body."""
+        basic, fields = request.basic, request.fields
+        if basic and "client_secret" in fields:
+            raise Refusal("bad request")
+        method = "client_secret_basic" if basic else "client_secret_post"
+        name, secret = basic or (fields.get("client_id", ""), fields.get("client_secret", ""))
+        client = self.tenant.clients.get(name)
+        if client is None or method not in methods:
+            raise Refusal("unknown client")
+        if not client.secret or not secrets.compare_digest(client.secret.encode(), str(secret).encode()):
+            raise Refusal("bad secret")
+        return client
+
+    def _decided(self) -> str | None:
+        return {"at once": "allow", "deny": "deny"}.get(self.tenant.behaviour.consent)
+
+    def _back(self, asked: Asked, **said_back: str) -> Answer:
+        parameters = {**said_back, **self.callback(asked), **self.tenant.behaviour.callback_changes}
+        return sent_to(asked.redirect_uri, parameters)
+
+    def _answered(self, given: Given, _: Request) -> Answer:
+        told = changed(self.told(given), self.tenant.behaviour.answer_changes)
+        return said(told, Cache_Control="no-store")
+
+
+def once(request: Request) -> Request:
+    """No parameter may be there twice (RFC 6749)."""
+    if request.repeats:
+        raise Refusal("bad request")
+    return request
+
+
+def seconds(life: float | None) -> Json:
+    if life is None:
+        return {}
+    return {"expires_in": int(life) if float(life).is_integer() else life}
+
+
+def _consent_page(name: str, asked: Asked) -> str:
+    scopes = "".join(f"<li>{html.escape(each)}</li>" for each in asked.scopes) or "<li>whatever the app may do</li>"
+    who = html.escape(asked.client.name or asked.client.id)
+    return (
+        f"<title>{html.escape(name)}</title><h1>Allow {who} to use {html.escape(name)}?</h1><ul>{scopes}</ul>"
+        f"<p>You go on to {html.escape(asked.redirect_uri)}.</p><form method=post>"
+        "<button name=consent value=allow>Allow</button> <button name=consent value=deny>Deny</button></form>"
+    )

@@ -1,0 +1,218 @@
+"""How does the authorization server of an MCP server speak, and what does it tell of itself?"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from demo.oauth_provider.assertions import asserted
+from demo.oauth_provider.endpoints import AuthorizationServer, Endpoint, SentBack, seconds, word_of
+from demo.oauth_provider.facts import Asked, Client, Family, Given, Kind, Refusal
+from demo.oauth_provider.tenant import Tenant
+from demo.oauth_provider.wire import Answer, Json, Request, changed, said
+
+GRANTS = ("authorization_code", "refresh_token", "client_credentials")
+ALGORITHMS = ["RS256", "ES256", "EdDSA"]
+MAX_DOCUMENT_BYTES = 5_000  # what the draft of such documents advises
+
+
+class McpAuthorizationServer(AuthorizationServer):
+    def __init__(self, tenant: Tenant, is_for: Callable[[Tenant, str], bool]) -> None:
+        """`is_for`: whether tokens of the tenant are trusted by the resource."""
+        super().__init__(tenant)
+        self._is_for = is_for
+        self._assertions: set[str] = set()
+
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        return {
+            "/authorize": Endpoint("authorize", ("GET", "POST"), self.authorize),
+            "/token": Endpoint("token", ("POST",), self.token),
+            "/register": Endpoint("register", ("POST",), self.register),
+            "/revoke": Endpoint("revoke", ("POST",), self.revoke),
+        }
+
+    def metadata(self, *, oidc: bool) -> Answer:
+        mine, issuer = self.tenant.behaviour, self.tenant.issuer
+        told: Json = {
+            "issuer": issuer,
+            "authorization_endpoint": f"{issuer}/authorize",
+            "token_endpoint": f"{issuer}/token",
+            "revocation_endpoint": f"{issuer}/revoke",
+            "scopes_supported": list(mine.scopes_supported),
+            "response_types_supported": ["code"],
+            "grant_types_supported": list(GRANTS),
+            "token_endpoint_auth_methods_supported": list(mine.auth_methods),
+            "token_endpoint_auth_signing_alg_values_supported": ALGORITHMS,
+            "code_challenge_methods_supported": ["S256"],
+            "client_id_metadata_document_supported": mine.takes_documents,
+            "authorization_response_iss_parameter_supported": mine.promises_iss,
+        }
+        if mine.registers:
+            told["registration_endpoint"] = f"{issuer}/register"
+        if oidc:
+            told |= {"jwks_uri": f"{issuer}/jwks", "subject_types_supported": ["public"]}
+            told["id_token_signing_alg_values_supported"] = ["RS256"]
+        return said(changed(told, mine.metadata_changes))
+
+    def asked(self, query: Mapping[str, str]) -> Asked:
+        client = self.client_of(query.get("client_id"), query.get("redirect_uri", ""))
+        mine, scopes = self.tenant.behaviour, tuple(query.get("scope", "").split())
+        resource, challenge = query.get("resource"), query.get("code_challenge")
+        asked = Asked(client, query["redirect_uri"], query.get("state"), scopes, resource, challenge)
+        if query.get("response_type") != "code" or "authorization_code" not in client.grants:
+            raise SentBack(asked, "unauthorized_client" if query.get("response_type") == "code" else "invalid_request")
+        if mine.demands_pkce and (not challenge or query.get("code_challenge_method") != "S256"):
+            raise SentBack(asked, "invalid_request")
+        if not self._may_be_for(resource):
+            raise SentBack(asked, "invalid_target")
+        if not set(scopes) <= {*mine.scopes_supported, "offline_access"}:
+            raise SentBack(asked, "invalid_scope")
+        return asked
+
+    def callback(self, asked: Asked) -> Mapping[str, str | None]:
+        iss = self.tenant.issuer if self.tenant.behaviour.promises_iss else None
+        return {"state": asked.state, "iss": iss}
+
+    def identified(self, request: Request) -> Client:
+        if request.kind == "application/json":
+            raise Refusal("bad request")
+        fields = request.fields
+        if "client_assertion" in fields:
+            return self._asserted(fields)
+        client = self.tenant.clients.get((request.basic or (fields.get("client_id", ""), ""))[0])
+        if client is None:
+            raise Refusal("unknown client")
+        if client.secret_expires_at is not None and client.secret_expires_at <= time.time():
+            raise Refusal("bad secret")
+        if client.auth == ("none",) and request.basic is None and "client_secret" not in fields:
+            return client
+        return self.proven(request, *client.auth)
+
+    def granted(self, client: Client, fields: Json) -> Given:
+        kind, resource = str(fields.get("grant_type")), fields.get("resource")
+        if kind in GRANTS and kind not in client.grants:
+            raise Refusal("not for this client")
+        if not self._may_be_for(resource):
+            raise Refusal("bad resource")
+        if kind == "client_credentials":
+            return self._granted_to_client(client, fields, resource)
+        text = fields.get("code", "") if kind == "authorization_code" else fields.get("refresh_token", "")
+        if self.tenant.behaviour.demands_resource and self.tenant.grants.resource_of(text) not in (None, resource):
+            raise Refusal("bad resource")
+        if kind == "authorization_code" and "code_verifier" in fields and not self.tenant.grants.has_challenge(text):
+            raise Refusal("bad verifier")
+        return super().granted(client, fields)
+
+    def told(self, given: Given) -> Json:
+        refresh = {"refresh_token": given.refresh.text} if given.refresh else {}
+        scope = {"scope": " ".join(given.family.scopes)} if given.family.scopes else {}
+        life = seconds(self.tenant.behaviour.expires_in)
+        return {"access_token": given.access.text, "token_type": "Bearer", **life, **scope, **refresh}
+
+    def refused(self, refusal: Refusal) -> Answer:
+        word = word_of(refusal.reason)
+        body = {"error": word, "error_description": f"{refusal.reason}."}
+        if word == "invalid_client":
+            return said(body, 401, WWW_Authenticate="Basic")
+        return said(body, 400, Cache_Control="no-store")
+
+    def register(self, request: Request) -> Answer:
+        if not self.tenant.behaviour.registers:
+            return said({"error": "access_denied"}, 403)
+        asked, method = request.fields, request.fields.get("token_endpoint_auth_method", "client_secret_basic")
+        uris, grants = asked.get("redirect_uris"), asked.get("grant_types", ["authorization_code"])
+        if not isinstance(uris, list) or not uris or not all(_is_a_url(each) for each in uris):
+            return said({"error": "invalid_redirect_uri"}, 400)
+        if method not in self.tenant.behaviour.auth_methods or not set(grants) <= set(GRANTS):
+            return said({"error": "invalid_client_metadata"}, 400)
+        if asked.get("application_type") not in ("web", "native"):
+            return said({"error": "invalid_client_metadata", "error_description": "application_type"}, 400)
+        return self._registered(asked, method, tuple(uris), tuple(grants))
+
+    def revoke(self, request: Request) -> Answer:
+        """RFC 7009: a refresh token takes its grant along, an access token goes alone; of others nothing is told."""
+        try:
+            client = self.identified(request)
+        except Refusal as refusal:
+            return self.refused(refusal)
+        token = self.tenant.grants.token(request.fields.get("token", ""))
+        if token and token.family.client == client.id:
+            self.tenant.grants.revoke(token, with_family=token.kind == "refresh")
+        return Answer(200)
+
+    def mint(self, kind: Kind, family: Family) -> str:  # noqa: ARG002  others look at it
+        return f"{self.tenant.name}-{kind}-{secrets.token_urlsafe(32)}"
+
+    def document_of(self, request: Request) -> str | None:
+        """Where a document has to be read before this request can be answered."""
+        client_id = request.query.get("client_id", "") if request.path.endswith("/authorize") else ""
+        is_known = client_id in self.tenant.clients or not self.tenant.behaviour.takes_documents
+        if is_known or not _is_a_url(client_id) or urlsplit(client_id).path in ("", "/"):
+            return None
+        return client_id
+
+    def fetched(self, client_id: str) -> Client | None:
+        """Blocks. The document may be asked for somewhere else than its name says, as behind a proxy."""
+        elsewhere, parts = self.tenant.behaviour.documents_from, urlsplit(client_id)
+        url = f"{elsewhere}{parts.path}" if elsewhere else client_id
+        if parts.scheme != "https" and not elsewhere and parts.hostname not in ("127.0.0.1", "localhost"):
+            return None
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  judged above
+                document = json.loads(answer.read(MAX_DOCUMENT_BYTES + 1))
+        except (OSError, ValueError):
+            return None
+        return _described(client_id, document)
+
+    def _asserted(self, fields: Json) -> Client:
+        audiences = {self.tenant.issuer, f"{self.tenant.issuer}/", f"{self.tenant.issuer}/token"}
+        return asserted(fields, self.tenant.clients, audiences, self._assertions)
+
+    def _may_be_for(self, resource: str | None) -> bool:
+        if resource is None:
+            return not self.tenant.behaviour.demands_resource
+        return resource in self.tenant.behaviour.also_for or self._is_for(self.tenant, resource)
+
+    def _granted_to_client(self, client: Client, fields: Json, resource: str | None) -> Given:
+        scopes = tuple(str(fields.get("scope", "")).split())
+        if client.auth == ("none",):
+            raise Refusal("not for this client")
+        if not set(scopes) <= set(self.tenant.behaviour.scopes_supported):
+            raise Refusal("bad scope")
+        grants = self.tenant.behaviour.grants
+        return self.tenant.grants.for_client(client, scopes if grants is None else grants, resource)
+
+    def _registered(self, asked: Json, method: str, uris: tuple[str, ...], grants: tuple[str, ...]) -> Answer:
+        secret = secrets.token_urlsafe(24) if method.startswith("client_secret") else None
+        life = self.tenant.behaviour.secret_life
+        ends = None if life is None or not secret else time.time() + life
+        name = str(asked.get("client_name", ""))
+        client = Client(f"registered-{secrets.token_hex(8)}", secret, (method,), uris, grants, None, name, ends)
+        self.tenant.clients[client.id] = client
+        self.tenant.counts["registrations"] += 1
+        told = {**asked, "client_id": client.id, "client_id_issued_at": int(time.time())}
+        told |= {"redirect_uris": list(uris), "grant_types": list(grants), "token_endpoint_auth_method": method}
+        secret_told = {"client_secret": secret, "client_secret_expires_at": int(ends or 0)} if secret else {}
+        return said({**told, **secret_told}, 201, Cache_Control="no-store")
+
+
+def _described(client_id: str, document: Any) -> Client | None:
+    """None where the document is not about this client."""
+    match document:
+        case {"client_id": str(named), "redirect_uris": [*uris]} if named == client_id and uris:
+            method = document.get("token_endpoint_auth_method", "none")
+            client = Client(client_id, None, (str(method),), tuple(map(str, uris)))
+            return replace(client, name=str(document.get("client_name", "")))
+        case _:
+            return None
+
+
+def _is_a_url(text: object) -> bool:
+    parts = urlsplit(str(text))
+    return parts.scheme in ("http", "https") and bool(parts.netloc) and not parts.fragment

@@ -1,0 +1,1 @@
+"""What each vendor's authorization server does its own way."""

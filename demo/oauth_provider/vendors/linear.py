@@ -1,0 +1,77 @@
+"""How does Linear speak OAuth?"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import ClassVar
+
+from demo.oauth_provider.endpoints import SentBack, seconds, word_of
+from demo.oauth_provider.facts import Asked, Client, Family, Given, Kind, Refusal, Token
+from demo.oauth_provider.vendors.base import Service, uuid_of
+from demo.oauth_provider.wire import Answer, Json, Request, said
+
+
+class Linear(Service):
+    name = "linear"
+    behaviour: ClassVar = {
+        "access_life": 86399.0,
+        "expires_in": 86399.0,
+        "scopes_supported": ("read", "write", "issues:create", "comments:create", "timeSchedule:write", "admin"),
+    }
+    authorize_path, token_path, revoke_path = "/oauth/authorize", "/oauth/token", "/oauth/revoke"
+    busy = said({"errors": [{"message": "Rate limited", "extensions": {"code": "RATELIMITED"}}]}, 400)
+
+    def asked(self, query: Mapping[str, str]) -> Asked:
+        scopes = tuple(dict.fromkeys(["read", *filter(None, query.get("scope", "").split(","))]))
+        challenge, method = query.get("code_challenge"), query.get("code_challenge_method", "plain")
+        asked = self.begun(query, scopes, challenge=challenge, challenge_method=method)
+        if query.get("actor") != "app":
+            raise Refusal("actor=app is expected")
+        if query.get("response_type") != "code" or method not in ("S256", "plain"):
+            raise SentBack(asked, "invalid_request")
+        if not set(scopes) <= set(self.tenant.behaviour.scopes_supported):
+            raise SentBack(asked, "invalid_scope")
+        return asked
+
+    def identified(self, request: Request) -> Client:
+        """A code that was asked for with PKCE needs no secret."""
+        if request.kind == "application/json":
+            raise Refusal("bad request")
+        fields = request.fields
+        alone = self.tenant.clients.get(fields.get("client_id", ""))
+        is_proven = "code_verifier" in fields and self.tenant.grants.has_challenge(fields.get("code", ""))
+        if alone and is_proven and "client_secret" not in fields:
+            return alone
+        return self.proven(request, "client_secret_post", "client_secret_basic")
+
+    def told(self, given: Given) -> Json:
+        refresh = {"refresh_token": given.refresh.text} if given.refresh else {}
+        scope = {"scope": " ".join(given.family.scopes)}
+        life = seconds(self.tenant.behaviour.expires_in)
+        return {"access_token": given.access.text, "token_type": "Bearer", **life, **scope, **refresh}
+
+    def refused(self, refusal: Refusal) -> Answer:
+        word = word_of(refusal.reason)
+        status = 401 if word == "invalid_client" else 400
+        error = "Error" if self.tenant.behaviour.other_errors else word
+        return said({"error": error, "error_description": f"{refusal.reason}."}, status)
+
+    def revoke(self, request: Request) -> Answer:
+        """The other token of the pair lives on."""
+        fields = request.fields
+        text = fields.get("access_token") or fields.get("refresh_token") or request.bearer
+        match self.tenant.grants.condition(text), self.tenant.grants.token(text or ""):
+            case "revoked", _:
+                return said({"error": "invalid_request", "error_description": "Already revoked."}, 400)
+            case _, Token() as token:
+                self.tenant.grants.revoke(token, with_family=False)
+                return said({"success": True})
+            case _:
+                return said({"error": "invalid_token"}, 401)
+
+    def account_id(self, family: Family) -> str:
+        return uuid_of("linear", family.workspace, "app", family.client)
+
+    def mint(self, kind: Kind, family: Family) -> str:  # noqa: ARG002
+        return ("lin_oauth_" if kind == "access" else "lin_refresh_") + secrets.token_hex(32)

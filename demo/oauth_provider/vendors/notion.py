@@ -1,0 +1,118 @@
+"""How does Notion speak OAuth?"""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Mapping
+from typing import ClassVar
+
+from demo.oauth_provider.endpoints import Endpoint, seconds, word_of
+from demo.oauth_provider.facts import Asked, Client, Family, Given, Kind, Refusal
+from demo.oauth_provider.vendors.base import Service, uuid_of
+from demo.oauth_provider.wire import Answer, Json, Request, said
+
+
+class Notion(Service):
+    name = "notion"
+    behaviour: ClassVar = {"access_life": None, "expires_in": None, "scopes_supported": ()}
+    authorize_path, token_path, revoke_path = "/v1/oauth/authorize", "/v1/oauth/token", "/v1/oauth/revoke"
+    busy = said({"object": "error", "status": 429, "code": "rate_limited", "message": "Slow down."}, 429)
+    fields: ClassVar = {
+        "authorization_code": {"grant_type", "code", "redirect_uri", "external_account"},
+        "refresh_token": {"grant_type", "refresh_token"},
+    }
+
+    def more_endpoints(self) -> Mapping[str, Endpoint]:
+        return {
+            "/v1/oauth/introspect": Endpoint("introspect", ("POST",), self.introspect),
+            "/v1/users/me": Endpoint("api", ("GET",), self.bot),
+        }
+
+    def asked(self, query: Mapping[str, str]) -> Asked:
+        asked = self.begun(query, ())
+        if query.get("response_type") != "code" or query.get("owner") != "user":
+            raise Refusal("bad request")
+        return asked
+
+    def identified(self, request: Request) -> Client:
+        client = self.proven(request, "client_secret_basic")
+        allowed = self.fields.get(request.fields.get("grant_type", ""))
+        if allowed is not None and not request.fields.keys() <= allowed:
+            raise Refusal("bad request")
+        return client
+
+    def told(self, given: Given) -> Json:
+        return {
+            "access_token": given.access.text,
+            "token_type": "bearer",
+            "refresh_token": given.refresh.text if given.refresh else None,
+            "bot_id": self.account_id(given.family),
+            "workspace_icon": None,
+            "workspace_name": given.family.workspace,
+            "workspace_id": uuid_of("notion", given.family.workspace),
+            "owner": _notion_owner(given.family),
+            "duplicated_template_id": None,
+            "request_id": str(uuid.uuid4()),
+            **seconds(self.tenant.behaviour.expires_in),
+        }
+
+    def refused(self, refusal: Refusal) -> Answer:
+        is_odd = refusal.reason in ("bad request", "bad grant type")
+        word = "validation_error" if is_odd else word_of(refusal.reason)
+        status = 401 if word == "invalid_client" else 400
+        if self.tenant.behaviour.other_errors:
+            return said({"error": word, "request_id": str(uuid.uuid4())}, status)
+        return _notion_error(status, "unauthorized" if status == 401 else word)
+
+    def revoke(self, request: Request) -> Answer:
+        return self._about_a_token(request, is_last=True)
+
+    def introspect(self, request: Request) -> Answer:
+        return self._about_a_token(request, is_last=False)
+
+    def bot(self, request: Request) -> Answer:
+        token = self.tenant.grants.good(request.bearer)
+        if "notion-version" not in request.headers:
+            return _notion_error(400, "missing_version")
+        if token is None:
+            return _notion_error(401, "unauthorized")
+        bot = {"owner": _notion_owner(token.family), "workspace_name": token.family.workspace}
+        return said({"object": "user", "id": self.account_id(token.family), "type": "bot", "bot": bot})
+
+    def account_id(self, family: Family) -> str:
+        return uuid_of("notion", family.workspace, family.person)
+
+    def mint(self, kind: Kind, family: Family) -> str:  # noqa: ARG002  others look at it
+        return ("ntn_" if kind == "access" else "nrt_") + secrets.token_urlsafe(32)
+
+    def _about_a_token(self, request: Request, is_last: bool) -> Answer:
+        try:
+            client = self.proven(request, "client_secret_basic")
+        except Refusal as refusal:
+            return self.refused(refusal)
+        if request.fields.keys() != {"token"}:
+            return _notion_error(400, "validation_error")
+        token = self.tenant.grants.token(request.fields["token"])
+        is_theirs = token is not None and token.family.client == client.id
+        active = is_theirs and self.tenant.grants.condition(request.fields["token"]) == "good"
+        if is_last and is_theirs and token:
+            self.tenant.grants.revoke(token, with_family=True)
+        return said({"request_id": str(uuid.uuid4()), **({} if is_last else {"active": active})})
+
+
+def _notion_owner(family: Family) -> Json:
+    user = {
+        "object": "user",
+        "id": uuid_of("notion", family.person),
+        "name": family.person,
+        "avatar_url": None,
+        "type": "person",
+        "person": {"email": f"{family.person.lower()}@example.com"},
+    }
+    return {"type": "user", "user": user}
+
+
+def _notion_error(status: int, code: str) -> Answer:
+    body = {"object": "error", "status": status, "code": code, "message": f"It is {code}."}
+    return said({**body, "request_id": str(uuid.uuid4())}, status)

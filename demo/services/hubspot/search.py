@@ -1,0 +1,160 @@
+"""What does HubSpot's search find, and which searches does it refuse?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from demo.oauth_provider.wire import Json
+from demo.services.hubspot.data import ASSOCIATIONS
+from demo.services.hubspot.properties import DATETIME, NUMBER, STRING, types
+
+REACHABLE = 10_000
+MANY = {"contact": "contacts", "company": "companies", "deal": "deals"}
+LOOKED_AT = {
+    "contacts": ("firstname", "lastname", "email", "phone", "company"),
+    "companies": ("name", "domain", "phone", "website"),
+    "deals": ("dealname", "pipeline", "dealstage", "description"),
+}
+NEEDS: Mapping[str, set[str]] = {
+    **{name: {"value"} for name in ("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "CONTAINS_TOKEN", "NOT_CONTAINS_TOKEN")},
+    **{name: {"values"} for name in ("IN", "NOT_IN")},
+    **{name: set() for name in ("HAS_PROPERTY", "NOT_HAS_PROPERTY")},
+    "BETWEEN": {"value", "highValue"},
+}
+COMPARES: Mapping[str, Callable[[float, float], bool]] = {
+    "LT": lambda has, value: has < value,
+    "LTE": lambda has, value: has <= value,
+    "GT": lambda has, value: has > value,
+    "GTE": lambda has, value: has >= value,
+}
+
+
+NOT_SAID = "There was a problem with the request."
+"""What HubSpot answers to most that it does not take: nothing of what it is."""
+
+
+class BadSearch(Exception):
+    pass
+
+
+def searched(records: list[Json], kind: str, body: Json) -> tuple[list[Json], int, str | None]:
+    """A page, how many there are, and where the next one begins."""
+    limit, start = _limits(body)
+    there_are = types(kind, records)
+    groups = _groups(body.get("filterGroups", []), there_are)
+    if any(each["propertyName"] not in there_are for each in body.get("sorts", [])):
+        raise BadSearch(NOT_SAID)
+    words = [each.lower() for each in re.findall(r"\w+", _query(body))]
+    there = [each for each in records if not each["archived"] and _says(each, kind, words)]
+    found = [each for each in there if not groups or any(_fits(each, kind, group, there_are) for group in groups)]
+    for order in body.get("sorts", [])[:1]:
+        found = _sorted(found, order["propertyName"], order["direction"])
+    after = str(start + limit) if len(found) > start + limit else None
+    return found[start : start + limit], len(found), after
+
+
+def _limits(body: Json) -> tuple[int, int]:
+    limit, after = body.get("limit", 10), body.get("after", "0")
+    if not isinstance(limit, int) or not 1 <= limit <= 200:
+        raise BadSearch("limit has to be a number from 1 to 200.")
+    if not isinstance(after, str) or not after.isdecimal():
+        raise BadSearch("after has to be an integer, as a string.")
+    if int(after) + limit > REACHABLE:
+        raise BadSearch(f"Paging through results stops at {REACHABLE}.")
+    return limit, int(after)
+
+
+def _query(body: Json) -> str:
+    query = body.get("query", "")
+    if not isinstance(query, str) or len(query) > 3000:
+        raise BadSearch("query has at most 3000 characters.")
+    return query
+
+
+def _groups(groups: list[Json], there_are: Mapping[str, str]) -> list[list[Json]]:
+    if len(groups) > 5 or any(len(each.get("filters", ())) > 6 for each in groups):
+        raise BadSearch("There may be 5 groups of 6 filters.")
+    for each in (one for group in groups for one in group["filters"]):
+        _check(each, there_are)
+    return [group["filters"] for group in groups]
+
+
+def _check(one: Json, there_are: Mapping[str, str]) -> None:
+    operator, name = one.get("operator"), one.get("propertyName")
+    if operator not in NEEDS:
+        raise BadSearch(f"{operator} is no operator.")
+    if name not in there_are and name not in (f"associations.{each}" for each in MANY):
+        raise BadSearch(NOT_SAID)
+    if one.keys() - {"operator", "propertyName"} != NEEDS[operator]:
+        raise BadSearch(f"{operator} takes {sorted(NEEDS[operator])}.")
+    given = [*one.get("values", ()), *(one[each] for each in ("value", "highValue") if each in one)]
+    if there_are.get(name) in (NUMBER, DATETIME) and not all(re.fullmatch(r"-?[0-9.]+", each) for each in given):
+        raise BadSearch(NOT_SAID)
+
+
+def _says(record: Json, kind: str, words: list[str]) -> bool:
+    there = " ".join(record["properties"].get(name) or "" for name in LOOKED_AT[kind]).lower()
+    tokens = re.findall(r"\w+", there)
+    return all(any(token.startswith(word) for token in tokens) for word in words)
+
+
+def _fits(record: Json, kind: str, filters: list[Json], there_are: Mapping[str, str]) -> bool:
+    return all(_holds(record, kind, each, there_are.get(each["propertyName"], "")) for each in filters)
+
+
+def _holds(record: Json, kind: str, one: Json, of_type: str) -> bool:
+    name, operator = one["propertyName"], one["operator"]
+    if name.startswith("associations."):
+        ids = ASSOCIATIONS(kind, record["id"], MANY[name.partition(".")[2]])
+        return bool({one.get("value"), *one.get("values", ())} & set(ids))
+    has = record["properties"].get(name)
+    if operator in ("HAS_PROPERTY", "NOT_HAS_PROPERTY"):
+        return bool(has) == (operator == "HAS_PROPERTY")
+    if operator in ("NEQ", "NOT_IN", "NOT_CONTAINS_TOKEN"):
+        return not _matches(has, operator.replace("NEQ", "EQ").removeprefix("NOT_"), one, of_type)
+    return _matches(has, operator, one, of_type)
+
+
+def _matches(has: str | None, operator: str, one: Json, of_type: str) -> bool:
+    """Of texts, EQ does not mind how they are written, and IN looks for them in lower case; ids are exact."""
+    if not has:
+        return False
+    match operator:
+        case "EQ" | "IN":
+            wanted = one["values"] if operator == "IN" else [one["value"]]
+            if of_type in (NUMBER, DATETIME):
+                return _number(has) in map(_number, wanted)
+            is_text = of_type == STRING
+            return (has.lower() if is_text else has) in [
+                each.lower() if is_text and operator == "EQ" else each for each in wanted
+            ]
+        case "CONTAINS_TOKEN":
+            pattern = re.escape(one["value"].lower()).replace(r"\*", r"\w*")
+            return re.search(rf"\b{pattern}\b", has.lower()) is not None
+        case "BETWEEN":
+            return _number(one["value"]) <= _number(has) <= _number(one["highValue"])
+        case _:
+            return COMPARES[operator](_number(has), _number(one["value"]))
+
+
+def _number(text: str) -> float:
+    """Moments are compared as milliseconds; only what is stored may be a date."""
+    try:
+        return float(text)
+    except ValueError:
+        return datetime.fromisoformat(text).timestamp() * 1000
+
+
+def _sorted(records: list[Json], name: str, direction: str) -> list[Json]:
+    """What has no value comes last, whatever the direction."""
+    full = [each for each in records if each["properties"].get(name)]
+    full.sort(key=lambda each: _sort_key(each, name), reverse=direction == "DESCENDING")
+    return full + [each for each in records if not each["properties"].get(name)]
+
+
+def _sort_key(record: Json, name: str) -> Any:
+    value = record["properties"].get(name) or ""
+    return (0, float(value), "") if re.fullmatch(r"[0-9.]+", value) else (1, 0.0, value)

@@ -1,0 +1,1 @@
+"""The API of Linear, with made-up data."""

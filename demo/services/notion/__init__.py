@@ -1,0 +1,1 @@
+"""The API of Notion, with made-up data."""

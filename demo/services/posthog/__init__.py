@@ -1,0 +1,1 @@
+"""The API of PostHog, with made-up data."""

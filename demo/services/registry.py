@@ -1,0 +1,25 @@
+"""Which vendor's API is behind a fake provider: a world with data in it, that enforces the vendor's contract."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Protocol
+
+from demo.oauth_provider.tenant import Tenant
+from demo.oauth_provider.wire import Answer, Request
+
+
+class World(Protocol):
+    def answer(self, request: Request) -> Answer:
+        """`request.path` is the vendor's own. Whether the token is good is the world's to ask: `tenant.grants.good`."""
+        ...
+
+
+def world_of(name: str, tenant: Tenant) -> World | None:
+    """The `World` of `demo/services/<name>/world.py`, if there is one."""
+    module = f"demo.services.{name.replace('-', '_')}.world"
+    if find_spec(module.rpartition(".")[0]) is None or find_spec(module) is None:
+        return None
+    made: World = import_module(module).World(tenant)
+    return made

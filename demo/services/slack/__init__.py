@@ -1,0 +1,1 @@
+"""The API of Slack, with made-up data."""

@@ -1,0 +1,82 @@
+"""An MCP server to try Plugboard with: how warm is it in three cities, on days that are made up?
+
+It speaks MCP 2026-07-28, where each request says all there is to say, and answers the handshake of earlier clients.
+"""
+
+import argparse
+import json
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Json = dict[str, Any]
+NEWEST, EARLIER = "2026-07-28", "2025-11-25"
+INFO = {"name": "weather-demo", "version": "1.0.0"}
+CAN: Json = {"capabilities": {"tools": {}}}
+KEEP = {"ttlMs": 60_000, "cacheScope": "public"}
+DAYS = {"Oslo": [4, 2, -1], "Lisbon": [19, 21, 20], "Nairobi": [24, 23, 25]}
+CITY = {"type": "string", "description": f"One of {', '.join(DAYS)}."}
+NUMBER = {"type": "integer", "minimum": 1, "maximum": 3, "description": "For how many days; 3 where not given."}
+
+
+def tool(name: str, description: str, **properties: Json) -> Json:
+    schema = {"type": "object", "properties": properties, "required": ["city"], "additionalProperties": False}
+    return {"name": name, "description": description, "inputSchema": schema, "annotations": {"readOnlyHint": True}}
+
+
+TODAY = tool("get_weather", "How warm it is in a city today.", city=CITY)
+TO_COME = tool("get_forecast", "How warm it will be in a city from today on.", city=CITY, days=NUMBER)
+
+
+def answer(method: str, params: Json) -> Json:
+    """What JSON-RPC has beside the id: a result or an error."""
+    match method, params:
+        case "server/discover", _:
+            found = {"supportedVersions": [NEWEST], **CAN, **KEEP}
+        case "initialize", _:
+            found = {"protocolVersion": EARLIER, "serverInfo": INFO, **CAN}
+        case "tools/list", _:
+            found = {"tools": [TODAY, TO_COME], **KEEP}
+        case "tools/call", {"name": "get_weather" | "get_forecast" as name, "arguments": {"city": str(city)}}:
+            found = degrees(city, 1 if name == "get_weather" else params["arguments"].get("days", 3))
+        case "tools/call", _:
+            return {"error": {"code": -32602, "message": "There is no such tool, or it needs a city."}}
+        case _:
+            return {"error": {"code": -32601, "message": f"Method not found: {method}"}}
+    return {"result": {"resultType": "complete", "_meta": {"io.modelcontextprotocol/serverInfo": INFO}, **found}}
+
+
+def degrees(city: str, days: int) -> Json:
+    if city not in DAYS:
+        return {"content": [{"type": "text", "text": f"No weather for {city}. {CITY['description']}"}], "isError": True}
+    said = f"{city}: {', then '.join(f'{each} °C' for each in DAYS[city][:days])}."
+    return {"content": [{"type": "text", "text": said}], "structuredContent": {"celsius": DAYS[city][:days]}}
+
+
+class Weather(BaseHTTPRequestHandler):
+    protocol_version, disable_nagle_algorithm = "HTTP/1.1", True
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        said = answer(asked["method"], asked.get("params", {}))
+        is_newest = self.headers["MCP-Protocol-Version"] == NEWEST
+        if is_newest and self.headers["Mcp-Method"] != asked["method"]:
+            said = {"error": {"code": -32020, "message": "Header mismatch: Mcp-Method"}}
+        statuses = {-32020: 400, -32601: 404} if is_newest else {}
+        status = statuses.get(said.get("error", {}).get("code"), 200) if "id" in asked else 202
+        body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], **said}).encode() if "id" in asked else b""
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        self.send_error(405)  # it says nothing unasked
+
+
+parser = argparse.ArgumentParser(description="An MCP server with made-up weather, to try Plugboard with.")
+parser.add_argument("port", nargs="?", type=int, default=8401, help="8401 where none is given")
+place = ("127.0.0.1", parser.parse_args().port)
+with suppress(KeyboardInterrupt), ThreadingHTTPServer(place, Weather) as server:
+    server.serve_forever()

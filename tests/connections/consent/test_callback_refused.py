@@ -1,0 +1,324 @@
+"""A browser comes back with something else than it should: nothing is stored, nobody is asked for tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from api.access.context import partition_of
+from api.kit.crypto.reencryption import rewrap
+from api.main.container import Container
+from api.main.settings import Settings
+from demo.oauth_provider.server import Server
+from tests.connections.desk import in_another_process
+from tests.connections.world import COOKIE, Callback, Connectable, Visitor, mcp_server, service, told
+from tests.fakes.still_clock import StillClock
+from tests.harness import Plugboard, served
+
+SCRIPT = "<script>alert('echoed')</script>"
+SAID = {"error_description": SCRIPT, "error_uri": "https://evil.example/echoed"}
+Change = Callable[[Callback], Callback]
+
+# What comes back in place of what the provider sent, and the code of ours for it.
+CHANGED: dict[str, tuple[Change, str]] = {
+    "no state": (lambda came: came.but(state=None), "expired"),
+    "an empty state": (lambda came: came.but(state=""), "expired"),
+    "the state twice": (lambda came: came.with_more(("state", came["state"])), "expired"),
+    "another state beside it": (lambda came: came.with_more(("state", "s" * 43)), "expired"),
+    "a state of nobody": (lambda came: came.but(state="s" * 43), "expired"),
+    "a state with a tail": (lambda came: came.but(state=came["state"] + "A"), "expired"),
+    "a state cut short": (lambda came: came.but(state=came["state"][:-1]), "expired"),
+    "a state in capitals": (lambda came: came.but(state=came["state"].swapcase()), "expired"),
+    "a state with a line end": (lambda came: came.but(state=came["state"] + "\n"), "expired"),
+    "a state beyond measure": (lambda came: came.but(state="s" * 9000), "expired"),
+    "no code": (lambda came: came.but(code=None), "not_granted"),
+    "an empty code": (lambda came: came.but(code=""), "not_granted"),
+    "two codes": (lambda came: came.with_more(("code", "another")), "not_granted"),
+    "a code beyond measure": (lambda came: came.but(code="c" * 4097), "not_granted"),
+    "a denial": (lambda came: came.but(code=None, error="access_denied", **SAID), "denied"),
+    "a denial beside a code": (lambda came: came.but(error="access_denied", **SAID), "denied"),
+    "another error": (lambda came: came.but(code=None, error="invalid_scope", **SAID), "not_granted"),
+    "an error that is a script": (lambda came: came.but(code=None, error=SCRIPT), "not_granted"),
+    "an empty error": (lambda came: came.but(error=""), "not_granted"),
+    "two errors": (lambda came: came.with_more(("error", "access_denied"), ("error", "echoed")), "not_granted"),
+}
+# The same for an authorization server that has promised to name itself.
+NAMED: dict[str, tuple[Change, str]] = {
+    "no iss": (lambda came: came.but(iss=None), "wrong_issuer"),
+    "an empty iss": (lambda came: came.but(iss=""), "wrong_issuer"),
+    "another iss": (lambda came: came.but(iss="https://evil.example"), "wrong_issuer"),
+    "an iss that is a script": (lambda came: came.but(iss=SCRIPT), "wrong_issuer"),
+    "an iss with a slash more": (lambda came: came.but(iss=came["iss"] + "/"), "wrong_issuer"),
+    "an iss in capitals": (lambda came: came.but(iss=came["iss"].upper()), "wrong_issuer"),
+    "an iss with another spelling of its host": (
+        lambda came: came.but(iss=came["iss"].replace("127.0.0.1", "127.1")),
+        "wrong_issuer",
+    ),
+    "an iss that is escaped": (lambda came: came.but(iss=came["iss"].replace("/mcp-as", "/%6dcp-as")), "wrong_issuer"),
+    "the iss twice": (lambda came: came.with_more(("iss", came["iss"])), "wrong_issuer"),
+    "another iss beside it": (lambda came: came.with_more(("iss", "https://evil.example")), "wrong_issuer"),
+    "a denial of somebody else": (
+        lambda came: came.but(code=None, error="access_denied", iss="https://evil.example"),
+        "wrong_issuer",
+    ),
+    "a denial by nobody": (lambda came: came.but(code=None, error="access_denied", iss=None), "wrong_issuer"),
+    "the path of a service": (lambda came: came.at(came.path.replace("external", "notion")), "other_service"),
+    "the path of another issuer": (lambda came: came.at(f"{came.path}/0123456789abcdef"), "other_service"),
+    "a path of no service": (lambda came: came.at(came.path.replace("external", "nobody")), "other_service"),
+    "a path that only reads the same": (
+        lambda came: came.at(came.path.replace("external", "External")),
+        "other_service",
+    ),
+}
+
+
+def assert_refused(server: Connectable, visitor: Visitor, came: Callback, code: str) -> None:
+    answer = visitor.land(came)
+
+    assert told(answer) == {"error": code}
+    assert answer.content == b""
+    page = visitor.sent("GET", answer.headers["Location"])
+    assert page.status_code == 400
+    for text in (str(answer.headers), str(page.headers), page.text):
+        assert "echoed" not in text
+        assert "evil" not in text
+        assert server.tenant.origin not in text
+    server.assert_untouched()
+
+
+@pytest.mark.requirement("OAU-01", "OAU-05")
+@pytest.mark.parametrize(("change", "code"), CHANGED.values(), ids=CHANGED.keys())
+def test_what_is_not_as_it_should_be_connects_nothing(
+    plugboard: Plugboard, provider: Server, change: Change, code: str
+) -> None:
+    server, visitor = service(plugboard, provider), Visitor(plugboard)
+
+    assert_refused(server, visitor, change(visitor.consent(server.page())), code)
+
+
+@pytest.mark.requirement("OAU-04")
+@pytest.mark.parametrize(("change", "code"), NAMED.values(), ids=NAMED.keys())
+def test_who_has_promised_to_name_himself_has_to(
+    plugboard: Plugboard, provider: Server, change: Change, code: str
+) -> None:
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
+
+    assert_refused(server, visitor, change(visitor.consent(server.page())), code)
+
+
+@pytest.mark.requirement("OAU-04")
+@pytest.mark.parametrize("iss", ["https://evil.example", "", SCRIPT])
+def test_who_has_not_promised_it_may_not_name_another(plugboard: Plugboard, provider: Server, iss: str) -> None:
+    acme = provider.tenant("acme")
+    acme.behave(promises_iss=False)
+    server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
+
+    assert_refused(server, visitor, visitor.consent(server.page()).but(iss=iss), "wrong_issuer")
+
+
+@pytest.mark.requirement("OAU-04")
+def test_who_has_not_promised_it_may_name_himself(plugboard: Plugboard, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    acme.behave(promises_iss=False)
+    server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
+
+    assert told(visitor.land(visitor.consent(server.page()).but(iss=acme.issuer))) == {"connected": server.id}
+
+
+@pytest.mark.requirement("OAU-04")
+@pytest.mark.parametrize("suffix", ["", f"/{'0123456789abcdef' * 2}", f"/{'0123456789ABCDEF' * 2}"])
+def test_who_does_not_name_himself_has_a_way_back_of_his_own(
+    plugboard: Plugboard, provider: Server, suffix: str
+) -> None:
+    acme = provider.tenant("acme")
+    acme.behave(promises_iss=False)
+    server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
+    came = visitor.consent(server.page())
+    shared, _, own = came.path.rpartition("/")
+
+    assert shared == "/api/mcp/oauth/external/callback"
+    assert len(own) == 32
+    assert_refused(server, visitor, came.at(shared + suffix), "other_service")
+
+
+@pytest.mark.requirement("OAU-05")
+@pytest.mark.parametrize("error", ["access_denied", "server_error", SCRIPT])
+def test_a_refusal_uses_up_the_state(plugboard: Plugboard, provider: Server, error: str) -> None:
+    server, visitor = service(plugboard, provider), Visitor(plugboard)
+    came = visitor.consent(server.page())
+
+    visitor.land(came.but(code=None, error=error))
+
+    assert_refused(server, visitor, came, "expired")
+
+
+@pytest.mark.requirement("OAU-01")
+@pytest.mark.parametrize("change", ["iss", "path", "code", "browser"])
+def test_whatever_was_wrong_uses_up_the_state(plugboard: Plugboard, provider: Server, change: str) -> None:
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
+    came = visitor.consent(server.page())
+    wrong = {"iss": came.but(iss="x"), "path": came.at(f"{came.path}/0123456789abcdef"), "code": came.but(code=None)}
+
+    (Visitor(plugboard) if change == "browser" else visitor).land(wrong.get(change, came))
+
+    assert_refused(server, visitor, came, "expired")
+
+
+@pytest.mark.requirement("OAU-01")
+def test_a_state_is_good_for_one_connection(plugboard: Plugboard, provider: Server) -> None:
+    server, visitor = service(plugboard, provider), Visitor(plugboard)
+    came = visitor.consent(server.page())
+    assert told(visitor.land(came)) == {"connected": server.id}
+
+    again = visitor.land(came)
+
+    assert told(again) == {"error": "expired"}
+    assert len(server.tenant.asked("token")) == 1
+    assert server.status()["connected"] is True
+
+
+@pytest.mark.requirement("OAU-01")
+def test_of_twenty_that_come_back_at_once_with_one_state_one_connects(plugboard: Plugboard, provider: Server) -> None:
+    server, visitor = service(plugboard, provider), Visitor(plugboard)
+    came = visitor.consent(server.page())
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = [told(each) for each in pool.map(lambda _: visitor.land(came), range(20))]
+
+    assert sorted(answers, key=str) == [{"connected": server.id}, *[{"error": "expired"}] * 19]
+    assert (len(server.tenant.asked("token")), server.tenant.counts["code_reuses"]) == (1, 0)
+    assert server.events().count("server.connected") == 1
+
+
+@pytest.mark.requirement("OAU-01")
+@pytest.mark.parametrize("seconds", [599.0, 600.0, 86_400.0])
+def test_a_state_is_good_for_ten_minutes(timed: Plugboard, provider: Server, clock: StillClock, seconds: float) -> None:
+    server, visitor = service(timed, provider), Visitor(timed)
+    came = visitor.consent(server.page())
+
+    clock.advance(seconds)
+
+    if seconds < 600:
+        assert told(visitor.land(came)) == {"connected": server.id}
+    else:
+        assert_refused(server, visitor, came, "expired")
+
+
+@pytest.mark.requirement("OAU-01")
+@pytest.mark.parametrize(
+    "cookies",
+    [
+        {},
+        {COOKIE: ""},
+        {COOKIE: "s" * 43},
+        {COOKIE: "s" * 44},
+        {f"__Host-{COOKIE}": "the right one"},
+        {COOKIE.upper(): "the right one"},
+        {f"{COOKIE}2": "the right one"},
+        {f"x{COOKIE}": "the right one"},
+    ],
+    ids=str,
+)
+def test_only_the_browser_that_went_comes_back(plugboard: Plugboard, provider: Server, cookies: dict[str, str]) -> None:
+    server, went = service(plugboard, provider), Visitor(plugboard)
+    came = went.consent(server.page())
+    theirs = {name: went.cookies[COOKIE] if value == "the right one" else value for name, value in cookies.items()}
+
+    assert_refused(server, Visitor(plugboard, cookies=theirs), came, "other_browser")
+
+
+@pytest.mark.requirement("OAU-01")
+def test_a_browser_that_has_begun_something_else_is_another_one(plugboard: Plugboard, provider: Server) -> None:
+    server, went, other = service(plugboard, provider), Visitor(plugboard), Visitor(plugboard)
+    other.consent(service(plugboard, provider).page())
+
+    assert_refused(server, other, went.consent(server.page()), "other_browser")
+
+
+@pytest.mark.requirement("OAU-01")
+def test_a_state_and_a_cookie_of_another_plugboard_are_none_here(
+    plugboard: Plugboard, provider: Server, tmp_path: Path
+) -> None:
+    with served(replace(plugboard.settings, data_dir=tmp_path)) as elsewhere:
+        visitor = Visitor(elsewhere)
+        theirs = visitor.consent(service(elsewhere, provider).page())
+    server = service(plugboard, provider)
+
+    assert_refused(server, Visitor(plugboard, cookies=visitor.cookies), theirs, "expired")
+
+
+@pytest.mark.requirement("OAU-01")
+def test_a_state_connects_the_server_that_it_was_made_for_and_no_other(plugboard: Plugboard, provider: Server) -> None:
+    one, other, visitor = service(plugboard, provider), service(plugboard, provider), Visitor(plugboard)
+    came, unused = visitor.consent(one.page()), visitor.consent(other.page())
+
+    assert told(visitor.land(came.but(code=unused["code"]))) == {"connected": one.id}
+    other.assert_not_connected()
+
+
+@pytest.mark.requirement("OAU-02")
+def test_a_state_is_nothing_but_chance(plugboard: Plugboard, provider: Server) -> None:
+    server, visitor = service(plugboard, provider), Visitor(plugboard)
+
+    states = {visitor.consent(server.page())["state"] for _ in range(20)}
+
+    assert len(states) == 20
+    assert {len(state) for state in states} == {43}
+    assert not states & {visitor.cookies[COOKIE], server.page().rpartition("/")[2]}
+    answers = [plugboard.caller(state).get(server.path).status_code for state in states]
+    assert set(answers) == {401}
+
+
+@pytest.mark.requirement("OAU-01")
+@pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
+def test_only_a_get_comes_back(plugboard: Plugboard, provider: Server, method: str) -> None:
+    server, visitor = service(plugboard, provider), Visitor(plugboard)
+    came = visitor.consent(server.page())
+
+    answer = visitor.land(came, method)
+
+    assert answer.status_code == (204 if method == "OPTIONS" else 405)
+    server.assert_untouched()
+    assert told(visitor.land(came)) == {"connected": server.id}
+
+
+def test_a_consent_comes_back_to_another_process(plugboard: Plugboard, provider: Server) -> None:
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
+    came = visitor.consent(server.page())
+
+    with served(plugboard.settings) as second:
+        answer = Visitor(second, cookies=visitor.cookies).land(came)
+
+    assert told(answer) == {"connected": server.id}
+    assert server.called()["isError"] is False
+
+
+def test_a_consent_that_was_begun_under_keys_that_are_no_more_has_to_begin_anew(
+    plugboard: Plugboard, provider: Server
+) -> None:
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
+    came, partition = visitor.consent(server.page()), partition_of(server.workspace.id)
+
+    async def rewrapped(parts: Container) -> None:
+        await parts.key_ring.rotate(partition)
+        await rewrap(parts.store, parts.key_ring, partition)
+
+    in_another_process(plugboard, rewrapped)
+
+    with served(plugboard.settings) as second:
+        visitor = Visitor(second, cookies=visitor.cookies)
+        assert told(visitor.land(came)) == {"error": "expired"}
+        server.assert_untouched()
+        assert told(visitor.land(visitor.consent(server.page()))) == {"connected": server.id}
+
+
+def test_a_callback_is_for_the_plugboard_that_is_set_up_for_the_service(provider: Server, tmp_path: Path) -> None:
+    with served(Settings(data_dir=tmp_path)) as bare:
+        answer = Visitor(bare).sent("GET", "/api/mcp/oauth/notion/callback?code=c&state=s")
+
+    assert told(answer) == {"error": "expired"}
+    assert provider.seen == []

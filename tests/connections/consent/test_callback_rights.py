@@ -1,0 +1,212 @@
+"""Who began must still be allowed when the browser comes back, and what it was begun for must still be there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+import pytest
+
+from api.kit.clock import rfc3339
+from demo.oauth_provider.server import Fault, Server, Tenant
+from tests.connections.desk import entries, until
+from tests.connections.world import Callback, Connectable, Visitor, mcp_server, service, told
+from tests.fakes.still_clock import StillClock
+from tests.harness import Plugboard
+
+ELSEWHERE = "https://moved.example.com/mcp"
+Mishap = Callable[[Connectable, str], httpx2.Response]
+
+
+def revoke_key(server: Connectable, key_id: str) -> httpx2.Response:
+    return server.workspace.admin.delete(f"{server.workspace.api_keys}/{key_id}")
+
+
+def delete_workspace(server: Connectable, _key_id: str) -> httpx2.Response:
+    return server.workspace.admin.delete(server.workspace.path)
+
+
+def delete_server(server: Connectable, _key_id: str) -> httpx2.Response:
+    return server.workspace.admin.delete(server.path)
+
+
+def move_server(server: Connectable, _key_id: str) -> httpx2.Response:
+    return server.workspace.admin.put(server.path, json={"url": ELSEWHERE})
+
+
+def move_along(server: Connectable, _key_id: str) -> httpx2.Response:
+    """To another path, behind which somebody else may be."""
+    return server.workspace.admin.put(server.path, json={"url": f"{server.shown()['url']}/other"})
+
+
+def use_no_oauth(server: Connectable, _key_id: str) -> httpx2.Response:
+    return server.workspace.admin.put(server.path, json={"authType": "none"})
+
+
+def need_nobody(server: Connectable, _key_id: str) -> httpx2.Response:
+    client = {"clientId": "ours", "clientSecret": "canary"}
+    changed = {"oauthGrant": "client_credentials", "config": client}
+    return server.workspace.admin.put(server.path, json=changed)
+
+
+MISHAPS: dict[str, tuple[Mishap, str]] = {
+    "the key is revoked": (revoke_key, "not_allowed"),
+    "the workspace is deleted": (delete_workspace, "not_allowed"),
+    "the server is deleted": (delete_server, "server_changed"),
+    "the server has moved": (move_server, "server_changed"),
+    "the server has moved to another path": (move_along, "server_changed"),
+    "the server needs no authorization": (use_no_oauth, "server_changed"),
+    "the server needs nobody's consent": (need_nobody, "server_changed"),
+}
+
+
+def begun_by_a_key(server: Connectable, **key: str) -> tuple[str, str]:
+    """The key's id, and the page that it has begun."""
+    made = server.workspace.make_key("manage", **key)
+    answer = server.plugboard.caller(made["apiKey"]).get(f"{server.path}/oauth/authorize")
+    assert answer.status_code == 200, answer.text
+    return made["id"], httpx2.URL(answer.json()["authUrl"]).path
+
+
+def landed_during(
+    visitor: Visitor, came: Callback, tenant: Tenant, mishap: Callable[[], httpx2.Response]
+) -> dict[str, str]:
+    """The provider has given its tokens, and before its answer arrives something happens."""
+    tenant.fault("token", Fault("hold", after=True))
+    with ThreadPoolExecutor(1) as pool:
+        landing = pool.submit(visitor.land, came)
+        tenant.until_held("token")
+        assert mishap().status_code in (200, 204)
+        tenant.release()
+        return told(landing.result())
+
+
+@pytest.mark.requirement("OAU-12")
+@pytest.mark.parametrize(("mishap", "code"), MISHAPS.values(), ids=MISHAPS.keys())
+def test_nobody_is_asked_for_tokens_where(plugboard: Plugboard, provider: Server, mishap: Mishap, code: str) -> None:
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
+    key_id, page = begun_by_a_key(server)
+    came = visitor.consent(page)
+
+    assert mishap(server, key_id).status_code in (200, 204)
+
+    assert told(visitor.land(came)) == {"error": code}
+    assert server.tenant.asked("token") == []
+
+
+@pytest.mark.requirement("OAU-12")
+@pytest.mark.parametrize(("mishap", "code"), MISHAPS.values(), ids=MISHAPS.keys())
+def test_what_was_just_granted_is_revoked_where(
+    plugboard: Plugboard, provider: Server, mishap: Mishap, code: str
+) -> None:
+    server, visitor, acme = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard), provider.tenant("acme")
+    key_id, page = begun_by_a_key(server)
+    came = visitor.consent(page)
+
+    assert landed_during(visitor, came, acme, lambda: mishap(server, key_id)) == {"error": code}
+
+    assert acme.counts["exchanges"] == 1
+    until(lambda: acme.live("access") == acme.live("refresh") == [])
+    until(lambda: not entries(plugboard))
+
+
+@pytest.mark.requirement("OAU-12")
+@pytest.mark.parametrize("name", ["notion", "linear", "hubspot", "slack"])
+def test_what_a_service_has_just_granted_is_revoked_too(plugboard: Plugboard, provider: Server, name: str) -> None:
+    server, visitor = service(plugboard, provider, name), Visitor(plugboard)
+    came = visitor.consent(server.page())
+
+    told_last = landed_during(visitor, came, server.tenant, lambda: delete_workspace(server, ""))
+
+    assert told_last == {"error": "not_allowed"}
+    until(lambda: server.tenant.counts["revocations"] > 0)
+    until(lambda: not entries(plugboard))
+
+
+@pytest.mark.requirement("OAU-12")
+def test_a_key_that_has_expired_meanwhile_connects_nothing(
+    timed: Plugboard, provider: Server, clock: StillClock
+) -> None:
+    server, visitor = service(timed, provider), Visitor(timed)
+    _, page = begun_by_a_key(server, expiresAt=rfc3339(clock.now() + 120))
+    came = visitor.consent(page)
+
+    clock.advance(121)
+
+    assert told(visitor.land(came)) == {"error": "not_allowed"}
+    server.assert_untouched()
+
+
+@pytest.mark.requirement("OAU-12")
+@pytest.mark.parametrize(("mishap", "code"), [MISHAPS["the key is revoked"], MISHAPS["the workspace is deleted"]])
+def test_nobody_goes_to_the_provider_for_who_may_not_connect(
+    plugboard: Plugboard, provider: Server, mishap: Mishap, code: str
+) -> None:
+    server, visitor = service(plugboard, provider), Visitor(plugboard)
+    key_id, page = begun_by_a_key(server)
+
+    assert mishap(server, key_id).status_code == 204
+
+    assert told(visitor.sent("GET", page)) == {"error": code}
+    assert told(visitor.press(page)) == {"error": code}
+    assert visitor.cookies == {}
+    assert provider.seen == []
+
+
+@pytest.mark.requirement("OAU-12")
+@pytest.mark.parametrize("scope", ["invoke", "read"])
+def test_a_lesser_key_can_begin_nothing(plugboard: Plugboard, provider: Server, scope: str) -> None:
+    server = service(plugboard, provider)
+
+    answer = server.workspace.caller(scope).get(f"{server.path}/oauth/authorize")
+
+    assert answer.status_code == 403
+
+
+@pytest.mark.requirement("OAU-12")
+def test_a_key_of_another_workspace_can_begin_nothing(plugboard: Plugboard, provider: Server) -> None:
+    server, other = service(plugboard, provider), plugboard.make_workspace()
+
+    assert other.admin.get(f"{server.path}/oauth/authorize").status_code == 404
+    assert other.admin.get(f"{other.servers}/{server.id}/oauth/authorize").status_code == 404
+    assert plugboard.caller().get(f"{server.path}/oauth/authorize").status_code == 401
+
+
+@pytest.mark.requirement("OAU-12")
+def test_what_was_granted_to_a_client_that_is_no_more_is_revoked(plugboard: Plugboard, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    acme.add_client("ours", secret="canary")
+    server = mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": "canary"})
+    visitor = Visitor(plugboard)
+    came = visitor.consent(server.page())
+    change = {"config": {"clientId": "another", "clientSecret": "canary"}}
+
+    last = landed_during(visitor, came, acme, lambda: server.workspace.admin.put(server.path, json=change))
+
+    assert last == {"error": "server_changed"}
+    server.assert_not_connected()
+    until(lambda: acme.live("access") == acme.live("refresh") == [])
+
+
+def test_a_server_that_was_only_renamed_meanwhile_is_connected(plugboard: Plugboard, provider: Server) -> None:
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
+    came = visitor.consent(server.page())
+
+    server.change(name="Renamed", description="Meanwhile.")
+
+    assert told(visitor.land(came)) == {"connected": server.id}
+    assert server.shown()["name"] == "Renamed"
+
+
+def test_a_server_that_is_renamed_while_tokens_are_on_their_way_is_connected(
+    plugboard: Plugboard, provider: Server
+) -> None:
+    acme = provider.tenant("acme")
+    server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
+    came = visitor.consent(server.page())
+
+    last = landed_during(visitor, came, acme, lambda: server.workspace.admin.put(server.path, json={"name": "Renamed"}))
+
+    assert last == {"connected": server.id}
+    assert (server.shown()["name"], server.shown()["oauthConnected"]) == ("Renamed", True)

@@ -1,0 +1,286 @@
+"""What a person sees of connecting: the page with one button, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from api.connections.consent.html import FAILURES, UNKNOWN
+from api.main.settings import Settings
+from demo.oauth_provider.server import Server
+from tests.connections.world import COOKIE, Connectable, Visitor, facts_on, mcp_server, sent_back, service, told
+from tests.fakes.still_clock import StillClock
+from tests.harness import Plugboard, served
+
+MARKUP = "<b>\"Bobby\"</b> & 'Co'</dd><script>alert(1)</script>"
+SAFE = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+}
+NOT_OURS = [
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+    {"Sec-Fetch-Site": "cross-site", "Origin": "http://127.0.0.1:8400"},
+    {"Sec-Fetch-Site": "unheard-of"},
+    {"Sec-Fetch-Site": ""},
+    {"Origin": "https://evil.example"},
+    {"Origin": "null"},
+    {"Origin": ""},
+    {"Origin": "http://127.0.0.1:8401"},
+    {"Origin": "https://127.0.0.1:8400"},
+    {"Origin": "http://127.0.0.1:8400.evil.example"},
+    {"Origin": "http://127.0.0.1:8400/"},
+]
+OURS = [
+    {"Sec-Fetch-Site": "same-origin"},
+    {"Sec-Fetch-Site": "none"},
+    {"Sec-Fetch-Site": "same-origin", "Origin": "null"},
+    {"Origin": "http://127.0.0.1:8400"},
+    {},
+]
+
+
+@pytest.fixture
+def server(plugboard: Plugboard, provider: Server) -> Connectable:
+    return mcp_server(plugboard, provider.tenant("acme"))
+
+
+@pytest.fixture(scope="module")
+def behind_tls(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
+    environment = one_provider.environment() | {
+        "PLUGBOARD_DATA_DIR": str(tmp_path_factory.mktemp("behind-tls")),
+        "OAUTH_REDIRECT_BASE_URL": "https://plugboard.test",
+    }
+    with served(Settings.from_environment(environment)) as plugboard:
+        yield plugboard
+
+
+def test_the_page_says_who_asks_for_what_and_where_it_leads(plugboard: Plugboard, provider: Server) -> None:
+    server = service(plugboard, provider, "hubspot", name="Our CRM")
+
+    page = Visitor(plugboard).sent("GET", server.page())
+
+    assert (page.status_code, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert facts_on(page.text) == {
+        "Workspace": "Acme",
+        "Server": "Our CRM",
+        "Service": "HubSpot",
+        "Goes to": provider.origin.removeprefix("http://"),
+        "Asks for": "crm.objects.contacts.read, crm.objects.companies.read, crm.objects.deals.read, "
+        "crm.objects.owners.read, oauth",
+    }
+
+
+def test_the_page_of_any_other_server_says_the_same_of_it(plugboard: Plugboard, server: Connectable) -> None:
+    page = Visitor(plugboard).sent("GET", server.page())
+
+    assert facts_on(page.text) == {
+        "Workspace": "Acme",
+        "Server": "Acme",
+        "Service": "a remote MCP server",
+        "Goes to": server.tenant.origin.removeprefix("http://"),
+        "Used at": server.tenant.origin.removeprefix("http://"),
+        "Asks for": "read, admin",
+    }
+
+
+def test_a_name_is_text_and_no_markup(plugboard: Plugboard, provider: Server) -> None:
+    workspace, acme = plugboard.make_workspace(MARKUP), provider.tenant("acme")
+    acme.behave(scopes_supported=("<script>alert(2)</script>",))
+    server = mcp_server(plugboard, acme, workspace, name=MARKUP)
+
+    page = Visitor(plugboard).sent("GET", server.page()).text
+
+    assert "<script" not in page
+    assert "<b>" not in page
+    shown = facts_on(page)
+    assert (shown["Workspace"], shown["Server"], shown["Asks for"]) == (MARKUP, MARKUP, "<script>alert(2)</script>")
+
+
+def test_the_page_is_shown_as_often_as_one_likes_and_binds_nobody(server: Connectable) -> None:
+    path, visitor = server.page(), Visitor(server.plugboard)
+
+    shown = [visitor.sent(method, path) for method in ("GET", "HEAD", "GET")]
+
+    assert [(each.status_code, "Set-Cookie" in each.headers) for each in shown] == [(200, False)] * 3
+    assert told(visitor.land(visitor.consent(path))) == {"connected": server.id}
+
+
+@pytest.mark.requirement("OAU-01")
+def test_a_page_leads_on_once(server: Connectable) -> None:
+    visitor, path = Visitor(server.plugboard), server.page()
+    visitor.go(path)
+
+    assert told(visitor.press(path)) == {"error": "expired"}
+    assert told(visitor.sent("GET", path)) == {"error": "expired"}
+
+
+@pytest.mark.requirement("OAU-01")
+def test_of_twenty_who_press_the_button_at_once_one_goes_on(server: Connectable) -> None:
+    path = server.page()
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda _: Visitor(server.plugboard).press(path), range(20)))
+
+    places = [answer.headers["Location"] for answer in answers]
+    assert places.count("/connected?error=expired") == 19
+    assert sum("Set-Cookie" in answer.headers for answer in answers) == 1
+
+
+@pytest.mark.requirement("OAU-01")
+@pytest.mark.parametrize(("seconds", "is_good"), [(599.0, True), (600.0, False), (86_400.0, False)])
+def test_a_page_is_good_for_ten_minutes(
+    timed: Plugboard, provider: Server, clock: StillClock, seconds: float, is_good: bool
+) -> None:
+    server, visitor = service(timed, provider), Visitor(timed)
+    path = server.page()
+
+    clock.advance(seconds)
+
+    assert visitor.sent("GET", path).status_code == (200 if is_good else 303)
+    onward = visitor.press(path).headers["Location"]
+    assert onward.startswith(provider.origin) if is_good else onward == "/connected?error=expired"
+
+
+@pytest.mark.parametrize("ticket", ["s" * 43, "s" * 42, "s" * 44, "%00", "s" * 42 + "%0A", "ü" * 43])
+def test_a_page_of_nobody_has_expired(plugboard: Plugboard, ticket: str) -> None:
+    visitor = Visitor(plugboard)
+
+    answers = [visitor.sent("GET", f"/connect/{ticket}"), visitor.press(f"/connect/{ticket}")]
+
+    assert [told(each) for each in answers] == [{"error": "expired"}] * 2
+
+
+@pytest.mark.requirement("OAU-01")
+@pytest.mark.parametrize("headers", NOT_OURS, ids=str)
+def test_a_form_of_another_site_leads_nowhere(server: Connectable, headers: dict[str, str]) -> None:
+    visitor, path = Visitor(server.plugboard), server.page()
+
+    answer = visitor.sent("POST", path, **headers)
+
+    assert told(answer) == {"error": "foreign_form"}
+    assert visitor.cookies == {}
+    assert told(visitor.land(visitor.consent(path))) == {"connected": server.id}
+
+
+@pytest.mark.parametrize("headers", OURS, ids=str)
+def test_our_own_form_leads_to_the_provider(server: Connectable, headers: dict[str, str]) -> None:
+    answer = Visitor(server.plugboard).sent("POST", server.page(), **headers)
+
+    assert answer.status_code == 303
+    assert answer.headers["Location"].startswith(f"{server.tenant.issuer}/authorize?")
+
+
+def test_a_browser_names_our_origin_with_the_form_though_it_names_no_referrer(server: Connectable) -> None:
+    """Under `no-referrer` alone it would send `Origin: null`, and over plain http no `Sec-Fetch-Site` beside it."""
+    page = Visitor(server.plugboard).sent("GET", server.page())
+
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert '<meta name="referrer" content="same-origin">' in page.text
+
+
+@pytest.mark.requirement("OAU-01")
+def test_a_browser_is_known_again_by_a_cookie_that_no_script_and_no_other_site_gets(server: Connectable) -> None:
+    (cookie,) = Visitor(server.plugboard).press(server.page()).headers.get_list("Set-Cookie")
+
+    name, _, rest = cookie.partition("=")
+    assert name == COOKIE
+    assert rest.partition("; ")[2] == "Path=/; Max-Age=600; HttpOnly; SameSite=Lax"
+
+
+@pytest.mark.requirement("OAU-01")
+def test_behind_tls_no_other_host_can_set_the_cookie(behind_tls: Plugboard, provider: Server) -> None:
+    server, visitor = service(behind_tls, provider), Visitor(behind_tls)
+    path = server.page()
+
+    (cookie,) = visitor.press(path, Origin="https://plugboard.test").headers.get_list("Set-Cookie")
+
+    name, _, rest = cookie.partition("=")
+    assert name == f"__Host-{COOKIE}"
+    assert rest.partition("; ")[2] == "Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure"
+
+
+@pytest.mark.requirement("OAU-01")
+def test_behind_tls_a_cookie_that_any_host_could_set_is_not_looked_at(behind_tls: Plugboard, provider: Server) -> None:
+    server, went = service(behind_tls, provider), Visitor(behind_tls)
+    came = went.consent(server.page())
+    planted = Visitor(behind_tls, cookies={COOKIE: went.cookies[f"__Host-{COOKIE}"]})
+
+    assert told(planted.land(came)) == {"error": "other_browser"}
+    server.assert_untouched()
+
+
+def test_two_connects_in_one_browser_both_come_to_their_end(plugboard: Plugboard, provider: Server) -> None:
+    one, other, visitor = service(plugboard, provider), service(plugboard, provider, "slack"), Visitor(plugboard)
+    first, second = visitor.consent(one.page()), visitor.consent(other.page())
+
+    assert told(visitor.land(second)) == {"connected": other.id}
+    assert told(visitor.land(first)) == {"connected": one.id}
+
+
+def test_of_several_cookies_of_the_name_each_is_looked_at(server: Connectable) -> None:
+    visitor = Visitor(server.plugboard)
+    came = visitor.consent(server.page())
+    both = f"{COOKIE}={'x' * 43}; other=1; {COOKIE}={visitor.cookies[COOKIE]}"
+
+    assert told(server.plugboard.caller(Cookie=both).get(came.url)) == {"connected": server.id}
+
+
+def test_a_cookie_that_is_none_of_ours_is_replaced(server: Connectable) -> None:
+    visitor = Visitor(server.plugboard, cookies={COOKIE: "planted"})
+
+    came = sent_back(visitor.go(server.page()))
+
+    assert visitor.cookies[COOKIE] != "planted"
+    assert told(visitor.land(came)) == {"connected": server.id}
+
+
+@pytest.mark.parametrize("code", FAILURES)
+def test_each_failure_has_a_page_that_says_what_to_do(plugboard: Plugboard, code: str) -> None:
+    page = plugboard.caller().get("/connected", params={"error": code})
+
+    assert page.status_code == 400
+    assert ("<h1>This link is used up</h1>" if code == "expired" else "<h1>Not connected</h1>") in page.text
+    assert len(FAILURES[code]) > 40
+
+
+@pytest.mark.requirement("OAU-05")
+@pytest.mark.parametrize("code", ["", "<script>alert(1)</script>", "Denied", "expired2", "e" * 5000])
+def test_a_failure_that_is_none_of_ours_is_not_repeated(plugboard: Plugboard, code: str) -> None:
+    page = plugboard.caller().get("/connected", params={"error": code})
+
+    assert page.status_code == 400
+    assert UNKNOWN in page.text
+    assert "<script" not in page.text
+
+
+def test_the_last_page_says_that_it_is_done(plugboard: Plugboard) -> None:
+    page = plugboard.caller().get("/connected?connected=<b>whatever</b>")
+
+    assert page.status_code == 200
+    assert "The server is connected." in page.text
+    assert "whatever" not in page.text
+
+
+def test_an_error_is_not_taken_for_success(plugboard: Plugboard) -> None:
+    """Where to return to can be this page, with a query of somebody's own."""
+    page = plugboard.caller().get("/connected?connected=1&error=denied")
+
+    assert page.status_code == 400
+    assert "The server is connected." not in page.text
+
+
+@pytest.mark.requirement("OAU-20")
+def test_every_page_and_every_step_is_safe_to_be_on(server: Connectable) -> None:
+    visitor, path = Visitor(server.plugboard), server.page()
+    shown, onward = visitor.sent("GET", path), visitor.press(path)
+    landed = visitor.land(sent_back(onward.headers["Location"]))
+    again = visitor.sent("GET", landed.headers["Location"])
+
+    for answer in (shown, onward, landed, again):
+        assert {name: answer.headers[name] for name in SAFE} == SAFE
+    assert landed.headers["Location"] == f"/connected?connected={server.id}"

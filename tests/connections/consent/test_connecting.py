@@ -1,0 +1,394 @@
+"""Somebody presses Connect, consents, and comes back: what is asked of the provider, and what becomes of it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from api.main.settings import Settings
+from demo.mcp_servers import ModernServer
+from demo.oauth_provider.server import Fault, Server, Tenant
+from tests.conformance.browser import Browser
+from tests.connections.world import PUBLIC, Connectable, Visitor, mcp_server, query_of, sent_back, service, told
+from tests.harness import Plugboard, listening, served
+
+SERVICES = ["notion", "linear", "hubspot", "slack"]
+
+
+@pytest.fixture
+def acme(provider: Server) -> Tenant:
+    return provider.tenant("acme")
+
+
+@pytest.fixture
+def server(plugboard: Plugboard, acme: Tenant) -> Connectable:
+    return mcp_server(plugboard, acme)
+
+
+def asked_of(tenant: Tenant) -> dict[str, str]:
+    """The one authorization request."""
+    (asked,) = tenant.asked("authorize")
+    return dict(asked.query)
+
+
+def exchanged(tenant: Tenant) -> dict[str, Any]:
+    (exchange,) = tenant.asked("token")
+    return exchange.fields
+
+
+def test_a_browser_that_follows_connects_a_server(server: Connectable) -> None:
+    came = Browser(PUBLIC, server.plugboard.url).connect(server.begun().json()["authUrl"])
+
+    assert came == {"connected": server.id}
+    assert server.shown()["oauthConnected"] is True
+    assert json.loads(server.called()["text"])["person"] == "Ada"
+    assert server.events()[:2] == ["server.created", "server.connected"]
+
+
+@pytest.mark.parametrize("kind", SERVICES)
+def test_each_service_is_connected(plugboard: Plugboard, provider: Server, kind: str) -> None:
+    server = service(plugboard, provider, kind)
+
+    came = Browser(PUBLIC, plugboard.url).connect(server.begun().json()["authUrl"])
+
+    assert came == {"connected": server.id}
+    assert server.status()["connected"] is True
+    assert asked_of(server.tenant)["redirect_uri"] == f"{PUBLIC}/api/mcp/oauth/{kind}/callback"
+
+
+def test_who_connected_it_is_in_the_audit(server: Connectable) -> None:
+    Visitor(server.plugboard).connect(server)
+
+    (newest, *_) = server.workspace.admin.get(server.workspace.audit).json()
+    assert (newest["action"], newest["actor"]["type"], newest["target"]["id"]) == (
+        "server.connected",
+        "api_key",
+        server.id,
+    )
+
+
+def test_who_connects_again_has_the_new_grant(server: Connectable) -> None:
+    visitor = Visitor(server.plugboard)
+    visitor.connect(server)
+    server.tenant.behave(person="Grace")
+
+    assert visitor.connect(server) == {"connected": server.id}
+    assert json.loads(server.called()["text"])["person"] == "Grace"
+
+
+def test_as_long_as_nobody_has_come_back_the_old_grant_is_good(server: Connectable) -> None:
+    visitor = Visitor(server.plugboard)
+    visitor.connect(server)
+
+    visitor.land(visitor.consent(server.page()).but(code=None, error="access_denied"))
+
+    assert server.status()["connected"] is True
+    assert server.called()["isError"] is False
+
+
+# --- what is asked
+
+
+@pytest.mark.requirement("OAU-03")
+@pytest.mark.parametrize("kind", ["acme", "linear"])
+def test_a_code_is_proven_to_be_ours(plugboard: Plugboard, provider: Server, kind: str) -> None:
+    is_mcp = kind == "acme"
+    server = mcp_server(plugboard, provider.tenant(kind)) if is_mcp else service(plugboard, provider, kind)
+
+    Visitor(plugboard).connect(server)
+
+    asked, verifier = asked_of(server.tenant), exchanged(server.tenant)["code_verifier"]
+    hashed = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+    assert (asked["code_challenge_method"], asked["code_challenge"]) == ("S256", hashed)
+    assert len(verifier) == 64
+
+
+@pytest.mark.requirement("OAU-03")
+def test_no_two_proofs_are_the_same(server: Connectable) -> None:
+    visitor = Visitor(server.plugboard)
+
+    challenges = {query_of(visitor.go(server.page()))["code_challenge"] for _ in range(10)}
+
+    assert len(challenges) == 10
+
+
+@pytest.mark.requirement("OAU-03")
+@pytest.mark.parametrize("kind", ["notion", "hubspot", "slack"])
+def test_where_a_service_takes_no_proof_none_is_sent(plugboard: Plugboard, provider: Server, kind: str) -> None:
+    server = service(plugboard, provider, kind)
+
+    Visitor(plugboard).connect(server)
+
+    assert "code_challenge" not in asked_of(server.tenant)
+    assert "code_verifier" not in exchanged(server.tenant)
+
+
+@pytest.mark.requirement("OAU-03")
+def test_a_code_that_was_stolen_on_the_way_is_of_no_use_in_another_flow(server: Connectable) -> None:
+    visitor = Visitor(server.plugboard)
+    stolen, came = visitor.consent(server.page()), visitor.consent(server.page())
+
+    assert told(visitor.land(came.but(code=stolen["code"]))) == {"error": "refused"}
+    server.assert_not_connected()
+
+
+@pytest.mark.requirement("OAU-10")
+def test_tokens_are_asked_for_this_server_in_both_requests(server: Connectable) -> None:
+    Visitor(server.plugboard).connect(server)
+
+    assert asked_of(server.tenant)["resource"] == server.tenant.mcp_url
+    assert exchanged(server.tenant)["resource"] == server.tenant.mcp_url
+    assert [family.resource for family in server.tenant.families] == [server.tenant.mcp_url]
+
+
+@pytest.mark.requirement("OAU-10")
+@pytest.mark.parametrize("resource", ["https://evil.example/mcp", "{}/mcp/other", "{}/mcp/acme/more", "{}/mcp/acm", ""])
+def test_metadata_of_another_resource_connects_nothing(plugboard: Plugboard, acme: Tenant, resource: str) -> None:
+    acme.behave(prm_changes={"resource": resource.format(acme.origin)})
+
+    answer = mcp_server(plugboard, acme).begun()
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
+    assert (acme.asked("register"), acme.asked("authorize")) == ([], [])
+
+
+@pytest.mark.requirement("OAU-11")
+@pytest.mark.parametrize("kind", ["acme", *SERVICES])
+def test_nothing_of_a_callers_or_a_browsers_own_goes_to_the_provider(
+    plugboard: Plugboard, provider: Server, kind: str
+) -> None:
+    is_mcp = kind == "acme"
+    server = mcp_server(plugboard, provider.tenant(kind)) if is_mcp else service(plugboard, provider, kind)
+    visitor = Visitor(plugboard, cookies={"session": "canary-cookie"})
+
+    visitor.connect(server)
+    if is_mcp:
+        server.called()
+
+    sent = str([(each.query, each.headers, each.body) for each in provider.seen])
+    for canary in (
+        server.workspace.key,
+        server.workspace.key.partition("_")[2],
+        "canary-cookie",
+        *visitor.cookies.values(),
+    ):
+        assert canary not in sent
+    assert not [each for each in provider.seen if "cookie" in each.headers]
+    assert "referer" not in {name for each in provider.seen for name in each.headers}
+
+
+@pytest.mark.requirement("OAU-11")
+def test_a_token_of_an_upstream_is_no_key_here(server: Connectable) -> None:
+    Visitor(server.plugboard).connect(server)
+
+    for token in (*server.tenant.live("access"), *server.tenant.live("refresh")):
+        assert server.plugboard.caller(token).get(server.path).status_code == 401
+
+
+# --- scopes
+
+
+@pytest.mark.requirement("OAU-17")
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        ("notion", None),
+        ("linear", "read"),
+        (
+            "hubspot",
+            "crm.objects.contacts.read crm.objects.companies.read crm.objects.deals.read crm.objects.owners.read oauth",
+        ),
+        ("slack", "channels:read,channels:history,groups:read,groups:history,chat:write"),
+    ],
+)
+def test_a_service_is_asked_for_the_least_that_its_tools_need(
+    plugboard: Plugboard, provider: Server, kind: str, asked: str | None
+) -> None:
+    server = service(plugboard, provider, kind)
+
+    Visitor(plugboard).connect(server)
+
+    assert asked_of(server.tenant).get("scope") == asked
+    status, scopes = server.status(), (asked or "").replace(",", " ").split()
+    assert (status["askedScopes"], status["missingScopes"], status["unaskedScopes"]) == (scopes, [], [])
+
+
+@pytest.mark.requirement("OAU-17")
+def test_what_was_granted_is_kept_beside_what_was_asked(server: Connectable) -> None:
+    server.tenant.behave(grants=("read", "write", "everything"))
+
+    Visitor(server.plugboard).connect(server)
+
+    status = server.status()
+    assert status["askedScopes"] == ["read", "admin"]
+    assert status["scopes"] == ["read", "write", "everything"]
+    assert status["missingScopes"] == ["admin"]
+    assert status["unaskedScopes"] == ["everything", "write"]
+
+
+@pytest.mark.requirement("OAU-17")
+def test_where_the_server_says_what_it_needs_no_more_is_asked_for(server: Connectable) -> None:
+    server.tenant.behave(challenge_scopes=("read",))
+
+    Visitor(server.plugboard).connect(server)
+
+    assert asked_of(server.tenant)["scope"] == "read"
+
+
+@pytest.mark.requirement("OAU-17")
+def test_who_brings_scopes_along_is_asked_for_those(plugboard: Plugboard, acme: Tenant) -> None:
+    server = mcp_server(plugboard, acme, config={"scope": "admin"})
+
+    Visitor(plugboard).connect(server)
+
+    assert asked_of(acme)["scope"] == "admin"
+
+
+@pytest.mark.requirement("OAU-18")
+def test_an_id_token_is_not_asked_for_and_nobody_looks_at_one(server: Connectable) -> None:
+    server.tenant.behave(answer_changes={"id_token": "canary.id.token"})
+
+    assert Visitor(server.plugboard).connect(server) == {"connected": server.id}
+    assert "nonce" not in asked_of(server.tenant)
+    assert "canary" not in json.dumps(server.status())
+
+
+# --- where it cannot begin
+
+
+def test_a_service_that_is_not_set_up_says_what_the_operator_has_to_set(provider: Server, tmp_path: Any) -> None:
+    environment = provider.environment("linear") | {"PLUGBOARD_DATA_DIR": str(tmp_path)}
+    with served(Settings.from_environment(environment)) as plugboard:
+        answer = service(plugboard, provider, "notion").begun()
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
+    assert answer.json()["detail"] == (
+        "Notion is not set up here. The operator has to set NOTION_OAUTH_CLIENT_ID and NOTION_OAUTH_CLIENT_SECRET."
+    )
+
+
+@pytest.mark.parametrize("fields", [{"authType": "none"}, {"authType": "header", "config": {"headerValue": "x"}}])
+def test_a_server_that_uses_no_oauth_is_not_connected(
+    plugboard: Plugboard, acme: Tenant, fields: dict[str, Any]
+) -> None:
+    server = mcp_server(plugboard, acme, **fields)
+
+    answer = server.begun()
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
+    assert "does not use OAuth" in answer.json()["detail"]
+    assert acme.seen == []
+
+
+def test_a_server_that_is_not_there_is_not_connected(server: Connectable) -> None:
+    path = server.path[:-4] + "zzzz"
+
+    assert server.workspace.admin.get(f"{path}/oauth/authorize").status_code == 404
+    assert server.workspace.admin.get(f"{path}/oauth/status").status_code == 404
+
+
+FOUND_WANTING: list[tuple[dict[str, Any], str]] = [
+    ({"prm_changes": {"authorization_servers": []}}, "names no authorization server that could be used"),
+    ({"prm_changes": {"authorization_servers": ["javascript:echoed"]}}, "names no authorization server"),
+    ({"metadata_at": ()}, "no readable metadata"),
+    ({"metadata_changes": {"issuer": "https://echoed.example"}}, "that of another issuer"),
+    ({"metadata_changes": {"code_challenge_methods_supported": None}}, "does not offer PKCE"),
+    ({"metadata_changes": {"code_challenge_methods_supported": ["plain"]}}, "does not offer PKCE"),
+    ({"metadata_changes": {"authorization_endpoint": None}}, "an endpoint that is missing or is no https URL"),
+    ({"metadata_changes": {"authorization_endpoint": "javascript:echoed"}}, "an endpoint that is missing"),
+    ({"metadata_changes": {"authorization_endpoint": "https://a@echoed.example/"}}, "an endpoint that is missing"),
+    ({"metadata_changes": {"token_endpoint": "file:///echoed"}}, "an endpoint that is missing"),
+]
+
+
+@pytest.mark.requirement("OAU-03", "OAU-08")
+@pytest.mark.parametrize(("changes", "says"), FOUND_WANTING, ids=str)
+def test_what_cannot_be_built_upon_is_told_in_words_of_ours(
+    server: Connectable, changes: dict[str, Any], says: str
+) -> None:
+    server.tenant.behave(**changes)
+
+    answer = server.begun()
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
+    assert says in answer.json()["detail"]
+    assert "echoed" not in answer.text
+    assert server.tenant.asked("register") == []
+
+
+@pytest.mark.parametrize("endpoint", ["mcp", "prm", "metadata"])
+@pytest.mark.parametrize("kind", ["down", "busy", "close"])
+def test_an_outage_is_told_as_one_and_passes(server: Connectable, endpoint: str, kind: Any) -> None:
+    server.tenant.fault(endpoint, Fault(kind, body="echoed"), times=None)
+
+    answer = server.begun()
+
+    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert "echoed" not in answer.text
+    server.tenant.heal()
+    assert Visitor(server.plugboard).connect(server) == {"connected": server.id}
+
+
+def test_a_server_that_lets_everybody_in_is_not_connected(plugboard: Plugboard, acme: Tenant) -> None:
+    with listening(ModernServer()) as url:
+        answer = mcp_server(plugboard, acme, url=f"{url}/mcp").begun()
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
+    assert "answers without any authorization" in answer.json()["detail"]
+
+
+# --- where it does not come to an end
+
+
+@pytest.mark.requirement("OAU-05")
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (Fault("down", body="echoed"), "unavailable"),
+        (Fault("busy", body="echoed"), "unavailable"),
+        (Fault("html"), "unavailable"),
+        (Fault("close"), "unavailable"),
+        (Fault("close", after=True), "unavailable"),
+        (Fault("huge"), "unavailable"),
+        (Fault("array"), "unavailable"),
+        (Fault("redirect", location="https://echoed.example"), "unavailable"),
+    ],
+    ids=str,
+)
+def test_an_exchange_that_fails_connects_nothing_and_echoes_nothing(
+    server: Connectable, fault: Fault, code: str
+) -> None:
+    visitor = Visitor(server.plugboard)
+    came = visitor.consent(server.page())
+    server.tenant.fault("token", fault)
+
+    answer = visitor.land(came)
+
+    assert told(answer) == {"error": code}
+    assert "echoed" not in str(answer.headers) + visitor.sent("GET", answer.headers["Location"]).text
+    assert len(server.tenant.asked("token")) == 1
+    server.assert_not_connected()
+    assert visitor.connect(server) == {"connected": server.id}
+
+
+@pytest.mark.parametrize("kind", SERVICES)
+def test_what_is_known_of_an_account_is_shown_and_nothing_hangs_on_it(
+    plugboard: Plugboard, provider: Server, kind: str
+) -> None:
+    server = service(plugboard, provider, kind)
+    server.tenant.fault("api", Fault("down"), times=None)
+
+    assert Visitor(plugboard).connect(server) == {"connected": server.id}
+    assert server.status()["connected"] is True
+
+
+def test_consent_that_nobody_waits_for_any_more_is_no_harm(server: Connectable) -> None:
+    url = Visitor(server.plugboard).go(server.page())
+
+    sent_back(url)
+
+    server.assert_untouched()

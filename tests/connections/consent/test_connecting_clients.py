@@ -1,0 +1,325 @@
+"""As whom a server is connected: a client that came with it, one that is published, or one that is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from joserfc.jwk import ECKey
+
+from api.main.settings import Settings
+from demo.oauth_provider.server import Fault, Server, Tenant
+from tests.connections.world import PUBLIC, Connectable, Visitor, mcp_server, query_of, told
+from tests.harness import Plugboard, complaints, served
+
+SECRET = "canary-secret-of-a-client"
+HTTPS = "https://plugboard.test"
+CALLBACK = "/api/mcp/oauth/external/callback"
+
+
+@pytest.fixture(scope="module")
+def public(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
+    """One that authorization servers can read a document from."""
+    environment = one_provider.environment() | {
+        "PLUGBOARD_DATA_DIR": str(tmp_path_factory.mktemp("public")),
+        "OAUTH_REDIRECT_BASE_URL": HTTPS,
+    }
+    with served(Settings.from_environment(environment)) as plugboard:
+        yield plugboard
+
+
+@pytest.fixture
+def acme(provider: Server) -> Tenant:
+    return provider.tenant("acme")
+
+
+def connected(server: Connectable) -> Connectable:
+    assert Visitor(server.plugboard, server.plugboard.settings.public_url).connect(server) == {"connected": server.id}
+    return server
+
+
+# --- registered
+
+
+@pytest.mark.parametrize("method", ["none", "client_secret_basic", "client_secret_post"])
+def test_where_nobody_knows_us_we_register(plugboard: Plugboard, acme: Tenant, method: str) -> None:
+    acme.behave(auth_methods=(method,), takes_documents=False)
+
+    server = connected(mcp_server(plugboard, acme))
+
+    (asked,) = acme.asked("register")
+    assert asked.fields == {
+        "client_name": "Plugboard",
+        "redirect_uris": [f"{PUBLIC}{CALLBACK}"],
+        "application_type": "native",
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": method,
+        "scope": "read admin",
+    }
+    acme.expire()
+    assert server.called()["isError"] is False
+
+
+def test_a_registration_is_good_for_all_servers_of_the_issuer(
+    plugboard: Plugboard, provider: Server, acme: Tenant
+) -> None:
+    beta = provider.tenant("beta")
+    beta.behave(authorization_servers=(acme.issuer,))
+    one = connected(mcp_server(plugboard, acme))
+
+    connected(mcp_server(plugboard, beta, one.workspace))
+    connected(one)
+
+    assert acme.counts["registrations"] == 1
+    assert len({family.client for family in acme.families}) == 1
+
+
+def test_a_registration_is_of_one_workspace_and_one_issuer(
+    plugboard: Plugboard, provider: Server, acme: Tenant
+) -> None:
+    one = connected(mcp_server(plugboard, acme))
+
+    connected(mcp_server(plugboard, acme))
+    connected(mcp_server(plugboard, provider.tenant("beta"), one.workspace))
+
+    assert (acme.counts["registrations"], provider.tenant("beta").counts["registrations"]) == (2, 1)
+
+
+def test_who_asks_for_more_than_it_registered_for_registers_anew_and_breaks_nothing(
+    plugboard: Plugboard, provider: Server, acme: Tenant
+) -> None:
+    beta = provider.tenant("beta")
+    acme.behave(challenge_scopes=("read",))
+    beta.behave(authorization_servers=(acme.issuer,), challenge_scopes=("read", "admin"))
+    one = connected(mcp_server(plugboard, acme))
+
+    two = connected(mcp_server(plugboard, beta, one.workspace))
+    acme.expire()
+
+    assert acme.counts["registrations"] == 2
+    assert [each.called()["isError"] for each in (one, two)] == [False, False]
+    connected(one)
+    assert acme.counts["registrations"] == 2
+
+
+@pytest.mark.requirement("OAU-04")
+def test_who_begins_to_name_himself_gets_another_way_back_and_the_old_grant_lives(
+    plugboard: Plugboard, acme: Tenant
+) -> None:
+    acme.behave(promises_iss=False)
+    server = connected(mcp_server(plugboard, acme))
+    acme.behave(promises_iss=True)
+
+    server.page()
+    acme.expire()
+
+    assert [len(each.fields["redirect_uris"]) for each in acme.asked("register")] == [1, 1]
+    assert server.called()["isError"] is False
+
+
+def test_a_client_whose_secret_has_ended_is_registered_anew(plugboard: Plugboard, acme: Tenant) -> None:
+    acme.behave(auth_methods=("client_secret_basic",), secret_life=30)  # less than we would begin anything with
+    server = connected(mcp_server(plugboard, acme))
+
+    connected(server)
+
+    assert acme.counts["registrations"] == 2
+
+
+def test_a_grant_whose_client_has_ended_asks_for_a_reconnect(plugboard: Plugboard, acme: Tenant) -> None:
+    acme.behave(auth_methods=("client_secret_basic",))
+    server = connected(mcp_server(plugboard, acme))
+    acme.clients.clear()
+    acme.expire()
+
+    assert server.called()["error"]["kind"] == "reconnect_required"
+    assert server.status()["reconnectRequired"] is True
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"registers": False}, "lets no client register by itself"),
+        ({"auth_methods": ("private_key_jwt",)}, "lets no client register by itself"),
+    ],
+)
+def test_where_nobody_may_register_it_says_what_to_do(
+    plugboard: Plugboard, acme: Tenant, changes: dict[str, object], says: str
+) -> None:
+    acme.behave(**changes)
+
+    answer = mcp_server(plugboard, acme).begun()
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
+    assert says in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("kind", ["down", "busy", "html", "close", "array"])
+def test_where_the_registration_fails_it_says_nothing_of_the_providers(
+    plugboard: Plugboard, acme: Tenant, kind: str
+) -> None:
+    acme.fault("register", Fault(kind, body="echoed"))  # type: ignore[arg-type]
+
+    answer = mcp_server(plugboard, acme).begun()
+
+    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert "echoed" not in answer.text
+    assert acme.requests["register"] == 1
+
+
+# --- published
+
+
+def test_where_documents_are_read_nobody_registers(public: Plugboard, acme: Tenant) -> None:
+    acme.behave(documents_from=public.url)
+
+    server = connected(mcp_server(public, acme))
+
+    assert acme.counts["registrations"] == 0
+    assert [family.client for family in acme.families] == [f"{HTTPS}/client-metadata.json"]
+    acme.expire()
+    assert server.called()["isError"] is False
+    assert "secret" not in str([each.body for each in acme.asked("token")])
+
+
+@pytest.mark.requirement("OAU-04")
+def test_who_does_not_name_himself_reads_a_document_of_his_own(public: Plugboard, acme: Tenant) -> None:
+    acme.behave(documents_from=public.url, promises_iss=False)
+    server, visitor = mcp_server(public, acme), Visitor(public, HTTPS)
+
+    onward = query_of(visitor.go(server.page()))
+
+    own = onward["redirect_uri"].rpartition("/")[2]
+    assert onward["redirect_uri"] == f"{HTTPS}{CALLBACK}/{own}"
+    assert onward["client_id"] == f"{HTTPS}/client-metadata/{own}.json"
+    connected(server)
+
+
+@pytest.mark.parametrize(("path", "suffix"), [("/client-metadata.json", ""), ("/client-metadata/{}.json", "/{}")])
+def test_a_document_says_who_we_are(public: Plugboard, path: str, suffix: str) -> None:
+    own = "0123456789abcdef" * 2
+
+    answer = public.caller().get(path.format(own))
+
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")
+    assert answer.json() == {
+        "client_id": HTTPS + path.format(own),
+        "client_name": "Plugboard",
+        "client_uri": HTTPS,
+        "redirect_uris": [HTTPS + CALLBACK + suffix.format(own)],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+        "application_type": "web",
+    }
+    assert len(answer.content) < 5000
+
+
+@pytest.mark.parametrize(
+    "name", ["x.json", "0123456789ABCDEF.json", "0123456789abcdef", "0123456789abcdef0.json", ".json"]
+)
+def test_a_document_of_nobody_is_not_there(public: Plugboard, name: str) -> None:
+    assert public.caller().get(f"/client-metadata/{name}").status_code == 404
+
+
+@pytest.mark.requirement("OAU-07")
+def test_a_document_says_the_same_to_whatever_host(public: Plugboard) -> None:
+    said = public.caller(Host="evil.example", **{"X-Forwarded-Host": "evil.example"}).get("/client-metadata.json")
+
+    assert "evil" not in said.text
+
+
+# --- given
+
+
+@pytest.mark.parametrize("auth", ["client_secret_basic", "client_secret_post"])
+def test_a_client_that_came_with_the_server_is_used(plugboard: Plugboard, acme: Tenant, auth: str) -> None:
+    acme.behave(registers=False, auth_methods=(auth,))
+    acme.add_client("our own/id:1", secret=SECRET, auth=auth, redirect_uris=(f"{PUBLIC}{CALLBACK}",))
+    server = mcp_server(plugboard, acme, config={"clientId": "our own/id:1", "clientSecret": SECRET})
+    assert server.status()["redirectUri"] == f"{PUBLIC}{CALLBACK}"
+
+    connected(server)
+
+    acme.expire()
+    assert server.called()["isError"] is False
+    assert {family.client for family in acme.families} == {"our own/id:1"}
+
+
+def test_a_client_without_a_secret_is_used_too(plugboard: Plugboard, acme: Tenant) -> None:
+    acme.add_client("ours")
+
+    connected(mcp_server(plugboard, acme, config={"clientId": "ours"}))
+
+    assert (acme.counts["exchanges"], acme.counts["registrations"]) == (1, 0)
+
+
+def test_a_client_with_a_key_signs(plugboard: Plugboard, acme: Tenant) -> None:
+    key = ECKey.generate_key("P-256")
+    acme.add_client("ours", public_key=key.as_pem(private=False).decode())
+    server = mcp_server(plugboard, acme, config={"clientId": "ours", "privateKey": key.as_pem(private=True).decode()})
+
+    connected(server)
+
+    acme.expire()
+    assert server.called()["isError"] is False
+    assert all("client_secret" not in each.fields for each in acme.asked("token"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "paths"),
+    [
+        ({"config": {"clientSecret": SECRET}}, ["config.clientId"]),
+        ({"config": {"privateKey": "a key"}}, ["config.clientId", "config.privateKey"]),
+        ({"config": {"clientId": "ours", "clientSecret": SECRET, "privateKey": "a key"}}, ["config.privateKey"] * 2),
+        ({"oauthGrant": "client_credentials"}, ["config.clientId"]),
+        ({"oauthGrant": "client_credentials", "config": {"clientId": "ours"}}, ["config.clientId"]),
+        ({"oauthGrant": "client_credentials", "authType": "none"}, ["oauthGrant"]),
+        ({"oauthGrant": "client_credentials", "serviceType": "notion", "url": None}, ["oauthGrant"]),
+    ],
+    ids=str,
+)
+def test_half_a_client_is_refused(
+    plugboard: Plugboard, acme: Tenant, fields: dict[str, object], paths: list[str]
+) -> None:
+    draft = {"name": "Acme", "url": acme.mcp_url, "authType": "oauth", "config": {}} | fields
+    workspace = plugboard.make_workspace()
+
+    assert complaints(workspace.admin.post(workspace.servers, json=draft)) == paths
+
+
+@pytest.mark.parametrize("config", [{"clientId": "unknown"}, {"clientId": "ours", "clientSecret": "wrong"}], ids=str)
+def test_a_client_that_the_provider_does_not_take_connects_nothing(
+    plugboard: Plugboard, acme: Tenant, config: dict[str, str]
+) -> None:
+    acme.add_client("ours", secret=SECRET)
+    acme.add_client("unknown")
+    server, visitor = mcp_server(plugboard, acme, config=config), Visitor(plugboard)
+    came = visitor.consent(server.page())
+    acme.clients.pop("unknown")
+
+    assert told(visitor.land(came)) == {"error": "refused"}
+    server.assert_not_connected()
+
+
+def test_a_client_that_is_another_when_the_browser_returns_connects_nothing(plugboard: Plugboard, acme: Tenant) -> None:
+    acme.add_client("ours", secret=SECRET)
+    server = mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET})
+    visitor = Visitor(plugboard)
+    came = visitor.consent(server.page())
+
+    server.change(config={"clientId": "another", "clientSecret": SECRET})
+
+    assert told(visitor.land(came)) == {"error": "server_changed"}
+    server.assert_untouched()
+
+
+def test_a_server_that_needs_nobodys_consent_is_not_connected_by_any(plugboard: Plugboard, acme: Tenant) -> None:
+    acme.add_client("ours", secret=SECRET, grants=("client_credentials",))
+    config = {"clientId": "ours", "clientSecret": SECRET}
+
+    answer = mcp_server(plugboard, acme, oauthGrant="client_credentials", config=config).begun()
+
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
+    assert acme.seen == []

@@ -1,0 +1,286 @@
+"""Two authorization servers, one of which would like to have what belongs to the other: it gets nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from api.main.settings import Settings
+from demo.oauth_provider.server import Server, Tenant
+from tests.connections.world import Connectable, Visitor, facts_on, mcp_server, query_of, sent_back, told
+from tests.harness import Plugboard, caller, served
+
+HTTPS = "https://plugboard.test"
+SECRET = "canary-secret-of-a-client"
+
+
+@dataclass(frozen=True)
+class Two:
+    """An honest one and an evil one, each with a server of the same workspace."""
+
+    honest: Connectable
+    evil: Connectable
+
+    @classmethod
+    def at(cls, plugboard: Plugboard, provider: Server) -> Two:
+        honest, evil = provider.tenant("honest"), provider.tenant("evil")
+        one = mcp_server(plugboard, honest, name="Honest")
+        return cls(one, mcp_server(plugboard, evil, one.workspace, name="Evil"))
+
+    def behave(self, *, names_itself: bool) -> None:
+        for each in (self.honest, self.evil):
+            each.tenant.behave(promises_iss=names_itself)
+
+    def assert_nothing_reached_evil(self) -> None:
+        assert self.evil.tenant.asked("token") == []
+        self.evil.assert_not_connected()
+
+
+@pytest.fixture
+def two(plugboard: Plugboard, provider: Server) -> Two:
+    return Two.at(plugboard, provider)
+
+
+@pytest.fixture(scope="module")
+def public(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
+    """One that authorization servers can read a document from."""
+    environment = one_provider.environment() | {
+        "PLUGBOARD_DATA_DIR": str(tmp_path_factory.mktemp("public")),
+        "OAUTH_REDIRECT_BASE_URL": HTTPS,
+    }
+    with served(Settings.from_environment(environment)) as plugboard:
+        yield plugboard
+
+
+def leads_to(evil: Tenant, honest: Tenant) -> None:
+    """Its metadata names the honest one's page, where the user has consented a hundred times."""
+    evil.behave(metadata_changes={"authorization_endpoint": f"{honest.issuer}/authorize"})
+
+
+def known_to(honest: Tenant, url: str) -> None:
+    """The client that evil has told us to be, with the way back that we would give to evil: evil can see to that."""
+    asked = query_of(url)
+    honest.add_client(asked["client_id"], redirect_uris=(asked["redirect_uri"],))
+
+
+# --- a code of one at the way back of the other
+
+
+@pytest.mark.requirement("OAU-04")
+@pytest.mark.parametrize("names_itself", [True, False])
+def test_a_code_of_the_honest_one_is_not_taken_for_one_of_the_evil_one(two: Two, names_itself: bool) -> None:
+    two.behave(names_itself=names_itself)
+    visitor = Visitor(two.honest.plugboard)
+    honest, evil = visitor.consent(two.honest.page()), visitor.consent(two.evil.page())
+
+    answer = visitor.land(honest.but(state=evil["state"]))  # sent on by evil, with the state that it was given
+
+    assert told(answer) == {"error": "wrong_issuer" if names_itself else "other_service"}
+    two.assert_nothing_reached_evil()
+
+
+@pytest.mark.requirement("OAU-04")
+def test_nor_where_only_the_evil_one_does_not_name_itself(two: Two) -> None:
+    two.evil.tenant.behave(promises_iss=False)
+    visitor = Visitor(two.honest.plugboard)
+    honest, evil = visitor.consent(two.honest.page()), visitor.consent(two.evil.page())
+
+    answers = [
+        visitor.land(honest.but(state=evil["state"])),
+        visitor.land(
+            visitor.consent(two.honest.page()).at(evil.path).but(state=visitor.consent(two.evil.page())["state"])
+        ),
+    ]
+
+    assert [told(each)["error"] for each in answers] == ["other_service", "wrong_issuer"]
+    two.assert_nothing_reached_evil()
+
+
+@pytest.mark.requirement("OAU-04")
+def test_nor_where_only_the_honest_one_does_not_name_itself(two: Two) -> None:
+    two.honest.tenant.behave(promises_iss=False)
+    visitor = Visitor(two.honest.plugboard)
+    honest, evil = visitor.consent(two.honest.page()), visitor.consent(two.evil.page())
+
+    answers = [
+        visitor.land(honest.but(state=evil["state"])),
+        visitor.land(honest.at(evil.path).but(state=visitor.consent(two.evil.page())["state"])),
+    ]
+
+    assert [told(each)["error"] for each in answers] == ["other_service", "wrong_issuer"]
+    two.assert_nothing_reached_evil()
+
+
+# --- the evil one's metadata names the honest one's page
+
+
+@pytest.mark.requirement("OAU-04")
+def test_who_is_led_to_the_honest_one_comes_back_with_its_name(two: Two) -> None:
+    honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
+    honest.behave(demands_resource=False, also_for=(evil.mcp_url,))
+    leads_to(evil, honest)
+    url = visitor.go(two.evil.page())
+    known_to(honest, url)
+
+    came = sent_back(url)
+
+    assert url.startswith(f"{honest.issuer}/authorize?")
+    assert came["iss"] == honest.issuer
+    assert told(visitor.land(came)) == {"error": "wrong_issuer"}
+    two.assert_nothing_reached_evil()
+
+
+@pytest.mark.requirement("OAU-04")
+def test_nor_does_it_help_to_promise_no_name(two: Two) -> None:
+    honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
+    honest.behave(demands_resource=False, also_for=(evil.mcp_url,))
+    evil.behave(promises_iss=False)
+    leads_to(evil, honest)
+    url = visitor.go(two.evil.page())
+    known_to(honest, url)
+
+    assert told(visitor.land(sent_back(url))) == {"error": "wrong_issuer"}
+    two.assert_nothing_reached_evil()
+
+
+@pytest.mark.requirement("OAU-04")
+def test_a_client_that_the_honest_one_knows_comes_back_to_its_own_way_alone(two: Two) -> None:
+    """Neither names itself, and evil tells us to be the client that we are at the honest one."""
+    two.behave(names_itself=False)
+    honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
+    visitor.connect(two.honest)
+    (ours,) = {family.client for family in honest.families}
+    leads_to(evil, honest)
+
+    led = visitor.go(two.evil.page())
+    url = led.replace(query_of(led)["client_id"], ours)
+
+    with caller(url) as client:
+        shown = client.get(url)
+    assert (shown.status_code, "bad redirect" in shown.text) == (400, True)
+    two.assert_nothing_reached_evil()
+
+
+@pytest.mark.requirement("OAU-10")
+def test_an_honest_one_that_knows_for_what_it_grants_grants_nothing_for_the_evil_one(two: Two) -> None:
+    """Neither names itself, and the honest one lets everybody register with any way back."""
+    two.behave(names_itself=False)
+    honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
+    leads_to(evil, honest)
+    url = visitor.go(two.evil.page())
+    known_to(honest, url)
+
+    came = sent_back(url)
+
+    assert query_of(url)["resource"] == evil.mcp_url
+    assert (came["error"], "code" in dict(came.params)) == ("invalid_target", False)
+    assert told(visitor.land(came)) == {"error": "not_granted"}
+    two.assert_nothing_reached_evil()
+
+
+def test_the_page_says_where_the_answer_goes_if_that_is_somewhere_else(two: Two, provider: Server) -> None:
+    leads_to(two.evil.tenant, two.honest.tenant)
+    elsewhere = provider.origin.replace("127.0.0.1", "localhost")
+    two.evil.tenant.behave(metadata_changes={"token_endpoint": f"{elsewhere}/token"})
+    visitor = Visitor(two.evil.plugboard)
+
+    honest, evil = (facts_on(visitor.sent("GET", each.page()).text) for each in (two.honest, two.evil))
+
+    assert "Answers to" not in honest
+    assert (evil["Goes to"].partition(":")[0], evil["Answers to"].partition(":")[0]) == ("127.0.0.1", "localhost")
+
+
+@pytest.mark.requirement("OAU-10")
+def test_the_evil_server_cannot_ask_in_the_name_of_the_honest_one(two: Two) -> None:
+    two.evil.tenant.behave(prm_changes={"resource": two.honest.tenant.mcp_url})
+
+    answer = two.evil.begun()
+
+    assert answer.status_code == 409
+    assert "about another resource" in answer.json()["detail"]
+
+
+@pytest.mark.requirement("OAU-04", "OAU-08")
+def test_nobody_can_pass_for_the_issuer_that_he_is_not(two: Two) -> None:
+    two.evil.tenant.behave(metadata_changes={"issuer": two.honest.tenant.issuer})
+
+    answer = two.evil.begun()
+
+    assert answer.status_code == 409
+    assert "that of another issuer" in answer.json()["detail"]
+
+
+@pytest.mark.requirement("OAU-04")
+def test_a_document_that_both_read_has_a_way_back_for_each(public: Plugboard, provider: Server) -> None:
+    two = Two.at(public, provider)
+    for each in (two.honest, two.evil):
+        each.tenant.behave(promises_iss=False, documents_from=public.url)
+    visitor = Visitor(public, HTTPS)
+    honest, evil = (query_of(visitor.go(each.page())) for each in (two.honest, two.evil))
+
+    forged = visitor.go(two.evil.page()).replace(f"{two.evil.tenant.issuer}/", f"{two.honest.tenant.issuer}/")
+    forged = forged.replace(evil["client_id"].rpartition("/")[2], honest["client_id"].rpartition("/")[2])
+
+    assert honest["client_id"] != evil["client_id"]
+    assert honest["redirect_uri"] != evil["redirect_uri"]
+    with caller(forged) as client:
+        assert client.get(forged).status_code == 400
+
+
+# --- somebody else is named later
+
+
+@pytest.mark.requirement("OAU-09")
+@pytest.mark.parametrize("method", ["none", "client_secret_basic", "client_secret_post"])
+def test_who_is_named_later_never_sees_what_is_stored(two: Two, method: str) -> None:
+    honest, evil = two.honest.tenant, two.evil.tenant
+    honest.behave(auth_methods=(method,))
+    visitor = Visitor(two.honest.plugboard)
+    visitor.connect(two.honest)
+    honest.behave(
+        authorization_servers=(evil.issuer,),
+        metadata_changes={"token_endpoint": f"{evil.issuer}/token", "revocation_endpoint": f"{evil.issuer}/revoke"},
+    )
+    honest.expire()
+
+    two.honest.called()
+    two.honest.begun()
+    two.honest.workspace.admin.post(f"{two.honest.path}/oauth/disconnect")
+
+    assert [each.fields["grant_type"] for each in honest.asked("token")] == ["authorization_code", "refresh_token"]
+    assert (evil.asked("token"), evil.asked("revoke")) == ([], [])
+
+
+@pytest.mark.requirement("OAU-09")
+def test_who_is_named_before_the_browser_is_back_gets_no_code(two: Two) -> None:
+    honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
+    came = visitor.consent(two.honest.page())
+    honest.behave(
+        authorization_servers=(evil.issuer,),
+        also_for=(honest.mcp_url,),
+        metadata_changes={"token_endpoint": f"{evil.issuer}/token"},
+    )
+
+    assert told(visitor.land(came)) == {"connected": two.honest.id}
+    assert (len(honest.asked("token")), evil.asked("token")) == (1, [])
+
+
+@pytest.mark.requirement("OAU-09")
+def test_who_is_connected_at_the_new_one_sends_it_nothing_of_the_old(two: Two) -> None:
+    honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
+    honest.behave(auth_methods=("client_secret_basic",))
+    visitor.connect(two.honest)
+    old = [*honest.live("access"), *honest.live("refresh"), *(str(each.secret) for each in honest.clients.values())]
+    honest.behave(authorization_servers=(evil.issuer,))
+
+    assert visitor.connect(two.honest) == {"connected": two.honest.id}
+
+    seen = json.dumps([(each.query, dict(each.headers), each.body) for each in evil.seen])
+    assert len(old) == 3
+    assert not [token for token in old if token in seen]
+    evil.expire()
+    two.honest.called()
+    assert not [token for token in old if token in json.dumps([each.body for each in evil.seen])]

@@ -1,0 +1,314 @@
+"""Where a browser may be sent when connecting is over: to a path of ours, or where the operator has said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from api.connections.consent.return_to import check_return_to, result_url
+from api.errors import ValidationFailed
+from api.main.settings import Settings
+from demo.oauth_provider.server import Server
+from tests.connections.world import PUBLIC, Connectable, Visitor, mcp_server, service
+from tests.harness import Plugboard, complaints, served
+
+CONSOLE = "https://console.example.com"
+LOCAL = "http://localhost:3000"
+ORIGINS = frozenset({CONSOLE, LOCAL})
+
+REFUSED = [
+    "",
+    " ",
+    "servers",
+    "./servers",
+    "../servers",
+    "?a=b",
+    "#top",
+    ".",
+    "..",
+    "\\",
+    "\\\\evil.example",
+    "//evil.example",
+    "///evil.example",
+    "////evil.example",
+    "/\\evil.example",
+    "\\/evil.example",
+    "/\\/evil.example",
+    "//evil.example/%2e%2e",
+    "//evil.example@console.example.com",
+    "/%2fevil.example",
+    "/%2Fevil.example",
+    "/%5cevil.example",
+    "/%5Cevil.example",
+    "/%09/evil.example",
+    "/%0a/evil.example",
+    "/%0d%0aLocation:%20//evil.example",
+    "/\t/evil.example",
+    "/\n/evil.example",
+    "/\r/evil.example",
+    "\t//evil.example",
+    " //evil.example",
+    "\x00//evil.example",
+    "/a//evil.example",
+    "/.//evil.example",
+    "/..//evil.example",
+    "/a/..//evil.example",
+    "/a\\evil.example",
+    "/servers\n",
+    "/servers\r\nSet-Cookie: a=b",
+    "/servers\x00",
+    "/sérvers",
+    "/\uff0fevil.example",
+    "/\u2028evil.example",
+    "/servers#top",
+    "/servers?a=<script>",
+    '/servers?a="b"',
+    "/servers?a=b c",
+    "/servers?a=b\\c",
+    "/servers?a=b#c",
+    "https://evil.example",
+    "https://evil.example/servers",
+    "http://console.example.com",
+    "https://console.example.com:444",
+    "https://console.example.com.evil.example",
+    "https://evil.example/https://console.example.com",
+    "https://console.example.com@evil.example",
+    "https://console.example.com:443@evil.example",
+    "https://user@console.example.com",
+    "https://console.example.com\\evil.example",
+    "https://console.example.com\\@evil.example",
+    "https:console.example.com",
+    "https:/console.example.com",
+    "https:///console.example.com",
+    "https:\\\\console.example.com",
+    "//console.example.com",
+    "https://CONSOLE.example.com",
+    "HTTPS://console.example.com",
+    "https://console.example.com.",
+    "https://console。example.com",
+    "https://console.example.com#top",
+    "https://console.example.com//evil.example",
+    "https://console.example.com/%2fevil.example",
+    "https://console.example.com/\\evil.example",
+    "https://console.example.com\n",
+    "https://console.example.com/\n",
+    "http://localhost",
+    "http://localhost:30000",
+    "http://localhost:3000@evil.example",
+    "https://localhost:3000",
+    "javascript:alert(1)",
+    "javascript://console.example.com/%0aalert(1)",
+    "data:text/html,hi",
+    "vbscript:x",
+    "file:///etc",
+    "mailto:a@example.com",
+    "//",
+    "/" * 10,
+    "/" + "a" * 1000,
+    "https://console.example.com/" + "a" * 1000,
+]
+GOOD = [
+    "/",
+    "/servers",
+    "/servers/",
+    "/servers/server_1",
+    "/servers?tab=all",
+    "/servers?a=b&c=d",
+    "/?a",
+    "/a.b-c_d~e",
+    "/servers?next=/agents",
+    "/servers?u=https://evil.example",
+    "/a/../b",
+    "/@evil.example",
+    "/;a=b",
+    "/a%20b",
+    "/a:b",
+    "/servers?a=%0a",
+    "/servers?a=//b",
+    "/" + "a" * 999,
+    "/!$&'()*+,;=:@",
+    CONSOLE,
+    f"{CONSOLE}/",
+    f"{CONSOLE}/servers",
+    f"{CONSOLE}/servers?tab=all",
+    LOCAL,
+    f"{LOCAL}/a/b?c=d",
+]
+
+
+@pytest.fixture(scope="module")
+def with_console(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugboard]:
+    environment = one_provider.environment() | {
+        "PLUGBOARD_DATA_DIR": str(tmp_path_factory.mktemp("with-console")),
+        "PLUGBOARD_RETURN_ORIGINS": f"{CONSOLE}, {LOCAL}",
+    }
+    with served(Settings.from_environment(environment)) as plugboard:
+        yield plugboard
+
+
+@pytest.fixture
+def server(with_console: Plugboard, provider: Server) -> Connectable:
+    return service(with_console, provider)
+
+
+def test_the_corpus_is_large_and_says_nothing_twice() -> None:
+    assert len(REFUSED) >= 75
+    assert len(GOOD) >= 20
+    assert len({*REFUSED, *GOOD}) == len(REFUSED) + len(GOOD)
+
+
+@pytest.mark.requirement("OAU-06")
+@pytest.mark.parametrize("text", REFUSED, ids=ascii)
+def test_a_place_that_could_be_somebody_elses_is_refused(text: str) -> None:
+    with pytest.raises(ValidationFailed):
+        check_return_to(text, ORIGINS)
+
+
+@pytest.mark.requirement("OAU-06")
+@pytest.mark.parametrize("text", GOOD, ids=ascii)
+def test_a_place_of_ours_or_the_operators_is_kept_as_it_is(text: str) -> None:
+    assert check_return_to(text, ORIGINS) == text
+
+
+@pytest.mark.requirement("OAU-06")
+def test_no_hostile_place_gets_further_than_the_beginning(server: Connectable) -> None:
+    for text in REFUSED:
+        assert complaints(server.begun(returnTo=text)) == ["returnTo"], text
+
+    assert server.tenant.seen == []
+
+
+@pytest.mark.requirement("OAU-06")
+@pytest.mark.parametrize("place", ["/servers", "/servers?tab=all", CONSOLE, f"{CONSOLE}/servers?tab=all", LOCAL])
+def test_the_browser_comes_to_the_place_with_what_happened(server: Connectable, place: str) -> None:
+    visitor = Visitor(server.plugboard)
+    joined = "&" if "?" in place else "?"
+
+    landed = visitor.land(visitor.consent(server.page(returnTo=place)))
+    denied = visitor.land(visitor.consent(server.page(returnTo=place)).but(code=None, error="access_denied"))
+
+    assert landed.headers["Location"] == f"{place}{joined}connected={server.id}"
+    assert denied.headers["Location"] == f"{place}{joined}error=denied"
+
+
+@pytest.mark.requirement("OAU-06")
+def test_who_cannot_be_known_for_who_began_comes_to_our_own_page(server: Connectable) -> None:
+    visitor = Visitor(server.plugboard)
+    came = visitor.consent(server.page(returnTo=f"{CONSOLE}/servers"))
+
+    answers = [Visitor(server.plugboard).land(came), visitor.land(came)]
+
+    assert [each.headers["Location"] for each in answers] == [
+        "/connected?error=other_browser",
+        "/connected?error=expired",
+    ]
+
+
+@pytest.mark.requirement("OAU-06")
+@pytest.mark.parametrize("name", ["returnTo", "return_to", "next", "redirect_uri", "url"])
+def test_nothing_that_is_added_on_the_way_back_leads_anywhere(server: Connectable, name: str) -> None:
+    visitor = Visitor(server.plugboard)
+    came = visitor.consent(server.page()).with_more((name, "https://evil.example"))
+
+    assert visitor.land(came).headers["Location"] == f"/connected?connected={server.id}"
+
+
+def test_without_origins_of_the_operator_only_this_service_will_do(plugboard: Plugboard, provider: Server) -> None:
+    server = service(plugboard, provider)
+
+    assert server.begun(returnTo="/servers").status_code == 200
+    assert complaints(server.begun(returnTo=f"{CONSOLE}/servers")) == ["returnTo"]
+    assert server.begun(returnTo=f"{PUBLIC}/servers").status_code == 200  # it is this very service
+
+
+@pytest.mark.requirement("OAU-07")
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"X-Forwarded-Host": "evil.example"},
+        {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "X-Forwarded-Port": "444"},
+        {"Forwarded": "host=evil.example;proto=https"},
+        {"Host": "evil.example", "X-Forwarded-Host": "evil.example", "X-Original-URL": "/evil", "X-Rewrite-URL": "/e"},
+    ],
+    ids=str,
+)
+def test_what_a_request_says_of_the_host_changes_nothing(
+    plugboard: Plugboard, provider: Server, headers: dict[str, str]
+) -> None:
+    server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
+
+    begun = server.workspace.admin.get(f"{server.path}/oauth/authorize", headers=headers)
+    page = urlsplit(begun.json()["authUrl"])
+    onward = visitor.press(page.path, **headers)
+    came = visitor.consent(server.page())
+    landed = visitor.land(came, **headers)
+
+    assert f"{page.scheme}://{page.netloc}" == PUBLIC
+    assert (
+        "redirect_uri=http%3A%2F%2F127.0.0.1%3A8400%2Fapi%2Fmcp%2Foauth%2Fexternal%2Fcallback"
+        in (onward.headers["Location"])
+    )
+    assert landed.headers["Location"] == f"/connected?connected={server.id}"
+    (exchange,) = server.tenant.asked("token")
+    assert exchange.fields["redirect_uri"] == f"{PUBLIC}/api/mcp/oauth/external/callback"
+    assert "evil" not in str([(each.query, each.headers, each.body) for each in server.tenant.seen])
+
+
+PIECES = st.sampled_from(
+    (
+        *("/", "//", "\\", "evil.example", "@", ":", "?", "#", "%2f", "%5C", "%09", "\t", "\n", "\r", " ", ".", ".."),
+        *(
+            "a",
+            "https:",
+            "http:",
+            "javascript:",
+            CONSOLE,
+            LOCAL,
+            "console.example.com",
+            "%",
+            ";",
+            "=",
+            "&",
+            "é",
+            "\x00",
+        ),
+    )
+)
+
+
+def where(base: str, text: str) -> str:
+    """Where a browser ends up that is sent there: it drops what cannot be seen, and takes a backslash for a slash."""
+    seen = re.sub(r"[\t\r\n]", "", text).strip("".join(map(chr, range(33))))
+    parts = urlsplit(urljoin(base, seen.replace("\\", "/")))
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+@pytest.mark.requirement("OAU-06")
+@given(st.one_of(st.text(max_size=40), st.lists(PIECES, max_size=8).map("".join)))
+@example("/\\evil.example")
+@example("https://console.example.com@evil.example")
+def test_whatever_passes_leads_home_or_to_an_origin_of_the_operator(text: str) -> None:
+    try:
+        place = check_return_to(text, ORIGINS)
+    except ValidationFailed:
+        return
+    last = result_url(place, connected="server_1")
+
+    for spelling in (last, unquote(last.partition("?")[0])):
+        assert where("https://plugboard.test/api/mcp/oauth/notion/callback", spelling) in {
+            "https://plugboard.test",
+            *ORIGINS,
+        }
+    assert last.isascii()
+    assert last.isprintable()
+    assert told_in(last) == "server_1"
+
+
+def told_in(place: str) -> str:
+    return place.rpartition("connected=")[2]

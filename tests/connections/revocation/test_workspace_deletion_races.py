@@ -1,0 +1,124 @@
+"""What if something else happens after the end of a grant was prepared, and before it is written?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from api.access.context import WorkspaceContext
+from api.access.peppers import SYSTEM
+from api.connections.revocation.queue import CLAIM_SECONDS, LEAVING_SECONDS, PREFIX
+from api.kit.storage.store import Conflict
+from api.main.container import Container, build_container
+from api.servers.service import Server as McpServer
+from api.servers.service import get_server
+from demo.oauth_provider.server import Server, Tenant
+from tests.connections.desk import Desk, emptied, entries, until
+from tests.fakes.still_clock import StillClock
+from tests.harness import Plugboard
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A process in which things are done step by step."""
+
+    parts: Container
+    ctx: WorkspaceContext
+
+    async def server(self, server_id: str) -> McpServer:
+        found = await get_server(self.parts.store, self.ctx, server_id)
+        assert found is not None
+        return found
+
+    async def left(self) -> int:
+        return len(await self.parts.store.query(SYSTEM, PREFIX))
+
+
+@asynccontextmanager
+async def beside(desk: Desk, clock: StillClock) -> AsyncIterator[Beside]:
+    parts = await build_container(desk.workspace.plugboard.settings, clock)
+    try:
+        ctx = await parts.authenticator.authenticate(f"Bearer {desk.workspace.key}", desk.workspace.id, "test")
+        yield Beside(parts, ctx)
+    finally:
+        await parts.close()
+
+
+@pytest.fixture(autouse=True)
+def with_an_empty_outbox(timed: Plugboard) -> Iterator[None]:
+    yield
+    emptied(timed)
+
+
+@pytest.fixture
+def acme(provider: Server) -> Tenant:
+    return provider.tenant("acme")
+
+
+@pytest.fixture
+def desk(timed: Plugboard) -> Desk:
+    return Desk.at(timed)
+
+
+async def connected(desk: Desk, tenant: Tenant) -> str:
+    return await asyncio.to_thread(lambda: desk.connected(desk.remote(tenant)))
+
+
+@pytest.mark.requirement("OAU-15", "OAU-16")
+async def test_tokens_that_are_renewed_meanwhile_are_not_forgotten_unrevoked(
+    desk: Desk, acme: Tenant, clock: StillClock
+) -> None:
+    server_id = await connected(desk, acme)
+    async with beside(desk, clock) as here:
+        server = await here.server(server_id)
+        endings, tokens = here.parts.connections.grant_end, here.parts.connections.tokens
+        prepared = await endings.end_changes(here.ctx, server)
+
+        clock.advance(3600)
+        await tokens.get(here.ctx, server)
+
+        with pytest.raises(Conflict):  # so that it is prepared again, with the tokens as they are now
+            await here.parts.store.write(*prepared)
+
+
+@pytest.mark.requirement("OAU-16")
+async def test_a_workspace_that_was_about_to_go_and_stays_keeps_its_grants(
+    desk: Desk, acme: Tenant, clock: StillClock
+) -> None:
+    """The process was killed in the middle of it, say."""
+    await connected(desk, acme)
+    async with beside(desk, clock) as here:
+        outbox = here.parts.connections.revocation_queue
+        await here.parts.connections.grant_end.revoke_all(here.ctx)
+        assert await here.left() == 1
+
+        await outbox.work_off()
+        clock.advance(CLAIM_SECONDS)
+        await outbox.work_off()
+        assert await here.left() == 1
+
+        clock.advance(LEAVING_SECONDS)
+        await outbox.work_off()
+        assert await here.left() == 0
+    assert acme.asked("revoke") == []
+    assert len(acme.live("access")) == len(acme.live("refresh")) == 1
+
+
+@pytest.mark.requirement("OAU-16")
+async def test_a_workspace_that_goes_at_the_second_try_has_its_grants_revoked_once(
+    desk: Desk, acme: Tenant, clock: StillClock
+) -> None:
+    await connected(desk, acme)
+    async with beside(desk, clock) as here:
+        await here.parts.connections.grant_end.revoke_all(here.ctx)
+        clock.advance(LEAVING_SECONDS - 1)
+
+        await asyncio.to_thread(desk.admin.delete, desk.workspace.path)
+        await asyncio.to_thread(until, lambda: entries(desk.workspace.plugboard) == [])
+
+    assert (acme.live("access"), acme.live("refresh")) == ([], [])
+    assert len(acme.asked("revoke")) == 2

@@ -1,0 +1,144 @@
+"""Many processes on one store, each of them asked for a good token at the same moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, Listener
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from api.main.settings import Settings
+from demo.oauth_provider.server import Server, Tenant
+from tests.conftest import ROOT_KEY
+from tests.connections.desk import Desk
+from tests.connections.tokens.refresh_worker import Got, Order, Outcome
+from tests.fakes.dynamodb import ACCESS, new_table
+from tests.harness import Plugboard, served
+
+ROOT = Path(__file__).parents[3]
+PATIENCE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Member:
+    """One process."""
+
+    pid: int
+    line: Connection
+
+    def begin(self, order: Order) -> None:
+        self.line.send(order)
+
+    def outcome(self) -> Outcome:
+        assert self.line.poll(PATIENCE_SECONDS), "a process does not come to an end"
+        outcome: Outcome = self.line.recv()
+        return outcome
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        self.assert_dead()
+
+    def assert_dead(self) -> None:
+        try:
+            told = self.outcome()
+        except (EOFError, ConnectionError):
+            return
+        raise AssertionError(f"it lived and got {told}")
+
+
+@dataclass
+class Pool:
+    listener: Listener
+    parent: Connection
+    members: list[Member] = field(default_factory=list)
+
+    def take(self, count: int) -> list[Member]:
+        """So many that are alive; those that are killed are replaced."""
+        self.parent.send(max(count - len(self.members), 0))
+        while len(self.members) < count:
+            line = self.listener.accept()
+            self.members.append(Member(line.recv(), line))
+        return self.members[:count]
+
+    def victim(self) -> Member:
+        """One that the test is going to kill."""
+        found = self.take(1)[0]
+        self.members.remove(found)
+        return found
+
+    def ask(self, order: Order, processes: int) -> Outcome:
+        """What all callers of all processes got."""
+        return outcome_of(self.begin(order, processes))
+
+    def begin(self, order: Order, processes: int) -> list[Member]:
+        asked = self.take(processes)
+        for member in asked:
+            member.begin(order)
+        return asked
+
+    def close(self) -> None:
+        for member in self.members:
+            member.line.close()
+        self.parent.close()
+
+
+def outcome_of(members: list[Member]) -> Outcome:
+    return sum((member.outcome() for member in members), Counter[Got]())
+
+
+@contextmanager
+def open_pool() -> Iterator[Pool]:
+    with TemporaryDirectory(prefix="pool-") as folder, Listener(f"{folder}/socket") as listener:
+        command = [sys.executable, "-m", "tests.connections.tokens.refresh_worker", f"{folder}/socket"]
+        with subprocess.Popen(command, cwd=ROOT, env=os.environ | ACCESS):
+            pool = Pool(listener, listener.accept())
+            try:
+                yield pool
+            finally:
+                pool.close()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A Plugboard on which people connect, and what other processes need to serve the same."""
+
+    plugboard: Plugboard
+    environment: Mapping[str, str]
+
+    def scene(self, tenant: Tenant) -> Scene:
+        desk = Desk.at(self.plugboard)
+        server = desk.connected(desk.remote(tenant))
+        order = Order(self.environment, desk.workspace.id, desk.workspace.key, server)
+        return Scene(desk, server, tenant, order)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One server, connected."""
+
+    desk: Desk
+    server: str
+    tenant: Tenant
+    order: Order
+
+
+@contextmanager
+def open_stage(provider: Server, **environment: str) -> Iterator[Stage]:
+    known = provider.environment() | environment
+    with served(Settings.from_environment(known)) as plugboard:
+        yield Stage(plugboard, known)
+
+
+@contextmanager
+def on_dynamodb(provider: Server, endpoint: str) -> Iterator[Stage]:
+    """All that would be needed on several machines."""
+    table = {"PLUGBOARD_TABLE": new_table(endpoint), "PLUGBOARD_DYNAMODB_ENDPOINT": endpoint}
+    with open_stage(provider, PLUGBOARD_STORE="dynamodb", PLUGBOARD_ROOT_KEY=ROOT_KEY, **table) as stage:
+        yield stage

@@ -1,0 +1,136 @@
+"""One more process that serves the same, as far as tokens are concerned: its clock and its store are the test's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from api.access.context import WorkspaceContext
+from api.connections.dependencies import ConnectionDeps
+from api.connections.repository import PREFIX, Grant, GrantRepository
+from api.connections.service import AccessToken, AccessTokens
+from api.connections.tokens.encryption import TokenSealer
+from api.connections.tokens.policy import Pause, RefreshPolicy
+from api.kit.clock import Clock, SystemClock
+from api.kit.storage.store import Change, Item, Key, Put, Store
+from api.main.container import Container, build_container
+from api.servers.service import Server, get_server
+from demo.oauth_provider.server import Tenant
+from tests.connections.desk import Desk
+
+USUAL = RefreshPolicy()
+Equipped = Callable[[ConnectionDeps], ConnectionDeps]
+
+
+def as_is(works: ConnectionDeps) -> ConnectionDeps:
+    return works
+
+
+class MovedClock(Clock, Protocol):
+    """How tokens expire without anybody waiting for it."""
+
+    seconds: float
+
+
+class Ahead(SystemClock):
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+
+    def now(self) -> float:
+        return super().now() + self.seconds
+
+
+class Beside:
+    """A store that is reached by another."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    async def write(self, *changes: Change) -> None:
+        await self.store.write(*changes)
+
+    async def get(self, key: Key) -> Item | None:
+        return await self.store.get(key)
+
+    async def get_many(self, keys: Sequence[Key]) -> dict[Key, Item]:
+        return await self.store.get_many(keys)
+
+    async def query(
+        self, pk: str, prefix: str = "", *, limit: int = 100, after: str | None = None, newest_first: bool = False
+    ) -> list[Item]:
+        return await self.store.query(pk, prefix, limit=limit, after=after, newest_first=newest_first)
+
+    async def close(self) -> None:
+        await self.store.close()
+
+
+@dataclass
+class Process:
+    parts: Container
+    keeper: AccessTokens
+    clock: MovedClock
+    ctx: WorkspaceContext
+
+    async def server(self, server_id: str) -> Server:
+        found = await get_server(self.parts.store, self.ctx, server_id)
+        assert found is not None
+        return found
+
+    async def fresh(self, server_id: str, refused: AccessToken | None = None) -> AccessToken:
+        return await self.keeper.get(self.ctx, await self.server(server_id), refused=refused)
+
+    async def grant(self, server_id: str) -> Grant:
+        found = await self.grant_or_none(server_id)
+        assert found is not None
+        return found
+
+    async def grant_or_none(self, server_id: str) -> Grant | None:
+        return await GrantRepository(self.parts.store, self.ctx).now(server_id)
+
+
+@asynccontextmanager
+async def process(
+    desk: Desk,
+    *,
+    clock: MovedClock | None = None,
+    ahead: float = 0.0,
+    timing: RefreshPolicy = USUAL,
+    pause: Pause = asyncio.sleep,
+    equipped: Equipped = as_is,
+) -> AsyncIterator[Process]:
+    """`equipped`: what connecting is to work with instead."""
+    clock = clock or Ahead(ahead)
+    parts = keeping(await build_container(desk.workspace.plugboard.settings, clock), timing, pause, equipped)
+    try:
+        ctx = await parts.authenticator.authenticate(f"Bearer {desk.workspace.key}", desk.workspace.id, "test")
+        yield Process(parts, parts.connections.tokens, clock, ctx)
+    finally:
+        await parts.close()
+
+
+def keeping(
+    parts: Container, timing: RefreshPolicy, pause: Pause = asyncio.sleep, equipped: Equipped = as_is
+) -> Container:
+    """With tokens that are kept as a test wants it; all else as it was assembled."""
+    works = equipped(parts.connections.deps)
+    sealer = TokenSealer(works.vault, parts.settings.reachable)
+    keeper = AccessTokens(works, sealer, parts.connections.grant_end, timing, pause)
+    return replace(parts, connections=replace(parts.connections, tokens=keeper))
+
+
+async def held(tenant: Tenant, n: int = 1) -> None:
+    """Until so many requests for tokens wait at the provider."""
+    await asyncio.to_thread(tenant.until_held, "token", n)
+
+
+def step_of(changes: Sequence[Change]) -> str:
+    """Whether it is `lease` or `tokens` (or why there are none) that is stored of a grant; empty for anything else."""
+    grants = [each.data for each in changes if isinstance(each, Put) and each.key.sk.startswith(PREFIX)]
+    if not grants:
+        return ""
+    if grants[0]["lease"]["owner"]:
+        return "lease"
+    return "tokens" if grants[0]["sealed"] else ""

@@ -1,0 +1,141 @@
+"""What a process does of which there are many: it wants a good token, for as many callers as it is told.
+
+`python -m tests.connections.tokens.refresh_worker <socket>` only becomes as many processes as it is asked for.
+An interpreter takes a second to start, a fork of one a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing.connection import Client, Connection
+from typing import NamedTuple
+
+from api.connections.dependencies import ConnectionDeps
+from api.connections.service import AccessToken, CredentialsUnavailable, ReconnectRequired, TokenTemporarilyUnavailable
+from api.connections.tokens.policy import RefreshPolicy
+from api.kit.storage.store import Change, Store
+from api.main.container import Container, build_container
+from api.main.settings import Settings
+from api.servers.service import get_server
+from tests.connections.tokens.refresh_process import USUAL, Ahead, Beside, keeping, step_of
+
+
+@dataclass(frozen=True)
+class Order:
+    environment: Mapping[str, str]
+    """Of Plugboard: where it keeps its data, and whom it takes for the services."""
+
+    workspace_id: str
+    key: str
+    server_id: str
+    callers: int = 1
+    ahead: float = 0.0
+    """How many seconds the clock is ahead: this is how tokens expire without anybody waiting for it."""
+
+    was_refused: bool = False
+    """The token that this process got last was not taken."""
+
+    timing: RefreshPolicy = USUAL
+    dies: str = ""
+    """`before` or `after` it stores a `lease` or new `tokens`."""
+
+
+class Got(NamedTuple):
+    """The token and its generation, or the name of what was raised."""
+
+    token: str
+    generation: int
+
+
+Outcome = Counter[Got]
+
+
+class Deadly(Beside):
+    """A store whose process ends at one of its steps, as by a power cut: nothing is tidied up."""
+
+    def __init__(self, store: Store, dies: str) -> None:
+        super().__init__(store)
+        self._dies = dies
+
+    async def write(self, *changes: Change) -> None:
+        step = step_of(changes)
+        self._die_at(f"before {step}")
+        await super().write(*changes)
+        self._die_at(f"after {step}")
+
+    def _die_at(self, moment: str) -> None:
+        if moment == self._dies:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Worker:
+    def __init__(self) -> None:
+        self._clock = Ahead()
+        self._assembled: dict[str, Container] = {}
+        self._last: AccessToken | None = None
+
+    async def done(self, order: Order) -> Outcome:
+        self._clock.seconds = order.ahead
+        parts = await self._parts(order)
+        ctx = await parts.authenticator.authenticate(f"Bearer {order.key}", order.workspace_id, "test")
+        server = await get_server(parts.store, ctx, order.server_id)
+        assert server is not None
+        refused = self._last if order.was_refused else None
+
+        async def one() -> Got:
+            try:
+                self._last = await parts.connections.tokens.get(ctx, server, refused=refused)
+            except (CredentialsUnavailable, ReconnectRequired, TokenTemporarilyUnavailable) as error:
+                return Got(type(error).__name__, -1)
+            return Got(self._last.token, self._last.generation)
+
+        return Counter(await asyncio.gather(*(one() for _ in range(order.callers))))
+
+    async def _parts(self, order: Order) -> Container:
+        known = f"{sorted(order.environment.items())} {order.timing} {order.dies}"
+        if known not in self._assembled:
+            parts = await build_container(Settings.from_environment(order.environment), self._clock)
+            self._assembled[known] = keeping(parts, order.timing, equipped=partial(_mortal, order.dies))
+        return self._assembled[known]
+
+
+def _mortal(dies: str, works: ConnectionDeps) -> ConnectionDeps:
+    return replace(works, store=Deadly(works.store, dies)) if dies else works
+
+
+def work(orders: Connection) -> None:
+    worker = Worker()
+    with asyncio.Runner() as runner:
+        orders.send(os.getpid())
+        try:
+            while True:
+                orders.send(runner.run(worker.done(orders.recv())))
+        except (EOFError, ConnectionError):  # nobody wants anything any more
+            os._exit(0)
+
+
+def main(address: str) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that end
+    with Client(address) as orders:
+        try:
+            while True:
+                for _ in range(orders.recv()):
+                    if os.fork() == 0:
+                        orders.close()
+                        work(Client(address))
+        except EOFError:
+            return
+
+
+if __name__ == "__main__":
+    # what is sent has its type by the name that others know
+    from tests.connections.tokens import refresh_worker
+
+    refresh_worker.main(sys.argv[1])

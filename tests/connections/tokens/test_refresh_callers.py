@@ -1,0 +1,258 @@
+"""In one process: who wants a token, who waits for it, and who gets which."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+
+import pytest
+
+from api.connections.dependencies import ConnectionDeps
+from api.connections.service import CredentialsUnavailable
+from api.kit.storage.store import Change, Store
+from demo.oauth_provider.server import Fault, Server
+from tests.connections.desk import Desk
+from tests.connections.tokens.refresh_process import Beside, held, process, step_of
+from tests.fakes.still_clock import StillClock
+from tests.harness import Plugboard
+
+A_LIFE = 3600.0
+
+
+@pytest.fixture
+def desk(plugboard: Plugboard) -> Desk:
+    return Desk.at(plugboard)
+
+
+@pytest.mark.requirement("OAU-13")
+async def test_fifty_callers_share_one_renewal(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    async with process(desk, ahead=A_LIFE) as here:
+        got = await asyncio.gather(*(here.fresh(server) for _ in range(50)))
+
+    assert {each.token for each in got} == {acme.live("access")[-1]}
+    assert acme.families[0].presented == [1, 0]
+
+
+async def test_whoever_stops_waiting_stops_nobody_else(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    acme.fault("token", Fault("hold"))
+    async with process(desk, ahead=A_LIFE) as here:
+        known = await here.server(server)
+        first, second = (asyncio.create_task(here.keeper.get(here.ctx, known)) for _ in range(2))
+        await held(acme)
+
+        first.cancel()
+        acme.release()
+
+        assert (await second).generation == 1
+        assert first.cancelled()
+    assert acme.families[0].presented == [1, 0]
+
+
+async def test_what_nobody_waits_for_any_more_is_stored_all_the_same(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    acme.fault("token", Fault("hold"))
+    async with process(desk, ahead=A_LIFE) as here:
+        only = asyncio.create_task(here.fresh(server))
+        await held(acme)
+        only.cancel()
+        acme.release()
+
+        assert (await here.fresh(server)).token == acme.live("access")[-1]
+    assert acme.families[0].presented == [1, 0]
+
+
+async def test_two_workspaces_share_nothing_though_they_use_the_same_upstream(
+    plugboard: Plugboard, provider: Server
+) -> None:
+    acme = provider.tenant("acme")
+    one, other = Desk.at(plugboard), Desk.at(plugboard)
+    ours, theirs = one.connected(one.remote(acme)), other.connected(other.remote(acme))
+    async with process(one, ahead=A_LIFE) as here, process(other, ahead=A_LIFE) as there:
+        got = await asyncio.gather(here.fresh(ours), there.fresh(theirs))
+
+        assert got[0].token != got[1].token
+        assert [each.presented for each in acme.families] == [[1, 0], [1, 0]]
+        assert await here.grant_or_none(theirs) is None
+
+
+@pytest.mark.parametrize(
+    ("life", "due_after"),
+    [(3600, 3540), (900, 840), (600, 540), (60, 54), (10, 9), (0.5, 0.45)],
+)
+async def test_a_token_is_renewed_a_little_before_its_end(
+    desk: Desk, provider: Server, life: float, due_after: float
+) -> None:
+    acme = provider.tenant("acme")
+    acme.behave(expires_in=life)
+    server = desk.connected(desk.remote(acme))
+    async with process(desk, clock=StillClock()) as here:
+        here.clock.seconds = (await here.grant(server)).renewed_at + due_after - 0.001
+        early = await here.fresh(server)
+        here.clock.seconds += 0.001
+        late = await here.fresh(server)
+
+    assert (early.generation, late.generation) == (0, 1)
+    assert early.renew_at == here.clock.seconds
+    assert late.renew_at == pytest.approx(here.clock.seconds + due_after)
+
+
+async def test_of_a_token_whose_end_nobody_knows_the_upstream_is_believed(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    acme.behave(expires_in=None)
+    server = desk.connected(desk.remote(acme))
+    async with process(desk, ahead=A_LIFE * 24 * 365) as here:
+        first = await here.fresh(server)
+        second = await here.fresh(server, refused=first)
+        third = await here.fresh(server, refused=first)
+
+    assert [each.generation for each in (first, second, third)] == [0, 1, 1]
+    assert (first.renew_at, second.token) == (None, third.token)
+
+
+async def test_what_was_refused_of_an_earlier_grant_says_nothing_of_the_new_one(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    async with process(desk) as here:
+        old = await here.fresh(server)
+        as_it_was = await here.server(server)
+        desk.connected(server)
+
+        new = await here.keeper.get(here.ctx, as_it_was, refused=old)
+
+    assert (old.generation, new.generation) == (0, 0)
+    assert new.token == acme.live("access")[-1]
+    assert acme.counts["refreshes"] == 0
+
+
+async def test_an_answer_without_a_refresh_token_leaves_the_old_one_in_use(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    acme.behave(rotates=False, repeats_refresh=False)
+    server = desk.connected(desk.remote(acme))
+    async with process(desk) as here:
+        for generation in (1, 2, 3):
+            here.clock.seconds += A_LIFE
+            assert (await here.fresh(server)).generation == generation
+
+    assert acme.families[0].refreshed == [1, 1, 1, 0]
+    assert len({asked.fields["refresh_token"] for asked in acme.asked("token")[1:]}) == 1
+
+
+async def test_an_answer_with_a_refresh_token_replaces_the_old_one(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    async with process(desk) as here:
+        for generation in (1, 2, 3):
+            here.clock.seconds += A_LIFE
+            assert (await here.fresh(server)).generation == generation
+
+    assert acme.families[0].presented == [1, 1, 1, 0]
+    assert len({asked.fields["refresh_token"] for asked in acme.asked("token")[1:]}) == 3
+
+
+async def test_whoever_waits_while_it_is_connected_again_gets_a_token_of_the_new_grant(
+    desk: Desk, provider: Server
+) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    acme.fault("token", Fault("hold"))
+    async with process(desk, ahead=A_LIFE) as here, process(desk, ahead=A_LIFE) as there:
+        asking = asyncio.create_task(here.fresh(server))
+        await held(acme)
+        waiting = asyncio.create_task(there.fresh(server))
+        await asyncio.sleep(0)
+
+        there.clock.seconds = here.clock.seconds = 0.0
+        desk.connected(server)
+        acme.release()
+
+        old, new = acme.families
+        assert {(await asking).token, (await waiting).token} <= set(acme.live("access"))
+        assert (await asking).grant_id == (await waiting).grant_id == (await here.grant(server)).id
+    assert (old.presented, new.presented) == ([1, 0], [0])
+
+
+async def test_while_one_renews_the_others_use_what_is_still_good(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    acme.fault("token", Fault("hold"))
+    async with process(desk, ahead=A_LIFE - 30) as here, process(desk, ahead=A_LIFE - 30) as there:
+        renewing = asyncio.create_task(here.fresh(server))
+        await held(acme)
+
+        assert (await there.fresh(server)).generation == 0
+
+        acme.release()
+        assert (await renewing).generation == 1
+        assert (await there.fresh(server)).generation == 1
+
+
+async def test_whoever_wants_a_token_for_another_place_does_not_wait_for_the_old_one(
+    desk: Desk, provider: Server
+) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    acme.fault("token", Fault("hold"))
+    async with process(desk, ahead=A_LIFE) as here:
+        old = asyncio.create_task(here.fresh(server))
+        await held(acme)
+        moved = {"url": "https://elsewhere.example.com/mcp", "config": {}}
+        assert desk.admin.put(desk.path(server), json=moved).status_code == 200
+
+        with pytest.raises(CredentialsUnavailable):
+            await asyncio.wait_for(here.fresh(server), 5)
+
+        acme.release()
+        with pytest.raises(CredentialsUnavailable):
+            await old
+
+
+async def test_a_server_that_is_gone_has_no_token(desk: Desk, provider: Server) -> None:
+    server = desk.connected(desk.remote(provider.tenant("acme")))
+    async with process(desk) as here:
+        as_it_was = await here.server(server)
+        assert desk.delete(server).status_code == 204
+
+        with pytest.raises(CredentialsUnavailable):
+            await here.keeper.get(here.ctx, as_it_was)
+
+
+class SlowToLease(Beside):
+    """The first time."""
+
+    def __init__(self, store: Store, clock: StillClock, seconds: float) -> None:
+        super().__init__(store)
+        self._clock = clock
+        self._seconds = [seconds]
+        self.steps: list[str] = []
+
+    async def write(self, *changes: Change) -> None:
+        await super().write(*changes)
+        self.steps.append(step_of(changes))
+        if self._seconds:
+            self._clock.advance(self._seconds.pop())
+
+
+@pytest.mark.requirement("OAU-13")
+@pytest.mark.parametrize(("seconds", "steps"), [(12, ["lease", "tokens", "lease", "tokens"]), (3, ["lease", "tokens"])])
+async def test_nobody_asks_with_a_lease_that_could_end_before_the_answer_comes(
+    desk: Desk, provider: Server, seconds: float, steps: list[str]
+) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    clock, stores = StillClock(time.time() + A_LIFE), []
+
+    def slowly(works: ConnectionDeps) -> ConnectionDeps:
+        stores.append(SlowToLease(works.store, clock, seconds))
+        return replace(works, store=stores[0])
+
+    async with process(desk, clock=clock, equipped=slowly) as here:
+        assert (await here.fresh(server)).generation == 1
+
+    assert stores[0].steps == steps
+    assert acme.families[0].presented == [1, 0]

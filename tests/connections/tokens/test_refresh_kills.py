@@ -1,0 +1,102 @@
+"""Whoever renews a token is killed, at each step: what becomes of the token, and of all who want it?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from api.connections.tokens.policy import RefreshPolicy
+from demo.oauth_provider.server import Fault, Server
+from tests.connections.tokens.refresh_pool import Pool, Scene, Stage, outcome_of
+from tests.connections.tokens.refresh_worker import Got
+
+SURVIVORS, CALLERS = 15, 50
+ALL = SURVIVORS * CALLERS
+A_LIFE = 3600.0
+QUICK = RefreshPolicy(lease=2.0, answer=1.0)
+"""So that nobody has to wait a quarter of a minute for the end of a lease that somebody has left."""
+
+
+@pytest.fixture(params=["sqlite", "dynamodb"])
+def scene(request: pytest.FixtureRequest, provider: Server) -> Scene:
+    """A server whose token has expired."""
+    stage: Stage = request.getfixturevalue(request.param)
+    scene = stage.scene(provider.tenant("acme"))
+    return replace(scene, order=replace(scene.order, ahead=A_LIFE, timing=QUICK))
+
+
+def end_at(scene: Scene, pool: Pool, moment: str) -> None:
+    """Of one process, in which somebody wants the token."""
+    victim = pool.victim()
+    victim.begin(replace(scene.order, dies=moment))
+    victim.assert_dead()
+
+
+def assert_renewed_once(scene: Scene, pool: Pool) -> None:
+    outcome = pool.ask(replace(scene.order, callers=CALLERS), SURVIVORS)
+
+    assert outcome == {Got(scene.tenant.live("access")[-1], 1): ALL}
+    [family] = scene.tenant.families
+    assert (family.presented, family.refreshed, family.reuses) == ([1, 0], [1, 0], 0)
+    assert scene.desk.status(scene.server)["reconnectRequired"] is False
+
+
+def assert_one_reconnect_is_needed(scene: Scene, pool: Pool) -> None:
+    outcome = pool.ask(replace(scene.order, callers=CALLERS), SURVIVORS)
+
+    assert outcome == {Got("ReconnectRequired", -1): ALL}
+    [family] = scene.tenant.families
+    assert (family.presented, family.refreshed, family.reuses) == ([2, 0], [1, 0], 1)
+    assert scene.desk.audited("server.reconnect_required") == [("server.reconnect_required", "system")]
+    assert scene.desk.status(scene.server)["reconnectRequired"] is True
+
+    scene.desk.connected(scene.server)
+
+    now = replace(scene.order, callers=CALLERS, ahead=0.0)
+    assert pool.ask(now, SURVIVORS) == {Got(scene.tenant.live("access")[-1], 0): ALL}
+
+
+@pytest.mark.requirement("OAU-13")
+@pytest.mark.parametrize("moment", ["before lease", "after lease", "after tokens"])
+def test_who_is_killed_before_it_asks_or_when_it_has_stored_is_not_missed(
+    scene: Scene, pool: Pool, moment: str
+) -> None:
+    end_at(scene, pool, moment)
+
+    assert_renewed_once(scene, pool)
+
+
+@pytest.mark.requirement("OAU-13")
+def test_who_is_killed_when_nothing_has_been_done_for_it_yet_is_not_missed(scene: Scene, pool: Pool) -> None:
+    scene.tenant.fault("token", Fault("hold"))
+    victim = pool.victim()
+    victim.begin(scene.order)
+    scene.tenant.until_held("token")
+    waiting = pool.begin(replace(scene.order, callers=CALLERS), SURVIVORS)
+
+    victim.kill()
+
+    assert set(outcome_of(waiting)) == {Got(scene.tenant.live("access")[-1], 1)}
+    assert_renewed_once(scene, pool)
+
+
+@pytest.mark.requirement("OAU-13")
+def test_after_an_answer_that_nobody_was_there_to_take_somebody_has_to_connect_again_once(
+    scene: Scene, pool: Pool
+) -> None:
+    scene.tenant.fault("token", Fault("hold", after=True))
+    victim = pool.victim()
+    victim.begin(scene.order)
+    scene.tenant.until_held("token")
+
+    victim.kill()
+
+    assert_one_reconnect_is_needed(scene, pool)
+
+
+@pytest.mark.requirement("OAU-13")
+def test_who_is_killed_before_it_stores_what_it_got_leaves_one_to_connect_again(scene: Scene, pool: Pool) -> None:
+    end_at(scene, pool, "before tokens")
+
+    assert_one_reconnect_is_needed(scene, pool)

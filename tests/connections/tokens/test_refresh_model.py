@@ -1,0 +1,316 @@
+"""Whatever comes between whom: no refresh token is shown twice, unless somebody died between its use and its successor.
+
+Processes take turns at a store and at a provider, in any order; some die at any of their steps, which is to say that
+they never get another turn. Time passes only where nobody who lives has a lease: to be quicker than that is their part.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any, Self
+from urllib.parse import parse_qs
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from api.access.context import Caller, Scope, WorkspaceContext, partition_of
+from api.access.repository import revision_key
+from api.audit.journal import Journal
+from api.connections.oauth_clients import OAuthClients
+from api.connections.repository import ACCESS, REFRESH, Grant, GrantRepository, OAuthClientRef
+from api.connections.revocation.grant_end import GrantEnd
+from api.connections.service import AccessToken, AccessTokens, ReconnectRequired
+from api.connections.tokens.encryption import TokenSealer
+from api.connections.tokens.policy import RefreshPolicy
+from api.kit.crypto.data_keys import KeyRing
+from api.kit.crypto.root_keys import LocalRootKeys
+from api.kit.crypto.secret import Secret
+from api.kit.crypto.vault import Vault
+from api.kit.egress.policy import EgressPolicy
+from api.kit.storage.revision_cache import RevisionCache, Snapshot
+from api.kit.storage.store import (
+    Change,
+    Check,
+    Conflict,
+    Delete,
+    IfAbsent,
+    IfPresent,
+    IfVersion,
+    Item,
+    Key,
+    Put,
+    StoreUnavailable,
+)
+from api.servers.repository import Connection, Server, server_key
+from integrations import AuthorizationServer, OAuthClient
+from tests.connections.tokens.refresh_process import Beside, step_of
+from tests.fakes.still_clock import StillClock
+
+W = "w"
+QUICK = RefreshPolicy(lease=1.0, answer=0.5, grace=0.2)
+PROVIDER = AuthorizationServer("https://as.example.com/authorize", "https://as.example.com/token")
+SERVER = Server(
+    *("server", "Acme", "acme", "", "https://acme.example.com/mcp", "oauth", "external"),
+    *(True, 30, "both", "2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z"),
+    connection=Connection("grant", "2026-01-01T00:00:00.000Z"),
+)
+SCRIPT = st.lists(
+    st.tuples(st.sampled_from(["step"] * 8 + ["die", "busy", "lost"]), st.integers(0, 1000)), max_size=150
+)
+
+
+class InMemory:
+    """A store as its port describes it, as far as is needed here."""
+
+    def __init__(self) -> None:
+        self._items: dict[Key, tuple[int, bytes]] = {}
+
+    async def get(self, key: Key) -> Item | None:
+        version, data = self._items.get(key, (0, b""))
+        return Item(key, msgspec.json.decode(data), version) if data else None
+
+    async def get_many(self, keys: Sequence[Key]) -> dict[Key, Item]:
+        return {key: item for key in keys if (item := await self.get(key))}
+
+    async def query(self, pk: str, prefix: str = "", **_: Any) -> list[Item]:
+        raise NotImplementedError
+
+    async def write(self, *changes: Change) -> None:
+        if failed := [each.key for each in changes if not self._holds(each)]:
+            raise Conflict(failed)
+        for each in changes:
+            match each:
+                case Put():
+                    self._items[each.key] = each.version, msgspec.json.encode(each.data)
+                case Delete():
+                    self._items.pop(each.key, None)
+                case Check():
+                    pass
+
+    def _holds(self, change: Change) -> bool:
+        version, _ = self._items.get(change.key, (None, b""))
+        match change.condition:
+            case IfAbsent():
+                return version is None
+            case IfPresent():
+                return version is not None
+            case IfVersion(wanted):
+                return version == wanted
+            case _:
+                return True
+
+    async def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Turn:
+    process: int
+    what: str
+    given: asyncio.Future[str]
+
+
+@dataclass
+class World:
+    """Who waits for a turn, who is dead, and who has the lease."""
+
+    clock: StillClock = field(default_factory=StillClock)
+    waiting: list[Turn] = field(default_factory=list)
+    dead: set[int] = field(default_factory=set)
+    holder: int | None = None
+    unstored: int | None = None
+    """Who has used the refresh token, and has not stored its successor yet."""
+
+    was_unlucky: bool = False
+
+    async def turn(self, process: int, what: str) -> str:
+        turn = Turn(process, what, asyncio.get_running_loop().create_future())
+        self.waiting.append(turn)
+        return await turn.given
+
+    def kill(self, process: int) -> None:
+        self.dead.add(process)
+        self.was_unlucky |= process == self.unstored
+        self.waiting = [each for each in self.waiting if each.process != process]
+
+    def may_pass(self) -> bool:
+        return self.holder is None or self.holder in self.dead
+
+
+class Shared(Beside):
+    """The store, as one process reaches it."""
+
+    def __init__(self, store: InMemory, world: World, process: int) -> None:
+        super().__init__(store)
+        self._world, self._process = world, process
+
+    async def get(self, key: Key) -> Item | None:
+        await self._world.turn(self._process, "read")
+        return await super().get(key)
+
+    async def write(self, *changes: Change) -> None:
+        step = step_of(changes)
+        how = await self._world.turn(self._process, step)
+        if how == "busy":
+            raise StoreUnavailable("not now")
+        await super().write(*changes)
+        if step:
+            self._world.holder = self._process if step == "lease" else None
+            self._world.unstored = None
+        if how == "lost":
+            raise StoreUnavailable("nobody knows")
+
+
+@dataclass
+class TokenEndpoint:
+    """It rotates, and revokes all where a token is shown twice."""
+
+    world: World
+    good: int = 0
+    reuses: int = 0
+    shown: list[int] = field(default_factory=list)
+
+    def answer(self, refresh: str) -> tuple[int, Mapping[str, object]]:
+        generation = int(refresh.removeprefix("refresh-"))
+        self.shown.append(generation)
+        if generation != self.good:
+            self.reuses += 1
+            self.good = -1
+            return 400, {"error": "invalid_grant"}
+        self.good += 1
+        return 200, {"access_token": f"access-{self.good}", "refresh_token": f"refresh-{self.good}", "expires_in": 100}
+
+
+@dataclass
+class Asking:
+    """A request for tokens and its answer, each of which takes its time."""
+
+    endpoint: TokenEndpoint
+    process: int
+    body: bytes
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    told: Mapping[str, object] = field(default_factory=dict)
+
+    async def __aenter__(self) -> Self:
+        world = self.endpoint.world
+        await world.turn(self.process, "asks")
+        self.status, self.told = self.endpoint.answer(parse_qs(self.body.decode())["refresh_token"][0])
+        if self.status == 200:
+            world.unstored = self.process
+        await world.turn(self.process, "is told")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+    async def read(self) -> bytes:
+        return json.dumps(self.told).encode()
+
+
+@dataclass(frozen=True)
+class Setting:
+    store: InMemory
+    world: World
+    endpoint: TokenEndpoint
+    ctx: WorkspaceContext
+
+    def keeper(self, process: int) -> AccessTokens:
+        """One process, from the parts that renewing needs."""
+        store, world = Shared(self.store, self.world, process), self.world
+        sealer = self.sealer()
+        apps = {"external": OAuthClient("plugboard", "none")}
+        clients = OAuthClients(store, sealer, apps, world.clock)
+        endings = GrantEnd(store, Journal(store, world.clock), sealer, clients, SimpleNamespace())  # type: ignore[arg-type]
+        http = SimpleNamespace(request=lambda _method, _url, _headers, body: Asking(self.endpoint, process, body))
+        auth_http = SimpleNamespace(for_server=lambda *_: http)
+        works = SimpleNamespace(store=store, clock=world.clock, oauth_clients=clients, auth_http=auth_http)
+
+        async def pause(seconds: float) -> None:
+            await world.turn(process, "waits")
+            if world.may_pass():
+                world.clock.advance(seconds)
+
+        return AccessTokens(works, sealer, endings, QUICK, pause)  # type: ignore[arg-type]
+
+    def sealer(self) -> TokenSealer:
+        """Keys are at hand in all processes; they are not what is tried here."""
+        return TokenSealer(Vault(KeyRing(self.store, ROOTS, self.world.clock)), EgressPolicy())
+
+
+ROOTS = LocalRootKeys({"root": Secret(bytes(32))})
+
+
+async def set_up() -> Setting:
+    """A server whose token has expired."""
+    store, world = InMemory(), World()
+    partition = partition_of(W)
+    ctx = WorkspaceContext(W, Caller("key", "key", Scope.ADMIN), Snapshot(partition, 1, RevisionCache(store)), "test")
+    setting = Setting(store, world, TokenEndpoint(world), ctx)
+    await store.write(*await KeyRing(store, ROOTS, world.clock).first_key_changes(partition))
+    await store.write(Put(Key(partition, server_key(SERVER.id)), SERVER.data(), IfAbsent()))
+    await store.write(Put(revision_key(partition), {}, IfAbsent()))
+    sealed, check = await setting.sealer().seal_tokens(ctx, SERVER, {ACCESS: "access-0", REFRESH: "refresh-0"})
+    grant = Grant("grant", SERVER.id, msgspec.to_builtins(PROVIDER), OAuthClientRef("service", "plugboard", "none"), ())
+    ended = replace(grant, sealed=sealed, renewed_at=world.clock.now() - 100, expires_at=world.clock.now())
+    await GrantRepository(store, ctx).keep(ended, check)
+    return setting
+
+
+async def settled() -> None:
+    """Until all wait for a turn."""
+    for _ in range(12):
+        await asyncio.sleep(0)
+
+
+def follow(world: World, action: str, number: int, most_dead: int) -> None:
+    turn = world.waiting.pop(number % len(world.waiting))
+    if action == "die" and len(world.dead) < most_dead:
+        world.kill(turn.process)
+    else:
+        turn.given.set_result(action if turn.what == "tokens" else "step")
+
+
+async def played(script: Sequence[tuple[str, int]], processes: int, callers: int) -> tuple[Setting, list[object]]:
+    """What all callers of those who live have got in the end."""
+    setting = await set_up()
+    world, server = setting.world, replace(SERVER, version=1)
+    keepers = [setting.keeper(each) for each in range(processes)]
+    asked = [(each, keepers[each].get(setting.ctx, server)) for each in range(processes) for _ in range(callers)]
+    tasks = [(each, asyncio.create_task(wanted)) for each, wanted in asked]
+    await settled()
+    moves = iter(script)
+    for step in range(10_000):
+        living = [task for process, task in tasks if process not in world.dead]
+        if all(task.done() for task in living):
+            break
+        follow(world, *next(moves, ("step", step)), most_dead=processes - 1)
+        await settled()
+    else:
+        raise AssertionError("they never came to an end")
+    got = await asyncio.gather(*living, return_exceptions=True)
+    everybody = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in everybody:
+        task.cancel()
+    await asyncio.gather(*everybody, return_exceptions=True)
+    return setting, got
+
+
+@settings(max_examples=300, deadline=None)
+@given(SCRIPT, st.integers(2, 4), st.integers(1, 3))
+def test_no_order_of_things_spends_a_refresh_token_twice(
+    script: list[tuple[str, int]], processes: int, callers: int
+) -> None:
+    setting, got = asyncio.run(played(script, processes, callers))
+
+    if setting.world.was_unlucky:
+        assert setting.endpoint.shown == [0, 0]
+        assert {type(each) for each in got} <= {ReconnectRequired, AccessToken}
+    else:
+        assert setting.endpoint.shown == [0]
+        assert {each.token if isinstance(each, AccessToken) else each for each in got} == {"access-1"}

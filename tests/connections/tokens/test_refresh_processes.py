@@ -1,0 +1,46 @@
+"""Many processes, each with many callers, and one refresh token that may be used once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from demo.oauth_provider.server import Server
+from tests.connections.tokens.refresh_pool import Pool, Stage
+
+PROCESSES, CALLERS = 16, 50
+A_LIFE = 3600.0
+ROUNDS = 4
+
+
+@pytest.fixture(params=["sqlite", "dynamodb"])
+def stage(request: pytest.FixtureRequest) -> Stage:
+    found: Stage = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.mark.requirement("OAU-13")
+@pytest.mark.parametrize("why", ["expired", "refused"])
+def test_a_token_is_renewed_once_a_generation_whoever_wants_it(
+    stage: Stage, pool: Pool, provider: Server, why: str
+) -> None:
+    scene = stage.scene(provider.tenant("acme"))
+    pool.ask(replace(scene.order, callers=1), PROCESSES)  # so that all have one that can be refused
+
+    for generation in range(1, ROUNDS + 1):
+        renewed = replace(scene.order, callers=CALLERS)
+        if why == "expired":
+            renewed = replace(renewed, ahead=generation * A_LIFE)
+        else:
+            renewed = replace(renewed, was_refused=True)
+
+        outcome = pool.ask(renewed, PROCESSES)
+
+        [(got, callers)] = outcome.items()
+        assert (callers, got.generation) == (PROCESSES * CALLERS, generation)
+        assert got.token == scene.tenant.live("access")[-1]
+
+    [family] = scene.tenant.families
+    assert family.presented == family.refreshed == [1] * ROUNDS + [0]
+    assert (family.reuses, family.is_revoked) == (0, False)

@@ -1,0 +1,344 @@
+"""New tokens are on their way, and something is in the way of storing them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from api.access.peppers import SYSTEM
+from api.connections.dependencies import ConnectionDeps
+from api.connections.revocation.queue import PREFIX as OUTBOX
+from api.connections.service import AccessTokens, CredentialsUnavailable, TokenTemporarilyUnavailable
+from api.connections.tokens.encryption import TokenSealer
+from api.connections.tokens.policy import RefreshPolicy
+from api.kit.clock import SystemClock
+from api.kit.crypto.data_keys import KeyRing
+from api.kit.crypto.envelope import CannotOpen
+from api.kit.crypto.reencryption import rewrap
+from api.kit.crypto.root_keys import RootKeys, RootKeyUnavailable, WrappedKey
+from api.kit.crypto.secret import Secret
+from api.kit.crypto.vault import Vault
+from api.kit.storage.store import Change, Store, StoreUnavailable
+from demo.oauth_provider.server import Fault, Server, Tenant
+from tests.connections.desk import Desk
+from tests.connections.tokens.refresh_process import Beside, Process, held, process, step_of
+from tests.fakes.still_clock import StillClock
+from tests.harness import Plugboard
+
+A_LIFE = 3600.0
+
+
+@pytest.fixture
+def desk(plugboard: Plugboard) -> Desk:
+    return Desk.at(plugboard)
+
+
+class Moody(Beside):
+    """Busy so many times when tokens are to be stored: before it has stored them, or after it has."""
+
+    def __init__(self, store: Store, times: int = 0, *, after: bool = False) -> None:
+        super().__init__(store)
+        self.times, self._after = times, after
+        self.was_busy = asyncio.Event()
+
+    async def write(self, *changes: Change) -> None:
+        is_busy = step_of(changes) == "tokens" and self.times > 0
+        if self._after or not is_busy:
+            await super().write(*changes)
+        if is_busy:
+            self.times -= 1
+            self.was_busy.set()
+            raise StoreUnavailable("not now")
+
+
+def with_store(made: Callable[[Store], Store]) -> Callable[[ConnectionDeps], ConnectionDeps]:
+    return lambda works: replace(works, store=made(works.store))
+
+
+def assert_one_renewal(tenant: Tenant) -> None:
+    [family] = tenant.families
+    assert (family.presented, family.reuses, family.is_revoked) == ([1, 0], 0, False)
+
+
+@pytest.mark.requirement("OAU-13")
+async def test_tokens_are_stored_though_the_answer_to_that_is_lost(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    busy = with_store(lambda store: Moody(store, 1, after=True))
+    async with process(desk, ahead=A_LIFE, equipped=busy) as here, process(desk, ahead=A_LIFE) as there:
+        got = await asyncio.gather(*(here.fresh(server) for _ in range(50)))
+
+        assert {each.token for each in got} == {(await there.fresh(server)).token}
+    assert_one_renewal(acme)
+
+
+@pytest.mark.requirement("OAU-13")
+async def test_tokens_are_stored_as_soon_as_the_store_is_no_longer_busy(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    busy = with_store(lambda store: Moody(store, 4))
+    async with process(desk, ahead=A_LIFE, equipped=busy) as here, process(desk, ahead=A_LIFE) as there:
+        asked = [asyncio.create_task(each.fresh(server)) for each in (here, there) for _ in range(10)]
+
+        assert {(await each).token for each in asked} == {acme.live("access")[-1]}
+    assert_one_renewal(acme)
+
+
+@pytest.mark.requirement("OAU-13")
+async def test_whoever_could_not_store_for_longer_than_its_lease_is_let_go_first(desk: Desk, provider: Server) -> None:
+    """Otherwise the next would ask with a token that is spent."""
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    moody: list[Moody] = []
+    brief = RefreshPolicy(lease=1.0, answer=0.5)
+
+    def equipped(works: ConnectionDeps) -> ConnectionDeps:
+        moody.append(Moody(works.store, 1_000_000))
+        return replace(works, store=moody[0])
+
+    async with process(desk, ahead=A_LIFE, timing=brief, equipped=equipped) as here:
+        storing = asyncio.create_task(here.fresh(server))
+        await moody[0].was_busy.wait()
+        lease = (await here.grant(server)).lease
+        async with process(desk, ahead=A_LIFE + 2, timing=brief) as there:
+            assert lease.until < there.clock.now()
+            waiting = asyncio.create_task(there.fresh(server))
+            moody[0].times = 0
+
+            assert (await waiting).token == (await storing).token
+    assert_one_renewal(acme)
+
+
+@pytest.mark.requirement("OAU-13")
+async def test_a_process_that_has_to_end_stores_what_it_has_got_before_it_does(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    acme.fault("token", Fault("hold"))
+    async with process(desk, ahead=A_LIFE, equipped=with_store(lambda store: Moody(store, 3))) as here:
+        asked = asyncio.create_task(here.fresh(server))
+        await held(acme)
+        asyncio.get_running_loop().call_later(0.05, acme.release)
+
+        await here.parts.close()
+
+        assert (await asked).generation == 1
+    async with process(desk, ahead=A_LIFE) as next_one:
+        assert (await next_one.fresh(server)).token == acme.live("access")[-1]
+    assert_one_renewal(acme)
+
+
+async def test_a_process_that_has_to_end_begins_no_renewal(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    acme.fault("token", Fault("hold"))
+    async with process(desk, ahead=A_LIFE) as here, process(desk, ahead=A_LIFE) as there:
+        renewing = asyncio.create_task(here.fresh(server))
+        await held(acme)
+        waiting = asyncio.create_task(there.fresh(server))
+
+        await there.keeper.finish()
+
+        with pytest.raises(TokenTemporarilyUnavailable):
+            await waiting
+        with pytest.raises(TokenTemporarilyUnavailable):
+            await there.fresh(server)
+        acme.release()
+        renewed = await renewing
+        assert await there.fresh(server) == renewed
+    assert_one_renewal(acme)
+
+
+@pytest.mark.requirement("OAU-13")
+async def test_the_end_of_a_process_is_not_put_off_for_ever(
+    desk: Desk, provider: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    clock, pauses, has_waited_long = StillClock(time.time() + A_LIFE), [0.0], asyncio.Event()
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        clock.advance(seconds)
+        if sum(pauses) > 600:
+            has_waited_long.set()
+        await asyncio.sleep(0)
+
+    busy = with_store(lambda store: Moody(store, 1_000_000))
+    async with process(desk, clock=clock, pause=pause, equipped=busy) as here:
+        asked = asyncio.create_task(here.fresh(server))
+        await has_waited_long.wait()  # it goes on for as long as nobody stops it
+        await here.keeper.finish()
+
+        with pytest.raises(TokenTemporarilyUnavailable):
+            await asked
+    assert 650 < sum(pauses) < 670
+    assert max(pauses) < RefreshPolicy().grace
+    assert [each.levelno for each in caplog.records].count(logging.CRITICAL) == 1
+    assert all(token not in caplog.text for token in [*acme.live("access"), *acme.live("refresh")])
+
+
+@pytest.mark.requirement("OAU-13")
+async def test_tokens_are_stored_under_keys_that_were_rotated_meanwhile(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    acme.behave(rotates=False, repeats_refresh=False)
+    server = desk.connected(desk.remote(acme))
+    acme.fault("token", Fault("hold"))
+    async with process(desk, ahead=A_LIFE) as here, process(desk) as operator:
+        asked = asyncio.create_task(here.fresh(server))
+        await held(acme)
+        partition = here.ctx.partition
+        await operator.parts.key_ring.rotate(partition)
+        done = await rewrap(operator.parts.store, operator.parts.key_ring, partition)
+        assert (done.resealed_values, done.retired_keys) == (3, 1)  # two tokens, and our secret there
+        acme.release()
+
+        assert (await asked).generation == 1
+        here.parts.key_ring.forget(partition)
+        here.clock.seconds += A_LIFE
+        assert (await here.fresh(server)).generation == 2  # with the refresh token that was sealed anew
+
+
+class FarRoots(RootKeys):
+    """What cannot be reached so many times, once it is told to."""
+
+    def __init__(self, roots: RootKeys) -> None:
+        self._roots = roots
+        self.times = 0
+
+    @property
+    def id(self) -> str:
+        return self._roots.id
+
+    async def new_data_key(self, context: dict[str, str]) -> tuple[Secret, WrappedKey]:
+        return await self._roots.new_data_key(context)
+
+    async def wrap(self, key: Secret, context: dict[str, str]) -> WrappedKey:
+        return await self._roots.wrap(key, context)
+
+    async def unwrap(self, wrapped: WrappedKey, context: dict[str, str]) -> Secret:
+        if self.times:
+            self.times -= 1
+            raise RootKeyUnavailable("not now")
+        return await self._roots.unwrap(wrapped, context)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.requirement("OAU-13")
+async def test_tokens_are_stored_though_the_root_key_is_out_of_reach_for_a_while(desk: Desk, provider: Server) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    acme.fault("token", Fault("hold"))
+    async with process(desk, ahead=A_LIFE) as here, process(desk) as operator:
+        roots = FarRoots(here.parts.root_keys)
+        vault = Vault(KeyRing(here.parts.store, roots, SystemClock()))
+        connecting, egress = here.parts.connections, here.parts.settings.reachable
+        keeper = AccessTokens(connecting.deps, TokenSealer(vault, egress), connecting.grant_end)
+        asked = asyncio.create_task(keeper.get(here.ctx, await here.server(server)))
+        await held(acme)
+        await operator.parts.key_ring.rotate(here.ctx.partition)  # so that a key is needed that nobody remembers
+        roots.times = 3
+        acme.release()
+
+        assert (await asked).generation == 1
+        assert (await here.fresh(server)).token == (await asked).token
+        assert roots.times == 0
+
+
+async def revoked(here: Process) -> None:
+    """All that is to be; some of it has to wait until a workspace is gone."""
+    for _ in range(10):
+        await here.parts.connections.revocation_queue.work_off()
+        here.clock.seconds += 60.0
+    assert await here.parts.store.query(SYSTEM, OUTBOX) == []
+
+
+@pytest.mark.requirement("OAU-15")
+async def test_what_comes_after_somebody_has_disconnected_is_not_stored_and_revoked(
+    desk: Desk, provider: Server
+) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    acme.fault("token", Fault("hold", after=True))
+    async with process(desk, ahead=A_LIFE) as here:
+        asked = asyncio.create_task(here.fresh(server))
+        await held(acme)
+        desk.disconnect(server)
+        acme.release()
+
+        with pytest.raises(CredentialsUnavailable):
+            await asked
+        assert await here.grant_or_none(server) is None
+        await revoked(here)
+    assert (acme.live("access"), acme.live("refresh")) == ([], [])
+
+
+@pytest.mark.requirement("OAU-16")
+@pytest.mark.parametrize("gone", ["the server", "the workspace"])
+async def test_what_comes_after_all_is_deleted_is_not_stored_and_revoked(
+    desk: Desk, provider: Server, gone: str
+) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    acme.fault("token", Fault("hold", after=True))
+    async with process(desk, ahead=A_LIFE) as here:
+        asked = asyncio.create_task(here.fresh(server))
+        await held(acme)
+        if gone == "the server":
+            assert desk.delete(server).status_code == 204
+        else:
+            answer = desk.workspace.plugboard.operator.delete(desk.workspace.path)
+            assert answer.status_code == 204
+        acme.release()
+
+        with pytest.raises((CredentialsUnavailable, CannotOpen)):
+            await asked
+        await revoked(here)
+    assert (acme.live("access"), acme.live("refresh")) == ([], [])
+
+
+async def test_what_comes_after_it_was_connected_again_is_left_alone_since_at_some_vendors_both_are_one(
+    desk: Desk, provider: Server
+) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    acme.fault("token", Fault("hold", after=True))
+    async with process(desk, ahead=A_LIFE) as here:
+        asked = asyncio.create_task(here.fresh(server))
+        await held(acme)
+        here.clock.seconds = 0.0
+        desk.connected(server)
+        acme.release()
+        got = await asked
+
+    old, new = acme.families
+    assert acme.grants.token(got.token).family is new
+    assert acme.asked("revoke") == []
+    assert old.presented == [1, 0]
+    assert desk.who(desk.agent(server))["family"] == new.id
+
+
+async def test_the_life_of_tokens_counts_from_the_answer_however_long_it_takes_to_store_them(
+    desk: Desk, provider: Server
+) -> None:
+    acme = provider.tenant("acme")
+    server = desk.connected(desk.remote(acme))
+    clock = StillClock(time.time() + A_LIFE)
+
+    async def pause(seconds: float) -> None:
+        clock.advance(seconds)
+        await asyncio.sleep(0)
+
+    begun = clock.now()
+    async with process(desk, clock=clock, pause=pause, equipped=with_store(lambda store: Moody(store, 20))) as here:
+        await here.fresh(server)
+
+        grant = await here.grant(server)
+    assert clock.now() > begun + 4
+    assert (grant.renewed_at, grant.expires_at) == (begun, begun + A_LIFE)

@@ -1,0 +1,188 @@
+import asyncio
+import threading
+from typing import Any
+
+import httpx2
+import pytest
+
+from demo.oauth_provider.server import Fault, Server
+from tests.fakes.authorization_client import App, mcp_app
+from tests.harness import many_callers
+
+
+@pytest.fixture
+def app(shared: Server) -> App:
+    shared.reset()
+    return mcp_app(shared)
+
+
+def test_each_refresh_is_counted_by_the_generation_it_ends(app: App) -> None:
+    found = app.connect()
+    for _ in range(3):
+        found = app.refresh(found["refresh_token"]).json()
+
+    (family,) = app.tenant.families
+    assert (family.generation, family.presented, family.refreshed) == (3, [1, 1, 1, 0], [1, 1, 1, 0])
+    assert app.tenant.counts == {"exchanges": 1, "refreshes": 3}
+    assert app.tenant.requests == {"authorize": 1, "token": 4}
+
+
+def test_a_used_refresh_token_takes_the_family_along(app: App) -> None:
+    first = app.connect()
+    second = app.refresh(first["refresh_token"]).json()
+
+    again = app.refresh(first["refresh_token"])
+
+    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
+    assert "access_token" not in app.refresh(second["refresh_token"]).json()
+    assert app.tenant.live("access") == []
+    (family,) = app.tenant.families
+    assert (family.reuses, family.presented, family.refreshed) == (1, [2, 1], [1, 0])
+    assert app.tenant.counts["reuses"] == 1
+
+
+def test_within_its_grace_a_used_refresh_token_is_taken(app: App) -> None:
+    app.tenant.behave(grace=60.0)
+    first = app.connect()
+    answers = [app.refresh(first["refresh_token"]) for _ in range(2)]
+
+    assert [each.status_code for each in answers] == [200, 200]
+    assert (app.tenant.counts["graces"], app.tenant.counts["reuses"]) == (1, 0)
+    assert app.tenant.families[0].refreshed == [2, 0]
+
+
+def test_a_refresh_token_of_another_client_is_none(app: App) -> None:
+    found = app.connect()
+    app.tenant.add_client("other")
+    app.id = "other"
+
+    assert app.refresh(found["refresh_token"]).json()["error"] == "invalid_grant"
+    assert app.tenant.families[0].presented == [0]
+
+
+def test_a_code_that_comes_twice_ends_what_it_gave(app: App) -> None:
+    code = app.code()
+    found = app.exchange(code).json()
+
+    again = app.exchange(code)
+
+    assert again.json()["error"] == "invalid_grant"
+    assert app.me(found["access_token"]).status_code == 401
+    assert app.tenant.counts["code_reuses"] == 1
+
+
+def test_a_life_is_as_long_as_it_is_set_and_said(app: App) -> None:
+    app.tenant.behave(access_life=0.0, expires_in=0.25)
+    short = app.connect()
+    app.tenant.behave(access_life=None, expires_in=None)
+    endless = app.connect()
+
+    assert (short["expires_in"], "expires_in" in endless) == (0.25, False)
+    assert app.tenant.live("access") == [endless["access_token"]]
+
+
+def test_answers_can_be_changed(app: App) -> None:
+    app.tenant.behave(answer_changes={"id_token": "x", "refresh_token": None, "token_type": "mac"})
+    found = app.connect()
+
+    assert (found["id_token"], found["token_type"], "refresh_token" in found) == ("x", "mac", False)
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "body"),
+    [
+        (Fault("down"), 503, b"<html>"),
+        (Fault("down", status=500), 500, b"<html>"),
+        (Fault("busy", retry_after=7), 429, b"slow_down"),
+        (Fault("html"), 200, b"<html>"),
+        (Fault("empty"), 200, b""),
+        (Fault("text"), 200, b"access_token"),
+        (Fault("array"), 200, b"[{"),
+        (Fault("huge"), 200, b"xxxx"),
+        (Fault("redirect", location="https://elsewhere.example.com/"), 302, b""),
+    ],
+)
+def test_a_fault_answers_instead_and_only_as_often_as_it_is_asked_to(
+    app: App, fault: Fault, status: int, body: bytes
+) -> None:
+    code = app.code()
+    app.tenant.fault("token", fault)
+
+    spoiled = app.exchange(code)
+
+    assert (spoiled.status_code, body in spoiled.content) == (status, True)
+    assert app.tenant.counts["exchanges"] == 0
+    assert "access_token" in app.exchange(code).json()
+
+
+def test_a_busy_server_says_how_long(app: App) -> None:
+    app.tenant.fault("token", Fault("busy", retry_after=7), times=None)
+
+    assert [app.exchange("x").headers["Retry-After"] for _ in range(3)] == ["7"] * 3
+    app.tenant.heal()
+    assert app.exchange("x").status_code == 400
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_connection_is_cut_before_or_after_the_work(app: App, after: bool) -> None:
+    found = app.connect()
+    app.tenant.fault("token", Fault("close", after=after))
+
+    with pytest.raises(httpx2.RemoteProtocolError):
+        app.refresh(found["refresh_token"])
+
+    assert app.tenant.counts["refreshes"] == int(after)
+    assert app.tenant.asked("token")[-1].status is None
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_request_is_held_before_or_after_the_work_until_it_is_let_go(app: App, after: bool) -> None:
+    found, answers = app.connect(), list[httpx2.Response]()
+    app.tenant.fault("token", Fault("hold", after=after))
+    asking = threading.Thread(target=lambda: answers.append(app.refresh(found["refresh_token"])))
+    asking.start()
+    app.tenant.until_held("token")
+
+    assert (app.tenant.counts["refreshes"], answers) == (int(after), [])
+    app.tenant.release()
+    asking.join(20)
+    assert "access_token" in answers[0].json()
+
+
+def test_what_is_slow_is_answered_in_the_end(app: App) -> None:
+    app.tenant.fault("token", Fault("slow", seconds=0.05))
+
+    assert "access_token" in app.connect()
+
+
+def test_another_process_can_steer_and_ask(app: App) -> None:
+    path = "/admin/tenants/acme"
+    assert app.call("PATCH", path, json={"person": "Grace", "scopes_supported": ["read"]}).status_code == 200
+    assert app.call("POST", f"{path}/faults", json={"endpoint": "token", "kind": "down", "times": 1}).status_code == 204
+    assert app.exchange(app.code()).status_code == 503
+    found = app.connect()
+    told: dict[str, Any] = app.call("GET", path).json()
+    assert (told["families"][0]["person"], told["live"]["access"]) == ("Grace", [found["access_token"]])
+    assert (told["counts"]["exchanges"], told["requests"]["token"]) == (1, 2)
+
+    assert app.call("POST", f"{path}/forget").status_code == 204
+    assert app.me(found["access_token"]).status_code == 401
+
+    seen = app.call("GET", "/admin/seen?tenant=acme&endpoint=token").json()
+    assert [each["status"] for each in seen] == [503, 200]
+    assert seen[1]["fields"]["client_id"] == "ours"
+    assert app.call("DELETE", "/admin/seen").status_code == 204
+    assert app.tenant.seen == []
+    assert app.call("PATCH", path, json={"colour": "red"}).status_code == 422
+    assert app.call("POST", f"{path}/faults", json={"kind": "down"}).status_code == 422
+
+
+async def test_many_at_once_are_all_answered_and_one_of_them_gets_the_pair(app: App) -> None:
+    found = app.connect()
+    form = {"grant_type": "refresh_token", "refresh_token": found["refresh_token"], "client_id": app.id, **app.more}
+    async with many_callers(app.server.origin, "none") as client:
+        answers = await asyncio.gather(*(client.post(app.paths[1], data=form) for _ in range(100)))
+
+    assert sorted(each.status_code for each in answers) == [200, *[400] * 99]
+    assert (app.tenant.counts["refreshes"], app.tenant.counts["reuses"]) == (1, 99)
+    assert app.tenant.families[0].presented[0] == 100

@@ -1,0 +1,340 @@
+import json
+import time
+from typing import Any
+
+import httpx2
+import pytest
+from joserfc import jwt
+from joserfc.jwk import ECKey
+
+from demo.oauth_provider.server import Server
+from tests.fakes.authorization_client import CHALLENGE, App, mcp_app
+from tests.harness import caller, listening
+
+MODERN = {"MCP-Protocol-Version": "2026-07-28"}
+
+
+@pytest.fixture
+def server(shared: Server) -> Server:
+    shared.reset()
+    return shared
+
+
+def get(server: Server, path: str) -> httpx2.Response:
+    with caller(server.origin) as client:
+        return client.get(path)
+
+
+def called(app: App, access: str | None, tool: str, **arguments: str) -> httpx2.Response:
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+    params = {"name": tool, "arguments": arguments, "_meta": meta}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {**MODERN, "Mcp-Method": "tools/call", "Mcp-Name": tool}
+    bearer = {"Authorization": f"Bearer {access}"} if access else {}
+    return app.call("POST", f"/mcp/{app.name}", json=message, headers={**headers, **bearer})
+
+
+def text_of(answer: httpx2.Response) -> str:
+    return str(answer.json()["result"]["content"][0]["text"])
+
+
+def test_only_who_has_a_token_reaches_the_tools(server: Server) -> None:
+    app = mcp_app(server)
+    stranger = called(app, None, "whoami")
+    assert stranger.status_code == 401
+    where = f'{server.origin}/.well-known/oauth-protected-resource/mcp/acme"'
+    assert stranger.headers["WWW-Authenticate"] == f'Bearer resource_metadata="{where}'
+
+    access = app.connect()["access_token"]
+
+    who = json.loads(text_of(called(app, access, "whoami")))
+    assert (who["tenant"], who["person"], who["scopes"], who["generation"]) == ("acme", "Ada", ["read"], 0)
+    assert text_of(called(app, access, "echo", text="hello")) == "hello"
+
+
+def test_an_expired_token_is_refused_as_invalid(server: Server) -> None:
+    app = mcp_app(server)
+    access = app.connect()["access_token"]
+
+    app.tenant.expire()
+
+    assert 'error="invalid_token"' in called(app, access, "whoami").headers["WWW-Authenticate"]
+
+
+def test_a_token_for_one_server_is_none_for_another(server: Server) -> None:
+    app, other = mcp_app(server), mcp_app(server, "other")
+
+    assert called(other, app.connect()["access_token"], "whoami").status_code == 401
+
+
+def test_an_authorization_server_of_two_servers_makes_a_token_for_one_of_them(server: Server) -> None:
+    app, other = mcp_app(server), server.tenant("other")
+    other.behave(authorization_servers=[app.tenant.issuer])
+    found = app.connect()
+    for_other = {"resource": other.mcp_url}
+
+    assert (
+        app.call("POST", "/mcp/other", headers={"Authorization": f"Bearer {found['access_token']}"}).status_code == 401
+    )
+    assert app.exchange(app.code(), **for_other).json()["error"] == "invalid_target"
+    assert app.refresh(found["refresh_token"], **for_other).json()["error"] == "invalid_target"
+    right = app.exchange(app.code(**for_other), **for_other).json()
+    bearer = {"Authorization": f"Bearer {right['access_token']}"}
+    assert app.call("POST", "/mcp/other", json={}, headers=bearer).status_code != 401
+
+
+def test_a_tool_that_needs_more_says_which_scope(server: Server) -> None:
+    app = mcp_app(server)
+    refused = called(app, app.connect()["access_token"], "admin")
+
+    assert refused.status_code == 403
+    assert 'error="insufficient_scope", scope="admin"' in refused.headers["WWW-Authenticate"]
+
+    code = app.code(scope="read admin")
+    assert called(app, app.exchange(code).json()["access_token"], "admin").status_code == 200
+
+
+def test_it_also_speaks_as_servers_with_a_handshake_do(server: Server) -> None:
+    app = mcp_app(server)
+    bearer = {"Authorization": f"Bearer {app.connect()['access_token']}"}
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
+    opened = app.call("POST", "/mcp/acme", json=begin, headers=bearer)
+    held = {**bearer, "Mcp-Session-Id": opened.headers["Mcp-Session-Id"]}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "whoami"}}
+
+    assert json.loads(text_of(app.call("POST", "/mcp/acme", json=call, headers=held)))["person"] == "Ada"
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"code_challenge": None}, "invalid_request"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+        ({"resource": None}, "invalid_target"),
+        ({"resource": "https://elsewhere.example.com/mcp"}, "invalid_target"),
+        ({"scope": "everything"}, "invalid_scope"),
+        ({"response_type": "token"}, "invalid_request"),
+    ],
+)
+def test_a_request_without_its_proofs_is_sent_back(server: Server, changed: dict[str, str | None], error: str) -> None:
+    app = mcp_app(server)
+
+    assert app.sent_back(**changed) == {"error": error, "state": "st", "iss": app.tenant.issuer}
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"code_verifier": None}, "invalid_grant"),
+        ({"code_verifier": "w" * 43}, "invalid_grant"),
+        ({"resource": None}, "invalid_target"),
+        ({"redirect_uri": "http://127.0.0.1:8400/other"}, "invalid_grant"),
+    ],
+)
+@pytest.mark.requirement("OAU-03")
+def test_a_code_without_its_proofs_is_worth_nothing(server: Server, changed: dict[str, str | None], error: str) -> None:
+    app = mcp_app(server)
+
+    answer = app.exchange(app.code(), **changed)
+
+    assert (answer.status_code, answer.json()["error"]) == (400, error)
+    assert app.tenant.families == []
+
+
+def test_what_comes_twice_is_refused(server: Server) -> None:
+    app = mcp_app(server)
+    form = f"grant_type=authorization_code&code=a&code=b&client_id={app.id}"
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+
+    assert app.call("POST", app.paths[1], content=form, headers=headers).json()["error"] == "invalid_request"
+
+
+def test_metadata_is_where_it_is_said_to_be_and_a_look_elsewhere_is_noted(server: Server) -> None:
+    tenant = server.tenant("acme")
+    inserted = "/.well-known/oauth-authorization-server/mcp-as/acme"
+    appended = "/mcp-as/acme/.well-known/openid-configuration"
+    assert get(server, inserted).json()["issuer"] == tenant.issuer
+    assert get(server, appended).status_code == 404
+
+    tenant.behave(metadata_at=["oidc appended"], metadata_changes={"code_challenge_methods_supported": None})
+
+    assert get(server, inserted).status_code == 404
+    assert "code_challenge_methods_supported" not in get(server, appended).json()
+    assert [each.status for each in tenant.asked("metadata")] == [200, 404, 404, 200]
+
+
+def test_a_server_of_2025_03_26_has_all_at_its_root(server: Server) -> None:
+    server.tenant("old").behave(at_root=True, prm_at=())
+    made = app_registered(server, "/register", token_endpoint_auth_method="none")
+
+    assert get(server, "/.well-known/oauth-authorization-server").json()["issuer"] == server.origin
+    assert get(server, "/.well-known/oauth-protected-resource/mcp/old").status_code == 404
+    assert made.status_code == 201
+
+
+def app_registered(server: Server, path: str, **changed: Any) -> httpx2.Response:
+    asked = {"redirect_uris": ["http://127.0.0.1:8400/callback"], "application_type": "web", "client_name": "We"}
+    with caller(server.origin) as client:
+        return client.post(path, json={**asked, **changed})
+
+
+def test_who_registers_gets_a_secret_of_the_kind_asked_for(server: Server) -> None:
+    tenant = server.tenant("acme")
+    secret = app_registered(server, "/mcp-as/acme/register", token_endpoint_auth_method="client_secret_post").json()
+    public = app_registered(server, "/mcp-as/acme/register", token_endpoint_auth_method="none").json()
+
+    assert (secret["client_secret_expires_at"], "client_secret" in public) == (0, False)
+    assert {secret["client_id"], public["client_id"]} == tenant.clients.keys()
+    refused: list[dict[str, Any]] = [
+        {"application_type": None},
+        {"redirect_uris": []},
+        {"token_endpoint_auth_method": "magic"},
+    ]
+    assert {app_registered(server, "/mcp-as/acme/register", **each).status_code for each in refused} == {400}
+    assert tenant.counts["registrations"] == 2
+
+
+def test_a_client_that_is_a_document_is_read_from_where_it_says(server: Server) -> None:
+    async def document(_: Any, receive: Any, send: Any) -> None:
+        await receive()
+        about = {"client_id": f"{url[0]}/client.json", "redirect_uris": ["http://127.0.0.1:8400/callback"]}
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": json.dumps(about).encode()})
+
+    url: list[str] = []
+    app = mcp_app(server)
+    with listening(lifeless(document)) as found:
+        url.append(found)
+        known, other = app.authorize(client_id=f"{found}/client.json"), app.authorize(client_id=f"{found}/other.json")
+
+    assert (known.status_code, other.status_code) == (302, 400)
+
+
+def lifeless(app: Any) -> Any:
+    async def alive(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "lifespan":
+            await app(scope, receive, send)
+            return
+        for answer in ("lifespan.startup.complete", "lifespan.shutdown.complete"):
+            await receive()
+            await send({"type": answer})
+
+    return alive
+
+
+def test_a_verifier_for_a_code_without_a_challenge_is_refused(server: Server) -> None:
+    app = mcp_app(server)
+    app.tenant.behave(demands_pkce=False)
+
+    assert app.exchange(app.code(code_challenge=None)).json()["error"] == "invalid_grant"
+    assert "access_token" in app.exchange(app.code(code_challenge=None), code_verifier=None).json()
+
+
+def test_a_registered_secret_has_an_end(server: Server) -> None:
+    app = mcp_app(server)
+    app.tenant.behave(secret_life=-1.0)
+    path = "/mcp-as/acme/register"
+    made = app_registered(server, path, token_endpoint_auth_method="client_secret_post").json()
+    app.id, app.secret = made["client_id"], made["client_secret"]
+
+    assert made["client_secret_expires_at"] < time.time()
+    assert app.exchange(app.code()).json()["error"] == "invalid_client"
+
+
+def test_a_client_does_what_it_is_for_and_in_its_own_way(server: Server) -> None:
+    app = mcp_app(server)
+    app.tenant.add_client("machine", secret="s", grants=("client_credentials",))
+    app.tenant.add_client("person", secret="s", redirect_uris=(app.redirect_uri,))
+    form = {"grant_type": "client_credentials", "resource": app.tenant.mcp_url}
+
+    def told(client: str, *, basic: bool = True, **changed: str) -> str:
+        body, auth = {**form, **changed}, (client, "s") if basic else None
+        return str(app.call("POST", app.paths[1], data=body, auth=auth).json().get("error"))
+
+    assert told("machine") == "None"
+    assert told("person") == "unauthorized_client"
+    assert told("machine", resource="https://elsewhere.example.com/mcp") == "invalid_target"
+    assert told("machine", basic=False, client_id="machine", client_secret="s") == "invalid_client"
+    assert app.sent_back(client_id="machine")["error"] == "unauthorized_client"
+
+
+def test_a_machine_gets_a_token_with_its_secret_and_not_without(server: Server) -> None:
+    app = mcp_app(server)
+    app.tenant.add_client("machine", secret="s p:c", grants=("client_credentials",))
+    form = {"grant_type": "client_credentials", "scope": "read", "resource": app.tenant.mcp_url}
+
+    right = app.call("POST", app.paths[1], data=form, auth=("machine", "s+p%3Ac"))
+    wrong = app.call("POST", app.paths[1], data=form, auth=("machine", "other"))
+
+    assert called(app, right.json()["access_token"], "whoami").status_code == 200
+    assert "refresh_token" not in right.json()
+    assert (wrong.status_code, wrong.json()["error"]) == (401, "invalid_client")
+
+
+def test_an_assertion_counts_once_and_for_this_server_only(server: Server) -> None:
+    app, key = mcp_app(server), ECKey.generate_key("P-256")
+    app.tenant.add_client("signer", public_key=key.as_pem(private=False).decode(), grants=("client_credentials",))
+
+    def told(audience: str, number: str, **changed: Any) -> int:
+        claims = {"iss": "signer", "sub": "signer", "aud": audience, "jti": number, "exp": int(time.time()) + 60}
+        form = {
+            "grant_type": "client_credentials",
+            "resource": app.tenant.mcp_url,
+            "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+            "client_assertion": jwt.encode({"alg": "ES256"}, {**claims, **changed}, key),
+        }
+        return app.call("POST", app.paths[1], data=form).status_code
+
+    issuer = app.tenant.issuer
+    assert told(issuer, "1") == 200
+    assert told(issuer, "1") == 401
+    assert told("https://elsewhere.example.com", "2") == 401
+    assert told(issuer, "3", exp=int(time.time()) - 1) == 401
+    assert told(issuer, "4", sub="other") == 401
+
+
+def test_a_server_can_change_whom_it_trusts(server: Server) -> None:
+    app, other = mcp_app(server), mcp_app(server, "other")
+    access = app.connect()["access_token"]
+
+    app.tenant.behave(authorization_servers=[other.tenant.issuer])
+
+    told = get(server, "/.well-known/oauth-protected-resource/mcp/acme").json()
+    assert told["authorization_servers"] == [other.tenant.issuer]
+    assert called(app, access, "whoami").status_code == 401
+    other.more = {"resource": app.tenant.mcp_url}
+    found = other.exchange(other.code(resource=app.tenant.mcp_url)).json()
+    assert called(app, found["access_token"], "whoami").status_code == 200
+
+
+def test_the_callback_can_be_spoiled(server: Server) -> None:
+    app = mcp_app(server, code_challenge=CHALLENGE)
+    app.tenant.behave(consent="deny", callback_changes={"iss": None, "error_description": "<script>1</script>"})
+
+    assert app.sent_back() == {"error": "access_denied", "state": "st", "error_description": "<script>1</script>"}
+
+
+def test_a_person_is_asked_on_a_page_and_may_say_no(server: Server) -> None:
+    app = mcp_app(server)
+    app.tenant.behave(consent="page")
+    shown = app.authorize()
+    url = str(shown.request.url).removeprefix(server.origin)
+
+    allowed, denied = (app.call("POST", url, data={"consent": each}) for each in ("allow", "deny"))
+
+    assert (shown.status_code, shown.text.count("<button")) == (200, 2)
+    assert "code=" in allowed.headers["Location"]
+    assert "error=access_denied" in denied.headers["Location"]
+
+
+def test_revoking_a_refresh_token_takes_its_grant_along(server: Server) -> None:
+    app = mcp_app(server)
+    found = app.connect()
+    form = {"token": found["refresh_token"], "client_id": app.id}
+
+    assert app.call("POST", app.paths[2], data={**form, "client_id": "nobody"}).status_code == 401
+    assert app.tenant.live("access") == [found["access_token"]]
+    assert app.call("POST", app.paths[2], data=form).status_code == 200
+    assert app.tenant.live("access") + app.tenant.live("refresh") == []
+    assert app.tenant.counts["revocations"] == 1

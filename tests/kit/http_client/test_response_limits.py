@@ -1,0 +1,212 @@
+"""An upstream can take neither more time nor more memory than it was given."""
+
+import asyncio
+import gzip
+import time
+import tracemalloc
+import zlib
+
+import pytest
+
+from api.kit.egress.policy import CheckedUrl, check_url
+from api.kit.http_client.client import HttpClient
+from api.kit.http_client.errors import (
+    ConnectFailed,
+    MalformedResponse,
+    ResponseTooLarge,
+    TransportError,
+    TransportTimeout,
+)
+from api.kit.http_client.response import ResponseLimits
+from tests.fakes.upstreams import Answer, dripping, pouring, raw, saying, silent
+from tests.kit.http_client.asked import HERE, asked_of
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+USUAL = ResponseLimits()
+ENDLESS = HEAD + b"\r\n"
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    return "asyncio", {"use_uvloop": request.param == "uvloop"}
+
+
+async def body(
+    out: HttpClient, target: CheckedUrl, seconds: float = 5, limits: ResponseLimits = USUAL, sent: bytes = b""
+) -> bytes:
+    async with out.request("POST", target, {}, sent, pool="a", seconds=seconds, limits=limits) as reply:
+        return await reply.read()
+
+
+async def failure(answer: Answer, seconds: float = 5, limits: ResponseLimits = USUAL) -> TransportError:
+    async with asked_of(answer) as (out, target, there):
+        with pytest.raises(TransportError) as caught:
+            await body(out, target, seconds, limits)
+        if isinstance(caught.value, TransportTimeout):
+            await asyncio.wait_for(there.left.wait(), 1)
+    return caught.value
+
+
+@pytest.mark.requirement("REL-12")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(silent(), id="silent"),
+        pytest.param(dripping(HEAD + b"X: "), id="a head in drops"),
+        pytest.param(dripping(HEAD + b"Content-Length: 9999\r\n\r\n"), id="a body in drops"),
+        pytest.param(dripping(CHUNKED, b"1\r\nx\r\n"), id="chunks in drops"),
+        pytest.param(dripping(ENDLESS, b": still here\n\n"), id="events without end"),
+        pytest.param(raw(HEAD + b"Content-Length: 9\r\n\r\nabc"), id="a body that stops"),
+    ],
+)
+async def test_the_deadline_covers_all_of_a_request(answer: Answer) -> None:
+    begun = time.monotonic()
+    error = await failure(answer, 0.3)
+
+    assert isinstance(error, TransportTimeout)
+    assert error.sent
+    assert time.monotonic() - begun < 0.3 + 1
+
+
+@pytest.mark.requirement("REL-12")
+async def test_chunks_come_as_they_arrive_and_end_with_the_deadline() -> None:
+    async with (
+        asked_of(dripping(ENDLESS, b"data: 1\n\n")) as (out, target, _),
+        out.request("GET", target, {}, pool="a", seconds=0.3) as reply,
+    ):
+        chunks = reply.chunks()
+        assert (await anext(chunks)).startswith(b"data: 1\n\n")
+        with pytest.raises(TransportTimeout):
+            [chunk async for chunk in chunks]
+
+
+@pytest.mark.requirement("REL-12")
+async def test_an_upstream_that_does_not_read_is_not_waited_for() -> None:
+    async def deaf(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        left.set_result((reader, writer))
+
+    left = asyncio.get_running_loop().create_future()
+    server = await asyncio.start_server(deaf, "127.0.0.1", 0)
+    out = HttpClient(HERE)
+    target = check_url(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", HERE)
+    with pytest.raises(TransportTimeout):
+        await body(out, target, 0.3, sent=b"x" * 50_000_000)
+    reader, writer = await left
+    try:
+        arrived = len(await asyncio.wait_for(reader.read(), 1))
+    except ConnectionError:
+        arrived = 0
+    assert arrived < 50_000_000
+    writer.transport.abort()
+    server.close()
+    await out.close()
+
+
+@pytest.mark.requirement("EGR-17")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(saying(b"x" * 1001), id="long"),
+        pytest.param(pouring(ENDLESS, b"x" * 100), id="endless"),
+        pytest.param(pouring(CHUNKED, b"64\r\n" + b"x" * 100 + b"\r\n"), id="endless chunks"),
+        pytest.param(saying(gzip.compress(b"x" * 1001, mtime=0), Content_Encoding="gzip"), id="decoded"),
+        pytest.param(saying(zlib.compress(b"x" * 1001), Content_Encoding="deflate"), id="deflated"),
+        pytest.param(saying(b"x", X="x" * 1000), id="head"),
+        pytest.param(saying(b"x", X="x" * 20_000), id="field"),
+        pytest.param(saying(b"x", **{f"X{n}": "" for n in range(50)}), id="fields"),
+        pytest.param(pouring(HEAD, b"X: y\r\n"), id="endless head"),
+        pytest.param(pouring(HEAD + b"X: ", b"y" * 1000), id="endless field"),
+        pytest.param(pouring(CHUNKED + b"1;", b"y" * 10_000), id="endless extension"),
+        pytest.param(pouring(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), id="endless heads"),
+    ],
+)
+async def test_an_answer_larger_than_is_taken_in_is_cut(answer: Answer) -> None:
+    error = await failure(answer, limits=ResponseLimits(head=300, wire=1000, decoded=1000))
+
+    assert isinstance(error, (ResponseTooLarge, MalformedResponse, ConnectFailed))
+    assert error.sent
+
+
+@pytest.mark.requirement("EGR-17")
+@pytest.mark.parametrize("size", [999, 1000])
+async def test_an_answer_of_just_that_size_is_taken_in(size: int) -> None:
+    async with asked_of(saying(b"x" * size)) as (out, target, _):
+        assert len(await body(out, target, limits=ResponseLimits(wire=1000, decoded=1000))) == size
+
+
+@pytest.mark.requirement("EGR-18")
+@pytest.mark.parametrize(
+    ("encoding", "encoded"),
+    [
+        ("gzip", gzip.compress(b"hello", mtime=0)),
+        ("X-GZIP", gzip.compress(b"hello", mtime=0)),
+        ("deflate", zlib.compress(b"hello")),
+        ("identity", b"hello"),
+    ],
+)
+async def test_an_encoding_that_nobody_asked_for_is_understood(encoding: str, encoded: bytes) -> None:
+    async with asked_of(saying(encoded, Content_Encoding=encoding)) as (out, target, _):
+        assert await body(out, target) == b"hello"
+
+
+@pytest.mark.requirement("EGR-18")
+@pytest.mark.parametrize(
+    ("encoding", "encoded"),
+    [
+        ("br", b"x"),
+        ("zstd", b"x"),
+        ("gzip, gzip", gzip.compress(gzip.compress(b"x", mtime=0), mtime=0)),
+        ("gzip", b"no gzip"),
+        ("gzip", gzip.compress(b"x" * 100, mtime=0)[:-4]),
+        ("gzip", gzip.compress(b"x", mtime=0) + b"more"),
+        ("gzip", gzip.compress(b"x", mtime=0) * 2),
+    ],
+)
+async def test_what_is_encoded_otherwise_cannot_be_read(encoding: str, encoded: bytes) -> None:
+    assert isinstance(await failure(saying(encoded, Content_Encoding=encoding)), MalformedResponse)
+
+
+@pytest.mark.parametrize("encoded", [b"", gzip.compress(b"", mtime=0)])
+async def test_an_empty_body_may_say_that_it_is_encoded(encoded: bytes) -> None:
+    async with asked_of(saying(encoded, Content_Encoding="gzip")) as (out, target, _):
+        assert await body(out, target) == b""
+
+
+@pytest.mark.requirement("EGR-17")
+async def test_a_bomb_takes_no_memory() -> None:
+    bomb = gzip.compress(b"\0" * 200_000_000, mtime=0)
+    async with asked_of(saying(bomb, Content_Encoding="gzip")) as (out, target, _):
+        tracemalloc.start()
+        with pytest.raises(ResponseTooLarge):
+            await body(out, target, limits=ResponseLimits(decoded=1_000_000_000))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+
+    assert peak < 32_000_000
+
+
+@pytest.mark.parametrize("start", [b"SSH-2.0-OpenSSH_9\r\n", b"HTTP/1.1 999999 OK\r\n\r\n", b"HTTP/1.1 101 Go\r\n\r\n"])
+async def test_what_is_no_http_cannot_be_read(start: bytes) -> None:
+    assert isinstance(await failure(raw(start)), MalformedResponse)
+
+
+@pytest.mark.requirement("EGR-19")
+async def test_a_body_that_nobody_reads_is_not_drained() -> None:
+    async with asked_of(pouring(HEAD.replace(b"200", b"302") + b"\r\n", b"x" * 1000)) as (out, target, there):
+        async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
+            assert reply.status == 302
+        await asyncio.wait_for(there.left.wait(), 1)
+
+
+@pytest.mark.requirement("REL-13")
+@pytest.mark.parametrize("answer", [silent(), dripping(HEAD + b"Content-Length: 9999\r\n\r\n")], ids=["head", "body"])
+async def test_a_cancelled_request_closes_its_connection_at_once(answer: Answer) -> None:
+    async with asked_of(answer) as (out, target, there):
+        asking = asyncio.ensure_future(body(out, target))
+        await asyncio.wait_for(there.visited.wait(), 5)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await asyncio.wait_for(there.left.wait(), 0.1)
+        assert not any(pool.busy for pool in out._pools.values())

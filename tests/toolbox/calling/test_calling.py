@@ -1,0 +1,282 @@
+"""A call of a tool, from the request to what an agent reads of the answer."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from api.main.settings import Settings
+from demo.mcp_servers import (
+    Fake,
+    LegacyServer,
+    ModernServer,
+    PlainServer,
+    Reply,
+    Seen,
+    SessionServer,
+    error,
+    result,
+)
+from tests.harness import Workspace, listening, served
+from tests.toolbox.office import SECRET, Office, answering, failure, generic
+
+ERAS: dict[str, Callable[[], Fake]] = {
+    "modern": ModernServer,
+    "session": SessionServer,
+    "session with streams": lambda: SessionServer(streams=True),
+    "2025-06-18": lambda: SessionServer(version="2025-06-18"),
+    "2025-03-26": lambda: SessionServer(version="2025-03-26", streams=True),
+    "http and sse": lambda: LegacyServer("messages?session=1"),
+    "plain": PlainServer,
+}
+ECHO_TOOL = "mcp_weather_echo"
+BOTH_WAYS = pytest.mark.parametrize("way", ["named", "generic"])
+
+
+def saying(**answer: Any) -> Callable[[Seen], Reply]:
+    return lambda seen: result(seen, answer)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_tool_is_called_whatever_its_server_speaks(office: Office, era: str) -> None:
+    fake = ERAS[era]()
+    agent = office.agent(office.server(fake))
+
+    first, again = (office.call(agent, ECHO_TOOL, {"text": text}) for text in ("hello", "again"))
+
+    assert first == {
+        "text": '{"text": "hello"}',
+        "content": [{"type": "text", "text": '{"text": "hello"}'}],
+        "isError": False,
+    }
+    assert again["text"] == '{"text": "again"}'
+    called = fake.asked("tools/call")
+    assert [seen.message["params"]["arguments"] for seen in called] == [{"text": "hello"}, {"text": "again"}]
+    assert {seen.headers["authorization"] for seen in fake.seen} == {f"Bearer {SECRET}"}
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_second_call_is_one_request(office: Office, era: str) -> None:
+    fake = ERAS[era]()
+    agent = office.agent(office.server(fake))
+    office.call(agent, ECHO_TOOL)
+    fake.seen.clear()
+
+    office.call(agent, ECHO_TOOL)
+
+    assert fake.methods == ["tools/call"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_generic_tool_calls_tools_and_any_other_method(office: Office, era: str) -> None:
+    fake = ERAS[era]()
+    fake.say["resources/read"] = lambda seen: result(seen, {"contents": [{"uri": seen.message["params"]["uri"]}]})
+    server = office.server(fake)
+    agent, tool = office.agent(server), generic(server)
+
+    called = office.call(
+        agent, tool, {"method": "tools/call", "params": {"name": "echo", "arguments": {"text": "hello"}}}
+    )
+    read = office.call(agent, tool, {"method": "resources/read", "params": {"uri": "file:///a"}})
+
+    assert (called["text"], called["isError"]) == ('{"text": "hello"}', False)
+    assert read["structuredContent"]["contents"] == [{"uri": "file:///a"}]
+    assert json.loads(read["text"]) == read["structuredContent"]
+    assert read["content"] == [{"type": "text", "text": read["text"]}]
+
+
+def test_a_method_without_params_is_sent_without_any(office: Office) -> None:
+    fake = PlainServer(ping=saying())
+    server = office.server(fake)
+
+    answer = office.call(office.agent(server), generic(server), {"method": "ping"})
+
+    assert (answer["text"], answer["structuredContent"], answer["isError"]) == ("{}", {}, False)
+    assert "params" not in fake.asked("ping")[0].message
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ({}, "needs the field `method`, which is missing."),
+        ({"method": 1}, "`method` must be a string; it is the number 1."),
+        ({"method": "ping", "params": []}, "`params` must be"),
+        ({"method": "ping", "parms": {}}, "parms"),
+        ({"method": "initialize"}, "The method initialize belongs to the connection"),
+        ({"method": "notifications/initialized"}, "belongs to the connection"),
+    ],
+)
+def test_the_generic_tool_says_what_to_change_about_wrong_arguments(
+    office: Office, args: dict[str, Any], told: str
+) -> None:
+    fake = PlainServer()
+    server = office.server(fake)
+
+    kind, text = failure(office.call(office.agent(server), generic(server), args))
+
+    assert kind == "invalid_arguments"
+    assert text.startswith(f"Error: the arguments of {generic(server)} do not fit. ")
+    assert told in text
+    assert not fake.seen
+
+
+def test_arguments_that_do_not_fit_are_answered_with_what_to_change(office: Office) -> None:
+    fake = PlainServer()
+    agent = office.agent(office.server(fake))
+
+    called = office.call(agent, ECHO_TOOL, {"text": 1})
+
+    assert failure(called) == (
+        "invalid_arguments",
+        f"Error: the arguments of {ECHO_TOOL} do not fit. `text` must be a string; it is the number 1.",
+    )
+    assert not fake.asked("tools/call")
+
+
+@BOTH_WAYS
+@pytest.mark.requirement("TRS-05")
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (None, "Error calling MCP server: Internal error"),
+        ("Location not found", "Error calling MCP server: Internal error - Location not found"),
+        ({"city": "Oslo"}, 'Error calling MCP server: Internal error - {"city": "Oslo"}'),
+        ({}, "Error calling MCP server: Internal error"),
+    ],
+)
+def test_a_json_rpc_error_is_told_word_for_word(office: Office, way: str, data: object, told: str) -> None:
+    called = answering(office, lambda seen: error(seen, -32603, "Internal error", data=data), way)
+
+    assert failure(called) == ("upstream_refused", told)
+    assert "structuredContent" not in called
+
+
+@BOTH_WAYS
+@pytest.mark.requirement("TRS-05")
+@pytest.mark.parametrize(
+    ("status", "headers", "kind", "told", "after"),
+    [
+        (500, {}, "upstream_unavailable", "500 Internal Server Error", None),
+        (503, {"Retry-After": "7"}, "upstream_unavailable", "503 Service Unavailable", 7),
+        (401, {}, "upstream_refused", "401 Unauthorized", None),
+        (403, {}, "upstream_refused", "403 Forbidden", None),
+        (404, {}, "upstream_refused", "404 Not Found", None),
+        (429, {"Retry-After": "30"}, "rate_limited", "429 Too Many Requests", 30),
+        (429, {"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}, "rate_limited", "429 Too Many Requests", None),
+        (302, {"Location": "http://127.0.0.1:1/"}, "upstream_refused", "302 Found", None),
+    ],
+)
+def test_an_answer_that_is_no_success_is_told_word_for_word(
+    office: Office, way: str, status: int, headers: dict[str, str], kind: str, told: str, after: int | None
+) -> None:
+    called = answering(office, lambda _: Reply(status, b"<h1>no</h1>", "text/html", headers), way)
+
+    assert failure(called) == (kind, f"Error calling MCP server: MCP server request failed: {told}")
+    assert called["error"].get("retryAfter") == after
+
+
+@BOTH_WAYS
+def test_a_tool_that_fails_says_so_itself(office: Office, way: str) -> None:
+    content = [{"type": "text", "text": "No such city"}]
+
+    called = answering(office, saying(content=content, isError=True), way)
+
+    assert called == {"text": "No such city", "content": content, "isError": True}
+
+
+@BOTH_WAYS
+def test_structured_content_comes_along(office: Office, way: str) -> None:
+    found = {"celsius": 4, "sky": ["rain", None, 1.5], "deep": {"a": [{"b": True}]}}
+
+    called = answering(office, saying(content=[{"type": "text", "text": "4"}], structuredContent=found), way)
+
+    assert (called["text"], called["structuredContent"]) == ("4", found)
+
+
+@BOTH_WAYS
+@pytest.mark.requirement("EGR-10")
+def test_nothing_is_sent_where_a_credential_was_not_entered_for(office: Office, way: str) -> None:
+    old_home, new_home = PlainServer(), PlainServer()
+    server = office.server(old_home)
+    agent = office.agent(server)
+    tool, args = (ECHO_TOOL, {}) if way == "named" else (generic(server), {"method": "tools/list"})
+    office.call(agent, tool, args)
+    old_home.seen.clear()
+
+    with listening(new_home) as url:
+        moved = office.change(server, url=f"{url}/mcp")
+        called = office.call(agent, tool, args)
+        given = office.change(server, config={"headerValue": "Bearer canary-new"})
+        connected = office.call(agent, tool, args)
+
+    assert (moved["configured"], given["configured"]) == ([], ["headerValue"])
+    assert failure(called) == (
+        "not_connected",
+        "Error: This server has no credentials for where it points now. Enter them again in its `config`.",
+    )
+    assert not connected["isError"]
+    assert {seen.headers["authorization"] for seen in new_home.seen} == {"Bearer canary-new"}
+    assert not old_home.seen
+
+
+@pytest.mark.requirement("EGR-10", "EGR-11")
+@pytest.mark.parametrize("auth_type", ["none", "header"])
+def test_a_url_is_judged_at_each_call(office: Office, auth_type: str) -> None:
+    """It was acceptable when it was stored, and is not where the operator has thought better of it."""
+    fake, config = PlainServer(), {"headerValue": "Bearer canary"} if auth_type == "header" else {}
+    server = office.server(fake, authType=auth_type, config=config)
+    agent, here = office.agent(server), office.workspace
+    with served(Settings(data_dir=here.plugboard.settings.data_dir)) as stricter:
+        there = Office(Workspace(stricter, here.id, here.key, stricter.caller(here.key)), office.street)
+
+        told = [failure(there.call(agent, ECHO_TOOL))[0], there.tools_of(server)["unavailable"][0]["reason"]]
+
+    assert told == ["upstream_unavailable", "unreachable"]
+    assert not fake.seen
+    assert office.call(agent, ECHO_TOOL)["isError"] is False
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"toolName": ""},
+        {"toolName": "x" * 129},
+        {"toolName": 1},
+        {"toolName": ECHO_TOOL, "args": []},
+        {"toolName": ECHO_TOOL, "args": None},
+        {"toolName": ECHO_TOOL, "arguments": {}},
+    ],
+)
+def test_a_call_that_is_none_is_refused(office: Office, body: dict[str, Any]) -> None:
+    agent = office.agent()
+
+    answer = office.admin.post(f"{office.workspace.agents}/{agent}/tool-calls", json=body)
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
+
+
+def test_arguments_may_be_left_out(office: Office) -> None:
+    agent = office.agent(office.server(PlainServer()))
+
+    answer = office.admin.post(f"{office.workspace.agents}/{agent}/tool-calls", json={"toolName": ECHO_TOOL})
+
+    assert answer.json()["text"] == "{}"
+
+
+def test_http_basic_and_further_headers_are_sent(office: Office) -> None:
+    basic, further = PlainServer(), PlainServer()
+    first = office.server(basic, authType="basic", config={"username": "anna", "password": "canary-pass"})
+    second = office.server(further, "rain", config={"headers": {"X-Api-Key": "canary-key"}})
+    agent = office.agent(first, second)
+
+    office.call(agent, ECHO_TOOL)
+    office.call(agent, "mcp_rain_echo")
+
+    assert basic.seen[-1].headers["authorization"] == "Basic " + base64.b64encode(b"anna:canary-pass").decode()
+    assert further.seen[-1].headers["x-api-key"] == "canary-key"
+    assert "authorization" not in further.seen[-1].headers

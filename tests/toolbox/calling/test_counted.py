@@ -1,0 +1,45 @@
+"""What is counted of calls, and that nobody can be found in it."""
+
+from demo.mcp_servers import PlainServer, error
+from tests.toolbox.office import Office, until
+
+
+def test_calls_are_counted_by_service_and_outcome(office: Office) -> None:
+    agent = office.agent(office.server(PlainServer(tools_call=lambda seen: error(seen, -32000, "no"))))
+    operator = office.workspace.plugboard.operator
+
+    def counted() -> float:
+        lines = operator.get("/metrics").text.splitlines()
+        wanted = 'plugboard_tool_calls_total{outcome="upstream_refused",service="external"} '
+        return sum(float(line.removeprefix(wanted)) for line in lines if line.startswith(wanted))
+
+    before = counted()
+    office.call(agent, "mcp_weather_echo")
+
+    assert counted() == before + 1
+
+
+def test_what_is_open_is_told(office: Office) -> None:
+    agent = office.agent(office.server(PlainServer()))
+    office.call(agent, "mcp_weather_echo")
+
+    text = office.workspace.plugboard.operator.get("/metrics").text
+
+    for name in ("tool_calls_in_flight", "toolsets_open", "breakers_open", "call_records_waiting"):
+        assert f"\nplugboard_{name} " in text
+    assert 'plugboard_tool_call_seconds_bucket{le="+Inf",service="external"}' in text
+
+
+def test_each_call_is_in_the_trail(office: Office) -> None:
+    server = office.server(PlainServer())
+    agent = office.agent(server)
+    office.call(agent, "mcp_weather_echo", {"text": "canary-argument"})
+    audit = office.workspace.audit
+
+    until(lambda: bool(office.admin.get(f"{audit}?kind=calls").json()))
+    (record,) = office.admin.get(f"{audit}?kind=calls").json()
+
+    assert record["action"] == "tool.called"
+    assert record["target"] == {"type": "server", "id": server["id"], "name": "Weather"}
+    assert (record["agentId"], record["tool"], record["outcome"]) == (agent, "echo", "ok")
+    assert "canary" not in str(record)

@@ -1,0 +1,125 @@
+"""Who stops waiting for a call leaves nothing behind: no request at the upstream, no slot, no task, no socket."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from demo.mcp_servers import LegacyServer, ModernServer, PlainServer, SessionServer
+from tests.fakes.stuck import StuckServer
+from tests.harness import many_callers
+from tests.toolbox.office import Office, generic, until
+
+ECHO_TOOL = "mcp_weather_echo"
+
+
+async def left(caller: httpx2.AsyncClient, office: Office, agent: str, stuck: StuckServer) -> float:
+    """How long it takes until the upstream sees that a caller has gone."""
+    before = stuck.left
+    path = f"{office.workspace.agents}/{agent}/tool-calls"
+    call = asyncio.create_task(caller.post(path, json={"toolName": ECHO_TOOL}))
+    await asyncio.to_thread(stuck.until, waiting=1)
+    begun = time.monotonic()
+    call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+    await asyncio.to_thread(stuck.until, left=before + 1)
+    return time.monotonic() - begun
+
+
+@pytest.mark.requirement("REL-13")
+async def test_who_goes_away_takes_the_request_to_the_upstream_along(office: Office) -> None:
+    stuck = StuckServer("tools/call")
+    agent = office.agent(office.server(stuck))
+    office.list(agent)
+
+    async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+        seconds = [await left(caller, office, agent, stuck) for _ in range(9)]
+
+    assert statistics.median(seconds) < 0.1
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def tasks_under_way() -> int:
+    gc.collect()
+    return sum(isinstance(each, asyncio.Task) and not each.done() for each in gc.get_objects())
+
+
+@pytest.mark.requirement("REL-13")
+async def test_hundreds_who_went_away_leave_nothing_behind(office: Office) -> None:
+    stuck = StuckServer("tools/call")
+    agent = office.agent(office.server(stuck))
+    office.list(agent)
+    path, body = f"{office.workspace.agents}/{agent}/tool-calls", {"toolName": ECHO_TOOL}
+
+    async def round_of_leaving(number: int) -> None:
+        before = stuck.left
+        async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+            calls = [asyncio.create_task(caller.post(path, json=body)) for _ in range(number)]
+            await asyncio.to_thread(stuck.until, waiting=number)
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
+            await asyncio.to_thread(stuck.until, left=before + number)
+
+    await round_of_leaving(30)
+    files, tasks = open_files(), tasks_under_way()
+    for _ in range(10):
+        await round_of_leaving(30)
+
+    assert stuck.left == 330
+    await asyncio.to_thread(until, lambda: open_files() <= files + 5)
+    await asyncio.to_thread(until, lambda: tasks_under_way() <= tasks + 5)
+    stuck.go_on()
+    async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+        answers = await asyncio.gather(*(caller.post(path, json=body) for _ in range(64)))
+    assert {answer.json()["isError"] for answer in answers} == {False}
+
+
+@pytest.mark.requirement("REL-13", "REL-15")
+async def test_who_goes_away_says_nothing_about_the_server(office: Office, caplog: pytest.LogCaptureFixture) -> None:
+    stuck = StuckServer("tools/call")
+    server = office.server(stuck)
+    agent = office.agent(server)
+    office.list(agent)
+
+    with caplog.at_level(logging.WARNING):
+        async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+            for _ in range(6):
+                await left(caller, office, agent, stuck)
+        breaker = office.check(server)["breaker"]
+
+    assert breaker == {"state": "closed", "failures": 0, "retryAfter": 0}
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("make", [PlainServer, ModernServer, SessionServer, lambda: LegacyServer("messages?session=1")])
+async def test_the_next_call_works_after_one_that_nobody_waited_for(
+    office: Office, make: Callable[[], PlainServer]
+) -> None:
+    fake = make()
+    server = office.server(fake)
+    agent = office.agent(server)
+    office.list(agent)
+    path = f"{office.workspace.agents}/{agent}/tool-calls"
+
+    async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+        for _ in range(5):
+            call = asyncio.create_task(caller.post(path, json={"toolName": ECHO_TOOL}))
+            await asyncio.sleep(0)
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+        answer = await caller.post(path, json={"toolName": ECHO_TOOL, "args": {"text": "hi"}})
+
+    assert answer.json()["text"] == '{"text": "hi"}'
+    assert office.call(agent, generic(server), {"method": "tools/list"})["isError"] is False

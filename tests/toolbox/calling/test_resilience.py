@@ -1,0 +1,288 @@
+"""A server that fails or hangs: what its callers are told, how soon, and that nobody else notices."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx2
+import pytest
+
+from demo.mcp_servers import Fake, PlainServer, Reply, Seen, SessionServer, error, result
+from tests.fakes.still_clock import StillClock
+from tests.fakes.street import Street
+from tests.fakes.stuck import StuckServer
+from tests.harness import Plugboard, many_callers
+from tests.toolbox.office import Json, Office, failure, generic
+
+ECHO_TOOL = "mcp_weather_echo"
+FAILED = "Error calling MCP server: MCP server request failed: "
+NOT_REACHED = "Error calling MCP server: The upstream could not be reached."
+MAYBE = " It is not known whether the call was carried out."
+
+
+def saying(status: int) -> Callable[[Seen], Reply]:
+    return lambda _: Reply(status)
+
+
+def break_it(office: Office, agent: str, times: int = 5) -> list[str]:
+    return [failure(office.call(agent, ECHO_TOOL))[1] for _ in range(times)]
+
+
+@pytest.mark.requirement("REL-15")
+def test_after_five_failures_the_last_one_is_told_at_once(office: Office) -> None:
+    statuses = iter([500, 502, 503, 500, 504])
+    fake = PlainServer(tools_call=lambda _: Reply(next(statuses)))
+    server = office.server(fake)
+    agent = office.agent(server)
+
+    texts = break_it(office, agent)
+    held = [office.call(agent, ECHO_TOOL), office.call(agent, generic(server), {"method": "tools/list"})]
+
+    assert texts[0] == f"{FAILED}500 Internal Server Error"
+    for each in held:
+        assert failure(each) == ("upstream_unavailable", f"{FAILED}504 Gateway Timeout")
+        assert 8 <= each["error"]["retryAfter"] <= 12
+    assert len(fake.asked("tools/call")) == 5
+
+
+@pytest.mark.requirement("REL-15")
+def test_a_server_that_cannot_be_reached_is_left_alone(office: Office) -> None:
+    server = office.server(PlainServer(), url="http://127.0.0.1:9/mcp")
+    agent = office.agent(server)
+
+    told = [office.call(agent, generic(server), {"method": "ping"}) for _ in range(6)]
+
+    assert {failure(each) for each in told} == {("upstream_unavailable", NOT_REACHED)}
+    assert ["retryAfter" in each["error"] for each in told] == [False] * 5 + [True]
+
+
+@pytest.mark.requirement("REL-15")
+def test_an_open_breaker_shows_in_the_list_and_asks_nobody(office: Office) -> None:
+    fake = PlainServer(tools_list=saying(500))
+    server = office.server(fake)
+    agent = office.agent(server)
+
+    for _ in range(5):
+        office.list(agent)
+    fake.seen.clear()
+    listed = office.list(agent)
+
+    assert [tool["name"] for tool in listed["tools"]] == [generic(server)]
+    assert (listed["unavailable"][0]["reason"], listed["unavailable"][0]["detail"]) == (
+        "unreachable",
+        f"{FAILED}500 Internal Server Error",
+    )
+    assert not fake.seen
+
+
+@pytest.mark.requirement("REL-15")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda seen: error(seen, -32603, "Internal error"),
+        saying(400),
+        saying(401),
+        saying(404),
+        saying(429),
+        lambda seen: result(seen, {"content": [], "isError": True}),
+        lambda _: Reply(body=b"no JSON"),
+    ],
+    ids=["JSON-RPC error", "400", "401", "404", "429", "the tool failed", "no JSON"],
+)
+def test_what_a_server_thinks_of_a_call_does_not_count(office: Office, answer: Callable[[Seen], Reply]) -> None:
+    fake = PlainServer(tools_call=answer)
+    agent = office.agent(office.server(fake))
+
+    for _ in range(8):
+        assert office.call(agent, ECHO_TOOL)["isError"] is True
+    del fake.say["tools/call"]
+
+    assert office.call(agent, ECHO_TOOL)["isError"] is False
+
+
+@pytest.mark.requirement("REL-15")
+def test_a_success_between_failures_starts_the_count_anew(office: Office) -> None:
+    fake = PlainServer()
+    agent = office.agent(office.server(fake))
+    for _ in range(3):
+        fake.say["tools/call"] = saying(500)
+        break_it(office, agent, 4)
+        del fake.say["tools/call"]
+        assert office.call(agent, ECHO_TOOL)["isError"] is False
+
+
+@pytest.mark.requirement("REL-15")
+def test_the_breaker_of_one_server_is_nobody_elses(office: Office, street: Street) -> None:
+    fake, other = PlainServer(tools_call=saying(500)), Office(office.workspace.plugboard.make_workspace(), street)
+    agent, twin = office.agent(office.server(fake)), office.agent(office.server(PlainServer(), "twin"))
+    theirs = other.agent(other.server(fake))
+    break_it(office, agent)
+    del fake.say["tools/call"]
+
+    assert office.call(agent, ECHO_TOOL)["isError"] is True
+    assert office.call(twin, "mcp_twin_echo")["isError"] is False
+    assert other.call(theirs, ECHO_TOOL)["isError"] is False
+
+
+@pytest.mark.requirement("REL-15")
+def test_after_a_pause_one_call_finds_out(timed_office: Office, clock: StillClock) -> None:
+    fake = PlainServer(tools_call=saying(503))
+    server = timed_office.server(fake)
+    agent = timed_office.agent(server)
+    break_it(timed_office, agent)
+
+    clock.advance(13)
+    assert timed_office.check(server)["breaker"]["state"] == "half_open"
+    failure(timed_office.call(agent, ECHO_TOOL))
+    assert timed_office.call(agent, ECHO_TOOL)["error"]["retryAfter"] >= 15  # twice the first pause, but for the spread
+    assert len(fake.asked("tools/call")) == 6
+
+    del fake.say["tools/call"]
+    clock.advance(25)
+    assert timed_office.call(agent, ECHO_TOOL)["isError"] is False
+    assert timed_office.check(server)["breaker"] == {"state": "closed", "failures": 0, "retryAfter": 0}
+
+
+@pytest.mark.requirement("REL-15")
+def test_to_ask_for_tools_anew_does_not_disturb_the_breaker(timed_office: Office, clock: StillClock) -> None:
+    fake = PlainServer()
+    server = timed_office.server(fake)
+    agent = timed_office.agent(server)
+    timed_office.tools_of(server, refresh="true")
+    fake.say["tools/call"] = saying(503)
+    break_it(timed_office, agent)
+
+    clock.advance(13)
+    failure(timed_office.call(agent, ECHO_TOOL))
+
+    assert timed_office.check(server)["breaker"]["retryAfter"] >= 15
+
+
+def test_a_server_that_was_mended_is_called_at_once(office: Office) -> None:
+    broken, mended = PlainServer(tools_call=saying(500)), PlainServer()
+    server = office.server(broken)
+    agent = office.agent(server)
+    break_it(office, agent)
+
+    office.change(server, url=f"{office.street.moved_in(mended)}/mcp")
+
+    assert office.call(agent, ECHO_TOOL)["isError"] is False
+
+
+async def drip() -> AsyncIterator[bytes]:
+    while True:
+        yield b": still there\n\n"
+        await asyncio.sleep(0.05)
+
+
+def hanging() -> dict[str, Fake]:
+    return {
+        "at the first request": StuckServer("server/discover"),
+        "at the list": StuckServer("tools/list"),
+        "at the call": StuckServer("tools/call"),
+        "in an endless stream": SessionServer(tools_call=lambda _: Reply(body=drip(), kind="text/event-stream")),
+        "in a body that drips": PlainServer(tools_call=lambda _: Reply(body=drip())),
+    }
+
+
+@pytest.mark.requirement("REL-12")
+async def test_a_call_is_over_when_its_time_is(office: Office) -> None:
+    agents = {
+        name: office.agent(office.server(fake, f"s-{number}", timeoutSeconds=1))
+        for number, (name, fake) in enumerate(hanging().items())
+    }
+
+    async def called(number: int, agent: str) -> tuple[float, Json]:
+        begun = time.monotonic()
+        answer = await caller.post(
+            f"{office.workspace.agents}/{agent}/tool-calls", json={"toolName": f"mcp_s-{number}_echo"}
+        )
+        return time.monotonic() - begun, answer.json()
+
+    async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+        found = await asyncio.gather(*(called(number, agent) for number, agent in enumerate(agents.values())))
+
+    for name, (seconds, answer) in zip(agents, found, strict=True):
+        assert 0.9 < seconds < 1.5, name
+        kind, text = failure(answer)
+        assert kind == "timeout", name
+        assert text.startswith("Error calling MCP server: no answer within 1 s"), name
+    assert found[2][1]["text"].endswith(MAYBE)
+
+
+@pytest.mark.requirement("REL-14")
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 429, 404])
+def test_a_call_that_may_have_been_executed_is_sent_once(office: Office, status: int) -> None:
+    fake = PlainServer(tools_call=saying(status))
+    agent = office.agent(office.server(fake))
+
+    failure(office.call(agent, ECHO_TOOL))
+
+    assert len(fake.asked("tools/call")) == 1
+
+
+async def at_once(caller: httpx2.AsyncClient, office: Office, agent: str, tool: str, number: int) -> list[Any]:
+    body, path = {"toolName": tool}, f"{office.workspace.agents}/{agent}/tool-calls"
+    return [asyncio.create_task(caller.post(path, json=body)) for _ in range(number)]
+
+
+async def refused(calls: list[Any], number: int) -> list[Json]:
+    """The answers of those that were not let in, while the others still wait."""
+    while sum(call.done() for call in calls) < number:
+        await asyncio.wait([call for call in calls if not call.done()], return_when=asyncio.FIRST_COMPLETED, timeout=20)
+    return [call.result().json() for call in calls if call.done()]
+
+
+@pytest.mark.requirement("REL-16", "REL-17")
+async def test_a_slow_server_fills_its_own_slots_and_no_others(
+    connected: Plugboard, office: Office, street: Street
+) -> None:
+    stuck, other = StuckServer("tools/call"), Office(connected.make_workspace(), street)
+    agent, quick = office.agent(office.server(stuck)), other.agent(other.server(PlainServer()))
+    neighbour = office.agent(office.server(PlainServer(), "neighbour"))
+    office.list(agent)
+
+    async with many_callers(connected.url, office.workspace.key) as caller:
+        calls = await at_once(caller, office, agent, ECHO_TOOL, 70)
+        told = await refused(calls, 6)
+        begun = time.monotonic()
+        answers = [await asyncio.to_thread(other.call, quick, ECHO_TOOL) for _ in range(20)]
+        beside = await asyncio.to_thread(office.call, neighbour, "mcp_neighbour_echo")
+        seconds = time.monotonic() - begun
+        still_waiting = sum(not call.done() for call in calls)
+        stuck.go_on()
+        done = [call.result().json() for call in (await asyncio.wait(calls, timeout=20))[0]]
+
+    assert {(each["error"]["kind"], each["error"]["retryAfter"]) for each in told} == {("rate_limited", 1)}
+    assert still_waiting == 64
+    assert not any(each["isError"] for each in [*answers, beside])
+    assert seconds < 2
+    assert sum(not each["isError"] for each in done) == 64
+
+
+@pytest.mark.requirement("REL-16", "REL-17")
+async def test_a_workspace_has_only_so_many_calls_under_way(connected: Plugboard, street: Street) -> None:
+    office, other = (Office(connected.make_workspace(), street) for _ in range(2))
+    stuck = [StuckServer("tools/call") for _ in range(5)]
+    agent = office.agent(*(office.server(each, f"s-{number}") for number, each in enumerate(stuck)))
+    quick = other.agent(other.server(PlainServer()))
+    office.list(agent)
+    callers = [many_callers(connected.url, office.workspace.key) for _ in stuck]
+
+    calls: list[Any] = []
+    for number, caller in enumerate(callers):
+        calls += await at_once(caller, office, agent, f"mcp_s-{number}_echo", 60)
+    told = await refused(calls, 300 - 256)
+    answer = await asyncio.to_thread(other.call, quick, ECHO_TOOL)
+    for each in stuck:
+        each.go_on()
+    await asyncio.wait(calls, timeout=20)
+    for caller in callers:
+        await caller.aclose()
+
+    assert {each["error"]["kind"] for each in told} == {"rate_limited"}
+    assert len(told) == 44
+    assert answer["isError"] is False

@@ -1,0 +1,261 @@
+import json
+import time
+from itertools import count
+from typing import Any
+
+import pytest
+
+from demo.mcp_servers import PlainServer, Reply, Seen, result
+from tests.toolbox.office import Office, generic
+
+PATIENCE = 8.0
+GOOD = {"name": "good", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
+MOST_OF_A_LIST = 5000
+FORMATS = ["mcp", "openai", "anthropic"]
+
+Json = dict[str, Any]
+
+
+def deep(depth: int, inside: object = 0) -> object:
+    for _ in range(depth):
+        inside = {"properties": {"a": inside}}
+    return inside
+
+
+DOUBLING = {f"x{n}": {"allOf": [{"$ref": f"#/$defs/x{n + 1}"}] * 2} for n in range(40)} | {"x40": {}}
+SCHEMAS = {
+    "a text": "object",
+    "a list": [{"type": "object"}],
+    "a number": 1,
+    "no type that there is": {"type": "thing"},
+    "types that are none": {"type": [1, None, {}]},
+    "properties in a list": {"type": "object", "properties": ["a"]},
+    "a property that is a text": {"type": "object", "properties": {"a": "string"}},
+    "required as a truth": {"type": "object", "required": True},
+    "required by numbers": {"type": "object", "required": [1, 2]},
+    "a type of its own": {"type": "array", "items": {}},
+    "a reference to elsewhere": {"$ref": "http://127.0.0.1:1/schema.json"},
+    "a reference to a file": {"properties": {"a": {"$ref": "file:///etc/passwd"}}},
+    "a schema of elsewhere": {"$schema": "http://127.0.0.1:1/meta", "$id": "http://127.0.0.1:1/x", "type": "object"},
+    "a reference to itself": {"$ref": "#"},
+    "references in a circle": {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},
+    "references that double": {"properties": {"text": {"$ref": "#/$defs/x0"}}, "$defs": DOUBLING},
+    "a long reference": {"$ref": "#" + "/a" * 100_000},
+    "deep": deep(200),
+    "many properties": {"properties": {f"p{n}": {"type": "string"} for n in range(6000)}},
+    "a long enum": {"properties": {"text": {"enum": ["x" * 50] * 5000}}},
+    "a pattern that is none": {"properties": {"text": {"pattern": "("}}},
+    "a pattern that takes for ever": {"properties": {"text": {"pattern": "^(([a-z])+.)+[A-Z]([a-z])+$"}}},
+    "a pattern that is large": {"properties": {"text": {"pattern": "(a{1,999}){1,999}"}}},
+    "many patterns": {"properties": {f"p{n}": {"pattern": f"(\\pL{{1,99}}){{1,{n}}}"} for n in range(2000)}},
+    "a long pattern": {"properties": {"text": {"pattern": "\\pL" * 50_000}}},
+    "patterns as names": {"patternProperties": {f"(\\pL{{1,99}}){{1,{n}}}": {} for n in range(2000)}},
+    "numbers past all": {"properties": {"text": {"maxLength": 10**40, "minimum": 1e308, "multipleOf": 0}}},
+    "a name of nothing": {"properties": {"": {"type": "string"}}},
+    "a name in Thai": {"properties": {"ค้นหา": {"type": "string"}}},
+    "a long name": {"properties": {"x" * 10_000: {}}},
+    "prototypes": {"properties": {"__proto__": {}, "constructor": {}}},
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_a_schema_that_is_wrong_costs_no_tool_and_no_time(office: Office, schema: object) -> None:
+    odd = {"name": "odd", "inputSchema": schema}
+    server = office.server(PlainServer([odd, GOOD]))
+    agent, begun = office.agent(server), time.monotonic()
+
+    listed = [office.list(agent, form) for form in FORMATS]
+    called = [office.call(agent, f"mcp_weather_{name}", {"text": "a" * 60}) for name in ("odd", "good")]
+
+    assert time.monotonic() - begun < PATIENCE
+    for each in listed:
+        assert len(each["tools"]) == 3
+        assert each["unavailable"] == []
+    for tool in listed[0]["tools"]:
+        assert tool["inputSchema"]["type"] == "object"
+        assert "127.0.0.1" not in json.dumps(tool)
+    assert called[1]["isError"] is False
+    assert called[0].get("error", {"kind": "invalid_arguments"}) == {"kind": "invalid_arguments"}
+    assert office.check(server)["status"] == "ok"
+
+
+ENTRIES = [None, 1, "tool", [], {}, {"name": ""}, {"name": None}, {"name": 7}, {"name": "x" * 5000}, {"title": "x"}]
+
+
+def test_an_entry_that_is_no_tool_costs_itself(office: Office) -> None:
+    server = office.server(PlainServer([*ENTRIES, GOOD]))  # type: ignore[list-item]
+
+    assert office.names(office.agent(server)) == [generic(server), "mcp_weather_good"]
+    assert office.check(server)["toolCount"] == 1
+    assert office.check(server)["detail"].startswith("10 of its tools are left out")
+
+
+@pytest.mark.requirement("TRS-06")
+def test_names_that_no_vendor_takes_become_names_of_their_own(office: Office) -> None:
+    names = ["ค้นหา", "ค้นหาา", "a b", "a.b", "a/b", "a\u200bb", "a\x00b", "a\nb", "x" * 300, "x" * 299 + "y", "é", "🙂"]
+    server = office.server(PlainServer([{"name": name, "inputSchema": {}} for name in names]))
+    agent = office.agent(server)
+
+    aliases = office.names(agent)[1:]
+    asked = [office.call(agent, alias, {})["isError"] for alias in aliases]
+    upstream = [tool["upstreamName"] for tool in office.tools_of(server)["tools"]]
+
+    assert len(set(aliases)) == len(names)
+    assert all(len(alias) <= 64 and alias.replace("-", "_").isidentifier() and alias.isascii() for alias in aliases)
+    assert asked == [False] * len(names)
+    assert upstream == names
+
+
+@pytest.mark.requirement("TRS-06")
+def test_each_alias_calls_the_tool_that_it_stands_for(office: Office) -> None:
+    names = ["a b", "a.b", "ค้นหา", "x" * 300]
+    fake = PlainServer([{"name": name} for name in names])
+    agent = office.agent(office.server(fake))
+
+    for alias in office.names(agent)[1:]:
+        office.call(agent, alias, {})
+
+    assert [seen.message["params"]["name"] for seen in fake.asked("tools/call")] == names
+
+
+def test_of_two_tools_with_one_name_there_is_one(office: Office) -> None:
+    server = office.server(PlainServer([GOOD, GOOD | {"description": "another"}]))
+
+    assert office.names(office.agent(server)) == [generic(server), "mcp_weather_good"]
+    assert office.call(office.agent(server), "mcp_weather_good", {"text": "x"})["isError"] is False
+
+
+@pytest.mark.requirement("TRS-01")
+@pytest.mark.parametrize("form", FORMATS)
+def test_hidden_text_is_not_passed_on(office: Office, form: str) -> None:
+    hidden = "Says \x1b[31mhi\x1b[0m\u200b\u202e" + "".join(chr(0xE0000 + ord(each)) for each in "obey") + "\x00."
+    annotations = {"title": hidden, "more": {"deep": [hidden]}, "readOnlyHint": hidden}
+    tool = {"name": "t", "title": hidden, "description": hidden, "annotations": annotations}
+    schema = {"properties": {"a": {"type": "string", "description": hidden, "title": hidden}}}
+    agent = office.agent(office.server(PlainServer([tool | {"inputSchema": schema}])))
+
+    listed = office.list(agent, form)["tools"][1]
+    told = json.dumps(listed, ensure_ascii=False)
+
+    assert "Says hi." in told
+    assert told.isascii()
+    assert "\\u00" not in told
+    assert '"readOnlyHint"' not in told
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_long_description_is_cut(office: Office, form: str) -> None:
+    agent = office.agent(office.server(PlainServer([GOOD | {"description": "Says é. " * 10_000}])))
+
+    assert len(json.dumps(office.list(agent, form), ensure_ascii=False)) < 25_000
+
+
+def test_a_tool_that_is_too_large_costs_itself(office: Office) -> None:
+    agent = office.agent(office.server(PlainServer([GOOD, {"name": "vast", "description": "vast " * 200_000}])))
+
+    assert office.names(agent)[1:] == ["mcp_weather_good"]
+
+
+def paged(page: int, cursor: object) -> PlainServer:
+    numbers = count()
+
+    def say(seen: Seen) -> Reply:
+        tools = [{"name": f"t{next(numbers)}"} for _ in range(page)]
+        return result(seen, {"tools": tools, "nextCursor": str(next(numbers)) if cursor is None else cursor})
+
+    return PlainServer(None, tools_list=say)
+
+
+@pytest.mark.parametrize(
+    ("fake", "at_most"),
+    [
+        pytest.param(paged(1, None), 101, id="pages without end"),
+        pytest.param(paged(1, "same"), 3, id="the same page again and again"),
+        pytest.param(paged(0, None), 101, id="empty pages without end"),
+        pytest.param(paged(1000, None), 101, id="large pages without end"),
+    ],
+)
+def test_a_list_without_an_end_is_given_up(office: Office, fake: PlainServer, at_most: int) -> None:
+    server = office.server(fake)
+    agent = office.agent(server)
+
+    listed = office.list(agent)
+
+    assert [tool["name"] for tool in listed["tools"]] == [generic(server)]
+    assert listed["unavailable"][0]["reason"] == "invalid"
+    assert listed["unavailable"][0]["detail"] == "Error calling MCP server: The list of tools does not end."
+    assert len(fake.asked("tools/list")) <= at_most
+    assert office.call(agent, generic(server), {"method": "tools/call", "params": {"name": "t0"}})["isError"] is False
+
+
+def test_a_list_may_have_as_many_tools_as_are_taken_in_and_not_one_more(office: Office) -> None:
+    fake = PlainServer([{"name": f"t{number}"} for number in range(MOST_OF_A_LIST)])
+    server = office.server(fake)
+    agent = office.agent(server)
+
+    assert len(office.list(agent)["tools"]) == MOST_OF_A_LIST + 1
+    assert office.call(agent, "mcp_weather_t4999", {})["isError"] is False
+
+    fake.tools.append({"name": "one more"})
+    refused = office.tools_of(server, refresh="true")["unavailable"][0]
+    assert refused["reason"] == "invalid"
+    assert refused["detail"] == "Error calling MCP server: The list has more than 5000 tools."
+
+
+@pytest.mark.parametrize("tools", [None, {}, "tools", 1])
+def test_a_list_that_is_none_is_told_as_that(office: Office, tools: object) -> None:
+    fake = PlainServer(None, tools_list=lambda seen: result(seen, {"tools": tools}))
+    server = office.server(fake)
+
+    assert office.check(server)["status"] == "invalid"
+    assert office.list(office.agent(server))["unavailable"][0]["detail"].endswith("The list of tools is no list.")
+
+
+@pytest.mark.parametrize("cursor", [7, None, [], {}, True])
+def test_a_cursor_that_is_none_is_no_further_page(office: Office, cursor: object) -> None:
+    fake = PlainServer(None, tools_list=lambda seen: result(seen, {"tools": [GOOD], "nextCursor": cursor}))
+
+    assert office.names(office.agent(office.server(fake)))[1:] == ["mcp_weather_good"]
+
+
+@pytest.mark.parametrize("ttl", [-1, 0, 10**30, 1e300, "long", None, True, [1]])
+def test_a_hint_that_makes_no_sense_breaks_nothing(office: Office, ttl: object) -> None:
+    fake = PlainServer(None, tools_list=lambda seen: result(seen, {"tools": [GOOD], "ttlMs": ttl, "cacheScope": [1]}))
+    agent = office.agent(office.server(fake))
+
+    assert office.names(agent) == office.names(agent)
+    assert office.call(agent, "mcp_weather_good", {"text": "x"})["isError"] is False
+
+
+def test_a_list_that_is_another_each_time_misleads_nobody(office: Office) -> None:
+    """What is called is looked for in the list as it is now, and never another tool is called instead."""
+    numbers = count()
+
+    def say(seen: Seen) -> Reply:
+        number = next(numbers)
+        return result(seen, {"tools": [GOOD, {"name": f"only {number}"}], "ttlMs": 0})
+
+    fake = PlainServer(None, tools_list=say)
+    agent = office.agent(office.server(fake))
+
+    first, second = office.names(agent), office.names(agent)
+    gone = office.ask(agent, first[2])
+    still = office.call(agent, "mcp_weather_good", {"text": "x"})
+
+    assert first[2] != second[2]
+    assert gone.status_code == 404
+    assert still["isError"] is False
+    assert [seen.message["params"]["name"] for seen in fake.asked("tools/call")] == ["good"]
+
+
+def test_a_tool_whose_schema_changes_between_two_calls_is_held_to_the_new_one(office: Office) -> None:
+    fake = PlainServer([GOOD])
+    server = office.server(fake)
+    agent = office.agent(server)
+    assert office.call(agent, "mcp_weather_good", {"text": "x"})["isError"] is False
+
+    fake.tools = [{"name": "good", "inputSchema": {"properties": {"text": {"type": "integer"}}}}]
+    office.tools_of(server, refresh="true")
+
+    assert office.call(agent, "mcp_weather_good", {"text": "x"})["error"]["kind"] == "invalid_arguments"
+    assert office.call(agent, "mcp_weather_good", {"text": 1})["isError"] is False

@@ -1,0 +1,385 @@
+"""The list of an agent's tools: in the form that its client takes, whole where servers answer, and quick where not."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from mcp_types import Tool
+
+from demo.mcp_servers import ECHO, Fake, Json, ModernServer, PlainServer, Reply, Seen, error, result
+from tests.fakes.still_clock import StillClock
+from tests.fakes.stuck import StuckServer
+from tests.toolbox.office import Office, generic, until
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+NOWHERE = "http://127.0.0.1:9/mcp"  # nobody listens there
+FORECAST: Json = {
+    "name": "get.forecast",
+    "title": "Forecast",
+    "description": "The weather of the next days.",
+    "inputSchema": {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "anyOf": [{"required": ["city"]}, {"required": ["place"]}],
+        "properties": {
+            "city": {"type": "string", "description": "Its name."},
+            "place": {"$ref": "#/$defs/place"},
+            "$odd name": {"type": "string"},
+        },
+        "$defs": {"place": {"type": "object", "properties": {"lat": {"type": "number"}}}},
+    },
+    "annotations": {"readOnlyHint": True, "destructiveHint": "no"},
+}
+
+
+def parts(schema: Any) -> Iterator[Json]:
+    """Every object in a schema."""
+    if isinstance(schema, dict):
+        yield schema
+    for inner in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from parts(inner)
+
+
+def hold_to_what_clients_take(schema: Json) -> None:
+    """A strict client takes an object's schema that refers to nothing elsewhere and alternates nothing at the top."""
+    assert schema["type"] == "object"
+    assert isinstance(schema["properties"], dict)
+    assert not {"anyOf", "oneOf", "allOf", "enum", "not"} & schema.keys()
+    assert all(str(part["$ref"]).startswith("#") for part in parts(schema) if "$ref" in part)
+    jsonschema_rs.Draft202012Validator(schema, offline=True)
+
+
+@pytest.fixture
+def agent(office: Office) -> str:
+    return office.agent(office.server(PlainServer([ECHO, FORECAST])), office.server(PlainServer(), "rain"))
+
+
+def test_the_list_for_mcp_is_of_the_protocols_own_types(office: Office, agent: str) -> None:
+    listed = office.list(agent, "mcp")["tools"]
+
+    assert len(listed) == 5
+    for each in listed:
+        assert Tool.model_validate(each).model_dump(mode="json", by_alias=True, exclude_unset=True) == each
+        assert NAME.fullmatch(each["name"])
+        hold_to_what_clients_take(each["inputSchema"])
+    forecast = listed[2]
+    assert (forecast["title"], forecast["description"]) == ("Forecast", "The weather of the next days.")
+    assert forecast["annotations"] == {"readOnlyHint": True}
+
+
+def test_the_list_for_openai_is_what_it_takes(office: Office, agent: str) -> None:
+    listed = office.list(agent, "openai")["tools"]
+
+    assert len(listed) == 5
+    for each in listed:
+        assert each.keys() == {"type", "function"}
+        assert each["type"] == "function"
+        function = each["function"]
+        assert {"name", "parameters"} <= function.keys() <= {"name", "description", "parameters"}
+        assert NAME.fullmatch(function["name"])
+        assert len(function.get("description", "")) <= 1024
+        hold_to_what_clients_take(function["parameters"])
+
+
+def test_the_list_for_anthropic_is_what_it_takes(office: Office, agent: str) -> None:
+    listed = office.list(agent, "anthropic")["tools"]
+
+    assert len(listed) == 5
+    for each in listed:
+        assert {"name", "input_schema"} <= each.keys() <= {"name", "description", "input_schema"}
+        assert NAME.fullmatch(each["name"])
+        assert all(re.fullmatch("[A-Za-z0-9_.-]{1,64}", name) for name in each["input_schema"]["properties"])
+        hold_to_what_clients_take(each["input_schema"])
+
+
+def test_all_forms_have_the_same_tools(office: Office, agent: str) -> None:
+    mcp, openai, anthropic = (office.list(agent, form)["tools"] for form in ("mcp", "openai", "anthropic"))
+
+    names = [tool["name"] for tool in mcp]
+    assert [tool["function"]["name"] for tool in openai] == [tool["name"] for tool in anthropic] == names
+
+
+def test_mcp_is_the_form_unless_another_is_asked_for(office: Office, agent: str) -> None:
+    path = f"{office.workspace.agents}/{agent}/tools"
+
+    assert office.admin.get(path).content == office.admin.get(path, params={"format": "mcp"}).content
+    for wrong in ("", "MCP", "gemini"):
+        answer = office.admin.get(path, params={"format": wrong})
+        assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "format")
+
+
+def test_the_generic_tool_is_described_in_fixed_words(office: Office) -> None:
+    server = office.server(PlainServer(), name="Acme's weather")
+    agent = office.agent(server)
+
+    assert office.list(agent)["tools"][0] == {
+        "name": generic(server),
+        "description": "Call the MCP server 'Acme's weather'. Provide the MCP method name and optional parameters.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "method": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 200,
+                    "description": "The MCP method, such as tools/call.",
+                },
+                "params": {"type": "object", "description": "The method's parameters."},
+            },
+            "required": ["method"],
+            "additionalProperties": False,
+        },
+    }
+
+
+def test_the_tools_of_a_server_say_what_it_calls_them(office: Office) -> None:
+    server = office.server(PlainServer([ECHO, FORECAST]))
+
+    listed = office.tools_of(server)
+
+    assert listed["unavailable"] == []
+    assert [tool["upstreamName"] for tool in listed["tools"]] == ["echo", "get.forecast"]
+    for each in listed["tools"]:
+        rule = {server["id"]: [each["upstreamName"]]}
+        assert office.names(office.agent(server, enabledMcpServerToolNames=rule)) == [each["name"]]
+
+
+def refused(status: int) -> Any:
+    return lambda _: Reply(status)
+
+
+@pytest.mark.parametrize(
+    ("fake", "reason", "detail"),
+    [
+        (PlainServer(tools_list=refused(401)), "unauthorized", "MCP server request failed: 401 Unauthorized"),
+        (PlainServer(tools_list=refused(403)), "unauthorized", "MCP server request failed: 403 Forbidden"),
+        (PlainServer(tools_list=refused(500)), "unreachable", "MCP server request failed: 500 Internal Server Error"),
+        (PlainServer(tools_list=lambda _: Reply(body=b"<html>")), "invalid", "The answer is not JSON."),
+        (PlainServer(tools_list=lambda seen: result(seen, {"tools": 1})), "invalid", "The list of tools is no list."),
+        (PlainServer(tools_list=lambda seen: error(seen, -32603, "Broken")), "invalid", "Broken"),
+        (StuckServer("tools/list"), "timeout", "no answer in time."),
+    ],
+    ids=["401", "403", "500", "no JSON", "no list", "JSON-RPC error", "no answer"],
+)
+def test_a_broken_server_costs_only_its_own_tools_and_is_named(
+    office: Office, fake: Fake, reason: str, detail: str
+) -> None:
+    broken = office.server(fake, "broken", timeoutSeconds=1)
+    good = office.server(PlainServer(), "good")
+
+    listed = office.list(office.agent(broken, good))
+
+    assert [tool["name"] for tool in listed["tools"]] == [generic(broken), generic(good), "mcp_good_echo"]
+    (missing,) = listed["unavailable"]
+    assert (missing["serverId"], missing["name"], missing["reason"]) == (broken["id"], "Broken", reason)
+    assert missing["detail"].startswith(f"Error calling MCP server: {detail}")
+    assert office.tools_of(broken) == {"tools": [], "unavailable": [missing]}
+
+
+def test_a_server_that_nobody_can_reach_is_named(office: Office) -> None:
+    gone, good = office.server(PlainServer(), "gone", url=NOWHERE), office.server(PlainServer(), "good")
+
+    listed = office.list(office.agent(gone, good))
+
+    assert [tool["name"] for tool in listed["tools"]] == [generic(gone), generic(good), "mcp_good_echo"]
+    assert [each["reason"] for each in listed["unavailable"]] == ["unreachable"]
+
+
+def test_a_server_without_its_credentials_is_not_asked(office: Office) -> None:
+    server = office.workspace.make_silent_server()
+    linear = office.workspace.make_server(name="Linear", authType="oauth", serviceType="linear", url=None, config={})
+
+    listed = office.list(office.agent(server, linear))
+
+    assert [tool["name"] for tool in listed["tools"]] == [generic(server)]
+    assert [(each["name"], each["reason"]) for each in listed["unavailable"]] == [
+        ("Weather API", "not_connected"),
+        ("Linear", "not_connected"),
+    ]
+
+
+def test_a_list_waits_for_no_server_that_does_not_answer(office: Office) -> None:
+    stuck = [office.server(StuckServer("tools/list"), f"s-{n}", timeoutSeconds=1) for n in range(5)]
+    begun = time.monotonic()
+
+    listed = office.list(office.agent(*stuck, office.server(PlainServer(), "good")))
+
+    assert time.monotonic() - begun < 5  # together, not one after the other
+    assert len(listed["tools"]) == 7
+    assert {each["reason"] for each in listed["unavailable"]} == {"timeout"}
+
+
+def test_servers_keep_the_order_of_the_agent_and_tools_that_of_their_server(office: Office) -> None:
+    tools = [ECHO | {"name": name} for name in ("zeta", "alpha", "mid")]
+    first, second = office.server(PlainServer(tools), "zz"), office.server(PlainServer(), "aa")
+
+    assert office.names(office.agent(first, second)) == [
+        *(generic(first), "mcp_zz_zeta", "mcp_zz_alpha", "mcp_zz_mid"),
+        *(generic(second), "mcp_aa_echo"),
+    ]
+
+
+def test_names_stay_the_same_when_servers_come_and_go(office: Office) -> None:
+    first = office.server(PlainServer([ECHO, FORECAST]), "mail")
+    alone = office.names(office.agent(first))
+
+    twin = office.server(PlainServer([FORECAST, ECHO]), "mail-2", name="Mail")
+    both = office.names(office.agent(twin, first))
+    office.admin.delete(f"{office.workspace.servers}/{twin['id']}?detach=true")
+
+    assert set(alone) < set(both)
+    assert len(both) == len(set(both)) == 6
+    assert office.names(office.agent(first)) == alone
+
+
+def test_names_that_no_vendor_takes_are_altered_and_stay_apart(office: Office) -> None:
+    odd = ["a" * 300, "a" * 299 + "b", "ทดสอบ", "get forecast", "get/forecast", "get_forecast"]
+    server = office.server(PlainServer([ECHO | {"name": name} for name in odd]))
+    agent = office.agent(server)
+
+    names = office.names(agent)[1:]
+
+    assert len(set(names)) == len(odd)
+    assert all(NAME.fullmatch(name) for name in names)
+    assert names[-1] == "mcp_weather_get_forecast"
+    for name in names:
+        assert office.call(agent, name)["isError"] is False
+
+
+def test_odd_tools_are_left_out_and_the_others_are_there(office: Office) -> None:
+    odd: list[Any] = [
+        1,
+        None,
+        {},
+        {"name": ""},
+        {"name": 3},
+        {"name": "bare"},
+        ECHO,
+        ECHO | {"title": "the same again"},
+    ]
+    server = office.server(PlainServer(odd))
+
+    assert office.names(office.agent(server)) == [generic(server), "mcp_weather_bare", "mcp_weather_echo"]
+
+
+@pytest.mark.parametrize("server_class", [ModernServer, PlainServer])
+def test_a_list_is_remembered(office: Office, server_class: type[Fake]) -> None:
+    fake = server_class()
+    server = office.server(fake)
+    agent, other = office.agent(server), office.agent(server)
+    listed = office.list(agent)
+    fake.seen.clear()
+
+    assert office.list(agent) == office.list(other) == listed
+    assert office.list(agent, "openai")["tools"]
+    assert len(office.tools_of(server)["tools"]) == 1
+    assert not fake.seen
+
+
+def listing_for(ttl_ms: object, tools: list[Json]) -> Any:
+    def answer(seen: Seen) -> Reply:
+        hint = {} if ttl_ms is None else {"ttlMs": ttl_ms}
+        return result(seen, {"tools": tools, **hint})
+
+    return answer
+
+
+@pytest.mark.parametrize(("ttl_ms", "seconds"), [(None, 300.0), (5000, 5.0), (60_000, 60.0), ("5000", 300.0)])
+def test_a_list_holds_for_as_long_as_its_server_says(
+    timed_office: Office, clock: StillClock, ttl_ms: object, seconds: float
+) -> None:
+    tools = [ECHO]
+    fake = PlainServer(tools_list=listing_for(ttl_ms, tools))
+    server = timed_office.server(fake)
+    agent = timed_office.agent(server)
+    timed_office.list(agent)
+    tools.append(ECHO | {"name": "new"})
+
+    clock.advance(seconds - 0.1)
+    assert "mcp_weather_new" not in timed_office.names(agent)
+    assert len(fake.asked("tools/list")) == 1
+    clock.advance(0.2)
+    until(lambda: "mcp_weather_new" in timed_office.names(agent))  # the old one is shown while it is asked anew
+    assert len(fake.asked("tools/list")) == 2
+
+
+def test_a_list_that_holds_for_no_time_is_asked_for_each_time(timed_office: Office) -> None:
+    tools = [ECHO]
+    fake = PlainServer(tools_list=listing_for(0, tools))
+    agent = timed_office.agent(timed_office.server(fake))
+    timed_office.list(agent)
+    tools.append(ECHO | {"name": "new"})
+
+    assert "mcp_weather_new" in timed_office.names(agent)
+
+
+def test_a_list_that_is_very_old_is_not_shown(timed_office: Office, clock: StillClock) -> None:
+    fake = PlainServer(tools_list=listing_for(1000, [ECHO]))
+    agent = timed_office.agent(timed_office.server(fake))
+    timed_office.list(agent)
+
+    fake.say["tools/list"] = refused(500)
+    clock.advance(2 * 3600)
+
+    assert [each["reason"] for each in timed_office.list(agent)["unavailable"]] == ["unreachable"]
+
+
+def test_refresh_asks_anew(office: Office) -> None:
+    fake = PlainServer()
+    server = office.server(fake)
+    agent = office.agent(server)
+    office.list(agent)
+    fake.tools = [ECHO | {"name": "new"}]
+
+    assert [tool["upstreamName"] for tool in office.tools_of(server)["tools"]] == ["echo"]
+    assert [tool["upstreamName"] for tool in office.tools_of(server, refresh="true")["tools"]] == ["new"]
+    assert office.names(agent) == [generic(server), "mcp_weather_new"]
+
+
+@pytest.mark.parametrize("text", ["", "1", "True"])
+def test_refresh_is_true_or_false(office: Office, text: str) -> None:
+    path = f"{office.workspace.servers}/{office.server(PlainServer())['id']}/tools"
+
+    answer = office.admin.get(path, params={"refresh": text})
+
+    assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "refresh")
+
+
+def test_a_tool_that_a_server_has_got_is_found_when_it_is_called(timed_office: Office, clock: StillClock) -> None:
+    fake = PlainServer()
+    agent = timed_office.agent(timed_office.server(fake))
+    timed_office.list(agent)
+    fake.tools = [ECHO, ECHO | {"name": "new"}]
+
+    clock.advance(6)
+
+    assert timed_office.call(agent, "mcp_weather_new", {"text": "hi"})["text"] == '{"text": "hi"}'
+    assert "mcp_weather_new" in timed_office.names(agent)
+
+
+def test_a_tool_that_a_server_has_lost_is_not_in_the_next_list(timed_office: Office) -> None:
+    fake = PlainServer([ECHO, ECHO | {"name": "old"}])
+    agent = timed_office.agent(timed_office.server(fake))
+    assert "mcp_weather_old" in timed_office.names(agent)
+
+    fake.tools = [ECHO]
+    fake.say["tools/call"] = lambda seen: error(seen, -32602, "Unknown tool: old")
+
+    assert timed_office.call(agent, "mcp_weather_old")["text"] == "Error calling MCP server: Unknown tool: old"
+    assert "mcp_weather_old" not in timed_office.names(agent)
+
+
+def test_arguments_are_held_to_the_schema_that_the_server_has_now(timed_office: Office, clock: StillClock) -> None:
+    strict = ECHO | {"inputSchema": ECHO["inputSchema"] | {"additionalProperties": False}}
+    fake = PlainServer([strict])
+    agent = timed_office.agent(timed_office.server(fake))
+    timed_office.list(agent)
+    fake.tools = [ECHO]
+
+    clock.advance(6)
+
+    assert timed_office.call(agent, "mcp_weather_echo", {"new": 1})["text"] == '{"new": 1}'

@@ -1,0 +1,222 @@
+"""What is kept of a server between calls, and when it is let go: its session, and how it speaks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.main.container import Container, build_container
+from api.main.settings import Settings
+from api.servers.service import Server, ServerService
+from api.toolbox.toolsets.mcp import McpToolset
+from api.toolbox.toolsets.registry import IDLE_SECONDS, LAST_SECONDS
+from demo.mcp_servers import NEVER, Fake, LegacyServer, ModernServer, PlainServer, SessionServer
+from tests.fakes.still_clock import StillClock
+from tests.fakes.street import Street
+from tests.harness import Workspace, many_callers, served
+from tests.toolbox.conftest import AT_HOME
+from tests.toolbox.office import Office, generic, until
+
+ECHO_TOOL = "mcp_weather_echo"
+
+
+def test_calls_share_one_session(office: Office) -> None:
+    fake = SessionServer()
+    server = office.server(fake)
+    agent, other = office.agent(server), office.agent(server)
+
+    for each in (agent, other, agent):
+        office.call(each, ECHO_TOOL)
+    office.call(agent, generic(server), {"method": "tools/list"})
+
+    assert fake.made == 1
+
+
+async def test_first_calls_at_the_same_time_leave_one_session(office: Office) -> None:
+    fake = SessionServer()
+    agent = office.agent(office.server(fake))
+    path = f"{office.workspace.agents}/{agent}/tool-calls"
+
+    async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
+        answers = await asyncio.gather(*(caller.post(path, json={"toolName": ECHO_TOOL}) for _ in range(30)))
+
+    assert {answer.json()["isError"] for answer in answers} == {False}
+    await asyncio.to_thread(until, lambda: len(fake.sessions) == 1)
+
+
+def test_a_session_that_is_over_is_begun_again(office: Office) -> None:
+    fake = SessionServer()
+    agent = office.agent(office.server(fake))
+    office.call(agent, ECHO_TOOL)
+    fake.expire()
+
+    assert office.call(agent, ECHO_TOOL)["isError"] is False
+    assert fake.made == 2
+
+
+@pytest.mark.parametrize("changed", [{"timeoutSeconds": 20}, {"config": {"headerValue": "Bearer canary-2"}}])
+def test_a_session_ends_when_its_server_changes(office: Office, changed: dict[str, Any]) -> None:
+    fake = SessionServer()
+    server = office.server(fake)
+    agent = office.agent(server)
+    office.call(agent, ECHO_TOOL)
+
+    office.change(server, **changed)
+    office.call(agent, ECHO_TOOL)
+
+    until(lambda: fake.sessions == {"session-2"})
+    (end,) = fake.asked("DELETE")
+    assert end.headers["mcp-session-id"] == "session-1"
+    assert end.headers["authorization"] == fake.seen[0].headers["authorization"]
+
+
+def test_a_stream_ends_when_its_server_changes(office: Office) -> None:
+    fake = LegacyServer("messages?session=1")
+    server = office.server(fake)
+    agent = office.agent(server)
+    office.call(agent, ECHO_TOOL)
+
+    office.change(server, timeoutSeconds=20)
+    office.call(agent, ECHO_TOOL)
+
+    until(lambda: fake.streams_open == 1)
+
+
+def test_sessions_end_with_the_process(tmp_path: Path, street: Street) -> None:
+    fake, stream = SessionServer(), LegacyServer("messages?session=1")
+    with served(Settings(data_dir=tmp_path, egress=AT_HOME)) as plugboard:
+        office = Office(plugboard.make_workspace(), street)
+        agent = office.agent(office.server(fake), office.server(stream, "old"))
+        office.call(agent, ECHO_TOOL)
+        office.call(agent, "mcp_old_echo")
+        assert (fake.sessions, stream.streams_open) == ({"session-1"}, 1)
+
+    assert fake.sessions == set()
+    until(lambda: stream.streams_open == 0)
+
+
+@pytest.mark.requirement("REL-19")
+def test_a_server_that_takes_no_leave_does_not_hold_up_the_end(tmp_path: Path, street: Street) -> None:
+    fakes = [SessionServer(DELETE=lambda _: NEVER) for _ in range(3)]
+    with served(Settings(data_dir=tmp_path, egress=AT_HOME)) as plugboard:
+        office = Office(plugboard.make_workspace(), street)
+        agent = office.agent(*(office.server(fake, f"stuck{n}") for n, fake in enumerate(fakes)))
+        for n in range(len(fakes)):
+            office.call(agent, f"mcp_stuck{n}_echo")
+        begun = time.monotonic()
+
+    assert time.monotonic() - begun < LAST_SECONDS + 5
+    assert [len(fake.asked("DELETE")) for fake in fakes] == [1, 1, 1]
+
+
+async def opened(parts: Container, workspace: Workspace, server_id: str) -> tuple[McpToolset, Server, Any]:
+    ctx = await parts.authenticator.authenticate(f"Bearer {workspace.key}", workspace.id, "a-test")
+    server = (await ServerService(ctx, parts.server_deps).get_many_cached([server_id]))[server_id]
+    toolset = await parts.runtime.toolsets.get(ctx, server)
+    await toolset.tools()
+    return toolset, server, ctx
+
+
+async def test_a_session_that_nobody_uses_ends(office: Office) -> None:
+    clock, fake = StillClock(), SessionServer()
+    server_id = office.server(fake)["id"]
+    parts = await build_container(office.workspace.plugboard.settings, clock)
+    toolsets = parts.runtime.toolsets
+    try:
+        _, server, ctx = await opened(parts, office.workspace, server_id)
+
+        clock.advance(IDLE_SECONDS - 1)
+        toolsets.close_idle()
+        assert toolsets.get_ready(ctx, server) is not None  # which is a use of it
+        clock.advance(IDLE_SECONDS)
+        toolsets.close_idle()
+        assert len(toolsets) == 1
+        clock.advance(1)
+        toolsets.close_idle()
+        assert len(toolsets) == 0
+        await asyncio.to_thread(until, lambda: fake.sessions == set())
+    finally:
+        await parts.close()
+
+
+async def test_a_list_that_is_waited_for_outlives_a_change_of_its_server(office: Office) -> None:
+    fake = PlainServer()
+    server_id = office.server(fake)["id"]
+    parts = await build_container(office.workspace.plugboard.settings)
+    try:
+        toolset, _, _ = await opened(parts, office.workspace, server_id)
+
+        listing = asyncio.create_task(toolset.tools(anew=True))
+        await asyncio.sleep(0)
+        parts.runtime.toolsets.close_later(toolset)
+
+        assert len((await listing).tools) == 1
+    finally:
+        await parts.close()
+
+
+def test_how_a_server_speaks_is_remembered_across_a_restart(tmp_path: Path, street: Street) -> None:
+    settings = Settings(data_dir=tmp_path, egress=AT_HOME)
+    fakes = {"modern": ModernServer(), "session": SessionServer(), "plain": PlainServer()}
+    fakes["old"] = LegacyServer("messages?session=1")
+    with served(settings) as plugboard:
+        workspace = plugboard.make_workspace()
+        office = Office(workspace, street)
+        agent = office.agent(*(office.server(fake, slug) for slug, fake in fakes.items()))
+        for slug in fakes:
+            office.call(agent, f"mcp_{slug}_echo")
+    assert all(len(fake.asked("server/discover")) == 1 for fake in fakes.values())
+    for fake in fakes.values():
+        fake.seen.clear()
+
+    with served(settings) as again:
+        office = Office(Workspace(again, workspace.id, workspace.key, again.caller(workspace.key)), street)
+        for slug in fakes:
+            assert office.call(agent, f"mcp_{slug}_echo")["isError"] is False
+        handshake = ["initialize", "notifications/initialized"]
+        assert fakes["modern"].methods == ["tools/list", "tools/call"]
+        assert fakes["session"].methods == [*handshake, "tools/list", "tools/call"]
+        assert fakes["old"].methods == ["GET", *handshake, "tools/list", "tools/call"]
+        assert fakes["plain"].methods == ["tools/list", "tools/call"]
+
+
+class Turncoat(Fake):
+    """Speaks as `now` does."""
+
+    def __init__(self, now: Fake) -> None:
+        super().__init__()
+        self.now = now
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.now(scope, receive, send)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (PlainServer, ModernServer),
+        (PlainServer, SessionServer),
+        (SessionServer, ModernServer),
+        (ModernServer, SessionServer),
+        (SessionServer, PlainServer),
+    ],
+)
+def test_how_a_server_speaks_is_found_again_when_it_changes(
+    office: Office, before: type[Fake], after: type[Fake]
+) -> None:
+    fake = Turncoat(before())
+    server = office.server(fake)
+    agent = office.agent(server)
+    office.call(agent, ECHO_TOOL)
+
+    fake.now = new = after()
+    answers = [office.call(agent, ECHO_TOOL, {"text": "hi"}) for _ in range(2)]
+
+    assert [each["text"] for each in answers] == ['{"text": "hi"}'] * 2
+    assert len(new.asked("server/discover")) <= 1  # a server that minds no session needs no probing
+    kept = office.admin.get(f"{office.workspace.servers}/{server['id']}").json()
+    assert kept["version"] == server["version"]  # to find out how it speaks is no change of its configuration

@@ -1,0 +1,33 @@
+"""What is a HubSpot account behind a server, and what is never done to it?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from demo.services.hubspot.world import World
+from tests.toolkits.desk import Connected, connected
+from tests.toolkits.hubspot import hubspot_contract
+
+
+@dataclass(frozen=True)
+class HubSpot(Connected):
+    world: World
+
+    service = "hubspot"
+    contract = hubspot_contract.CONTRACT
+    going_on = "after"
+    at_first = ""
+    root = "/hubspot"
+    besides = "/account-info/"
+
+    def mend(self) -> None:
+        super().mend()
+        self.world.hidden = ""
+
+    def check(self, *, strict: bool) -> None:
+        super().check(strict=strict)
+        assert self.world.writes == []
+
+
+connected_hubspot = partial(connected, HubSpot)

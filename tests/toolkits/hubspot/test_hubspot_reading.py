@@ -1,0 +1,220 @@
+"""What HubSpot's tools find, and how they ask for it."""
+
+import json
+from itertools import count
+from typing import Any
+
+import pytest
+
+from demo.oauth_provider.server import Server
+from demo.oauth_provider.wire import Json, Request
+from demo.services.hubspot.world import World
+from tests.harness import Plugboard
+from tests.toolkits.hubspot.hubspot_desk import connected_hubspot
+
+IN_GERMANY = [{"name": "country", "value": "Germany"}]
+OBJECTS, OWNERS = "/crm/objects/2026-09", "/crm/owners/2026-09"
+
+
+def ids(found: list[Json]) -> list[str]:
+    return [each["id"] for each in found]
+
+
+def many_contacts(world: World, number: int, **properties: Any) -> None:
+    one = world.records["contacts"][0]
+    world.records["contacts"] = [
+        json.loads(json.dumps(one))
+        | {"id": str(n), "properties": one["properties"] | properties | {"hs_object_id": str(n)}}
+        for n in range(1000, 1000 + number)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tool", "what", "args", "expected"),
+    [
+        ("hubspot_list_contacts", "records", {}, [str(n) for n in range(101, 108)]),
+        ("hubspot_list_companies", "records", {}, ["201", "202", "203", "204"]),
+        ("hubspot_list_deals", "records", {}, ["301", "302", "303", "304", "305", "306"]),
+        ("hubspot_list_owners", "owners", {}, ["7001", "7002", "7003"]),
+        ("hubspot_search_contacts", "records", {"query": "example"}, [str(n) for n in range(101, 108)]),
+        ("hubspot_search_companies", "records", {"filters": IN_GERMANY}, ["201", "202", "203", "204"]),
+        ("hubspot_search_deals", "records", {"owner": "7003", "sort": "-amount"}, ["305", "304"]),
+        ("hubspot_search_owners", "owners", {"query": "acme.example"}, ["7001", "7002", "7003"]),
+    ],
+)  # fmt: skip
+def test_pages_lead_to_the_end_without_a_gap_or_a_double(
+    plugboard: Plugboard, provider: Server, tool: str, what: str, args: Json, expected: list[str]
+) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        for limit in (1, 2, 100):
+            assert ids(hubspot.paged(tool, what, limit=limit, **args)) == expected
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "requests"),
+    [
+        ("hubspot_list_contacts", {"properties": ["email"]}, 1),
+        ("hubspot_list_deals", {}, 4),
+        ("hubspot_search_deals", {"stage": "Due", "owner": "grace@acme.example"}, 5),
+        ("hubspot_get_company", {"id": 201, "full": True}, 3),
+        ("hubspot_search_owners", {"query": "grace"}, 1),
+    ],
+)
+def test_a_token_that_ends_in_the_middle_is_not_noticed(
+    plugboard: Plugboard, provider: Server, tool: str, args: Json, requests: int
+) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        expected = hubspot.text(tool, **args)
+        assert len(hubspot.asked()) == requests
+
+        for last in range(1, requests + 1):
+            number, refreshed = count(1), hubspot.tenant.counts["refreshes"]
+            hubspot.world.meanwhile = lambda _: hubspot.tenant.expire() if next(number) == last else None  # noqa: B023
+            assert hubspot.text(tool, **args) == expected
+            assert hubspot.tenant.counts["refreshes"] == refreshed + 1
+
+
+def test_names_that_cannot_be_had_are_missing_and_nothing_else(plugboard: Plugboard, provider: Server) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        hubspot.world.hidden = OWNERS
+        found = hubspot.desk.found("hubspot_list_deals")
+
+    assert len(found["records"]) == 6
+    assert found["records"][0]["names"] == {"dealstage": "Contract sent", "pipeline": "Sales"}
+    (note,) = found["notes"]
+    assert note.startswith("Names of owners are missing here: HubSpot does not let this connection see that")
+
+
+def test_nobody_is_asked_for_names_that_nobody_reads(plugboard: Plugboard, provider: Server) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        hubspot.desk.found("hubspot_list_deals", properties=["amount"])
+
+        assert hubspot.asked() == [f"GET {OBJECTS}/deals"]
+
+
+def test_a_record_opens_in_hubspot_also_where_it_does_not_say_how(plugboard: Plugboard, provider: Server) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        said = hubspot.desk.found("hubspot_get_deal", dealId=301)["url"]
+        hubspot.world.says_urls = False
+        made = hubspot.desk.found("hubspot_get_deal", dealId=301)["url"]
+
+    assert (said, made) == (
+        "https://app-eu1.hubspot.com/contacts/57685709/record/0-3/301",
+        "https://app.hubspot.com/contacts/57685709/record/0-3/301",
+    )
+
+
+def test_more_properties_than_a_url_holds_are_read_in_parts(plugboard: Plugboard, provider: Server) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        custom = {f"a_property_with_a_rather_long_name_{n:03}": str(n) for n in range(300)}
+        hubspot.world.records["contacts"][0]["properties"] |= custom
+        found = hubspot.desk.found("hubspot_get_contact", contactId=101, full=True)
+
+        assert hubspot.asked().count(f"GET {OBJECTS}/contacts/101") > 10
+    assert {name: value for name, value in found["properties"].items() if name in custom} == custom
+
+
+def test_a_list_with_more_properties_than_a_url_holds_is_refused_with_advice(
+    plugboard: Plugboard, provider: Server
+) -> None:
+    names = [f"a_property_with_a_rather_long_name_{n:03}" for n in range(60)]
+    with connected_hubspot(plugboard, provider) as hubspot:
+        failed = hubspot.desk.failed("hubspot_list_deals", "invalid_arguments", properties=names)
+        assert hubspot.asked() == []
+        assert hubspot.desk.found("hubspot_search_deals", query="globex", properties=[*names, "amount"])["total"] == 2
+
+    assert "use `hubspot_search_deals_acme`" in failed["text"]
+
+
+def test_what_belongs_to_many_tells_how_to_see_them_all(plugboard: Plugboard, provider: Server) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        hubspot.world.associated["201", "contacts"] = [str(n) for n in range(60)]
+        found = hubspot.desk.found("hubspot_get_company", companyId=201)
+
+    assert found["associations"] == {"contacts": [str(n) for n in range(50)], "deals": ["301", "302"]}
+    [note] = found["notes"]
+    assert note.startswith("These are the first 50 of its contacts: `hubspot_search_contacts_acme` with `companyId:")
+
+
+def test_a_full_page_of_long_values_is_read_whole_and_shortened(plugboard: Plugboard, provider: Server) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        many_contacts(hubspot.world, 100, company="c" * 9_000, jobtitle="j" * 9_000, phone="1" * 9_000)
+        called = hubspot.desk.call("hubspot_list_contacts", limit=100)
+
+    found = called["structuredContent"]["records"]
+    assert len(found) == 100
+    assert {len(each["properties"]["company"]) for each in found} == {40}
+    assert len(called["text"]) < 50_000
+    assert "left out" not in called["text"]
+    assert called["text"].endswith("`properties` reads 40,000 of them.")
+
+
+def test_a_search_ends_where_hubspot_pages_no_further(plugboard: Plugboard, provider: Server) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        many_contacts(hubspot.world, 10_050)
+        last = hubspot.desk.found("hubspot_search_contacts", query="ada", after="9990", properties=["email"])
+
+    assert (len(last["records"]), last["total"], last.get("nextCursor")) == (10, 10_050, None)
+    assert last["notes"][0].startswith("HubSpot pages no further than 10,000 results.")
+
+
+def test_too_many_conditions_are_told_before_hubspot_is_asked(plugboard: Plugboard, provider: Server) -> None:
+    filters = [{"name": "amount", "operator": "GT", "value": n} for n in range(6)]
+    with connected_hubspot(plugboard, provider) as hubspot:
+        failed = hubspot.desk.failed("hubspot_search_deals", "invalid_arguments", filters=filters, companyId=201)
+
+        assert failed["text"] == "Error: HubSpot takes 6 conditions at most; these are 7."
+        assert hubspot.asked() == []
+
+
+def test_a_property_that_is_misspelt_is_told_with_those_that_are_like_it(
+    plugboard: Plugboard, provider: Server
+) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        found = hubspot.desk.found("hubspot_list_companies", properties=["annual_revenue", "createdate", "zebra"])
+
+    assert found["notes"] == [
+        "There is no property `annual_revenue` of companies: is it `annualrevenue`?",
+        "There is no property `zebra` of companies.",
+    ]
+
+
+def test_an_owner_is_found_among_more_than_one_answer_holds(plugboard: Plugboard, provider: Server) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        one = hubspot.world.owners[0]
+        hubspot.world.owners = [one | {"id": str(n), "firstName": f"Nr{n}"} for n in range(1_200)]
+        found = hubspot.desk.found("hubspot_search_owners", query="nr1199 hop")
+
+        assert ids(found["owners"]) == ["1199"]
+        assert hubspot.asked() == [f"GET {OWNERS}"] * 3
+
+
+def test_an_owner_with_an_address_that_nobody_has_is_not_there(plugboard: Plugboard, provider: Server) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        failed = hubspot.desk.failed("hubspot_get_owner", "upstream_refused", ownerId="nobody@acme.example")
+        left = hubspot.desk.found("hubspot_get_owner", ownerId="charles@acme.example", archived=True)
+
+    assert failed["text"].startswith(
+        "Error: HubSpot has no owner nobody@acme.example. `archived: true` reads those who have left."
+    )
+    assert (left["id"], left["archived"]) == ("7009", True)
+
+
+def test_of_more_owners_than_are_looked_through_it_is_told(plugboard: Plugboard, provider: Server) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        one = hubspot.world.owners[0]
+        hubspot.world.owners = [one | {"id": str(n)} for n in range(5_001)]
+        found = hubspot.desk.found("hubspot_search_owners", query="grace")
+
+    assert (found["total"], found["nextCursor"]) == (5_000, "50")
+    assert found["notes"] == ["Only the first 5,000 owners were looked through."]
+
+
+def test_what_would_write_is_noticed_by_the_world(plugboard: Plugboard, provider: Server) -> None:
+    with connected_hubspot(plugboard, provider) as hubspot:
+        (token,) = hubspot.tenant.live("access")
+        request = Request("PATCH", f"{OBJECTS}/contacts/101", "", {"authorization": f"Bearer {token}"}, b"{}")
+
+        assert hubspot.world.answer(request).status == 405
+        assert hubspot.world.writes == [f"PATCH {OBJECTS}/contacts/101"]
+        hubspot.world.writes.clear()

@@ -1,0 +1,65 @@
+"""Does Linear take what was sent, by the GraphQL schema that it publishes?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+
+from graphql import (
+    GraphQLError,
+    GraphQLSchema,
+    NoDeprecatedCustomRule,
+    OperationDefinitionNode,
+    OperationType,
+    build_schema,
+    parse,
+    validate,
+)
+from graphql.execution.values import get_variable_values
+
+from demo.oauth_provider.tenant import Seen
+from tests.toolkits.contract import Contract
+
+CONTRACT = Contract("Linear")
+
+
+@cache
+def schema() -> GraphQLSchema:
+    return build_schema(CONTRACT.text("schema.graphql"), assume_valid=True)
+
+
+@CONTRACT.judge
+def objections(path: str, seen: Seen) -> Iterator[str]:
+    if path != "/graphql":
+        yield "there is nothing but GraphQL"
+    if seen.method != "POST" or not seen.headers.get("content-type", "").startswith("application/json"):
+        yield f"it is asked with POST and JSON, not {seen.method} {seen.headers.get('content-type')}"
+        return
+    sent = json.loads(seen.body)
+    yield from _of_query(sent["query"], sent.get("variables") or {})
+    if unknown := sent.keys() - {"query", "variables", "operationName"}:
+        yield f"GraphQL over HTTP knows no {', '.join(sorted(unknown))}"
+
+
+def _of_query(query: str, variables: dict[str, object]) -> Iterator[str]:
+    try:
+        document = parse(query)
+    except GraphQLError as error:
+        yield error.message
+        return
+    found = validate(schema(), document) + validate(schema(), document, [NoDeprecatedCustomRule])
+    yield from (each.message for each in found)
+    for operation in document.definitions:
+        if isinstance(operation, OperationDefinitionNode):
+            yield from _of_operation(operation, variables)
+
+
+def _of_operation(operation: OperationDefinitionNode, variables: dict[str, object]) -> Iterator[str]:
+    if operation.operation != OperationType.QUERY:
+        yield f"it is no query: {operation.operation.value}"
+    declared = {each.variable.name.value for each in operation.variable_definitions or ()}
+    yield from (f"the query declares no ${name}" for name in variables.keys() - declared)
+    values = get_variable_values(schema(), operation.variable_definitions or (), variables)
+    if isinstance(values, list):
+        yield from (each.message for each in values)

@@ -1,0 +1,239 @@
+"""What the tools of Linear do at Linear: to the last page, with a token that expires, and where an answer has holes."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from demo.oauth_provider.server import Fault, Server
+from tests.harness import Plugboard
+from tests.toolkits.linear.linear_desk import ISSUE, ISSUES, PROJECTS, SEARCH, TEAMS, Linear, connected_linear
+
+READS: dict[str, dict[str, object]] = {
+    TEAMS: {},
+    PROJECTS: {},
+    ISSUES: {},
+    ISSUE: {"issueId": "ENG-101"},
+    SEARCH: {"query": "safari"},
+}
+each_read = pytest.mark.parametrize(("tool", "args"), READS.items(), ids=READS)
+
+
+@pytest.fixture
+def linear(plugboard: Plugboard, provider: Server) -> Iterator[Linear]:
+    with connected_linear(plugboard, provider) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("tool", "what", "args", "number"),
+    [
+        (TEAMS, "teams", {"first": 1}, 2),
+        (PROJECTS, "projects", {"first": 1}, 3),
+        (ISSUES, "issues", {"first": 100}, 265),
+        (ISSUES, "issues", {"first": 100, "full": True}, 265),
+        (SEARCH, "issues", {"first": 100, "query": "shelf"}, 250),
+    ],
+)
+def test_pages_lead_to_the_end_and_each_thing_is_on_one_of_them(
+    linear: Linear, tool: str, what: str, args: dict[str, object], number: int
+) -> None:
+    linear.world.data.add_many(250, description="It is dusty. " * 400)
+    found = linear.paged(tool, what, **args)
+    assert len(found) == number
+    assert len({each["id"] for each in found}) == number
+
+
+def test_comments_are_paged_to_the_first_of_them(linear: Linear) -> None:
+    issue = linear.world.data.issue("ENG-101")
+    for number in range(47):
+        linear.world.data.comment(issue, "ada", f"number {number}", 10 + number)
+    pages = linear.pages(ISSUE, issueId="ENG-101", first=20)
+    found = [each["body"] for page in pages for each in page["issue"]["comments"]]
+    assert len(found) == len(set(found)) == 50
+    assert found[-1] == "number 46"
+
+
+def test_a_long_description_is_read_part_by_part(linear: Linear) -> None:
+    whole = "".join(f"{number} " for number in range(10_000))
+    linear.world.data.issue("ENG-102")["description"] = whole
+    found, start = "", 0
+    while start is not None:
+        issue = linear.desk.found(ISSUE, issueId="ENG-102", descriptionFrom=start)["issue"]
+        found += issue["description"]
+        start = issue.get("nextDescriptionFrom")
+    assert found == whole
+
+
+def test_the_structure_says_the_same_as_the_text(linear: Linear) -> None:
+    assert linear.desk.found(ISSUES, parent="ENG-101", state="open") == {
+        "hasMore": False,
+        "notes": [],
+        "issues": [
+            {
+                "id": linear.world.data.issue("ENG-111")["id"],
+                "identifier": "ENG-111",
+                "title": "Test the session cookie in all browsers",
+                "url": "https://linear.app/acme/issue/ENG-111/test-the-session-cookie-in-all-browsers",
+                "state": {"name": "Todo", "type": "unstarted"},
+                "priority": "High",
+                "team": {"id": linear.world.data.teams["ENG"]["id"], "key": "ENG", "name": "Engineering"},
+                "assignee": {"id": linear.world.data.users["ada"]["id"], "name": "Ada Lovelace"},
+                "project": {"id": linear.world.data.projects[0]["id"], "name": "Checkout 2.0"},
+                "parent": "ENG-101",
+                "cycle": {"number": 42},
+                "labels": ["Web"],
+                "createdAt": "2026-11-04T12:00:00.000Z",
+                "updatedAt": "2026-11-18T11:58:24.000Z",
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        ({"team": "des"}, ["DES-21", "DES-22", "DES-23"]),
+        ({"team": "Design", "state": "started"}, ["DES-21"]),
+        ({"team": "Design", "state": "closed"}, ["DES-22"]),
+        ({"assignee": "hedy@acme.example", "state": "open"}, ["DES-21"]),
+        ({"assignee": "nobody", "team": "DES"}, ["DES-23"]),
+        ({"project": "SOC 2 readiness", "state": "In review"}, ["ENG-104"]),
+        ({"label": "bug", "priority": "urgent", "state": "Todo"}, ["ENG-106"]),
+        ({"cycle": "current", "assignee": "Grace Hopper"}, ["ENG-102"]),
+        ({"cycle": 42, "label": "Feature"}, ["ENG-102"]),
+        ({"parentId": "ENG-101"}, ["ENG-111", "ENG-112"]),
+        ({"updatedSince": "2026-11-18", "team": "ENG"}, ["ENG-101", "ENG-109", "ENG-111"]),
+        ({"createdSince": "15d", "priority": 1, "assignee": "ada"}, ["ENG-101", "ENG-112"]),
+        ({"query": "cookie", "state": "open"}, ["ENG-101", "ENG-111"]),
+        ({"query": "cookie", "includeComments": True, "project": "Checkout 2.0"}, ["ENG-101", "ENG-111"]),
+    ],
+)
+def test_filters_take_what_people_call_things(linear: Linear, args: dict[str, object], expected: list[str]) -> None:
+    tool = SEARCH if "query" in args else ISSUES
+    assert sorted(linear.identifiers(tool, **args)) == expected
+
+
+def test_archived_issues_are_found_only_where_they_are_asked_for(linear: Linear) -> None:
+    linear.world.data.issue("DES-23")["archivedAt"] = "2026-11-01T00:00:00.000Z"
+    assert linear.identifiers(team="DES", state="backlog") == []
+    assert linear.identifiers(team="DES", state="backlog", includeArchived="true") == ["DES-23"]
+
+
+def test_the_order_is_that_of_the_latest_change_or_that_of_creation(linear: Linear) -> None:
+    linear.world.data.issue("ENG-110")["createdAt"] = "2026-11-18T12:00:00.000Z"
+    assert linear.identifiers(first=1) == ["ENG-101"]
+    assert linear.identifiers(first=1, orderBy="createdAt") == ["ENG-110"]
+
+
+@each_read
+def test_a_token_that_expires_is_renewed_unnoticed(linear: Linear, tool: str, args: dict[str, object]) -> None:
+    linear.tenant.expire()
+    linear.desk.found(tool, **args)
+    assert linear.tenant.counts["refreshes"] == 1
+
+
+def test_a_token_that_expires_in_the_middle_of_a_call_is_renewed_unnoticed(linear: Linear) -> None:
+    linear.world.afterwards(linear.tenant.expire)
+    found = linear.desk.found(ISSUES, team="Enginering", state="open")
+    assert found["notes"][0].startswith("There is no team `Enginering`")
+    assert linear.tenant.counts["refreshes"] == 1
+
+
+def test_what_goes_wrong_once_goes_unnoticed(linear: Linear) -> None:
+    linear.tenant.fault("api", Fault("close", after=True), times=len(READS))
+    assert [called["isError"] for called in linear.desk.together(READS).values()] == [False] * len(READS)
+    assert len(linear.sent()) == 2 * len(READS)
+
+
+def test_a_limit_that_is_soon_over_is_waited_for(linear: Linear) -> None:
+    linear.world.limit("Endpoint-Requests", seconds=0)
+    assert linear.identifiers(SEARCH, query="loop") == ["ENG-108"]
+    assert len(linear.sent()) == 2
+
+
+def test_a_limit_that_lasts_is_told_with_its_seconds(linear: Linear) -> None:
+    linear.world.limit("Complexity", seconds=1200)
+    called = linear.desk.failed(TEAMS, "rate_limited")
+    assert 1190 < called["error"]["retryAfter"] < 1210
+    assert len(linear.sent()) == 1
+
+
+def test_thirty_searches_a_minute_are_taken_and_no_more(linear: Linear) -> None:
+    linear.desk.change(timeoutSeconds=2)
+    assert {linear.desk.call(SEARCH, query="loop")["isError"] for _ in range(30)} == {False}
+    called = linear.desk.failed(SEARCH, "rate_limited", query="loop")
+    assert 50 < called["error"]["retryAfter"] < 70
+
+
+def test_what_linear_leaves_out_is_told_with_what_it_gives(linear: Linear) -> None:
+    linear.world.broken = {"Issue.project": "Projects are being moved.", "Issue.cycle": "Cycles are off."}
+    found = linear.desk.found(ISSUES, team="DES", orderBy="createdAt")
+    assert [each["identifier"] for each in found["issues"]] == ["DES-21", "DES-22", "DES-23"]
+    assert found["notes"] == [
+        "Linear could not give `project`: Projects are being moved. (3 times)",
+        "Linear could not give `cycle`: Cycles are off. (3 times)",
+    ]
+
+
+def test_where_nothing_is_left_of_an_answer_it_is_told_as_a_failure(linear: Linear) -> None:
+    linear.desk.change(timeoutSeconds=2)
+    linear.world.broken = {"Issue.labels": "Labels are not available."}
+    called = linear.desk.failed(ISSUE, "upstream_unavailable", issueId="ENG-101")
+    assert "Labels are not available" in called["text"]
+
+
+@each_read
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"data": {}}',
+        '{"data": {"teams": null, "projects": 5, "issues": [], "issue": null, "searchIssues": {}}}',
+        '{"data": {"issue": {"comments": {"edges": [{"cursor": "a", "node": {}}], "pageInfo": {"hasNextPage": 0}}}}}',
+        '{"data": {"issue": {"comments": {"edges": [], "pageInfo": {"hasNextPage": 0}}, "children": {"nodes": 5}}}}',
+    ],
+)
+def test_what_is_not_as_the_schema_promises_is_told_and_breaks_nothing(
+    linear: Linear, tool: str, args: dict[str, object], body: str
+) -> None:
+    linear.tenant.fault("api", Fault("text", body=body))
+    called = linear.desk.failed(tool, "upstream_unavailable", **args)
+    assert called["text"] == "Error: Linear answered otherwise than its schema promises. Try again later."
+
+
+def test_an_answer_that_is_too_large_is_asked_for_in_smaller_pages(linear: Linear) -> None:
+    linear.world.data.add_many(60, description="x" * 200_000)
+    found = linear.desk.found(SEARCH, query="shelf", first=60)
+    assert [each["variables"]["first"] for each in linear.sent()][-1] == 6
+    assert len(found["issues"]) == 6
+    assert found["total"] == 60
+    assert len(linear.paged(SEARCH, "issues", query="shelf", first=20)) == 60
+
+
+def test_two_linears_with_the_same_name_are_told_apart(linear: Linear) -> None:
+    first, second = linear.desk, linear.desk.another("linear")
+    first.enable(first, second)
+    both = first.listed().keys()
+    assert len(both) == 10
+    for desk in (first, second):
+        assert [each["key"] for each in desk.found(TEAMS)["teams"]] == ["ENG", "DES"]
+    first.enable(first)
+    assert first.listed().keys() == {name for name in both if name.endswith(f"_{first.slug}")}
+
+
+def test_no_secret_and_no_other_thing_than_the_query_is_sent(linear: Linear) -> None:
+    linear.desk.found(TEAMS)
+    seen = linear.tenant.asked("api")[-1]
+    assert seen.method == "POST"
+    assert seen.headers["content-type"] == "application/json"
+    assert seen.headers["authorization"].startswith("Bearer lin_oauth_")
+    assert json.loads(seen.body).keys() == {"query", "variables"}
+
+
+def test_a_queries_cost_stays_far_below_what_linear_allows(linear: Linear) -> None:
+    for tool, most in ((TEAMS, 100), (PROJECTS, 100), (ISSUES, 100), (SEARCH, 100)):
+        words = {"query": "s"} if tool == SEARCH else {}
+        linear.desk.call(tool, first=most, **words)
+        linear.desk.call(tool, first=10, full=True, **words)
+    linear.desk.call(ISSUE, issueId="ENG-101", first=50, full=True)
+    assert max(linear.world.costs) < 3500

@@ -1,0 +1,89 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from graphql import (
+    GraphQLEnumType,
+    GraphQLInputObjectType,
+    GraphQLNamedType,
+    GraphQLObjectType,
+)
+
+from demo.oauth_provider.tenant import Seen
+from demo.services.linear.world import SCHEMA
+from integrations.linear import documents
+from integrations.linear.names import KINDS
+from tests.toolkits.linear.linear_contract import CONTRACT, schema
+
+pytestmark = CONTRACT.needed
+OURS = [name for name in SCHEMA.type_map if not name.startswith("__")]
+
+
+def sent(query: str, kind: str = "application/json", method: str = "POST", **variables: object) -> Seen:
+    return CONTRACT.sent(method, "/graphql", {"query": query, "variables": variables}, **{"content-type": kind})
+
+
+def differences(ours: GraphQLNamedType, theirs: GraphQLNamedType) -> Iterator[str]:
+    """Nothing, where all that the one has the other has too."""
+    if type(ours) is not type(theirs):
+        yield f"{ours.name} is something else"
+    elif isinstance(ours, GraphQLEnumType) and isinstance(theirs, GraphQLEnumType):
+        yield from (f"{ours.name}.{value}" for value in ours.values.keys() - theirs.values.keys())
+    elif isinstance(ours, GraphQLInputObjectType) and isinstance(theirs, GraphQLInputObjectType):
+        for name, each in ours.fields.items():
+            if name not in theirs.fields or str(theirs.fields[name].type) != str(each.type):
+                yield f"{ours.name}.{name}"
+    elif isinstance(ours, GraphQLObjectType) and isinstance(theirs, GraphQLObjectType):
+        yield from _of_object(ours, theirs)
+
+
+def _of_object(ours: GraphQLObjectType, theirs: GraphQLObjectType) -> Iterator[str]:
+    for name, each in ours.fields.items():
+        other = theirs.fields.get(name)
+        if other is None or str(other.type) != str(each.type):
+            yield f"{ours.name}.{name}"
+            continue
+        for given, of in each.args.items():
+            if given not in other.args or str(other.args[given].type) != str(of.type):
+                yield f"{ours.name}.{name}({given})"
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_world_has_nothing_that_linear_has_not(name: str) -> None:
+    theirs = schema().type_map.get(name)
+    assert theirs is not None, f"Linear has no {name}"
+    assert list(differences(SCHEMA.type_map[name], theirs)) == []
+
+
+def test_every_query_there_is_is_taken() -> None:
+    asked = [(f"{word}0", word, *kind) for word, kind in KINDS.items()]
+    makers = (documents.teams, documents.projects, documents.issues, documents.search, documents.issue)
+    needed: dict[str, Any] = {"first": 1, "term": "x", "id": "x", "comments": 1}
+    queries = [make(full=full) for make in makers for full in (True, False)] + [documents.names(asked)]
+    queries.append(documents.STATUSES)
+    for query in queries:
+        given = {name: value for name, value in needed.items() if f"${name}:" in query}
+        CONTRACT.takes(sent(query, **given))
+
+
+@pytest.mark.parametrize(
+    ("seen", "complaint"),
+    [
+        (sent("{ teams { nodes { nickname } } }"), "nickname"),
+        (sent("{ teams(limit: 5) { nodes { id } } }"), "limit"),
+        (sent("{ teams { nodes { id } }"), "Syntax Error"),
+        (sent("{ projects { nodes { state } } }"), "deprecated"),
+        (sent("{ teams { nodes { id } } }", first=5), "no $first"),
+        (sent("query A($first: Int!) { teams(first: $first) { nodes { id } } }"), "$first"),
+        (sent("query A($first: Int!) { teams(first: $first) { nodes { id } } }", first="5"), "'$first'"),
+        (
+            sent("query A($f: TeamFilter) { teams(filter: $f) { nodes { id } } }", f={"nickname": {"eq": "a"}}),
+            "nickname",
+        ),
+        (sent("mutation { issueDelete(id: 5) { success } }"), "no query"),
+        (sent("{ teams { nodes { id } } }", kind="application/graphql"), "POST and JSON"),
+        (sent("{ teams { nodes { id } } }", method="GET"), "POST and JSON"),
+    ],
+)
+def test_what_linear_would_refuse_is_noticed(seen: Seen, complaint: str) -> None:
+    CONTRACT.refuses(seen, complaint)

@@ -1,0 +1,98 @@
+"""Does Notion take what was sent, by its OpenAPI document, by the types of its SDK, and by the limits that it names?"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+
+from demo.oauth_provider.tenant import Seen
+from tests.toolkits.contract import Contract, Json
+
+CONTRACT = Contract("Notion")
+SPECIFICATION, TYPES = "notion-openapi.json", "notion-sdk-5.26.0.schemas.json"
+VERSION = "2025-09-03"
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TYPE_OF: Mapping[tuple[str, str], str] = {
+    ("POST", "/v1/search"): "SearchParameters",
+    ("POST", "/v1/pages"): "CreatePageParameters",
+    ("PATCH", "/v1/pages/{page_id}"): "UpdatePageParameters",
+    ("PATCH", "/v1/blocks/{block_id}/children"): "AppendBlockChildrenParameters",
+    ("POST", "/v1/data_sources/{data_source_id}/query"): "QueryDataSourceParameters",
+}
+MAX_ARRAY, MAX_TEXT, MAX_BYTES, MAX_PAGE = 100, 2000, 500_000, 100
+
+
+@CONTRACT.judge
+def objections(path: str, seen: Seen) -> Iterator[str]:
+    template, ids = _template(path, seen.method)
+    if template is None:
+        yield "there is no such request"
+        return
+    yield from (f"{name} is no uuid: {value}" for name, value in ids.items() if not _is_id(name, value))
+    if seen.headers.get("notion-version") != VERSION:
+        yield f"it is of version {seen.headers.get('notion-version')}"
+    known = {each["name"] for each in _parameters(template, seen.method) if each["in"] == "query"}
+    yield from (f"it takes no {name}" for name in seen.query.keys() - known)
+    if "page_size" in seen.query and not 1 <= int(seen.query["page_size"]) <= MAX_PAGE:
+        yield "page_size is out of bounds"
+    if kind := TYPE_OF.get((seen.method, template)):
+        yield from _of_body(kind, ids, seen)
+    elif seen.body:
+        yield "it takes no body"
+
+
+def _is_id(name: str, value: str) -> bool:
+    return name == "property_id" or bool(UUID.fullmatch(value))
+
+
+def _template(path: str, method: str) -> tuple[str | None, dict[str, str]]:
+    """The more exact first: `/v1/users/me` is not the user `me`."""
+    for template in sorted(CONTRACT.read(SPECIFICATION)["paths"], key=lambda each: each.count("{")):
+        pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template)
+        found = re.fullmatch(pattern, path)
+        if found and method.lower() in CONTRACT.read(SPECIFICATION)["paths"][template]:
+            return template, found.groupdict()
+    return None, {}
+
+
+def _parameters(template: str, method: str) -> Iterator[Json]:
+    shared = CONTRACT.read(SPECIFICATION)["components"]["parameters"]
+    for each in CONTRACT.read(SPECIFICATION)["paths"][template][method.lower()].get("parameters", []):
+        yield shared[each["$ref"].rpartition("/")[2]] if "$ref" in each else each
+
+
+def _of_body(kind: str, ids: Json, seen: Seen) -> Iterator[str]:
+    if seen.headers.get("content-type") != "application/json":
+        yield "its body is not told to be JSON"
+    if len(seen.body.encode()) > MAX_BYTES:
+        yield "it is larger than 500 kB"
+    body = json.loads(seen.body)
+    for error in validator_of(kind).iter_errors({**body, **ids}):  # the SDK takes what is in the path with the rest
+        yield f"{'/'.join(map(str, error.instance_path))}: {error.message[:300]}"
+    yield from _beyond(body, "body")
+
+
+def _beyond(value: Any, where: str) -> Iterator[str]:
+    """What no type says: how much there may be of something."""
+    if isinstance(value, list):
+        if len(value) > MAX_ARRAY:
+            yield f"{where} has {len(value)} entries"
+        for at, each in enumerate(value):
+            yield from _beyond(each, f"{where}[{at}]")
+    if isinstance(value, dict):
+        if "content" in value and len(value["content"]) > MAX_TEXT:
+            yield f"{where}.content has {len(value['content'])} characters"
+        for name, each in value.items():
+            yield from _beyond(each, f"{where}.{name}")
+
+
+@cache
+def validator_of(name: str) -> jsonschema_rs.Draft7Validator:
+    """Also for what Notion answers: the fake is held to it too."""
+    schema = {"$ref": f"#/definitions/{name}", "definitions": CONTRACT.read(TYPES)["definitions"]}
+    return jsonschema_rs.Draft7Validator(schema)

@@ -1,0 +1,87 @@
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from demo.oauth_provider.tenant import Seen
+from demo.services.notion.data import GUIDE, furnished
+from demo.services.notion.store import Json
+from tests.toolkits.notion.notion_contract import CONTRACT, VERSION, validator_of
+
+pytestmark = CONTRACT.needed
+
+HEADERS = {"notion-version": VERSION}
+TEXT = {"type": "text", "text": {"content": "Hi"}}
+PARAGRAPH: Json = {"object": "block", "type": "paragraph", "paragraph": {"rich_text": [TEXT]}}
+PARENT = {"type": "page_id", "page_id": GUIDE}
+ROWS = f"/v1/data_sources/{GUIDE}/query"
+
+
+def get(path: str, **query: str) -> Seen:
+    return CONTRACT.get(path, HEADERS, **query)
+
+
+def sent(method: str, path: str, **body: Any) -> Seen:
+    return CONTRACT.sent(method, path, body, **HEADERS)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        get("/v1/users/me"),
+        get(f"/v1/pages/{GUIDE}"),
+        get(f"/v1/blocks/{GUIDE}/children", page_size="100", start_cursor="x"),
+        get(f"/v1/pages/{GUIDE}/properties/bl%429", page_size="100"),
+        sent("POST", "/v1/search", query="x", page_size=10, filter={"property": "object", "value": "page"}),
+        sent("POST", "/v1/pages", parent=PARENT, properties={"title": {"title": [TEXT]}}, children=[PARAGRAPH]),
+        sent("PATCH", f"/v1/pages/{GUIDE}", in_trash=True),
+        sent("PATCH", f"/v1/blocks/{GUIDE}/children", children=[PARAGRAPH], after=GUIDE),
+        sent("POST", ROWS, filter={"property": "Status", "status": {"equals": "Done"}}),
+    ],
+    ids=lambda seen: f"{seen.method} {seen.path}",
+)
+def test_what_notion_takes_is_let_pass(seen: Seen) -> None:
+    CONTRACT.takes(seen)
+
+
+@pytest.mark.parametrize(
+    ("seen", "complaint"),
+    [
+        (get("/v1/pagez/x"), "no such request"),
+        (sent("POST", f"/v1/databases/{GUIDE}/query"), "no such request"),
+        (CONTRACT.get("/v1/users/me"), "is of version None"),
+        (get("/v1/pages/abc"), "no uuid"),
+        (get(f"/v1/blocks/{GUIDE}/children", size="1"), "takes no size"),
+        (get(f"/v1/blocks/{GUIDE}/children", page_size="101"), "out of bounds"),
+        (sent("GET", f"/v1/blocks/{GUIDE}/children", a=1), "takes no body"),
+        (sent("POST", "/v1/search", filter={"property": "object", "value": "database"}), "filter"),
+        (sent("POST", "/v1/search", words="x"), "words"),
+        (sent("POST", "/v1/pages", parent={"block_id": GUIDE}), "parent"),
+        (sent("PATCH", f"/v1/pages/{GUIDE}", properties={"A": {"status": "Done"}}), "properties"),
+        (sent("PATCH", f"/v1/blocks/{GUIDE}/children", children=[{"paragraph": {}}]), "children"),
+        (sent("PATCH", f"/v1/blocks/{GUIDE}/children", children=[PARAGRAPH] * 101), "101 entries"),
+        (sent("POST", ROWS, filter={"property": "Status", "equals": "Done"}), "filter"),
+        (sent("POST", ROWS, sorts=[{"property": "Due"}]), "sorts"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_what_notion_would_refuse_is_noticed(seen: Seen, complaint: str) -> None:
+    CONTRACT.refuses(seen, complaint)
+
+
+@pytest.mark.parametrize(
+    ("kind", "type_name"),
+    [
+        ("page", "PageObjectResponse"),
+        ("data_source", "DataSourceObjectResponse"),
+        ("database", "DatabaseObjectResponse"),
+        ("block", "BlockObjectResponse"),
+    ],
+)
+def test_what_the_fake_shows_has_the_shape_of_notions_own(kind: str, type_name: str) -> None:
+    shown: Sequence[Json] = furnished().of_kind(kind)
+
+    assert shown
+    for each in shown:
+        wrong = [f"{error.instance_path}: {error.message[:200]}" for error in validator_of(type_name).iter_errors(each)]
+        assert wrong == [], each

@@ -1,0 +1,58 @@
+from collections.abc import Iterator
+
+import pytest
+
+from demo.oauth_provider.server import Fault, Server
+from demo.services.notion.data import PLAN
+from tests.harness import Plugboard
+from tests.toolkits.notion.notion_desk import QUERY, READ, SEARCH, Notion, connected_notion
+from tests.toolkits.notion.notion_texts import TEXTS
+
+RIGHT = {case.tool: case.meant for case in TEXTS.cases}
+
+
+@pytest.fixture
+def notion(plugboard: Plugboard, provider: Server) -> Iterator[Notion]:
+    with connected_notion(plugboard, provider) as found:
+        yield found
+
+
+@pytest.mark.parametrize("tool", RIGHT)
+def test_a_short_pause_is_made_and_nobody_notices(notion: Notion, tool: str) -> None:
+    notion.world.limit(seconds=int(tool == READ))
+
+    assert notion.desk.call(tool, **RIGHT[tool])["isError"] is False
+
+
+def test_reads_are_sent_again_when_their_answers_are_lost(notion: Notion) -> None:
+    reads = {tool: RIGHT[tool] for tool in (READ, SEARCH, QUERY)}
+    notion.tenant.fault("api", Fault("close", after=True), times=len(reads))
+
+    assert [called["isError"] for called in notion.desk.together(reads).values()] == [False] * len(reads)
+    assert [each.status for each in notion.tenant.asked("api")].count(None) == len(reads)
+
+
+@pytest.mark.parametrize("tool", RIGHT)
+def test_a_token_that_has_ended_is_renewed_in_the_middle_of_a_call(notion: Notion, tool: str) -> None:
+    notion.desk.call(SEARCH)  # so that there is a token that is taken to be good
+    notion.tenant.expire()
+
+    assert notion.desk.call(tool, **RIGHT[tool])["isError"] is False
+    assert notion.tenant.counts["refreshes"] == 1
+
+
+def test_a_connection_that_was_removed_at_notion_is_to_be_made_again(notion: Notion) -> None:
+    notion.desk.call(SEARCH)
+    notion.tenant.forget_grants()
+
+    called = notion.desk.failed(READ, "reconnect_required", pageId=PLAN)
+
+    assert "has to connect it again" in called["text"]
+
+
+def test_the_reading_tools_send_nothing_but_reads(notion: Notion) -> None:
+    notion.world.capabilities = {"read"}
+    for tool in (READ, SEARCH, QUERY):
+        assert notion.desk.call(tool, **RIGHT[tool])["isError"] is False
+
+    assert notion.world.done == []

@@ -1,0 +1,207 @@
+from collections.abc import Iterator
+
+import pytest
+
+from demo.oauth_provider.server import Server
+from demo.services.notion.data import TASKS, TASKS_SOURCE, WORKSPACE, task_id
+from demo.services.notion.store import ADA, Json, id_of
+from tests.harness import Plugboard
+from tests.toolkits.notion.notion_desk import QUERY, SEARCH, Notion, connected_notion
+
+
+@pytest.fixture
+def notion(plugboard: Plugboard, provider: Server) -> Iterator[Notion]:
+    with connected_notion(plugboard, provider) as found:
+        yield found
+
+
+def crowd(notion: Notion, number: int, title: str = "Note") -> None:
+    for each in range(number):
+        notion.world.store.plain_page(id_of("crowd", str(each)), WORKSPACE, f"{title} {each}")
+
+
+def rows(notion: Notion, **args: object) -> list[str]:
+    return [each["title"] for each in notion.desk.found(QUERY, databaseId=TASKS, **args)["results"]]
+
+
+def filtered(notion: Notion) -> Json:
+    """As it was sent."""
+    found: Json = notion.sent(f"/data_sources/{TASKS_SOURCE}/query")[-1]["filter"]
+    return found
+
+
+@pytest.mark.parametrize("kind", ["database", "databases", "data_source", {"property": "object", "value": "database"}])
+def test_databases_are_looked_for_as_data_sources(notion: Notion, kind: object) -> None:
+    found = notion.desk.found(SEARCH, filter=kind)["results"]
+
+    assert [each["title"] for each in found] == ["Tasks", "Accounts", "Leads"]
+    assert found[0]["databaseId"] == TASKS
+
+
+def test_the_order_of_a_search_can_be_written_as_notion_has_it(notion: Notion) -> None:
+    args = {"q": "launch", "sort": {"direction": "ascending", "timestamp": "last_edited_time"}, "limit": "5"}
+
+    titles = [each["title"] for each in notion.desk.found(SEARCH, **args)["results"]]
+
+    assert titles == ["Write the launch announcement", "Launch plan"]
+
+
+def test_a_search_leads_to_the_end(notion: Notion) -> None:
+    crowd(notion, 130)
+
+    parts = notion.pages(SEARCH, query="Note", pageSize=50)
+
+    assert [len(part["results"]) for part in parts] == [50, 50, 30]
+    assert len({each["id"] for part in parts for each in part["results"]}) == 130
+    assert [part["hasMore"] for part in parts] == [True, True, False]
+
+
+def test_a_search_that_notion_gave_up_is_told_to_be_incomplete(notion: Notion) -> None:
+    notion.world.incomplete = True
+
+    told = "Notion did not look through everything, so there may be more: ask for something narrower."
+    assert told in notion.text(SEARCH, query="launch")
+    assert told in notion.text(QUERY, databaseId=TASKS)
+
+
+def test_large_results_come_in_parts_of_their_own(notion: Notion) -> None:
+    """Whole objects of a hundred pages are more than goes into one answer."""
+    crowd(notion, 100, title="x" * 1500)
+
+    parts = notion.pages(SEARCH, query="xxx", pageSize=100, full=True)
+
+    assert sum(len(part["results"]) for part in parts) == 100
+    assert len({each["id"] for part in parts for each in part["results"]}) == 100
+    assert len(parts) > 3
+    assert all("object" in each for part in parts for each in part["results"])
+
+
+@pytest.mark.parametrize(
+    ("given", "sent", "count"),
+    [
+        ({"Status": "done"}, {"property": "Status", "status": {"equals": "Done"}}, 3),
+        ({"property": "Status", "select": {"equals": "Done"}}, {"property": "Status", "status": {"equals": "Done"}}, 3),
+        ({"property": "status", "equals": "Done"}, {"property": "Status", "status": {"equals": "Done"}}, 3),
+        ('{"Status": "Done"}', {"property": "Status", "status": {"equals": "Done"}}, 3),
+        ({"Points": "8"}, {"property": "Points", "number": {"equals": 8}}, 2),
+        ({"Urgent": "yes"}, {"property": "Urgent", "checkbox": {"equals": True}}, 2),
+        ({"No.": "TASK-12"}, {"property": "No.", "unique_id": {"equals": 12}}, 1),
+        ({"title": "launch"}, {"property": "Task", "title": {"contains": "launch"}}, 1),
+        ({"Due": None}, {"property": "Due", "date": {"is_empty": True}}, 1),
+        ({"Owner": ADA.replace("-", "")}, {"property": "Owner", "people": {"contains": ADA}}, 6),
+        ({"Due": {"before": "2026-11-12"}}, {"property": "Due", "date": {"before": "2026-11-12"}}, 2),
+        (
+            {"Tags": ["Hiring", "Finance"]},
+            {
+                "or": [
+                    {"property": "Tags", "multi_select": {"contains": "Hiring"}},
+                    {"property": "Tags", "multi_select": {"contains": "Finance"}},
+                ]
+            },
+            5,
+        ),
+        (
+            {"Status": "Done", "Tags": "Q4"},
+            {
+                "and": [
+                    {"property": "Status", "status": {"equals": "Done"}},
+                    {"property": "Tags", "multi_select": {"contains": "Q4"}},
+                ]
+            },
+            1,
+        ),
+        (
+            {"or": [{"Status": "Done"}, {"property": "Points", "number": {"greater_than": 8}}]},
+            {
+                "or": [
+                    {"property": "Status", "status": {"equals": "Done"}},
+                    {"property": "Points", "number": {"greater_than": 8}},
+                ]
+            },
+            4,
+        ),
+        (
+            {"timestamp": "last_edited_time", "last_edited_time": {"after": "2026-11-10T12:00:00Z"}},
+            {"timestamp": "last_edited_time", "last_edited_time": {"after": "2026-11-10T12:00:00Z"}},
+            2,
+        ),
+        (
+            {"property": "last_edited_time", "after": "2026-11-10T12:00:00Z"},
+            {"timestamp": "last_edited_time", "last_edited_time": {"after": "2026-11-10T12:00:00Z"}},
+            2,
+        ),
+    ],
+)
+def test_a_filter_is_understood(notion: Notion, given: object, sent: Json, count: int) -> None:
+    assert len(rows(notion, filter=given)) == count
+    assert filtered(notion) == sent
+
+
+@pytest.mark.parametrize(
+    ("sorts", "first"),
+    [
+        (["-Points"], "Close the books of October"),
+        ([{"property": "points", "direction": "desc"}], "Close the books of October"),
+        ({"property": "Due", "direction": "ascending"}, "Renew the domain"),
+        ([{"timestamp": "last_edited_time", "direction": "descending"}], "Prepare the board meeting"),
+        ("-last_edited_time", "Prepare the board meeting"),
+    ],
+)
+def test_an_order_is_understood(notion: Notion, sorts: object, first: str) -> None:
+    assert rows(notion, sorts=sorts)[0] == first
+
+
+def test_a_query_leads_to_the_end(notion: Notion) -> None:
+    parts = notion.pages(QUERY, databaseId=TASKS, pageSize=5, sorts=["No."])
+
+    titles = [each["title"] for part in parts for each in part["results"]]
+    assert [len(part["results"]) for part in parts] == [5, 5, 2]
+    assert titles[0] == "Write the launch announcement"
+    assert titles[-1] == "Prepare the board meeting"
+
+
+def test_rows_with_long_values_come_in_parts_of_their_own(notion: Notion) -> None:
+    for number in range(1, 13):
+        for name in ("Notes", "Link"):
+            found = notion.world.store.objects[task_id(number)]["properties"][name]
+            found |= {"type": "multi_select", "multi_select": [{"name": f"{'x' * 400} {each}"} for each in range(20)]}
+
+    parts = notion.pages(QUERY, databaseId=TASKS, pageSize=12)
+
+    assert [len(part["results"]) for part in parts] == [2] * 6
+    assert len({each["id"] for part in parts for each in part["results"]}) == 12
+
+
+def test_a_long_value_is_shortened_and_told_to_be(notion: Notion) -> None:
+    notes = notion.world.store.objects[task_id(1)]["properties"]["Notes"]
+    notes["rich_text"][0]["plain_text"] = "x" * 5000
+
+    shown = notion.desk.found(QUERY, databaseId=TASKS, filter={"No.": 1})["results"][0]["properties"]["Notes"]
+
+    assert shown == f"{'x' * 500}… (4,500 more characters)"
+
+
+def test_a_long_list_is_shortened_and_told_to_be(notion: Notion) -> None:
+    tags = notion.world.store.objects[task_id(1)]["properties"]["Tags"]
+    tags["multi_select"] = [{"name": f"Tag {each}"} for each in range(40)]
+
+    shown = notion.desk.found(QUERY, databaseId=TASKS, filter={"No.": 1})["results"][0]["properties"]["Tags"]
+
+    assert shown == [*(f"Tag {each}" for each in range(25)), "… (15 more)"]
+
+
+def test_a_database_is_asked_for_its_properties_before_it_is_queried(notion: Notion) -> None:
+    rows(notion)
+
+    assert notion.asked() == [
+        f"GET /data_sources/{TASKS}",
+        f"GET /databases/{TASKS}",
+        f"GET /data_sources/{TASKS_SOURCE}",
+        f"POST /data_sources/{TASKS_SOURCE}/query",
+    ]
+
+
+def test_a_view_of_another_database_tells_where_to_look(notion: Notion) -> None:
+    notion.world.store.objects[TASKS]["data_sources"] = []
+
+    assert "it is a view of another one" in notion.refused(QUERY, "upstream_refused", databaseId=TASKS)

@@ -1,0 +1,185 @@
+from collections.abc import Iterator
+
+import pytest
+
+from demo.oauth_provider.server import Fault, Server
+from demo.oauth_provider.wire import Request
+from demo.services.notion.data import GUIDE, PLAN, TASKS, TASKS_SOURCE, task_id
+from demo.services.notion.store import id_of
+from tests.harness import Plugboard
+from tests.toolkits.notion.notion_desk import READ, Notion, connected_notion
+
+
+@pytest.fixture
+def notion(plugboard: Plugboard, provider: Server) -> Iterator[Notion]:
+    with connected_notion(plugboard, provider) as found:
+        yield found
+
+
+def write(notion: Notion, page: str, number: int, length: int = 20) -> None:
+    for each in range(number):
+        text = f"Line {each} ".ljust(length, "x")
+        notion.world.store.block(page, {"type": "paragraph", "paragraph": {"rich_text": text}})
+
+
+def nest(notion: Notion, block: str, kind: str, text: str) -> str:
+    return str(notion.world.store.block(block, {"type": kind, kind: {"rich_text": text}})["id"])
+
+
+def test_the_structure_says_the_same_as_the_text(notion: Notion) -> None:
+    found = notion.desk.found(READ, pageId=task_id(1))
+
+    assert found["kind"] == "page"
+    assert found["page"]["title"] == "Write the launch announcement"
+    assert found["page"]["properties"]["Tags"] == ["Q4", "Website"]
+    assert found["page"]["properties"]["Urgent"] is True
+    assert found["page"]["properties"]["Blocks"] == [task_id(3)]
+    assert found["parent"] == f"data source {TASKS_SOURCE}"
+    assert "object" not in found["page"]
+
+
+def test_notions_own_object_comes_on_request(notion: Notion) -> None:
+    found = notion.desk.found(READ, pageId=task_id(1), full=True)
+
+    assert found["page"]["object"]["properties"]["Status"]["status"]["name"] == "In progress"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"pageId": GUIDE.replace("-", "")},
+        {"page_id": GUIDE},
+        {"id": GUIDE.upper()},
+        {"url": f"https://www.notion.so/acme/Onboarding-guide-{GUIDE.replace('-', '')}?pvs=4"},
+        {"page": f"https://www.notion.so/{TASKS.replace('-', '')}?v=1&p={GUIDE.replace('-', '')}"},
+        {"Page ID": f" {GUIDE} ", "startCursor": None},
+    ],
+    ids=["without dashes", "snake case", "capitals", "an address", "in front of a database", "spaces"],
+)
+def test_a_page_is_found_however_it_is_named(notion: Notion, said: dict[str, str | None]) -> None:
+    assert notion.text(READ, **said).startswith("# Onboarding guide\n")
+
+
+def test_a_long_page_comes_in_parts_and_each_line_is_in_one_of_them(notion: Notion) -> None:
+    write(notion, PLAN, 230, length=400)
+
+    parts = notion.pages(READ, pageId=PLAN)
+
+    lines = [line for part in parts for line in part["content"].split("\n") if line.startswith("Line ")]
+    assert [line.split()[1] for line in lines] == [str(number) for number in range(230)]
+    assert len(parts) > 2
+    assert all(len(part["content"]) <= 31_000 for part in parts)
+
+
+def test_a_part_tells_how_to_go_on(notion: Notion) -> None:
+    write(notion, PLAN, 90, length=400)
+
+    told = notion.text(READ, pageId=PLAN)
+
+    assert told.endswith('More follow: call again with the same arguments and `startCursor` "75.".')
+
+
+def test_short_pages_of_notions_are_read_together(notion: Notion) -> None:
+    write(notion, PLAN, 250)
+
+    assert notion.desk.found(READ, pageId=PLAN)["content"].count("Line ") == 250
+    assert len(notion.asked()) == 1 + 3
+
+
+def test_one_block_with_too_much_in_it_is_cut_and_can_be_read_by_itself(notion: Notion) -> None:
+    toggle = nest(notion, PLAN, "toggle", "All of it")
+    write(notion, toggle, 150, length=1000)
+
+    whole = notion.desk.found(READ, pageId=PLAN, startCursor="1.")
+    assert f"Call `notion_read` with `pageId` {toggle} to read it" in whole["content"]
+    assert len(whole["content"]) < 31_000
+
+    parts = notion.pages(READ, pageId=toggle)
+    assert sum(part["content"].count("Line ") for part in parts) == 150
+
+
+def test_no_answer_costs_more_than_so_many_requests(notion: Notion) -> None:
+    for number in range(120):
+        nest(notion, nest(notion, PLAN, "toggle", f"Outer {number}"), "paragraph", f"Inner {number}")
+
+    parts = notion.pages(READ, pageId=PLAN)
+
+    for number in range(120):
+        assert sum(f"Inner {number}\n" in part["content"] for part in parts) == 1
+    assert len(parts) == 2 or len(parts) == 3
+    assert len(notion.asked()) <= 120 + 2 * 60
+
+
+def test_what_is_nested_without_end_is_followed_only_so_far(notion: Notion) -> None:
+    block = PLAN
+    for number in range(30):
+        block = nest(notion, block, "toggle", f"Level {number}")
+
+    content = notion.desk.found(READ, pageId=PLAN)["content"]
+
+    assert "Level 11" in content
+    assert "Level 13" not in content
+    assert "There is more in here, which is not shown" in content
+
+
+def test_what_is_nested_and_cannot_be_read_is_told_and_the_rest_is_shown(notion: Notion) -> None:
+    toggle = nest(notion, PLAN, "toggle", "Synced")
+    nest(notion, toggle, "paragraph", "Secret")
+    nest(notion, PLAN, "paragraph", "After it")
+
+    def hide(request: Request) -> None:
+        if request.path.endswith(f"{toggle}/children"):
+            notion.world.store.hidden.add(toggle)
+
+    notion.world.before = hide
+    content = notion.desk.found(READ, pageId=PLAN)["content"]
+
+    assert "Secret" not in content
+    assert "Notion finds nothing with that id" in content
+    assert content.endswith("After it")
+
+
+def test_a_relation_is_read_to_its_end(notion: Notion) -> None:
+    found = notion.world.store.objects[task_id(1)]["properties"]["Blocks"]
+    every = [{"id": id_of("related", str(number))} for number in range(260)]
+    found |= {"has_more": True, "relation": every[:25], "all": every}
+
+    shown = notion.desk.found(READ, pageId=task_id(1))
+
+    assert shown["page"]["properties"]["Blocks"] == [each["id"] for each in every]
+    assert "notes" not in shown or shown["notes"] == []
+
+
+def test_a_relation_without_end_is_told_to_be_longer(notion: Notion) -> None:
+    found = notion.world.store.objects[task_id(1)]["properties"]["Blocks"]
+    every = [{"id": id_of("related", str(number))} for number in range(400)]
+    found |= {"has_more": True, "relation": every[:25], "all": every}
+
+    assert "`Blocks` has more than the 300 that are shown." in notion.text(READ, pageId=task_id(1))
+
+
+def test_what_was_read_in_time_is_given_before_the_call_is_over(notion: Notion) -> None:
+    write(notion, PLAN, 130)
+    whole = notion.desk.found(READ, pageId=PLAN)["content"]
+    notion.desk.change(timeoutSeconds=3)
+    notion.tenant.fault("api", Fault("slow", seconds=0))
+    notion.tenant.fault("api", Fault("slow", seconds=1.0))
+
+    parts = notion.pages(READ, pageId=PLAN)
+
+    assert [part.get("nextCursor") for part in parts] == ["4.", None]
+    assert "\n\n".join(part["content"] for part in parts) == whole
+
+
+def test_a_token_that_ends_in_the_middle_is_renewed_and_nobody_notices(notion: Notion) -> None:
+    whole = notion.text(READ, pageId=GUIDE)
+    seen: list[str] = []
+
+    def expire(request: Request) -> None:
+        seen.append(request.path)
+        if len(seen) == 3:
+            notion.tenant.expire()
+
+    notion.world.before = expire
+    assert notion.text(READ, pageId=GUIDE) == whole
+    assert notion.tenant.counts["refreshes"] == 1

@@ -1,0 +1,227 @@
+from collections.abc import Iterator
+
+import pytest
+
+from demo.oauth_provider.server import Fault, Server
+from demo.services.notion.data import GUIDE, PLAN, TASKS, TASKS_SOURCE, WIKI, task_id
+from demo.services.notion.store import Json, id_of
+from tests.harness import Plugboard
+from tests.toolkits.notion.notion_desk import (
+    APPEND,
+    CREATE,
+    CREATE_ROW,
+    READ,
+    UPDATE,
+    UPDATE_ROW,
+    Notion,
+    connected_notion,
+)
+from tests.toolkits.notion.notion_texts import PASSES, WRONG_ROW
+
+MINUTES = """# Minutes
+
+We met **today**, at [the office](https://acme.example.com).
+
+- Numbers
+  - Revenue
+    - by *region*
+      - Norway
+- [x] Hiring
+1. First
+2. Second
+
+> Said Ada.
+
+```py
+print("hello")
+```
+
+| Who | What |
+| --- | --- |
+| Ada | `code` |
+
+---
+
+![Map](https://acme.example.com/map.png)
+"""
+
+
+@pytest.fixture
+def notion(plugboard: Plugboard, provider: Server) -> Iterator[Notion]:
+    with connected_notion(plugboard, provider) as found:
+        yield found
+
+
+def lines(number: int) -> str:
+    return "\n".join(f"- Line {each}" for each in range(number))
+
+
+def values(notion: Notion, page: str) -> Json:
+    found: Json = notion.desk.found(READ, pageId=page)["page"]["properties"]
+    return found
+
+
+def test_markdown_comes_back_as_it_was_written(notion: Notion) -> None:
+    page = notion.desk.found(CREATE, name="Minutes", parent={"page_id": WIKI}, content=MINUTES)["page"]
+
+    content = notion.desk.found(READ, pageId=page["id"])["content"]
+
+    flat = MINUTES.replace("      - Norway", "    - Norway")  # Notion takes no deeper list in one request
+    assert content == flat.replace("```py", "```python").strip()
+
+
+@pytest.mark.parametrize(
+    ("parent", "sent"),
+    [
+        (None, {"type": "workspace", "workspace": True}),
+        ("workspace", {"type": "workspace", "workspace": True}),
+        ({"type": "workspace"}, {"type": "workspace", "workspace": True}),
+        (WIKI, {"type": "page_id", "page_id": WIKI}),
+        ({"pageId": WIKI.replace("-", "")}, {"type": "page_id", "page_id": WIKI}),
+        (f'{{"page_id": "{WIKI}"}}', {"type": "page_id", "page_id": WIKI}),
+        (f"https://www.notion.so/Wiki-{WIKI.replace('-', '')}", {"type": "page_id", "page_id": WIKI}),
+        (TASKS, {"type": "data_source_id", "data_source_id": TASKS_SOURCE}),
+        (TASKS_SOURCE, {"type": "data_source_id", "data_source_id": TASKS_SOURCE}),
+        ({"database_id": TASKS}, {"type": "data_source_id", "data_source_id": TASKS_SOURCE}),
+    ],
+)
+def test_a_parent_is_understood(notion: Notion, parent: object, sent: Json) -> None:
+    notion.desk.found(CREATE, name="New", parent=parent)
+
+    assert notion.sent("/pages")[0]["parent"] == sent
+
+
+def test_the_title_goes_where_the_database_has_it(notion: Notion) -> None:
+    notion.desk.found(CREATE, title="New", parent_id=TASKS)
+
+    assert notion.sent("/pages")[0]["properties"] == {"Task": {"title": [{"type": "text", "text": {"content": "New"}}]}}
+
+
+def test_long_content_is_sent_in_parts_and_in_order(notion: Notion) -> None:
+    page = notion.desk.found(CREATE, name="Long", parent={"page_id": WIKI}, content=lines(250))["page"]
+
+    content = notion.desk.found(READ, pageId=page["id"])["content"]
+    assert content.split("\n") == [f"- Line {each}" for each in range(250)]
+    assert [request.partition(" ")[0] for request in notion.asked()[:3]] == ["POST", "PATCH", "PATCH"]
+
+
+def test_content_that_is_added_stays_together_behind_a_block(notion: Notion) -> None:
+    block = id_of("block", GUIDE, "0")
+
+    notion.desk.found(APPEND, pageId=GUIDE, content=lines(150), after=block)
+
+    content = notion.desk.found(READ, pageId=GUIDE)["content"].split("\n")
+    assert content[0] == "# Welcome"
+    assert content[2:152] == [f"- Line {each}" for each in range(150)]
+
+
+def test_what_stops_midway_tells_how_much_is_there(notion: Notion) -> None:
+    notion.tenant.fault("api", PASSES, times=2)
+    notion.tenant.fault("api", Fault("close", after=True))
+    content = "\n\n".join(["Line"] * 250)
+    told = notion.refused(CREATE, "upstream_unavailable", name="Long", parent={"page_id": WIKI}, content=content)
+
+    assert "200 of 250 blocks are there; add only those that are not." in told
+    assert len(notion.world.done) == 3
+
+
+def test_when_there_is_no_time_for_more_it_is_told_how_much_is_there(notion: Notion) -> None:
+    notion.desk.change(timeoutSeconds=3)
+    notion.tenant.fault("api", Fault("slow", seconds=1.0))
+
+    told = notion.refused(APPEND, "timeout", pageId=PLAN, content=lines(250))
+
+    assert told == "Error: 100 of 250 blocks are there; add only those that are not. There was no time for more."
+    assert notion.world.done == [f"PATCH /v1/blocks/{PLAN}/children"]
+
+
+@pytest.mark.parametrize(
+    ("parent", "complaint"),
+    [
+        (["here", "there"], "`parent` is not understood"),
+        ("here", "`parent`: is no id of Notion"),
+        ({"id": id_of("block", GUIDE, "0")}, "cannot be made below a block"),
+        ({"database_id": "here"}, "`parent`: is no id of Notion"),
+    ],
+)
+def test_a_parent_that_cannot_be_is_refused(notion: Notion, parent: object, complaint: str) -> None:
+    assert complaint in notion.refused(CREATE, "invalid_arguments", name="New", parent=parent)
+    assert notion.world.done == []
+
+
+def test_a_child_that_is_no_block_and_no_text_is_refused(notion: Notion) -> None:
+    told = notion.refused(APPEND, "invalid_arguments", pageId=PLAN, children=[7])
+
+    assert told == "Error: `children`: each must be a block, or a text in Markdown."
+
+
+def test_a_page_goes_to_the_trash_and_comes_back(notion: Notion) -> None:
+    notion.desk.found(UPDATE, pageId=task_id(2), archived=True)
+    notion.desk.found(UPDATE, pageId=task_id(2), in_trash="false")
+
+    assert notion.sent(f"/pages/{task_id(2)}") == [{"in_trash": True}, {"in_trash": False}]
+
+
+def test_nothing_is_written_of_values_that_do_not_fit(notion: Notion) -> None:
+    notion.refused(CREATE_ROW, "invalid_arguments", databaseId=TASKS, properties=WRONG_ROW)
+
+    assert notion.world.done == []
+
+
+def test_notions_own_property_objects_are_taken(notion: Notion) -> None:
+    own = {
+        "Task": {"title": [{"text": {"content": "Own"}}]},
+        "Status": {"type": "status", "status": {"name": "Done"}},
+        "Due": {"start": "2026-12-01"},
+        "Tags": {"multi_select": [{"name": "Q4"}]},
+    }
+
+    page = notion.desk.found(CREATE_ROW, databaseId=TASKS, properties=own)["page"]
+
+    assert page["title"] == "Own"
+    assert page["properties"] | {"Status": "Done", "Due": "2026-12-01", "Tags": ["Q4"]} == page["properties"]
+
+
+def test_values_are_emptied(notion: Notion) -> None:
+    notion.desk.found(UPDATE_ROW, pageId=task_id(1), properties={"Due": None, "Tags": [], "Owner": None})
+
+    assert values(notion, task_id(1)).keys().isdisjoint({"Due", "Tags", "Owner"})
+
+
+def test_a_page_whose_data_source_is_not_shared_is_changed_by_what_it_shows_itself(notion: Notion) -> None:
+    notion.world.store.hidden.add(TASKS_SOURCE)
+
+    notion.desk.found(UPDATE_ROW, pageId=task_id(1), properties={"status": "Done"})
+
+    assert values(notion, task_id(1))["Status"] == "Done"
+
+
+def test_a_change_that_somebody_else_was_in_the_way_of_is_sent_again(notion: Notion) -> None:
+    notion.tenant.fault("api", Fault("down", status=409))
+
+    notion.desk.found(APPEND, pageId=PLAN, content="Once")
+
+    assert notion.desk.found(READ, pageId=PLAN)["content"].count("Once") == 1
+
+
+def test_a_pause_that_notion_wants_is_made_and_the_page_made_once(notion: Notion) -> None:
+    notion.world.overload(seconds=1)
+
+    notion.desk.found(CREATE, name="Once", parent={"page_id": WIKI})
+
+    assert notion.world.done == ["POST /v1/pages"]
+    assert notion.asked() == ["POST /pages", "POST /pages"]
+
+
+def test_two_servers_of_one_name_are_told_apart_and_removing_one_renames_nothing(notion: Notion) -> None:
+    first, second = notion.desk, notion.desk.another("notion")
+    first.enable(first, second)
+
+    first.found(CREATE, name="Of the first", parent={"page_id": WIKI})
+    second.found(CREATE, name="Of the second", parent={"page_id": WIKI})
+    both = set(second.listed())
+    second.enable(second)
+
+    assert len(both) == 16
+    assert set(second.listed()) == {name for name in both if name.endswith("_acme-2")}
+    second.found(READ, pageId=PLAN)

@@ -1,0 +1,284 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from demo.oauth_provider.server import Fault, Server
+from demo.services.posthog.data import ADA, BLOG, NOW, SHOP
+from demo.services.posthog.world import Key
+from tests.harness import Plugboard
+from tests.toolkits.posthog.posthog_desk import EU, US, PostHog, connected_posthog
+
+FLAGS = f"GET /api/projects/{SHOP}/feature_flags/"
+
+
+@pytest.fixture
+def posthog(plugboard: Plugboard, provider: Server) -> Iterator[PostHog]:
+    with connected_posthog(plugboard, provider) as found:
+        yield found
+
+
+def many(posthog: PostHog, place: str, number: int, **more: Any) -> None:
+    """So many of the first of its kind."""
+    first = posthog.world.objects[place][0]
+    posthog.world.objects[place] = [{**first, "id": each, **more} for each in range(1, number + 1)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "place"),
+    [
+        ("posthog_list_feature_flags", "feature_flags"),
+        ("posthog_list_insights", "insights"),
+        ("posthog_list_dashboards", "dashboards"),
+        ("posthog_list_annotations", "annotations"),
+        ("posthog_list_experiments", "experiments"),
+        ("posthog_list_persons", "persons"),
+        ("posthog_list_cohorts", "cohorts"),
+        ("posthog_list_surveys", "surveys"),
+        ("posthog_list_event_definitions", "event_definitions"),
+        ("posthog_list_property_definitions", "property_definitions"),
+    ],
+)
+def test_pages_lead_to_the_end_and_each_object_is_on_one_of_them(posthog: PostHog, tool: str, place: str) -> None:
+    many(posthog, place, 23)
+    pages = [page["results"] for page in posthog.pages(tool, limit=10)]
+
+    assert [len(each) for each in pages] == [10, 10, 3]
+    assert [one["id"] for each in pages for one in each] == [str(number) for number in range(1, 24)]
+
+
+def test_a_page_that_has_no_room_for_all_leads_to_the_others(posthog: PostHog) -> None:
+    many(posthog, "annotations", 60, content="x" * 2_900)
+    pages = [page["results"] for page in posthog.pages("posthog_list_annotations", limit=40)]
+
+    assert len(pages) > 2
+    assert [one["id"] for each in pages for one in each] == [str(number) for number in range(1, 61)]
+    assert len(posthog.told("posthog_list_annotations", limit=40)) < 50_000
+
+
+def test_events_go_on_where_they_ended_whatever_has_come_in_since(posthog: PostHog) -> None:
+    first = posthog.desk.found("posthog_list_events", limit=20)
+    newest = {**posthog.world.events[0], "uuid": "new", "timestamp": NOW.isoformat()}
+    posthog.world.events.insert(0, newest)
+    second = posthog.desk.found("posthog_list_events", limit=20, cursor=first["nextCursor"])
+    shown = [each["id"] for each in [*first["results"], *second["results"]]]
+
+    assert shown == [each["uuid"] for each in posthog.world.events[1:41]]
+
+
+def test_events_of_one_moment_are_all_shown_and_once(posthog: PostHog) -> None:
+    moment = posthog.world.events[2]["timestamp"]
+    for number, event in enumerate(posthog.world.events[2:20]):
+        event |= {"timestamp": moment, "uuid": f"{99 - number}"}
+    posthog.world.looks = 0
+    pages = posthog.pages("posthog_list_events", limit=5, going_on="cursor")
+
+    assert [one["id"] for each in pages for one in each["results"]] == [each["uuid"] for each in posthog.world.events]
+
+
+def test_events_can_be_skipped_by_number_as_well(posthog: PostHog) -> None:
+    found = posthog.desk.found("posthog_list_events", limit=2, offset=3)
+
+    assert [each["id"] for each in found["results"]] == [each["uuid"] for each in posthog.world.events[3:5]]
+
+
+def test_the_structure_says_what_the_text_says(posthog: PostHog) -> None:
+    assert posthog.desk.found("posthog_query", query="SELECT event, count() AS n FROM events GROUP BY event") == {
+        "projectId": str(SHOP),
+        "notes": [],
+        "columns": ["event", "n"],
+        "rows": [["$pageview", 56], ["order paid", 7], ["user signed up", 6]],
+        "returned": 3,
+        "hasMore": False,
+    }
+
+
+@pytest.mark.parametrize(("limit", "has_more"), [(68, True), (69, False), (70, False)])
+def test_rows_that_are_cut_are_never_silent(posthog: PostHog, limit: int, has_more: bool) -> None:
+    found = posthog.desk.found("posthog_query", query="SELECT uuid FROM events", limit=limit)
+
+    assert (found["returned"], found["hasMore"]) == (min(limit, 69), has_more)
+    assert bool(found["notes"]) is has_more
+
+
+def test_as_many_rows_as_the_querys_own_limit_may_not_be_all(posthog: PostHog) -> None:
+    all_of_them = posthog.desk.found("posthog_query", query="SELECT uuid FROM events LIMIT 500")
+    some = posthog.desk.found("posthog_query", query="SELECT uuid FROM events LIMIT 5", limit=2)
+
+    assert (all_of_them["returned"], all_of_them["hasMore"], all_of_them["notes"]) == (69, False, [])
+    assert (some["returned"], "hasMore" in some) == (5, False)
+    assert "may have cut rows" in some["notes"][0]
+
+
+def test_an_insight_that_outlasts_the_call_is_told_without_its_result(posthog: PostHog) -> None:
+    posthog.world.looks = 9
+    posthog.desk.change(timeoutSeconds=1)
+    found = posthog.desk.found("posthog_get_insight", insightId=21)
+
+    assert "result" not in found
+    assert 'queryId "q0001"' in found["notes"][0]
+
+
+def test_a_result_of_before_says_so_and_can_be_had_anew(posthog: PostHog) -> None:
+    posthog.world.cached_at = "2026-11-17T06:00:00Z"
+    query = "SELECT count() FROM events"
+    old = posthog.desk.found("posthog_query", query=query)
+    new = posthog.desk.found("posthog_query", query=query, fresh=True)
+
+    assert old["notes"] == ["As of 2026-11-17 06:00 UTC; `fresh: true` counts anew."]
+    assert new["notes"] == []
+
+
+def test_a_key_for_one_project_reads_it_without_being_told_which(plugboard: Plugboard, provider: Server) -> None:
+    with connected_posthog(plugboard, provider, config={"apiKey": "phx_blog"}) as posthog:
+        posthog.world.keys["phx_blog"] = Key(teams=(BLOG,))
+
+        assert posthog.desk.found("posthog_list_projects")["projects"][0]["name"] == "Acme Blog"
+        assert posthog.desk.found("posthog_list_feature_flags")["projectId"] == str(BLOG)
+        assert "GET /api/users/@me/" not in posthog.asked()[-2:]
+
+
+def test_without_the_right_to_list_projects_the_current_one_is_told(posthog: PostHog) -> None:
+    posthog.world.keys["phx_demo"] = Key(scopes=("feature_flag:read",))
+    found = posthog.desk.found("posthog_list_projects")
+
+    assert [each["name"] for each in found["projects"]] == ["Acme Shop"]
+    assert "`organization:read`" in found["notes"][0]
+
+
+def test_of_many_projects_the_first_are_told_and_any_is_found(posthog: PostHog) -> None:
+    posthog.world.projects += [{**posthog.world.projects[1], "id": each, "name": f"P{each}"} for each in range(130)]
+    found = posthog.desk.found("posthog_list_projects")
+
+    assert len(found["projects"]) == 100
+    assert found["notes"] == ["These are the first 100 of 132: `search` finds others."]
+    assert posthog.desk.found("posthog_list_projects", search="p129")["projects"][0]["id"] == "129"
+
+
+def test_a_link_tells_what_is_meant_and_in_which_project(posthog: PostHog) -> None:
+    found = posthog.desk.found("posthog_get_feature_flag", url=f"{US}/project/{SHOP}/feature_flags/7?tab=overview")
+
+    assert found["featureFlag"]["key"] == "new-checkout"
+    assert posthog.asked() == [f"{FLAGS}7/"]
+
+
+def test_what_is_said_of_the_project_counts_more_than_a_link(posthog: PostHog) -> None:
+    link = f"{US}/project/{SHOP}/feature_flags/7"
+    failed = posthog.desk.failed("posthog_get_feature_flag", "upstream_refused", id=link, project_id=BLOG)
+
+    assert f"Project {BLOG} has no feature flag 7" in failed["text"]
+
+
+def test_a_person_is_found_by_whatever_they_are_called(posthog: PostHog) -> None:
+    names = (ADA, "501", "ada@globex.example", "anon-501", f"{US}/project/{SHOP}/person/ada%40globex.example")
+    found = [posthog.desk.found("posthog_get_person", personId=each)["person"]["uuid"] for each in names]
+
+    assert found == [ADA] * 5
+
+
+def test_a_distinct_id_that_looks_like_a_persons_id_is_found(posthog: PostHog) -> None:
+    device = "019a5c1e-0000-7000-8000-00000000abcd"
+    posthog.world.objects["persons"][1]["distinct_ids"].append(device)
+
+    assert posthog.desk.found("posthog_get_person", personId=device)["person"]["id"] == "502"
+
+
+def test_secrets_of_a_project_are_shown_by_no_tool(posthog: PostHog) -> None:
+    told = [
+        posthog.told("posthog_get_project", full=True),
+        posthog.told("posthog_get", path=f"/api/projects/{SHOP}/"),
+        posthog.told("posthog_list_projects"),
+    ]
+
+    assert all("phs_canary" not in each for each in told)
+    assert "phc_acmeshop" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("/api/projects/1/actions", "/api/projects/1/actions/"),
+        ("api/projects/1/actions/", "/api/projects/1/actions/"),
+        ("https://eu.posthog.com/api/projects/1/actions/", "/api/projects/1/actions/"),
+        ("/api/organizations/@current/members/", "/api/organizations/@current/members/"),
+        ("/api/projects/1/event definitions/", "/api/projects/1/event definitions/"),
+    ],
+)
+def test_any_path_of_the_api_is_asked_at_this_servers_posthog(
+    plugboard: Plugboard, provider: Server, path: str, asked: str
+) -> None:
+    with connected_posthog(plugboard, provider, strict=False) as posthog:
+        posthog.told("posthog_get", path=path)
+
+        assert posthog.asked() == [f"GET {asked}"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/admin/",
+        "/api",
+        "//evil.example/api/x/",
+        "/api/../login/",
+        "/api/a%2f..%2fb/",
+        "/api/a\\b/",
+        "/x?/api/",
+        "/api//a/",
+    ],
+)
+def test_what_is_no_path_of_the_api_is_asked_nowhere(posthog: PostHog, path: str) -> None:
+    posthog.desk.failed("posthog_get", "invalid_arguments", path=path)
+
+    assert posthog.asked() == []
+
+
+def test_lists_repeat_their_name_in_a_query(plugboard: Plugboard, provider: Server) -> None:
+    with connected_posthog(plugboard, provider, strict=False) as posthog:
+        path = f"/api/projects/{SHOP}/actions/?limit=5"
+        posthog.told("posthog_get", path=path, params={"tags": ["a", "b"], "basic": True})
+
+        assert posthog.tenant.asked("api")[-1].query == {"limit": "5", "tags": "b", "basic": "true"}
+
+
+def test_pages_of_any_path_lead_to_the_end(plugboard: Plugboard, provider: Server) -> None:
+    with connected_posthog(plugboard, provider, strict=False) as posthog:
+        many(posthog, "actions", 30, note="x" * 3_000)
+        seen, params = list[int](), {"limit": 20}
+        while params:
+            found = posthog.desk.found("posthog_get", path=f"/api/projects/{SHOP}/actions/", params=params)
+            seen += [each["id"] for each in found["body"]["results"]]
+            params = found.get("nextParams", {})
+
+        assert seen == list(range(1, 31))
+
+
+def test_a_short_wait_is_waited_for(posthog: PostHog) -> None:
+    posthog.world.limit(0, times=2)
+    posthog.desk.found("posthog_list_feature_flags", projectId=SHOP)
+
+    assert posthog.asked() == [FLAGS] * 3
+
+
+def test_a_failure_that_passes_is_not_noticed(posthog: PostHog) -> None:
+    posthog.world.looks = 0
+    for fault in (Fault("down"), Fault("close")):
+        posthog.tenant.fault("api", fault)
+        posthog.desk.found("posthog_query", query="SELECT 1", projectId=SHOP)
+
+
+def test_a_query_that_is_too_heavy_is_not_sent_again(posthog: PostHog) -> None:
+    posthog.world.fail(504, "server_error", "Query has hit the max execution time before completing.")
+    posthog.desk.failed("posthog_query", "upstream_refused", query="SELECT 1", projectId=SHOP)
+
+    assert len(posthog.asked()) == 1
+
+
+def test_two_posthogs_of_one_name_are_told_apart(posthog: PostHog) -> None:
+    other = posthog.desk.another("posthog", **{**PostHog.fields, "url": EU})
+    posthog.desk.enable(posthog.desk, other)
+    names = posthog.desk.listed().keys()
+
+    assert len(names) == 44
+    assert posthog.desk.found("posthog_list_cohorts") == other.found("posthog_list_cohorts")
+    posthog.desk.enable(other)
+    assert other.listed().keys() == {each for each in names if each.endswith(f"_{other.slug}")}

@@ -1,0 +1,107 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from demo.oauth_provider.server import Server
+from tests.harness import Plugboard
+from tests.toolkits.slack.slack_desk import LIST, Slack, connected_slack
+from tests.toolkits.slack.slack_texts import crowd
+
+
+@pytest.fixture
+def slack(plugboard: Plugboard, provider: Server) -> Iterator[Slack]:
+    with connected_slack(plugboard, provider) as found:
+        yield found
+
+
+def walk(slack: Slack, **args: Any) -> list[list[str]]:
+    """The IDs of every page, to the end."""
+    return [[each["id"] for each in page["channels"]] for page in slack.pages(LIST, **args)]
+
+
+def test_the_structure_says_the_same_as_the_text(slack: Slack) -> None:
+    found = slack.desk.found(LIST, query="down")
+    assert found == {
+        "channels": [
+            {
+                "id": "C0INCIDENT1",
+                "name": "incidents",
+                "isPrivate": True,
+                "isMember": True,
+                "members": 5,
+                "purpose": "When something is down",
+                "url": "https://acme.slack.com/archives/C0INCIDENT1",
+            }
+        ]
+    }
+
+
+def test_pages_lead_to_the_end_and_each_channel_is_on_one_of_them(slack: Slack) -> None:
+    slack.world.channels += crowd(230)
+    pages = walk(slack, limit=90)
+    assert [len(page) for page in pages] == [90, 90, 56]
+    assert len({each for page in pages for each in page}) == 236
+
+
+def test_slacks_pages_that_show_nothing_are_walked_over(slack: Slack) -> None:
+    slack.world.channels = crowd(450, is_private=True, is_member=False) + slack.world.channels
+    assert walk(slack) == [["C0GENERAL01", "C0RANDOM001", "C0SUPPORT01", "C0INCIDENT1", "C0NEWS00001", "C0LAUNCH001"]]
+    asked = slack.calls("conversations.list")
+    assert len(asked) == 3
+    assert {(each.query["types"], each.query["exclude_archived"]) for each in asked} == {
+        ("public_channel,private_channel", "true")
+    }
+
+
+def test_a_search_that_is_too_long_for_one_call_goes_on_in_the_next(slack: Slack) -> None:
+    slack.world.channels = crowd(1700) + slack.world.channels
+    assert walk(slack, query="incidents") == [[], ["C0INCIDENT1"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("#support", ["support"]),
+        ("helpdesk", ["support"]),  # as it was called before
+        ("SUPPORT customers", ["support"]),
+        ("launch plan", ["launch-2027"]),
+    ],
+)
+def test_a_search_looks_at_names_topics_and_purposes(slack: Slack, query: str, found: list[str]) -> None:
+    assert [each["name"] for each in slack.desk.found(LIST, search=query)["channels"]] == found
+
+
+def test_where_the_bot_can_read_and_post_can_be_asked_for(slack: Slack) -> None:
+    found = slack.desk.found(LIST, member_only="true", include_archived=True)["channels"]
+    assert [each["name"] for each in found] == [
+        "general",
+        "support",
+        "incidents",
+        "announcements",
+        "launch-2027",
+        "old-shop",
+    ]
+    assert all(each["isMember"] for each in found)
+    assert slack.methods() == ["auth.test", "users.conversations"]
+
+
+def test_in_full_a_channel_comes_as_slack_has_it(slack: Slack) -> None:
+    assert slack.desk.found(LIST, full=True, query="incidents")["channels"][0]["full"]["creator"] == "U0ADA000001"
+
+
+@pytest.mark.parametrize("more", [{}, {"full": True}])
+def test_a_thousand_channels_are_given_in_readable_parts(slack: Slack, more: dict[str, bool]) -> None:
+    slack.world.channels = crowd(300)
+    found = slack.paged(LIST, "channels", limit=1000, **more)
+    assert [each["id"] for each in found] == [f"C0CROWD{each:04d}" for each in range(300)]
+
+
+def test_a_limit_in_the_middle_costs_no_more_than_the_rest(slack: Slack) -> None:
+    slack.world.channels += crowd(300)
+    slack.world.then("conversations.list", lambda work: work())
+    slack.world.limit("conversations.list", seconds=60)
+    found = slack.desk.found(LIST, query="crowd-29")
+    assert [each["name"] for each in found["channels"]] == ["crowd-29"]
+    rest = slack.desk.found(LIST, query="crowd-29", cursor=found["nextCursor"])
+    assert [each["name"] for each in rest["channels"]] == [f"crowd-{each}" for each in range(290, 300)]

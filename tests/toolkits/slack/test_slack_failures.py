@@ -1,0 +1,105 @@
+"""What every tool of Slack has to tell in the same way."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from demo.oauth_provider.server import Fault, Server
+from demo.oauth_provider.wire import Answer
+from demo.services.slack.data import GENERAL
+from tests.harness import Plugboard
+from tests.toolkits.scenes import Ask, Scene
+from tests.toolkits.slack.slack_desk import LIST, POST, READ, Slack, connected_slack
+from tests.toolkits.slack.slack_texts import TEXTS
+
+CALLS = [
+    pytest.param(LIST, "conversations.list", {}, id="list"),
+    pytest.param(READ, "conversations.history", {"channelId": GENERAL}, id="read"),
+    pytest.param(POST, "chat.postMessage", {"channel": GENERAL, "text": "Hi"}, id="post"),
+]
+READS = CALLS[:2]
+
+
+@pytest.fixture
+def slack(plugboard: Plugboard, provider: Server) -> Iterator[Slack]:
+    with connected_slack(plugboard, provider) as found:
+        yield found
+
+
+@pytest.fixture
+def rotating(plugboard: Plugboard, provider: Server) -> Iterator[Slack]:
+    """Of an app that has token rotation on."""
+    provider.tenant("slack").behave(gives_refresh=True, access_life=43200.0, expires_in=43200.0)
+    with connected_slack(plugboard, provider) as found:
+        yield found
+
+
+def expire_first(slack: Slack, work: Any) -> Answer:
+    slack.tenant.expire()
+    answer: Answer = work()
+    return answer
+
+
+@pytest.mark.parametrize(("tool", "method", "args"), CALLS)
+def test_when_asked_too_often(slack: Slack, tool: str, method: str, args: dict[str, Any]) -> None:
+    slack.world.limit(method, seconds=60)
+    slack.desk.failed(tool, "rate_limited", **args)
+    assert len(slack.calls(method)) == 1
+
+
+def test_wrong_arguments_are_told_before_slack_is_asked(slack: Slack) -> None:
+    wrong = [
+        (case.tool, ask) for case in TEXTS.cases for title, ask in case.asks.items() if f"{Scene.WRONG}, " in title
+    ]
+    for tool, ask in wrong:
+        slack.desk.failed(tool, "invalid_arguments", **(ask.args if isinstance(ask, Ask) else ask))
+    assert len(wrong) > len(CALLS)
+    assert slack.methods() == []
+
+
+@pytest.mark.parametrize(("tool", "method", "args"), CALLS)
+def test_a_short_wait_is_waited_for(slack: Slack, tool: str, method: str, args: dict[str, Any]) -> None:
+    slack.world.limit(method, seconds=0, times=2)
+    slack.desk.found(tool, **args)
+    assert len(slack.calls(method)) == 3
+
+
+@pytest.mark.parametrize(("tool", "method", "args"), READS)
+def test_a_read_is_asked_again(slack: Slack, tool: str, method: str, args: dict[str, Any]) -> None:
+    slack.second(Fault("down"))
+    slack.desk.found(tool, **args)
+    assert len(slack.calls(method)) == 2
+
+
+@pytest.mark.parametrize(("tool", "method", "args"), CALLS)
+def test_a_token_that_ends_in_the_middle_is_not_noticed(
+    rotating: Slack, tool: str, method: str, args: dict[str, Any]
+) -> None:
+    rotating.world.then(method, lambda work: expire_first(rotating, work))
+    rotating.desk.found(tool, **args)
+    assert rotating.tenant.counts["refreshes"] == 1
+    assert len(rotating.world.posted) == (tool == POST)
+
+
+def test_a_token_that_ends_between_pages_is_not_noticed(rotating: Slack) -> None:
+    rotating.world.channels = rotating.world.channels * 40
+    rotating.world.then("conversations.list", lambda work: work(), lambda work: expire_first(rotating, work))
+    assert len(rotating.desk.found(LIST, limit=1000, query="incident")["channels"]) == 40
+
+
+def test_while_the_workspace_moves_nothing_is_taken_for_an_end(slack: Slack) -> None:
+    slack.world.refuse("conversations.list", "team_added_to_org")
+    slack.desk.failed(LIST, "upstream_unavailable")
+    slack.desk.found(LIST)
+
+
+def test_two_slacks_of_one_name_are_told_apart(slack: Slack) -> None:
+    other = slack.desk.another("slack")
+    slack.desk.enable(slack.desk, other)
+    names = {desk.name(tool) for desk in (slack.desk, other) for tool in (LIST, READ, POST)}
+    assert len(names) == 6
+    assert slack.desk.listed().keys() == names
+    assert slack.desk.found(LIST) == other.found(LIST)
+    slack.desk.enable(other)
+    assert other.listed().keys() == {other.name(tool) for tool in (LIST, READ, POST)}

@@ -1,0 +1,161 @@
+from collections.abc import Iterator
+
+import pytest
+
+from demo.oauth_provider.server import Fault, Server
+from demo.oauth_provider.wire import said
+from demo.services.slack.data import GENERAL, INCIDENTS, OUTAGE, at
+from tests.harness import Plugboard
+from tests.toolkits.slack.slack_desk import POST, Slack, connected_slack
+from tests.toolkits.slack.slack_texts import halved
+
+REPLY = {"channel": INCIDENTS, "threadTs": OUTAGE, "text": "Thanks!"}
+
+
+@pytest.fixture
+def slack(plugboard: Plugboard, provider: Server) -> Iterator[Slack]:
+    with connected_slack(plugboard, provider) as found:
+        yield found
+
+
+def sent(slack: Slack) -> list[dict[str, object]]:
+    """The messages as Slack was given them."""
+    return [each["asked"] for each in slack.world.posted]
+
+
+def test_a_message_is_posted_as_markdown(slack: Slack) -> None:
+    slack.desk.found(POST, channel="#general", text="**Done**: [order](https://acme.example)")
+    assert sent(slack) == [{"channel": GENERAL, "markdown_text": "**Done**: [order](https://acme.example)"}]
+
+
+def test_the_structure_says_the_same_as_the_text(slack: Slack) -> None:
+    assert slack.desk.found(POST, channel=GENERAL, text="Hi") == {
+        "channel": GENERAL,
+        "ts": "1794924060.000100",
+        "message": "Hi",
+        "url": "https://acme.slack.com/archives/C0GENERAL01/p1794924060000100",
+    }
+
+
+@pytest.mark.parametrize(
+    ("form", "given"),
+    [
+        ("mrkdwn", {"text": "<@U0ADA000001> a *b* & c"}),
+        ("plain", {"text": "&lt;@U0ADA000001&gt; a *b* &amp; c", "mrkdwn": False}),
+        ("markdown", {"markdown_text": "<@U0ADA000001> a *b* & c"}),
+    ],
+)
+def test_a_message_can_be_posted_in_three_forms(slack: Slack, form: str, given: dict[str, object]) -> None:
+    slack.desk.found(POST, channel_id=GENERAL, message="<@U0ADA000001> a *b* & c", format=form)
+    assert sent(slack) == [{"channel": GENERAL, **given}]
+
+
+def test_a_reply_is_posted_in_its_thread(slack: Slack) -> None:
+    slack.desk.found(POST, **REPLY)
+    assert sent(slack) == [{"channel": INCIDENTS, "markdown_text": "Thanks!", "thread_ts": OUTAGE}]
+
+
+def test_a_reply_can_be_shown_in_the_channel_too(slack: Slack) -> None:
+    slack.desk.found(POST, **REPLY, reply_broadcast="true")
+    assert sent(slack)[0]["reply_broadcast"] is True
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"channel": "https://acme.slack.com/archives/C0INCIDENT1/p1794819600000200"},
+        {"channel": INCIDENTS, "thread_ts": float(OUTAGE)},  # a number: its last zeros are gone
+        {"channel": INCIDENTS, "ts": at(1.2)},  # of a reply: Slack wants the first message of the thread
+        {"conversation": "#incidents", "replyTo": "https://acme.slack.com/archives/C0INCIDENT1/p1794819600000200"},
+    ],
+)
+def test_a_reply_finds_its_thread_however_that_is_called(slack: Slack, args: dict[str, object]) -> None:
+    found = slack.desk.found(POST, **args, text="Thanks!")
+    assert (found["channel"], found["threadTs"]) == (INCIDENTS, OUTAGE)
+    assert sent(slack)[0]["thread_ts"] == OUTAGE
+
+
+def test_a_reply_to_nothing_is_not_lost_but_refused(slack: Slack) -> None:
+    slack.desk.failed(POST, "invalid_arguments", **{**REPLY, "threadTs": "1794819600.999999"})
+    assert slack.world.posted == []
+
+
+@pytest.mark.parametrize("rights", [("chat:write",), ("chat:write", "channels:history")])
+def test_a_reply_does_not_need_the_right_to_read(slack: Slack, rights: tuple[str, ...]) -> None:
+    slack.grant(*rights)
+    slack.desk.found(POST, **REPLY)
+    assert sent(slack)[0]["thread_ts"] == OUTAGE
+
+
+def test_a_reply_does_not_wait_for_its_turn_to_read(slack: Slack) -> None:
+    slack.world.limit("conversations.replies", seconds=60)
+    slack.desk.found(POST, **REPLY)
+    assert sent(slack)[0]["thread_ts"] == OUTAGE
+
+
+@pytest.mark.parametrize(
+    ("form", "text"), [("markdown", "x" * 12_000), ("plain", "&" * 8_000), ("mrkdwn", "x" * 40_000)]
+)
+def test_a_message_of_the_greatest_length_is_posted_whole(slack: Slack, form: str, text: str) -> None:
+    slack.desk.found(POST, channel=GENERAL, text=text, format=form)
+    too_long = slack.desk.failed(POST, "invalid_arguments", channel=GENERAL, text=f"{text}&", format=form)
+    assert "post the first part, and the rest as replies with its `threadTs`" in too_long["text"]
+    assert slack.desk.found("slack_get_channel_history", channelId=GENERAL, limit=1)["messages"][0]["content"] == text
+    assert len(slack.world.posted) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "posted", "kind"),
+    [
+        (Fault("busy", retry_after=0), 1, None),
+        (Fault("busy", retry_after=60), 0, "rate_limited"),
+        (Fault("down"), 0, "upstream_unavailable"),
+        (Fault("down", after=True), 1, "upstream_unavailable"),
+        (Fault("close"), 0, "upstream_unavailable"),
+        (Fault("close", after=True), 1, "upstream_unavailable"),
+        (Fault("html", after=True), 1, "upstream_unavailable"),
+        (Fault("empty", after=True), 1, "upstream_unavailable"),
+        (Fault("array", after=True), 1, "upstream_unavailable"),
+        (Fault("text", after=True), 1, "upstream_unavailable"),
+        (Fault("redirect", after=True, location="https://slack.com/elsewhere"), 1, "upstream_unavailable"),
+        (Fault("huge", after=True), 1, "upstream_unavailable"),
+    ],
+    ids=lambda value: f"{value.kind}{' after it' if value.after else ''}" if isinstance(value, Fault) else None,
+)
+def test_nothing_is_posted_twice(slack: Slack, fault: Fault, posted: int, kind: str | None) -> None:
+    slack.second(fault)
+    called = slack.desk.call(POST, channel=GENERAL, text="Once")
+    assert len(slack.world.posted) == posted
+    assert called.get("error", {}).get("kind") == kind
+
+
+@pytest.mark.parametrize(
+    ("error", "is_done", "posted", "kind"),
+    [
+        ("internal_error", True, 1, "upstream_unavailable"),
+        ("fatal_error", False, 0, "upstream_unavailable"),
+        ("service_unavailable", True, 1, "upstream_unavailable"),
+        ("request_timeout", False, 1, None),  # Slack got a part of it, and that is not a message
+        ("ratelimited", False, 1, None),
+        ("some_new_error", False, 0, "upstream_refused"),
+    ],
+)
+def test_nothing_is_posted_twice_whatever_slack_says(
+    slack: Slack, error: str, is_done: bool, posted: int, kind: str | None
+) -> None:
+    slack.world.refuse("chat.postMessage", error, done=is_done)
+    called = slack.desk.call(POST, channel=GENERAL, text="Once")
+    assert len(slack.world.posted) == posted
+    assert called.get("error", {}).get("kind") == kind
+
+
+def test_a_post_without_a_word_on_it_is_posted_all_the_same(slack: Slack) -> None:
+    slack.world.then("chat.postMessage", lambda work: (work(), said({"ok": True}))[1])
+    found = slack.desk.found(POST, channel=GENERAL, text="Hi")
+    assert found == {"channel": GENERAL, "ts": "", "url": "https://acme.slack.com/archives/C0GENERAL01"}
+
+
+def test_half_a_character_in_the_answer_makes_no_failure_of_a_post(slack: Slack) -> None:
+    slack.world.then("chat.postMessage", halved)
+    assert slack.desk.found(POST, channel=GENERAL, text="Hi")["message"] == "Hi �"
+    assert len(slack.world.posted) == 1
