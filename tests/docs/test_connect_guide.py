@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from api.main.settings import Settings
+from demo.oauth_provider.server import Server, authorization_server
 from tests.conformance.browser import Browser
 from tests.docs.reader import OAUTH_DEMO_AT, Reader
 from tests.documents import guide
 from tests.e2e.process import until
-from demo.oauth_provider.server import Server, authorization_server
 from tests.harness import served
 
 CONNECT, SERVICES = guide("connect"), guide("services")

@@ -7,8 +7,8 @@ import httpx2
 import pytest
 from mcp_types.methods import validate_server_result
 
-from tests.docs.reader import weather_server
 from demo.mcp_servers import MODERN
+from tests.docs.reader import weather_server
 from tests.harness import caller
 
 

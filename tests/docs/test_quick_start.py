@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 from api.main.settings import Settings
+from demo.oauth_provider.server import authorization_server
 from tests.docs.clients import OPENAI_ONCE
 from tests.docs.reader import Reader, functions_of, run
 from tests.documents import README
-from demo.oauth_provider.server import authorization_server
 from tests.harness import served
 
 QUICK_START = "mcp_weather_get_weather"
