@@ -36,10 +36,11 @@ def test_a_backup_can_be_restored_and_served(reader: Reader) -> None:
 def test_data_keys_are_renewed_beside_a_serving_plugboard(reader: Reader) -> None:
     stored = reader.workspace.make_server()
 
-    printed = "\n".join(reader.run(KEYS, "plugboard keys rotate"))
+    printed = reader.run(KEYS, "plugboard keys rotate")
+    _, rotated, rewrapped = [line for line in printed if reader.workspace.id in line]
 
-    assert f"WS#{reader.workspace.id}: now at version 2" in printed
-    assert re.search(rf"WS#{reader.workspace.id}: 1 values sealed again, .* 1 destroyed", printed)
+    assert re.search(r"\b2\b", rotated), "the version that seals now"
+    assert re.search(r"\b1 .*\b1 ", rewrapped), "one value, one destroyed key"
     assert reader.workspace.stored_credentials(stored["id"]) == {"headerValue": "Bearer canary-weather"}
 
 
