@@ -11,13 +11,13 @@ def checked_url(url: str, egress: EgressPolicy) -> CheckedUrl:
     try:
         return check_url(url, egress)
     except UrlRefused as refused:
-        raise Unreachable(errors.ConnectFailed.text, sent=False) from refused
+        raise Unreachable(errors.ConnectionFailed.text, sent=False) from refused
 
 
 def to_upstream_error(error: errors.TransportError) -> UpstreamError:
     """Integrations know nothing of how the wire works."""
     match error:
-        case errors.ConnectFailed():
+        case errors.ConnectionFailed():
             return Unreachable(str(error), sent=error.sent)
         case errors.TransportTimeout():
             return UpstreamTimeout(str(error), sent=error.sent)

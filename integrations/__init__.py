@@ -16,7 +16,7 @@ from integrations.errors import (
 )
 from integrations.health_probe import probe_service
 from integrations.http_port import Http, HttpReply
-from integrations.manifest import ConfigField, ManifestError, OAuth, Service, Tool, load_services
+from integrations.manifest import ConfigField, ManifestError, ManifestTool, OAuth, Service, load_services
 from integrations.mcp import Era, McpClient, ToolList
 from integrations.mcp.authorization import Authorization, NotAuthorizable, challenge_of, discover, register_client
 from integrations.oauth.client_auth import is_signing_key
@@ -54,6 +54,7 @@ __all__ = [
     "Http",
     "HttpReply",
     "ManifestError",
+    "ManifestTool",
     "McpClient",
     "NotAuthorizable",
     "OAuth",
@@ -66,7 +67,6 @@ __all__ = [
     "ServiceTool",
     "StatusRefused",
     "Tokens",
-    "Tool",
     "ToolFailed",
     "ToolList",
     "Toolkit",

@@ -61,7 +61,7 @@ class ConfigField(ManifestModel):
     """How such a value looks, for a form; no value is refused for looking otherwise."""
 
 
-class Tool(ManifestModel):
+class ManifestTool(ManifestModel):
     """`name` is the base name; a toolbox appends the server's slug."""
 
     name: ToolName
@@ -69,7 +69,7 @@ class Tool(ManifestModel):
     writes: bool
 
 
-class Revocation(ManifestModel):
+class RevocationFacts(ManifestModel):
     """One request for each kind of token in `tokens`, in that order; the value is the name of the field it goes in."""
 
     url: Url
@@ -91,7 +91,7 @@ class Probe(ManifestModel):
     """Which of these words tell that the credential is no good."""
 
 
-class Account(ManifestModel):
+class AccountPaths(ManifestModel):
     """Whose a grant is: where in the answer with the tokens it stands, as names with dots between them."""
 
     id: AnswerPath | None = None
@@ -113,8 +113,8 @@ class OAuth(ManifestModel):
     """A refresh answers a new refresh token and ends the old one."""
     expires_in: int | None = Field(default=None, gt=0)
     """Seconds an access token lives, where the vendor says so; None where it says nothing or it depends on the app."""
-    revoke: Revocation | None = None
-    account: Account = Account()
+    revoke: RevocationFacts | None = None
+    account: AccountPaths = AccountPaths()
     errors: Mapping[Text, GrantError] = Field(default_factory=dict)
     """The vendor's own words, as what RFC 6749 calls them. What is left out stays as it is."""
 
@@ -151,7 +151,7 @@ class Service(ManifestModel):
     oauth: OAuth | None = None
     probe: Probe | None = None
     """Without one a check tells only whether there is a credential that holds."""
-    tools: tuple[Tool, ...] = Field(strict=False, min_length=1)
+    tools: tuple[ManifestTool, ...] = Field(strict=False, min_length=1)
     quality: Mapping[str, Annotated[str, StringConstraints(pattern=r"^done$|^exempt: .{5,200}$")]] = Field(
         default_factory=dict
     )

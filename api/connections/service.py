@@ -15,7 +15,7 @@ from api.connections.dependencies import ConnectionDeps
 from api.connections.repository import ACCESS, Grant, GrantRepository
 from api.connections.revocation.grant_end import GrantEnd
 from api.connections.tokens.access_tokens import AccessToken, AccessTokens
-from api.connections.tokens.active_grant import CredentialsUnavailable, ReconnectRequired, TokenTemporarilyUnavailable
+from api.connections.tokens.active_grant import NotConnected, ReconnectRequired, TokenTemporarilyUnavailable
 from api.errors import NotConnectable, NotFound
 from api.kit.clock import rfc3339
 from api.kit.storage.conflict_retry import retry_on_conflict
@@ -33,7 +33,7 @@ __all__ = [
     "AccessToken",
     "AccessTokens",
     "ConnectionService",
-    "CredentialsUnavailable",
+    "NotConnected",
     "ReconnectRequired",
     "TokenTemporarilyUnavailable",
 ]

@@ -44,7 +44,7 @@ GuardedWrite = Callable[[Caller, Sequence[Put]], Awaitable[None]]
 log = logging.getLogger(__name__)
 
 
-class State(StrEnum):
+class CallState(StrEnum):
     RUNNING = "running"
     ANSWERED = "answered"
     TOO_LARGE = "too large"
@@ -62,7 +62,7 @@ class IdempotentCall:
     async def run(self, given: str, work: Callable[[], Awaitable[tuple[StoredResponse, bool]]]) -> StoredResponse:
         """`work` tells beside its answer whether anything was sent that may have had an effect."""
         slot = IdempotencyRecord.of(self._request, given)
-        running = slot.record(state=State.RUNNING, since=self._clock.now())
+        running = slot.record(state=CallState.RUNNING, since=self._clock.now())
         reserved = Put(slot.key, running, IfAbsent(), self._expiry)
         if earlier := await self._unless_first(slot, reserved):
             return self._answer(slot, earlier)
@@ -89,9 +89,9 @@ class IdempotentCall:
 
     def _answer(self, slot: IdempotencyRecord, item: Item) -> StoredResponse:
         match item.data["state"]:
-            case State.ANSWERED:
+            case CallState.ANSWERED:
                 return slot.answer(item)
-            case State.TOO_LARGE:
+            case CallState.TOO_LARGE:
                 raise ConflictProblem(NOT_KEPT)
             case _ if self._clock.now() - item.data["since"] < LONGEST_SECONDS:
                 raise ConflictProblem(IN_PROGRESS, headers={"Retry-After": "1"})
@@ -106,7 +106,7 @@ class IdempotentCall:
         """Whoever was answered has been answered, also where this fails: who asks again is told that nobody knows."""
         sealed = await asyncio.to_thread(slot.answered, answer)  # megabytes to compress would hold up all others
         try:
-            await self._replace(reserved, {**sealed, "state": State.ANSWERED})
+            await self._replace(reserved, {**sealed, "state": CallState.ANSWERED})
         except StoreError as error:
             log.warning("the answer to an Idempotency-Key could not be kept", extra={"detail": str(error)})
 
@@ -116,7 +116,7 @@ class IdempotentCall:
         try:
             await self._store.write(Put(reserved.key, data, when, self._expiry))
         except ItemTooLarge:
-            told = {"request": data["request"], "state": State.TOO_LARGE}
+            told = {"request": data["request"], "state": CallState.TOO_LARGE}
             await self._store.write(Put(reserved.key, told, when, self._expiry))
 
     @property

@@ -18,7 +18,7 @@ from api.connections.repository import ACCESS, Grant, GrantRepository
 from api.connections.revocation.grant_end import GrantEnd
 from api.connections.tokens.active_grant import (
     ActiveGrant,
-    CredentialsUnavailable,
+    NotConnected,
     ReconnectRequired,
     TokenTemporarilyUnavailable,
 )
@@ -167,7 +167,7 @@ class AccessTokens:
     async def _opened(self, wanted: TokenKey, grant: Grant) -> AccessToken:
         token = await self._sealer.token(wanted.ctx, wanted.server, grant, ACCESS)
         if token is None:
-            raise CredentialsUnavailable
+            raise NotConnected
         return self._fresh(token, grant)
 
     def _fresh(self, token: str, grant: Grant) -> AccessToken:

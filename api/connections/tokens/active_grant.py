@@ -11,7 +11,7 @@ from api.kit.storage.store import Conflict, Store
 from api.servers.service import OAuthGrant, Server, get_server
 
 
-class CredentialsUnavailable(Exception):
+class NotConnected(Exception):
     """Nobody has consented yet, or somebody has taken it back."""
 
 
@@ -42,7 +42,7 @@ class ActiveGrant:
         if server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
             return grant or await self._begun(ctx, server)
         if grant is None or not await self._is_of(ctx, server, grant):
-            raise CredentialsUnavailable
+            raise NotConnected
         if grant.ended:
             raise ReconnectRequired
         return grant
@@ -51,7 +51,7 @@ class ActiveGrant:
         """As it is now: whoever asks in its name has to ask as who it is by now, and for the same place."""
         now = await get_server(self._store, ctx, server.id)
         if now is None or self._sealer.place(now) != self._sealer.place(server):
-            raise CredentialsUnavailable
+            raise NotConnected
         return now
 
     async def _is_of(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> bool:
@@ -63,7 +63,7 @@ class ActiveGrant:
     async def _begun(self, ctx: WorkspaceContext, server: Server) -> Grant:
         now = await self.server(ctx, server)
         if now.oauth_grant != OAuthGrant.CLIENT_CREDENTIALS:
-            raise CredentialsUnavailable
+            raise NotConnected
         try:
             return await GrantRepository(self._store, ctx).begin(await self._renewal.begun(ctx, now), now)
         except RefreshFailed as error:

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from api.kit.egress.ip_ranges import Address
 from api.kit.egress.policy import EgressPolicy
-from api.kit.http_client.errors import AddressBlocked, ConnectFailed, TransportTimeout
+from api.kit.http_client.errors import AddressBlocked, ConnectionFailed, TransportTimeout
 
 SECONDS = 2.0
 THREADS, THREADS_OF_ONE = 64, 8
@@ -48,7 +48,7 @@ class Resolver:
         """What `name` resolves to now, each address once. `owner`: for whom; none holds up the others."""
         is_full = self._waiting[owner] >= MAX_WAITING_OF_ONE or self._waiting.total() >= MAX_WAITING
         if is_full or self._hanging[name] >= MAX_HANGING:
-            raise ConnectFailed("too many names are being resolved", sent=False)
+            raise ConnectionFailed("too many names are being resolved", sent=False)
         self._waiting[owner] += 1
         try:
             answers = await self._ask(name, owner)
@@ -68,7 +68,7 @@ class Resolver:
                 asked.add_done_callback(lambda _: _less(self._hanging, name))
             raise TransportTimeout(f"{name} was not resolved in {self._seconds} s", sent=False) from None
         except (OSError, UnicodeError) as error:
-            raise ConnectFailed(f"{name} was not resolved: {error}", sent=False) from None
+            raise ConnectionFailed(f"{name} was not resolved: {error}", sent=False) from None
 
     async def _turn(self, owner: str) -> Callable[[], None]:
         """What gives it back: to be called when the thread has returned, whoever has given up before."""
@@ -125,7 +125,7 @@ def _less(counter: Counter[str], key: str) -> None:
 def check_answers(name: str, answers: Sequence[str], egress: EgressPolicy) -> list[Address]:
     """A public answer beside a private one is what rebinding looks like, so one bad answer refuses the name."""
     if not answers:
-        raise ConnectFailed(f"{name} has no address", sent=False)
+        raise ConnectionFailed(f"{name} has no address", sent=False)
     if len(answers) > MAX_ANSWERS:
         raise AddressBlocked(f"{name} has {len(answers)} addresses")
     return list(dict.fromkeys(check_address(name, answer, egress) for answer in answers))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from api.kit.http_client.errors import ConnectFailed, TransportTimeout
+from api.kit.http_client.errors import ConnectionFailed, TransportTimeout
 from api.kit.http_client.response import ResponseLimits
 from api.kit.http_client.response_parser import ResponseParser
 
@@ -40,7 +40,7 @@ class HttpConnection(asyncio.Protocol):
         """From here on the upstream may have received the request."""
         transport = self._transport
         if transport is None or transport.is_closing():
-            raise ConnectFailed("closed before it was used", sent=False)
+            raise ConnectionFailed("closed before it was used", sent=False)
         answer = self._answer = ResponseParser(self._loop, limits, is_bodiless=method == "HEAD")
         self._alarm = self._loop.call_at(deadline, self._expire)
         if len(body) <= PIECE:
@@ -65,7 +65,7 @@ class HttpConnection(asyncio.Protocol):
     def abort(self) -> None:
         """`close` would first wait until the upstream has read what is still to be written."""
         if self._answer is not None:
-            self._answer.fail(ConnectFailed("cut off by us", sent=True))
+            self._answer.fail(ConnectionFailed("cut off by us", sent=True))
         if self._transport is not None:
             self._transport.abort()
 

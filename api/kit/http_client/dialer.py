@@ -12,7 +12,7 @@ from api.kit.egress.ip_ranges import Address
 from api.kit.egress.policy import CheckedUrl, EgressPolicy
 from api.kit.egress.resolver import Resolver, check_address
 from api.kit.http_client.connection import HttpConnection
-from api.kit.http_client.errors import AddressBlocked, ConnectFailed
+from api.kit.http_client.errors import AddressBlocked, ConnectionFailed
 
 MAX_DIALS = 4
 SECONDS_FOR_ONE = 5.0
@@ -38,9 +38,9 @@ class Dialer:
                 server_hostname=target.host if encrypted else None,
             )
         except ssl.SSLCertVerificationError as error:
-            raise ConnectFailed(f"Certificate: {error.verify_message}", sent=False) from None
+            raise ConnectionFailed(f"Certificate: {error.verify_message}", sent=False) from None
         except OSError as error:
-            raise ConnectFailed(type(error).__name__, sent=False) from None
+            raise ConnectionFailed(type(error).__name__, sent=False) from None
         return connection
 
     async def _reach(self, target: CheckedUrl, owner: str) -> socket.socket:
@@ -54,7 +54,7 @@ class Dialer:
         try:
             return await self.dial(target, addresses[-1])
         except OSError as error:
-            raise ConnectFailed(type(error).__name__, sent=False) from None
+            raise ConnectionFailed(type(error).__name__, sent=False) from None
 
     async def _addresses(self, target: CheckedUrl, owner: str) -> list[Address]:
         if target.address is not None:

@@ -1,13 +1,13 @@
-"""What can go wrong on the wire, as far as whoever asked may know.
+"""What can go wrong in an HTTP exchange, as far as the caller may know.
 
 TransportError
-├── Unreachable    nobody answered: no such name, no connection, cut off
-│   └── Denied     nobody was asked: the address is not one to go to. Reads like any other Unreachable
-├── TransportTimeout       the time for the request was over
-├── ResponseTooLarge        the answer is larger than is taken in
-└── Garbled        the answer is no HTTP, or encoded as nobody asked for
+├── ConnectionFailed       no response: unknown name, no connection, or it was cut off
+│   └── AddressBlocked     nothing was sent: the egress policy forbids the address. Reads like any ConnectionFailed
+├── TransportTimeout       the time for the request ran out
+├── ResponseTooLarge       the response is larger than the limits allow
+└── MalformedResponse      the response is not valid HTTP, or uses an encoding that was not offered
 
-The text is one for each class, so that no answer tells what stands inside a network. `cause` is for the operator's log.
+Each class has one text, so that no error reveals what exists inside a network. `cause` is for the operator's log.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class TransportError(Exception):
         self.sent = sent
 
 
-class ConnectFailed(TransportError):
+class ConnectionFailed(TransportError):
     text = "The upstream could not be reached."
 
 
-class AddressBlocked(ConnectFailed):
+class AddressBlocked(ConnectionFailed):
     def __init__(self, cause: str) -> None:
         super().__init__(cause, sent=False)
 

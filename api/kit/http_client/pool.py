@@ -9,7 +9,7 @@ from contextlib import suppress
 from api.kit.egress.policy import CheckedUrl
 from api.kit.http_client.connection import HttpConnection
 from api.kit.http_client.dialer import Dialer
-from api.kit.http_client.errors import ConnectFailed
+from api.kit.http_client.errors import ConnectionFailed
 from api.kit.http_client.request_head import origin_lines
 
 MAX_CONNECTIONS = 64
@@ -130,8 +130,8 @@ class ConnectionPool:
             self._free.remove(connection)
 
 
-def _closed() -> ConnectFailed:
-    return ConnectFailed("the process is about to end", sent=False)
+def _closed() -> ConnectionFailed:
+    return ConnectionFailed("the process is about to end", sent=False)
 
 
 class ConnectionPools(OrderedDict[tuple[str, str, int, str], ConnectionPool]):

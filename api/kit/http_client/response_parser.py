@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from api.kit.http_client.errors import ConnectFailed, MalformedResponse, ResponseTooLarge, TransportError
+from api.kit.http_client.errors import ConnectionFailed, MalformedResponse, ResponseTooLarge, TransportError
 from api.kit.http_client.response import ResponseLimits
 
 MAX_FIELDS = 128
@@ -110,7 +110,7 @@ class ResponseParser:
             self.is_complete = True
             self._wake()
         else:
-            self.fail(ConnectFailed(f"cut off: {type(error).__name__}", sent=True))
+            self.fail(ConnectionFailed(f"cut off: {type(error).__name__}", sent=True))
 
     def fail(self, error: TransportError) -> None:
         if not self.is_complete and self.error is None:
@@ -122,7 +122,7 @@ class ResponseParser:
         del self._parser  # which has this answer's methods, and so would keep both
         self.eased = None
         if not self.is_complete:
-            self.fail(ConnectFailed("left before its end", sent=True))
+            self.fail(ConnectionFailed("left before its end", sent=True))
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

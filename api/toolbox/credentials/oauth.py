@@ -8,7 +8,7 @@ from api.access.context import WorkspaceContext
 from api.connections.service import (
     AccessToken,
     AccessTokens,
-    CredentialsUnavailable,
+    NotConnected,
     ReconnectRequired,
     TokenTemporarilyUnavailable,
 )
@@ -61,7 +61,7 @@ class OAuthCredentials:
     async def _take(self, refused: AccessToken | None = None) -> None:
         try:
             fresh = await self._tokens.get(self._ctx, self._server, refused=refused)
-        except CredentialsUnavailable as error:
+        except NotConnected as error:
             raise not_consented() from error
         except ReconnectRequired as error:
             raise ended() from error

@@ -11,7 +11,7 @@ from api.access.context import WorkspaceContext
 from api.kit.clock import Clock
 from api.kit.egress.policy import EgressPolicy, UrlRefused, check_url
 from api.kit.http_client.client import HttpClient
-from api.kit.http_client.errors import ConnectFailed as NotReached
+from api.kit.http_client.errors import ConnectionFailed as NotReached
 from api.kit.storage.store import Store
 from api.servers.service import EXTERNAL, Server
 from api.toolbox.credentials.static import CredentialStore

@@ -18,7 +18,7 @@ from multiprocessing.connection import Client, Connection
 from typing import NamedTuple
 
 from api.connections.dependencies import ConnectionDeps
-from api.connections.service import AccessToken, CredentialsUnavailable, ReconnectRequired, TokenTemporarilyUnavailable
+from api.connections.service import AccessToken, NotConnected, ReconnectRequired, TokenTemporarilyUnavailable
 from api.connections.tokens.policy import RefreshPolicy
 from api.kit.storage.store import Change, Store
 from api.main.container import Container, build_container
@@ -92,7 +92,7 @@ class Worker:
         async def one() -> Got:
             try:
                 self._last = await parts.connections.tokens.get(ctx, server, refused=refused)
-            except (CredentialsUnavailable, ReconnectRequired, TokenTemporarilyUnavailable) as error:
+            except (NotConnected, ReconnectRequired, TokenTemporarilyUnavailable) as error:
                 return Got(type(error).__name__, -1)
             return Got(self._last.token, self._last.generation)
 

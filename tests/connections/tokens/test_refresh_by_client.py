@@ -10,7 +10,7 @@ import pytest
 
 from api.access.context import partition_of
 from api.connections.dependencies import ConnectionDeps
-from api.connections.service import CredentialsUnavailable, TokenTemporarilyUnavailable
+from api.connections.service import NotConnected, TokenTemporarilyUnavailable
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.reencryption import rewrap
 from api.kit.storage.store import Change, Store
@@ -140,7 +140,7 @@ async def test_what_was_begun_for_a_server_that_is_not_the_same_any_more_is_not_
             assert desk.admin.put(desk.path(server), json=fields[change]).status_code == 200
         acme.release()
 
-        with pytest.raises(CredentialsUnavailable):
+        with pytest.raises(NotConnected):
             await asked
         assert await here.grant_or_none(server) is None
     assert acme.asked("token") == []

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from api.connections.dependencies import ConnectionDeps
-from api.connections.service import CredentialsUnavailable
+from api.connections.service import NotConnected
 from api.kit.storage.store import Change, Store
 from demo.oauth_provider.server import Fault, Server
 from tests.connections.desk import Desk
@@ -204,11 +204,11 @@ async def test_whoever_wants_a_token_for_another_place_does_not_wait_for_the_old
         moved = {"url": "https://elsewhere.example.com/mcp", "config": {}}
         assert desk.admin.put(desk.path(server), json=moved).status_code == 200
 
-        with pytest.raises(CredentialsUnavailable):
+        with pytest.raises(NotConnected):
             await asyncio.wait_for(here.fresh(server), 5)
 
         acme.release()
-        with pytest.raises(CredentialsUnavailable):
+        with pytest.raises(NotConnected):
             await old
 
 
@@ -218,7 +218,7 @@ async def test_a_server_that_is_gone_has_no_token(desk: Desk, provider: Server) 
         as_it_was = await here.server(server)
         assert desk.delete(server).status_code == 204
 
-        with pytest.raises(CredentialsUnavailable):
+        with pytest.raises(NotConnected):
             await here.keeper.get(here.ctx, as_it_was)
 
 

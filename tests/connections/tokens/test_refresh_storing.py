@@ -13,7 +13,7 @@ import pytest
 from api.access.peppers import SYSTEM
 from api.connections.dependencies import ConnectionDeps
 from api.connections.revocation.queue import PREFIX as OUTBOX
-from api.connections.service import AccessTokens, CredentialsUnavailable, TokenTemporarilyUnavailable
+from api.connections.service import AccessTokens, NotConnected, TokenTemporarilyUnavailable
 from api.connections.tokens.encryption import TokenSealer
 from api.connections.tokens.policy import RefreshPolicy
 from api.kit.clock import SystemClock
@@ -272,7 +272,7 @@ async def test_what_comes_after_somebody_has_disconnected_is_not_stored_and_revo
         desk.disconnect(server)
         acme.release()
 
-        with pytest.raises(CredentialsUnavailable):
+        with pytest.raises(NotConnected):
             await asked
         assert await here.grant_or_none(server) is None
         await revoked(here)
@@ -297,7 +297,7 @@ async def test_what_comes_after_all_is_deleted_is_not_stored_and_revoked(
             assert answer.status_code == 204
         acme.release()
 
-        with pytest.raises((CredentialsUnavailable, CannotOpen)):
+        with pytest.raises((NotConnected, CannotOpen)):
             await asked
         await revoked(here)
     assert (acme.live("access"), acme.live("refresh")) == ([], [])

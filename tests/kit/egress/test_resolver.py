@@ -10,7 +10,7 @@ import pytest
 
 from api.kit.egress.policy import EgressPolicy
 from api.kit.egress.resolver import MAX_HANGING, MAX_WAITING_OF_ONE, THREADS_OF_ONE, Resolver, system_lookup
-from api.kit.http_client.errors import AddressBlocked, ConnectFailed, TransportTimeout
+from api.kit.http_client.errors import AddressBlocked, ConnectionFailed, TransportTimeout
 
 NAME = "api.example.com"
 
@@ -46,7 +46,7 @@ async def test_a_name_that_is_not_known_is_unreachable(error: Exception) -> None
         raise error
 
     names = Resolver(unknown)
-    with pytest.raises(ConnectFailed) as caught:
+    with pytest.raises(ConnectionFailed) as caught:
         await names.addresses(NAME, EgressPolicy())
 
     assert NAME in caught.value.cause
@@ -80,7 +80,7 @@ async def test_a_name_that_hangs_is_soon_asked_for_no_more() -> None:
 
     names = Resolver(stuck, seconds=0.05)
     for _ in range(2 * MAX_HANGING):
-        with pytest.raises((ConnectFailed, TransportTimeout)):
+        with pytest.raises((ConnectionFailed, TransportTimeout)):
             await names.addresses(NAME, EgressPolicy())
     answers.set()
 
@@ -108,7 +108,7 @@ async def test_who_has_names_that_hang_holds_up_nobody_else() -> None:
     outcomes = Counter(map(type, await asyncio.gather(*evil, return_exceptions=True)))
     answers.set()
 
-    assert outcomes == {ConnectFailed: MAX_WAITING_OF_ONE, TransportTimeout: MAX_WAITING_OF_ONE}
+    assert outcomes == {ConnectionFailed: MAX_WAITING_OF_ONE, TransportTimeout: MAX_WAITING_OF_ONE}
     assert begun["evil.example"] == THREADS_OF_ONE
 
 

@@ -7,7 +7,7 @@ import pytest
 from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
 from api.kit.egress.resolver import Lookup, Resolver
 from api.kit.http_client.client import HttpClient
-from api.kit.http_client.errors import AddressBlocked, ConnectFailed, TransportError
+from api.kit.http_client.errors import AddressBlocked, ConnectionFailed, TransportError
 from tests.fakes.upstreams import cutting_off, echoing, raw, saying, upstream
 
 HERE = EgressPolicy.parse("127.0.0.0/8")
@@ -167,7 +167,7 @@ async def test_no_request_is_sent_twice(method: str) -> None:
 
     async with upstream(once_then_cut) as there, outbound() as out:
         await text(out, at(there.url()))
-        with pytest.raises(ConnectFailed) as caught:
+        with pytest.raises(ConnectionFailed) as caught:
             await text(out, at(there.url()), method=method)
 
     assert caught.value.sent
@@ -176,7 +176,7 @@ async def test_no_request_is_sent_twice(method: str) -> None:
 
 async def test_an_answer_cut_off_in_its_body_is_no_answer() -> None:
     async with upstream(cutting_off(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as there, outbound() as out:
-        with pytest.raises(ConnectFailed) as caught:
+        with pytest.raises(ConnectionFailed) as caught:
             await text(out, at(there.url()))
 
     assert caught.value.sent
@@ -192,14 +192,14 @@ async def test_denied_unknown_and_refused_read_the_same() -> None:
     errors: list[TransportError] = []
     for egress, lookup in ((EgressPolicy(), lambda _: ["127.0.0.1"]), (HERE, unknown), (HERE, lambda _: ["127.0.0.1"])):
         async with outbound(egress, lookup) as out:
-            with pytest.raises(ConnectFailed) as caught:
+            with pytest.raises(ConnectionFailed) as caught:
                 await text(out, at(closed))
         errors.append(caught.value)
 
     assert {str(error) for error in errors} == {"The upstream could not be reached."}
     assert len({error.cause for error in errors}) == 3
     assert not any(error.sent for error in errors)
-    assert [type(error) for error in errors] == [AddressBlocked, ConnectFailed, ConnectFailed]
+    assert [type(error) for error in errors] == [AddressBlocked, ConnectionFailed, ConnectionFailed]
 
 
 @pytest.mark.parametrize("size", [0, 1_000_000, 1_000_001, 3_000_000])

@@ -6,7 +6,7 @@ import pytest
 
 from api.kit.egress.policy import CheckedUrl, check_url
 from api.kit.http_client.client import HttpClient
-from api.kit.http_client.errors import ConnectFailed, TransportTimeout
+from api.kit.http_client.errors import ConnectionFailed, TransportTimeout
 from api.kit.http_client.pool import MAX_CONNECTIONS
 from tests.fakes.upstreams import Visit, cutting_off, raw, saying, silent, upstream
 from tests.kit.http_client.asked import HERE, asked_of
@@ -198,7 +198,7 @@ async def test_a_place_is_free_again_where_no_connection_came_about() -> None:
         closed = check_url(there.url(), HERE)
     out = HttpClient(HERE)
     for _ in range(MAX_CONNECTIONS + 1):
-        with pytest.raises(ConnectFailed):
+        with pytest.raises(ConnectionFailed):
             await text(out, closed)
     await out.close()
 
@@ -212,8 +212,8 @@ async def test_who_waits_for_a_place_when_all_is_closed_sends_nothing() -> None:
         ended = await asyncio.gather(*asking, return_exceptions=True)
         late = await asyncio.gather(text(out, target), return_exceptions=True)
 
-        assert {type(each) for each in (*ended, *late)} == {ConnectFailed}
-        assert [each.sent for each in ended if isinstance(each, ConnectFailed)].count(False) == 20
+        assert {type(each) for each in (*ended, *late)} == {ConnectionFailed}
+        assert [each.sent for each in ended if isinstance(each, ConnectionFailed)].count(False) == 20
         assert len(there.visits) == MAX_CONNECTIONS
 
 
@@ -222,7 +222,7 @@ async def test_closing_ends_what_is_under_way() -> None:
         asking = asyncio.ensure_future(text(out, target))
         await asyncio.wait_for(there.visited.wait(), 5)
         await out.close()
-        with pytest.raises(ConnectFailed) as caught:
+        with pytest.raises(ConnectionFailed) as caught:
             await asking
 
         assert caught.value.sent

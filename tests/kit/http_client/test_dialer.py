@@ -14,7 +14,7 @@ from api.kit.egress.resolver import Resolver
 from api.kit.http_client.client import HttpClient
 from api.kit.http_client.connection import HttpConnection
 from api.kit.http_client.dialer import Dialer
-from api.kit.http_client.errors import AddressBlocked, ConnectFailed, TransportError
+from api.kit.http_client.errors import AddressBlocked, ConnectionFailed, TransportError
 from tests.corpus.urls import LEADING_INSIDE, LeadingInside
 from tests.fakes.dialling import dialled_except
 from tests.fakes.upstreams import cutting_off, saying, upstream
@@ -66,7 +66,7 @@ async def test_a_connection_that_was_kept_is_judged_when_it_is_made_again() -> N
         await out.close()
 
     assert first is None
-    assert isinstance(second, ConnectFailed)
+    assert isinstance(second, ConnectionFailed)
     assert there.connections == 1
 
 
@@ -90,7 +90,7 @@ async def test_a_good_name_with_bad_answers_is_not_connected_to(case: LeadingIns
         error = await ask(out, check_url(f"{case.url.rstrip('/')}:{canary.port}/", EgressPolicy()))
         await out.close()
 
-    assert isinstance(error, AddressBlocked if case.answers else ConnectFailed)
+    assert isinstance(error, AddressBlocked if case.answers else ConnectionFailed)
     assert error is not None
     assert not error.sent
     assert canary.connections == 0
@@ -132,7 +132,7 @@ async def test_a_name_with_many_dead_addresses_is_dialled_four_times() -> None:
         error = await ask(out, closed)
     await out.close()
 
-    assert isinstance(error, ConnectFailed)
+    assert isinstance(error, ConnectionFailed)
     assert [address for address, port in dialled if port == closed.port] == [f"127.0.0.{n}" for n in range(2, 6)]
 
 

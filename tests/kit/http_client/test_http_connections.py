@@ -14,7 +14,7 @@ import pytest
 from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
 from api.kit.egress.resolver import Resolver
 from api.kit.http_client.client import Exchange, HttpClient
-from api.kit.http_client.errors import AddressBlocked, ConnectFailed, TransportTimeout
+from api.kit.http_client.errors import AddressBlocked, ConnectionFailed, TransportTimeout
 from api.kit.http_client.response import ResponseLimits
 from tests.fakes.upstreams import cutting_off, dripping, pouring, raw, saying, silent, upstream
 from tests.kit.http_client.asked import HERE, asked_of
@@ -161,7 +161,7 @@ async def test_a_body_as_long_as_the_upstream_likes_is_whole_only_where_the_upst
                 await reply.read()
         async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
             await out.close()
-            with pytest.raises(ConnectFailed):
+            with pytest.raises(ConnectionFailed):
                 await reply.read()
 
 
@@ -169,7 +169,7 @@ async def test_nothing_is_read_after_leaving() -> None:
     async with asked_of(raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as (out, target, _):
         async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
             pass
-        with pytest.raises(ConnectFailed):
+        with pytest.raises(ConnectionFailed):
             await reply.read()
 
 
@@ -185,7 +185,7 @@ async def test_errors_become_what_the_asker_knows() -> None:
         closed = CheckedUrl("", "http", "127.0.0.2", 1, "/", ip_address("127.0.0.2"))
         with pytest.raises(Own) as caught:
             await reading(out.request("GET", closed, {}, pool="a", seconds=5, raised=lambda _: Own()))
-        assert isinstance(caught.value.__cause__, ConnectFailed)
+        assert isinstance(caught.value.__cause__, ConnectionFailed)
 
 
 async def reading(exchange: Exchange) -> None:

@@ -11,7 +11,7 @@ import pytest
 from api.kit.egress.policy import CheckedUrl, check_url
 from api.kit.http_client.client import HttpClient
 from api.kit.http_client.errors import (
-    ConnectFailed,
+    ConnectionFailed,
     MalformedResponse,
     ResponseTooLarge,
     TransportError,
@@ -124,7 +124,7 @@ async def test_an_upstream_that_does_not_read_is_not_waited_for() -> None:
 async def test_an_answer_larger_than_is_taken_in_is_cut(answer: Answer) -> None:
     error = await failure(answer, limits=ResponseLimits(head=300, wire=1000, decoded=1000))
 
-    assert isinstance(error, (ResponseTooLarge, MalformedResponse, ConnectFailed))
+    assert isinstance(error, (ResponseTooLarge, MalformedResponse, ConnectionFailed))
     assert error.sent
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kit.http_client.errors import ConnectFailed, MalformedResponse, ResponseTooLarge, TransportError
+from api.kit.http_client.errors import ConnectionFailed, MalformedResponse, ResponseTooLarge, TransportError
 from api.kit.http_client.response import Response, ResponseLimits
 from api.kit.http_client.response_parser import ResponseParser
 
@@ -182,7 +182,7 @@ def test_what_can_be_read_in_two_ways_is_not_read(loop: asyncio.AbstractEventLoo
 
 @pytest.mark.parametrize("raw", [b"", OK, OK + b"Content-Length: 3\r\n\r\nok", CHUNKED + b"5\r\nhel", CHUNKED + HELLO])
 def test_what_ends_early_is_cut_off(loop: asyncio.AbstractEventLoop, raw: bytes) -> None:
-    assert read(loop, raw) is ConnectFailed
+    assert read(loop, raw) is ConnectionFailed
 
 
 @pytest.mark.requirement("EGR-17")
@@ -266,4 +266,4 @@ def test_an_answer_that_was_left_ends(loop: asyncio.AbstractEventLoop) -> None:
     answer.feed(OK + b"Content-Length: 9\r\n\r\nabc")
     answer.leave()
 
-    assert at_once(whole(answer, USUAL)) is ConnectFailed
+    assert at_once(whole(answer, USUAL)) is ConnectionFailed

@@ -12,7 +12,7 @@ from cryptography.x509.oid import NameOID
 from api.kit.egress.policy import EgressPolicy, check_url
 from api.kit.egress.resolver import Resolver
 from api.kit.http_client.client import HttpClient, public_trust
-from api.kit.http_client.errors import ConnectFailed, TransportTimeout
+from api.kit.http_client.errors import ConnectionFailed, TransportTimeout
 from tests.fakes.upstreams import Upstream, echoing, upstream
 
 NAME = "api.example.com"
@@ -80,7 +80,7 @@ async def test_the_certificate_is_that_of_the_name_and_not_of_the_address(certif
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 async def test_the_certificate_of_another_name_is_not_accepted(certificate: Path) -> None:
     async with upstream(echoing(), tls=served_with(certificate, [])) as there:
-        with pytest.raises(ConnectFailed) as caught:
+        with pytest.raises(ConnectionFailed) as caught:
             await ask(there, "other.example.com", trusting(certificate))
 
     assert (caught.value.sent, there.visits) == (False, [])
@@ -94,7 +94,7 @@ async def test_the_environment_makes_no_certificate_trusted(certificate: Path, m
     monkeypatch.setenv("SSL_CERT_DIR", str(certificate.parent))
     monkeypatch.setenv("SSLKEYLOGFILE", str(logged))
     async with upstream(echoing(), tls=served_with(certificate, [])) as there:
-        with pytest.raises(ConnectFailed):
+        with pytest.raises(ConnectionFailed):
             await ask(there, NAME, public_trust())
 
     assert there.visits == []
@@ -123,7 +123,7 @@ async def test_a_handshake_that_stalls_ends_with_the_deadline(certificate: Path)
 
 async def test_a_server_that_hangs_up_in_the_handshake_is_unreachable(certificate: Path) -> None:
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
-    with pytest.raises(ConnectFailed) as caught:
+    with pytest.raises(ConnectionFailed) as caught:
         await ask(Upstream(server.sockets[0].getsockname()[1]), NAME, trusting(certificate))
     server.close()
 
