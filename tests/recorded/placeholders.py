@@ -19,7 +19,7 @@ KINDS = {
     "server": rf"server_[{ID}]{{33}}",
     "agent": rf"agent_[{ID}]{{33}}",
     "key": rf"key_[{ID}]{{20}}",
-    "audit": rf"audit_[{ID}]{{20,}}",
+    "audit": rf"audit_[{ID}]{{20,}}(?:_[0-9]+)?",
     "token": "|".join(VENDORS),
     "client": r"registered-[0-9a-f]{16}",
     "client_secret": r"(?<=:)[\w-]{32}(?=\]$)",
