@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 import yaml
 
-from tests.documents import INDEX, PROJECT, README, Document, decisions, documents, guide, guides
+from tests.documents import INDEX, PROJECT, README, Document, code_in, decisions, documents, guide, guides
 
 E2E = "tests/e2e/test_first_start.py"
 # Of each document that has blocks to run: what only one of them holds, and the test that runs that block.
@@ -152,7 +152,8 @@ def test_every_target_of_make_that_a_document_names_exists() -> None:
     named = {
         (document.path, target)
         for document in documents()
-        for target in re.findall(r"(?:`|^)make ([a-z-]+)", document.text, re.MULTILINE)
+        for code in [*code_in(document.text), *(block for _, block in document.blocks)]
+        for target in re.findall(r"^(?:[A-Z_]+=\S+ )*make ([a-z-]+)", code, re.MULTILINE)
     }
 
     assert ("README.md", "run") in named
