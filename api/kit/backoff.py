@@ -1,16 +1,39 @@
-"""How are tries spread, so that those who failed together do not all come back together?"""
+"""Exponential backoff with jitter, so that clients that failed together do not all return together."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from random import Random
 
-_ours = Random()  # noqa: S311  keeps no secret; its own, so that nobody else's numbers depend on when it is asked
+MOST_DOUBLINGS = 30
+"""Far beyond any `longest`; more would overflow a float after a thousand failures."""
+
+_random = Random()  # noqa: S311  keeps no secret; separate, so that it does not change the numbers of other users
 
 
 def between(least: float, most: float) -> float:
-    return _ours.uniform(least, most)
+    return _random.uniform(least, most)
 
 
 def share() -> float:
-    """From 0 to 1."""
-    return _ours.random()
+    """A random number from 0 to 1."""
+    return _random.random()
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Pauses that double with each failure, from `first` to `longest` seconds.
+
+    `jitter` gives the factors between which each pause is drawn: `(0, 1)` is full jitter, `(1, 1)` is none.
+    """
+
+    first: float
+    longest: float
+    jitter: tuple[float, float] = (0.8, 1.2)
+
+    def pause(self, failures: int, random: Callable[[], float] = share) -> float:
+        """`failures` counts those before the one that this pause follows: 0 gives the first pause."""
+        least, most = self.jitter
+        seconds = min(self.first * 2.0 ** min(failures, MOST_DOUBLINGS), self.longest)
+        return seconds * (least + (most - least) * random())
