@@ -9,14 +9,16 @@ from __future__ import annotations
 import platform
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 from prometheus_client import Gauge, ProcessCollector, disable_created_metrics
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 from prometheus_client.utils import floatToGoString
+
+from api.kit.jobs import JobStatus
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 # From what a warm call costs to the deadline of a request, and what a call of several requests may take.
@@ -44,6 +46,10 @@ class Metrics:
     def counter(self, name: str, description: str, value: Callable[[], float]) -> None:
         """For what counts already: `value` is asked as for a gauge, and only ever grows."""
         self.registry.register(_Counted(f"plugboard_{name}", description, value))
+
+    def jobs(self, status: Callable[[], Sequence[JobStatus]]) -> None:
+        """The runs of background jobs; `status` is read at each collection."""
+        self.registry.register(_JobCollector(status))
 
     def text(self) -> bytes:
         return generate_latest(self.registry)
@@ -85,3 +91,24 @@ class _Counted(Collector):
 
     def collect(self) -> Iterator[CounterMetricFamily]:
         yield CounterMetricFamily(self._name, self._description, value=self._value())
+
+
+class _JobCollector(Collector):
+    def __init__(self, status: Callable[[], Sequence[JobStatus]]) -> None:
+        self._status = status
+
+    def collect(self) -> Iterator[Metric]:
+        runs = CounterMetricFamily("plugboard_job_runs", "Runs of background jobs.", labels=["job", "outcome"])
+        running = GaugeMetricFamily("plugboard_job_running", "Whether a background job is running.", labels=["job"])
+        success = GaugeMetricFamily(
+            "plugboard_job_last_success_timestamp_seconds",
+            "When a background job last succeeded.",
+            labels=["job"],
+        )
+        for job in self._status():
+            for outcome in ("succeeded", "failed", "skipped"):
+                runs.add_metric([job.name, outcome], getattr(job, outcome))
+            running.add_metric([job.name], float(job.is_running))
+            if job.last_success is not None:
+                success.add_metric([job.name], job.last_success)
+        yield from (runs, running, success)

@@ -117,6 +117,7 @@ def build_router_app(
         try:
             await parts.workspace_purge.resume()
             parts.connections.revocation_queue.begin()
+            parts.jobs.start()
             async with metrics_listener(settings, parts.metrics):
                 yield
         finally:

@@ -24,8 +24,10 @@ from api.kit.cursors import CursorSigner
 from api.kit.deadline import Ticker
 from api.kit.egress.resolver import Lookup, Resolver, system_lookup
 from api.kit.http_client.client import HttpClient
+from api.kit.jobs import BackgroundJobs
 from api.kit.metrics import Metrics
 from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
+from api.kit.storage.job_lease import JobLease
 from api.kit.storage.revision_cache import RevisionCache
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
@@ -62,6 +64,7 @@ class Container:
     journal: Journal
     call_log: CallLog
     metrics: Metrics
+    jobs: BackgroundJobs
     runtime: ToolRuntime
     api_keys: ApiKeyRepository
     last_used: LastUsedRecorder
@@ -75,8 +78,9 @@ class Container:
     cursors: CursorSigner
 
     async def close(self) -> None:
-        """What is under way is finished, what is remembered is written."""
+        """Finishes what is under way, and writes what is remembered."""
         try:
+            await self.jobs.close()
             written = (
                 self.connections.close(),
                 self.workspace_purge.finish(),
@@ -100,6 +104,7 @@ async def build_container(
     clock = clock or SystemClock()
     catalog = services() if catalog is None else catalog
     roots, store, keyring, vault = await open_encrypted_store(settings, clock)
+    jobs = BackgroundJobs(clock, JobLease(store, SYSTEM, clock))
     journal, egress = Journal(store, clock), settings.reachable
     peppers, keys, usage = Peppers(vault), ApiKeyRepository(store), LastUsedRecorder(store, clock)
     maker, access = KeyMaker(peppers, clock), Authenticator(keys, RevisionCache(store), peppers, usage, clock)
@@ -108,6 +113,7 @@ async def build_container(
     vendors = service_directory(settings, catalog, joined.deps.auth_http.vendors)
     means = ToolsetDeps(store, outbound, egress, CredentialStore(vault, egress, joined.tokens, clock), vendors, clock)
     works = build_tool_runtime(means)
+    works.metrics.jobs(jobs.status)
     rules = Rules(catalog, egress)
     return Container(
         settings=settings,
@@ -119,6 +125,7 @@ async def build_container(
         journal=journal,
         call_log=works.call_log,
         metrics=works.metrics,
+        jobs=jobs,
         runtime=works,
         api_keys=keys,
         last_used=usage,
