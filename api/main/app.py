@@ -118,7 +118,7 @@ def build_router_app(
             await parts.workspace_purge.resume()
             parts.connections.revocation_queue.begin()
             parts.jobs.start()
-            async with metrics_listener(settings, parts.metrics):
+            async with metrics_listener(settings, parts.runtime.metrics):
                 yield
         finally:
             await parts.close()
@@ -241,7 +241,7 @@ PROVIDED: Providers = {
     Store: lambda request: _container(request).store,
     Journal: lambda request: _container(request).journal,
     Ticker: lambda request: _container(request).runtime.ticker,
-    Metrics: lambda request: _container(request).metrics,
+    Metrics: lambda request: _container(request).runtime.metrics,
     Paging: lambda request: Paging.of(request, _container(request).cursors),
     IdempotentCreate: lambda request: IdempotentCreate(request, _container(request).store, _container(request).clock),
     IdempotentCall: _idempotent_call,

@@ -62,8 +62,6 @@ class Container:
     key_ring: KeyRing
     vault: Vault
     journal: Journal
-    call_log: CallLog
-    metrics: Metrics
     jobs: BackgroundJobs
     runtime: ToolRuntime
     api_keys: ApiKeyRepository
@@ -85,7 +83,7 @@ class Container:
                 self.connections.close(),
                 self.workspace_purge.finish(),
                 self.last_used.finish(),
-                self.call_log.finish(),
+                self.runtime.call_log.finish(),
             )
             await asyncio.gather(*written)
             await self.runtime.toolsets.close()
@@ -112,8 +110,7 @@ async def build_container(
     joined = build_connections(SharedDeps(settings, store, vault, journal, clock, access, lookup), outbound, catalog)
     vendors = service_directory(settings, catalog, joined.deps.auth_http.vendors)
     means = ToolsetDeps(store, outbound, egress, CredentialStore(vault, egress, joined.tokens, clock), vendors, clock)
-    works = build_tool_runtime(means)
-    works.metrics.jobs(jobs.status)
+    works = build_tool_runtime(means, jobs)
     rules = Rules(catalog, egress)
     return Container(
         settings=settings,
@@ -123,8 +120,6 @@ async def build_container(
         key_ring=keyring,
         vault=vault,
         journal=journal,
-        call_log=works.call_log,
-        metrics=works.metrics,
         jobs=jobs,
         runtime=works,
         api_keys=keys,
@@ -149,7 +144,7 @@ async def open_encrypted_store(settings: Settings, clock: Clock) -> tuple[RootKe
     return roots, store, keyring, Vault(keyring)
 
 
-def build_tool_runtime(means: ToolsetDeps) -> ToolRuntime:
+def build_tool_runtime(means: ToolsetDeps, jobs: BackgroundJobs) -> ToolRuntime:
     works = ToolRuntime(
         ToolsetRegistry(means),
         means.credentials,
@@ -163,11 +158,12 @@ def build_tool_runtime(means: ToolsetDeps) -> ToolRuntime:
         Ticker(asyncio.get_running_loop()),
     )
     register_gauges(works)
+    works.metrics.jobs(jobs.status)
     return works
 
 
 def register_gauges(works: ToolRuntime) -> None:
-    """What is counted where it happens, read when somebody collects it."""
+    """Values that are counted where they change, and read at each collection."""
     gauge, log = works.metrics.gauge, works.call_log
     gauge("call_records_waiting", "Records of calls that are not yet written.", lambda: log.waiting)
     works.metrics.counter("call_records_dropped", "Records of calls that never will be.", lambda: log.dropped)

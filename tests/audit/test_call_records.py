@@ -39,7 +39,7 @@ def noted(workspace: Workspace, calls: Sequence[ToolCallRecord]) -> None:
     async def note() -> None:
         parts = await build_container(workspace.plugboard.settings)
         for call in calls:
-            parts.call_log.note(call)
+            parts.runtime.call_log.note(call)
         await parts.close()
 
     asyncio.run(note())
