@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from http import HTTPStatus
 
-from api.toolbox.output.redaction import Redactor
-from api.toolbox.texts import not_answered, request_failed, safe_line, upstream_error
+from api.toolbox.output.json_size import JsonSize, measure
+from api.toolbox.output.redaction import NO_SECRETS, Redactor
+from api.toolbox.output.sanitize import clean, one_line, safe_line
+from api.toolbox.output.tool_result import Failure, FailureKind
 from integrations import RpcErrorResponse, StatusRefused, Unreachable, UpstreamError, UpstreamTimeout
 
 NO_CREDENTIALS = "This server has no credentials for where it points now. Enter them again in its `config`."
@@ -20,53 +21,9 @@ NOT_NOW = "The connection stands: try again."
 CLIENT_LACKS = "The client of this server has no rights that are needed here ({}). Add them to `scope` in its `config`."
 MAYBE_DONE = "It is not known whether the call was carried out."
 LONGEST_WAIT = 3600.0
+_DATA = JsonSize(32, 1000)
+_FAILED = "Error calling MCP server: "
 _SECONDS = re.compile(r"[0-9]{1,9}")
-
-
-class FailureKind(StrEnum):
-    """All there are: who handles each of them has handled everything."""
-
-    INVALID_ARGUMENTS = "invalid_arguments"
-    NOT_CONNECTED = "not_connected"
-    RECONNECT_REQUIRED = "reconnect_required"
-    RATE_LIMITED = "rate_limited"
-    UPSTREAM_UNAVAILABLE = "upstream_unavailable"
-    UPSTREAM_REFUSED = "upstream_refused"
-    TIMEOUT = "timeout"
-
-
-NEVER_DONE = frozenset(
-    {
-        FailureKind.INVALID_ARGUMENTS,
-        FailureKind.NOT_CONNECTED,
-        FailureKind.RECONNECT_REQUIRED,
-        FailureKind.RATE_LIMITED,
-    }
-)
-"""Where nothing was begun before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    kind: FailureKind
-    text: str
-    """What the agent reads: clean, capped, without secrets."""
-    retry_after: float | None = None
-    """Seconds after which it may be worth another try."""
-
-    is_down: bool = False
-    """It says that the upstream is down, and not what it thinks of the request."""
-
-    is_begun: bool = False
-    """A part was done before it failed."""
-
-    @property
-    def is_never_done(self) -> bool:
-        """The same call may be made again: nobody has carried out any of it."""
-        return self.kind in NEVER_DONE and not self.is_begun
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", FailureKind(self.kind))
 
 
 def invalid_arguments(tool_name: str, problems: list[str]) -> Failure:
@@ -153,3 +110,57 @@ def _seconds(text: str | None) -> float | None:
 
 def _maybe_done(sent: bool) -> str:
     return f" {MAYBE_DONE}" if sent else ""
+
+
+def generic_description(server_name: str) -> str:
+    return f"Call the MCP server '{one_line(server_name, 100)}'. Provide the MCP method name and optional parameters."
+
+
+def upstream_error(message: str, data: object = None, redact: Redactor = NO_SECRETS) -> str:
+    """A JSON-RPC error: its message and, where there is any, its data."""
+    told = message if _is_nothing(data) else f"{message} - {_plain(data)}"
+    return safe_line(_FAILED + told, redact)
+
+
+def request_failed(status: int, reason: str = "", redact: Redactor = NO_SECRETS) -> str:
+    """An answer that is no success. HTTP/2 sends no reason, so the usual one stands in."""
+    told = f"{status} {reason or _usual_reason(status)}".rstrip()
+    return safe_line(f"{_FAILED}MCP server request failed: {told}", redact)
+
+
+def not_answered(why: str, redact: Redactor = NO_SECRETS) -> str:
+    """No answer at all, or none that is MCP."""
+    return safe_line(_FAILED + why, redact)
+
+
+def server_not_found(server_id: str) -> str:
+    return safe_line(f"Error: MCP server {server_id} not found")
+
+
+def server_of_another_workspace(server_id: str) -> str:
+    return safe_line(f"Error: MCP server {server_id} does not belong to this workspace")
+
+
+def _is_nothing(data: object) -> bool:
+    return data is None or data in ("", [], {})
+
+
+def _plain(data: object) -> str:
+    if isinstance(data, str):
+        return data
+    if measure(data, _DATA) is None:
+        return "(too much to be shown)"
+    return json.dumps(_cleaned(data), ensure_ascii=False, default=str)
+
+
+def _cleaned(data: object) -> object:
+    """Cleaned before it is JSON, in which a control is an escape that hides it, and a secret around it."""
+    if isinstance(data, str):
+        return clean(data)
+    if isinstance(data, list):
+        return [_cleaned(each) for each in data]
+    return {clean(str(name)): _cleaned(each) for name, each in data.items()} if isinstance(data, dict) else data
+
+
+def _usual_reason(status: int) -> str:
+    return next((known.phrase for known in HTTPStatus if known == status), "")

@@ -12,8 +12,8 @@ from api.toolbox.calling.bulkheads import LimitReached
 from api.toolbox.calling.circuit_breakers import BreakerHealth
 from api.toolbox.failures import CredentialsUnavailable
 from api.toolbox.listing.server_tools import ToolsUnavailable, unavailable_reason
+from api.toolbox.output.sanitize import safe_line
 from api.toolbox.runtime import ToolRuntime
-from api.toolbox.texts import safe_line
 from api.toolbox.toolsets.mcp import McpToolset
 from integrations import UpstreamError
 

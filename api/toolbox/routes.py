@@ -24,7 +24,7 @@ from api.kit.deadline import Ticker
 from api.toolbox.calling.disconnect import CancelOnDisconnect
 from api.toolbox.calling.tool_caller import Args
 from api.toolbox.listing.caches import Format
-from api.toolbox.output.results import ToolResult
+from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.schemas import MAX_TOOL_NAME, CallDraft, CallView, CheckView, ToolsView, server_tools
 from api.toolbox.service import ToolboxService
 

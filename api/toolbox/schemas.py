@@ -9,10 +9,11 @@ from pydantic.json_schema import SkipJsonSchema
 
 from api.http.models import RequestModel, ResponseModel
 from api.servers.service import Server
-from api.toolbox.failures import FailureKind
 from api.toolbox.health import ServerHealth
-from api.toolbox.listing.client_formats import Tool, as_mcp
+from api.toolbox.listing.client_formats import as_mcp
 from api.toolbox.listing.server_tools import ToolsUnavailable
+from api.toolbox.output.tool_result import FailureKind
+from api.toolbox.toolsets.catalog import Tool
 
 MAX_TOOL_NAME = 128
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TOOL_NAME)]

@@ -12,12 +12,12 @@ from api.toolbox.agent_toolbox import Toolbox
 from api.toolbox.calling.tool_caller import Args, ToolCaller
 from api.toolbox.health import ServerHealth, check
 from api.toolbox.listing.caches import Format
-from api.toolbox.listing.client_formats import Tool
 from api.toolbox.listing.server_tools import ServerTools, ToolsUnavailable
 from api.toolbox.listing.tool_list import Listing, tools_of
-from api.toolbox.output.results import ToolResult
+from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.runtime import ToolRuntime
 from api.toolbox.service_checks import check_service
+from api.toolbox.toolsets.catalog import Tool
 
 
 class ToolboxService:

@@ -12,8 +12,8 @@ from api.toolbox.failures import CredentialsUnavailable
 from api.toolbox.health import ServerHealth, failed
 from api.toolbox.listing.server_tools import TOOLLESS_SERVICE, ToolsUnavailable, explain, reason_of
 from api.toolbox.output.redaction import NO_SECRETS, Redactor
+from api.toolbox.output.sanitize import safe_line
 from api.toolbox.runtime import ToolRuntime
-from api.toolbox.texts import safe_line
 from api.toolbox.toolsets.service_directory import ServiceDirectory
 from integrations import StatusRefused, Unreachable, UpstreamError, UpstreamTimeout, probe_service
 

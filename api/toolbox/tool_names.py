@@ -10,9 +10,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Iterable
+from typing import Any
 
 MAX_NAME = 64
 NAME_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
@@ -69,30 +68,25 @@ def _hash(original: str) -> str:
     return base64.b32encode(digest)[:_HASH_LENGTH].decode().lower()
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Target:
-    """What a name stands for: a tool of a server, or (without an upstream name) the server's generic tool."""
+class ToolNameRewriter:
+    def __init__(self, names: Iterable[str]) -> None:
+        one_of = "|".join(map(re.escape, names))
+        self._bare = re.compile(rf"\b(?:{one_of})\b")
+        self._quoted = re.compile(rf"(?<=`)(?:{one_of})(?=`)")
 
-    server_id: str
-    upstream_name: str = ""
-    generic: bool = False
+    def named(self, text: str, slug: str, *, quoted: bool = False) -> str:
+        """`quoted`: only between backticks, in a text that shows a vendor's data too, which are to stay as they are."""
+        mention = self._quoted if quoted else self._bare
+        return mention.sub(lambda found: service_tool_name(found.group(), slug), text)
 
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """The names of one toolbox. Where two tools claim one name, the first by server id and upstream name has it."""
-
-    by_name: Mapping[str, Target]
-    refused: tuple[tuple[str, Target], ...]
-    """Claims that came to nothing. Another name would depend on who else is there, so there is none."""
-
-    @classmethod
-    def of(cls, claims: Iterable[tuple[str, Target]]) -> Names:
-        held: dict[str, Target] = {}
-        # A tool listed twice is one tool; sorted, so that the order of arrival decides nothing.
-        ordered = sorted(set(claims))
-        refused = tuple(each for each in ordered if held.setdefault(*each) != each[1])
-        return cls(MappingProxyType(held), refused)
-
-    def target(self, name: str) -> Target | None:
-        return self.by_name.get(name)
+    def named_in(self, schema: Any, slug: str) -> Any:
+        """In each text of it."""
+        match schema:
+            case str():
+                return self.named(schema, slug)
+            case dict():
+                return {name: self.named_in(each, slug) for name, each in schema.items()}
+            case list():
+                return [self.named_in(each, slug) for each in schema]
+            case _:
+                return schema

@@ -29,8 +29,8 @@ from api.servers.schemas import ServerDraft
 from api.servers.slugs import MAX_SLUG
 from api.toolbox.calling.bulkheads import Bulkheads
 from api.toolbox.calling.circuit_breakers import FAILURES_TO_OPEN, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS
+from api.toolbox.json_schema.normalise import MAX_BYTES as MAX_SCHEMA
 from api.toolbox.json_schema.validation import MAX_DEPTH, MAX_VALUES
-from api.toolbox.listing.client_formats import MAX_BYTES as MAX_SCHEMA
 from api.toolbox.listing.client_formats import OPENAI_DESCRIPTION
 from api.toolbox.listing.tool_list import LIST_SECONDS
 from api.toolbox.output.redaction import SHORTEST_SECRET

@@ -18,9 +18,9 @@ from api.servers.rules import FIELDS as CONFIG_FIELDS
 from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure, OAuthGrant, ServerDraft
 from api.toolbox.calling.circuit_breakers import State
 from api.toolbox.calling.tool_caller import ABANDONED, NOT_FOUND
-from api.toolbox.failures import NEVER_DONE, FailureKind
 from api.toolbox.health import Status
 from api.toolbox.listing.caches import Format
+from api.toolbox.output.tool_result import NEVER_DONE, FailureKind
 from api.toolbox.schemas import UnavailableView
 from tests.architecture.modules import modules
 from tests.architecture.test_imports import LEVELS

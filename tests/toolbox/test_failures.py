@@ -1,20 +1,86 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from api.toolbox.failures import Failure, FailureKind
+from api.toolbox.failures import (
+    generic_description,
+    not_answered,
+    request_failed,
+    server_not_found,
+    server_of_another_workspace,
+    upstream_error,
+)
+from api.toolbox.output.redaction import Redactor
+from api.toolbox.output.sanitize import MAX_ERROR, safe_line
 
 
-def test_the_ways_to_fail_are_a_closed_set() -> None:
-    assert set(FailureKind) == {
-        "invalid_arguments", "not_connected", "reconnect_required", "rate_limited",
-        "upstream_unavailable", "upstream_refused", "timeout",
-    }  # fmt: skip
+@pytest.mark.requirement("TRS-05")
+def test_the_fixed_words_are_word_for_word() -> None:
+    assert upstream_error("Internal error", "Location not found") == (
+        "Error calling MCP server: Internal error - Location not found"
+    )
+    assert request_failed(500, "Internal Server Error") == (
+        "Error calling MCP server: MCP server request failed: 500 Internal Server Error"
+    )
+    assert server_not_found("server_123") == "Error: MCP server server_123 not found"
+    assert server_of_another_workspace("server_123") == (
+        "Error: MCP server server_123 does not belong to this workspace"
+    )
+    assert generic_description("Weather") == (
+        "Call the MCP server 'Weather'. Provide the MCP method name and optional parameters."
+    )
+    assert not_answered("no answer within 30 seconds") == "Error calling MCP server: no answer within 30 seconds"
 
 
-def test_a_failure_says_what_and_when_to_try_again() -> None:
-    assert Failure(FailureKind.RATE_LIMITED, "Slow down.", 30).retry_after == 30
-    assert Failure(FailureKind.TIMEOUT, "No answer.").retry_after is None
+@pytest.mark.parametrize("data", [None, "", [], {}])
+def test_an_error_without_data_is_its_message(data: object) -> None:
+    assert upstream_error("Internal error", data) == "Error calling MCP server: Internal error"
 
 
-def test_there_is_no_other_kind_of_failure() -> None:
-    with pytest.raises(ValueError, match="surprise"):
-        Failure("surprise", "Boo.")  # type: ignore[arg-type]
+@pytest.mark.parametrize(("data", "shown"), [({"a": ["ä"]}, '{"a": ["ä"]}'), (0, "0"), (False, "false")])
+def test_data_of_any_kind_is_shown(data: object, shown: str) -> None:
+    assert upstream_error("Bad", data) == f"Error calling MCP server: Bad - {shown}"
+
+
+def test_data_without_end_is_left_out() -> None:
+    data: list[object] = []
+    for _ in range(100_000):
+        data = [data]
+
+    assert upstream_error("Bad", data) == "Error calling MCP server: Bad - (too much to be shown)"
+
+
+@pytest.mark.parametrize(("status", "shown"), [(500, "500 Internal Server Error"), (599, "599")])
+def test_a_status_without_a_reason_gets_the_usual_one(status: int, shown: str) -> None:
+    assert request_failed(status) == f"Error calling MCP server: MCP server request failed: {shown}"
+
+
+@pytest.mark.requirement("TRS-05")
+@given(st.text(max_size=3000), st.text(max_size=3000))
+def test_an_error_is_one_capped_line(message: str, data: str) -> None:
+    told = upstream_error(message, data)
+
+    assert len(told.splitlines()) == 1
+    assert len(told) <= MAX_ERROR
+
+
+@pytest.mark.requirement("TRS-03", "TRS-05")
+@pytest.mark.parametrize(
+    "echo", ["my-secret-token", "my-sec\u200bret-token", "my-\x1b[31msecret-token", "bXktc2VjcmV0LXRva2Vu"]
+)
+def test_an_error_holds_no_secret_not_even_a_disguised_one(echo: str) -> None:
+    told = upstream_error(f"bad token {echo}", {"seen": echo}, Redactor(["my-secret-token"]))
+
+    assert told.startswith("Error calling MCP server: bad token [removed] - ")
+    assert "secret" not in told
+    assert "bXktc2Vj" not in told
+
+
+@pytest.mark.requirement("TRS-03")
+def test_a_secret_is_gone_before_a_text_is_cut() -> None:
+    assert "my-sec" not in safe_line("x" * 90 + "my-secret-token", Redactor(["my-secret-token"]), limit=100)
+
+
+@pytest.mark.requirement("TRS-03")
+def test_a_secret_of_several_lines_is_gone_before_they_become_one() -> None:
+    assert safe_line("key: BEGIN\r\nabcdef", Redactor(["BEGIN\r\nabcdef"])) == "key: [removed]"

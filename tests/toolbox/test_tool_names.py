@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from api.kit.ids import new_id
 from api.servers.slugs import RESERVED, SLUG_PATTERN, is_reserved
-from api.toolbox.tool_names import NAME_PATTERN, Names, Target, generic_name, service_tool_name, tool_name
+from api.toolbox.tool_names import NAME_PATTERN, ToolNameRewriter, generic_name, service_tool_name, tool_name
 
 LEGAL = re.compile(NAME_PATTERN)
 ANY_TEXT = st.text(max_size=300) | st.text(alphabet="ab._-/ ", max_size=80)
@@ -118,33 +118,36 @@ def test_services_tools_never_run_into_each_other() -> None:
     assert len(set(named)) == len(named)
 
 
-def test_a_name_leads_to_its_server_and_tool() -> None:
-    names = Names.of([("mcp_a_read", Target("server_1", "read")), ("mcp_server_1", Target("server_1", generic=True))])
-
-    assert names.target("mcp_a_read") == Target("server_1", "read")
-    assert names.target("mcp_server_1") == Target("server_1", generic=True)
-    assert names.target("mcp_a_write") is None
-    assert names.refused == ()
+REWRITER = ToolNameRewriter(["posthog_get", "posthog_get_insight", "posthog_list_projects"])
 
 
-def test_a_tool_that_is_listed_twice_is_one_tool() -> None:
-    claim = ("mcp_a_read", Target("server_1", "read"))
+@pytest.mark.parametrize(
+    ("text", "rewritten"),
+    [
+        ("Call posthog_get_insight.", "Call posthog_get_insight_acme."),
+        ("posthog_get, posthog_list_projects", "posthog_get_acme, posthog_list_projects_acme"),
+        ("`posthog_get` reads it", "`posthog_get_acme` reads it"),
+        ("posthog_get_cohort and my_posthog_get", "posthog_get_cohort and my_posthog_get"),
+        ("posthog_get_insight_acme", "posthog_get_insight_acme"),
+    ],
+)
+def test_each_whole_name_gets_the_slug(text: str, rewritten: str) -> None:
+    assert REWRITER.named(text, "acme") == rewritten
 
-    assert Names.of([claim, claim]).refused == ()
+
+def test_each_text_of_a_schema_is_rewritten() -> None:
+    schema = {"description": "First,\nposthog_get.", "properties": {"of": {"enum": ["posthog_get", 1]}}, "minimum": 0}
+
+    assert REWRITER.named_in(schema, "acme") == {
+        "description": "First,\nposthog_get_acme.",
+        "properties": {"of": {"enum": ["posthog_get_acme", 1]}},
+        "minimum": 0,
+    }
 
 
-@pytest.mark.requirement("TRS-06")
-@given(st.permutations([Target("server_1", "b"), Target("server_1", "a"), Target("server_2", "a")]))
-def test_of_several_that_claim_a_name_the_same_one_has_it_whatever_the_order(claims: list[Target]) -> None:
-    names = Names.of([("mcp_x_y", each) for each in claims])
+def test_in_text_with_data_of_the_service_only_quoted_names_are_rewritten() -> None:
+    text = "An insight called posthog_get. More: `posthog_get` reads it."
 
-    assert names.target("mcp_x_y") == Target("server_1", "a")
-    assert [each for _, each in names.refused] == [Target("server_1", "b"), Target("server_2", "a")]
-
-
-@given(SLUGS, ANY_TEXT, st.sets(st.tuples(SLUGS, ANY_TEXT), max_size=10))
-def test_a_name_stays_when_other_servers_come_and_go(slug: str, upstream: str, others: set[tuple[str, str]]) -> None:
-    mine = (tool_name(slug, upstream), Target("server_1", upstream))
-    theirs = [(tool_name(*each), Target("server_2", each[1])) for each in others if each[0] != slug]
-
-    assert Names.of([*theirs, mine]).target(mine[0]) == Names.of([mine]).target(mine[0]) == mine[1]
+    assert REWRITER.named(text, "acme", quoted=True) == (
+        "An insight called posthog_get. More: `posthog_get_acme` reads it."
+    )

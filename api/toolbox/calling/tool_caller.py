@@ -12,19 +12,11 @@ from api.errors import NotFound
 from api.kit.deadline import Deadline
 from api.toolbox.agent_toolbox import EnabledServer, Toolbox
 from api.toolbox.calling.bulkheads import LimitReached
-from api.toolbox.failures import (
-    MAYBE_DONE,
-    CredentialsUnavailable,
-    Failure,
-    FailureKind,
-    failure_of,
-    invalid_arguments,
-    is_down,
-    timed_out,
-)
+from api.toolbox.failures import MAYBE_DONE, CredentialsUnavailable, failure_of, invalid_arguments, is_down, timed_out
 from api.toolbox.json_schema.validation import Validator
 from api.toolbox.output.redaction import NO_SECRETS
-from api.toolbox.output.results import ToolResult, failed
+from api.toolbox.output.results import failed
+from api.toolbox.output.tool_result import Failure, FailureKind, ToolResult
 from api.toolbox.runtime import ToolRuntime
 from api.toolbox.toolsets.catalog import CatalogTool, ToolCatalog
 from api.toolbox.toolsets.mcp import McpToolset

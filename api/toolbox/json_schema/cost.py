@@ -7,9 +7,19 @@ first, which takes time in proportion to the schema's size and the arguments' de
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
+
+import jsonschema_rs
 
 from api.toolbox.json_schema.flatten import resolve_pointer
+from api.toolbox.output.json_size import JsonSize
+
+MAX_PATTERN_LENGTH = 1000
+MAX_PATTERNS = 50
+"""Different ones in one schema."""
+# A pattern of the upstream's gets no time to speak of, and no memory.
+PATTERN_OPTIONS = jsonschema_rs.FancyRegexOptions(backtrack_limit=20_000, size_limit=1_000_000)
 
 MAX_STEPS = 2_000_000  # a few hundredths of a second
 _MAX_LEVELS = 150
@@ -17,25 +27,6 @@ _SAME_VALUE = ("not", "if", "then", "else")
 _SAME_VALUE_LISTS = ("allOf", "anyOf", "oneOf")
 _INNER = ("items", "additionalProperties", "contains", "unevaluatedProperties", "unevaluatedItems", "propertyNames")
 _INNER_MAPS = ("properties", "patternProperties")
-
-
-class JsonSize(NamedTuple):
-    depth: int
-    values: int
-
-
-def measure(value: object, most: JsonSize) -> JsonSize | None:
-    """How deep and how many; None where that is too much. Without recursion: the depth is somebody else's choice."""
-    open_values, deepest, seen = [(value, 0)], 0, 0
-    while open_values:
-        current, depth = open_values.pop()
-        deepest, seen = max(deepest, depth), seen + 1
-        if depth > most.depth or seen + len(open_values) > most.values:
-            return None
-        if isinstance(current, dict | list):
-            inside = list(current.values()) if isinstance(current, dict) else current
-            open_values += [(each, depth + 1) for each in inside]
-    return JsonSize(deepest, seen)
 
 
 class ValidationCost:
@@ -99,3 +90,32 @@ def _compared(values: object) -> int:
     if not isinstance(values, list):
         return 0
     return len(values) + sum(len(str(each)) // 64 for each in values if isinstance(each, str | list | dict))
+
+
+@lru_cache(4096)
+def is_pattern(text: str) -> bool:
+    if len(text) > MAX_PATTERN_LENGTH:
+        return False
+    try:
+        jsonschema_rs.Draft202012Validator({"pattern": text}, offline=True, pattern_options=PATTERN_OPTIONS)
+    except ValueError:
+        return False
+    return True
+
+
+def has_too_many_patterns(schema: object) -> bool:
+    """Without recursion: the depth is somebody else's choice."""
+    waiting, seen = [schema], set[str]()
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            seen |= _patterns_in(value)
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return len(seen) > MAX_PATTERNS or any(len(each) > MAX_PATTERN_LENGTH for each in seen)
+
+
+def _patterns_in(schema: dict[str, object]) -> set[str]:
+    one, several = schema.get("pattern"), schema.get("patternProperties")
+    return {*([one] if isinstance(one, str) else []), *(several if isinstance(several, dict) else [])}

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from api.toolbox.json_schema.flatten import ELSEWHERE, Schema, noted, resolve_pointer
-from api.toolbox.json_schema.patterns import is_pattern
+import jsonschema_rs
+import msgspec
+
+from api.toolbox.json_schema.cost import PATTERN_OPTIONS, has_too_many_patterns, is_pattern
+from api.toolbox.json_schema.flatten import ELSEWHERE, Schema, flatten_top_level, noted, resolve_pointer
+from api.toolbox.output.json_size import JsonSize, measure
 from api.toolbox.output.sanitize import clean
 
+MAX_BYTES = 64_000  # a list of 400 tools has to stay a list
+_MAX_SIZE = JsonSize(100, 20_000)
+_TOO_LARGE = "(Too large to be described in full.)"
+_WRONG = "(The description of the arguments could not be read.)"
 MAX_DEPTH = 32
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 TOO_DEEP = "(Nested too deep to be described: any value may be given.)"
@@ -26,6 +34,48 @@ _COUNTS = frozenset({"maxContains", "maxItems", "maxLength", "maxProperties"} | 
 _NUMBERS = frozenset({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"})
 _TEXTS = frozenset({"title", "description", "format"})
 _FLAGS = frozenset({"deprecated", "readOnly", "writeOnly", "uniqueItems"})
+
+
+def normalise(schema: object) -> Schema:
+    """A schema that strict clients accept: always an object's, nothing fetched, bounded, nothing refused at the top."""
+    if not isinstance(schema, dict) or not schema:
+        return _empty()
+    if measure(schema, _MAX_SIZE) is None or has_too_many_patterns(schema):
+        return noted(_empty(), _TOO_LARGE)
+    flat = flatten_top_level(schema)
+    made = normalise_subschema(flat, flat)
+    if not isinstance(made, dict) or not _is_right(made):
+        return noted(_empty(), _WRONG)
+    return made if _size(made) <= MAX_BYTES else _outline(made)
+
+
+def _empty() -> Schema:
+    return {"type": "object", "properties": {}}
+
+
+def _is_right(schema: Schema) -> bool:
+    """Whether it is JSON, and compiles without asking anybody."""
+    try:
+        jsonschema_rs.Draft202012Validator(schema, offline=True, pattern_options=PATTERN_OPTIONS)
+        msgspec.json.encode(schema)
+    except (ValueError, TypeError):  # a ValidationError is a ValueError; so is what cannot be written as UTF-8
+        return False
+    return True
+
+
+def _size(schema: Schema) -> int:
+    return len(msgspec.json.encode(schema))
+
+
+def _outline(schema: Schema) -> Schema:
+    """Only names and types at the top, if even those are few enough."""
+    kept = {name: {"type": each["type"]} if _has_type(each) else {} for name, each in schema["properties"].items()}
+    outline = noted(_empty() | {"properties": kept, "required": schema.get("required", [])}, _TOO_LARGE)
+    return outline if _size(outline) <= MAX_BYTES else noted(_empty(), _TOO_LARGE)
+
+
+def _has_type(schema: object) -> bool:
+    return isinstance(schema, dict) and schema.get("type") not in (None, "array")
 
 
 def normalise_subschema(value: object, root: Mapping[str, Any], depth: int = 0) -> Schema | bool:

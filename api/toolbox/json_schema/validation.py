@@ -8,9 +8,9 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from api.toolbox.json_schema import patterns
-from api.toolbox.json_schema.cost import JsonSize, ValidationCost, measure
+from api.toolbox.json_schema.cost import PATTERN_OPTIONS, ValidationCost, has_too_many_patterns
 from api.toolbox.json_schema.error_messages import ArgumentErrorMessages
+from api.toolbox.output.json_size import JsonSize, measure
 from api.toolbox.output.sanitize import one_line
 
 MAX_DEPTH = 64
@@ -36,11 +36,11 @@ class Validator:
             return cls(None if schema is None else "The schema is no object.")
         if measure(schema, _SCHEMA_EXTENT) is None:
             return cls("The schema is too large or too deep.")
-        if patterns.are_too_many(schema):
+        if has_too_many_patterns(schema):
             return cls("The schema has too many patterns, or too long ones.")
         try:
             # The draft that it names, or else 2020-12; without any request, whatever it refers to.
-            compiled = jsonschema_rs.validator_cls_for(schema)(schema, offline=True, pattern_options=patterns.OPTIONS)
+            compiled = jsonschema_rs.validator_cls_for(schema)(schema, offline=True, pattern_options=PATTERN_OPTIONS)
         except ValueError as error:  # a ValidationError is one too
             return cls(one_line(str(error), MAX_PROBLEM))
         return cls(None, compiled, ValidationCost(schema), ArgumentErrorMessages(schema))

@@ -39,13 +39,6 @@ class ToolboxCache:
         self._known[whose] = (revision, toolbox)
 
 
-class ListVersion:
-    """Counts, in a process, how often any server's list of tools became another."""
-
-    def __init__(self) -> None:
-        self.number = 0
-
-
 class RenderedList(NamedTuple):
     toolbox: Toolbox
     made_of: Sequence[object]

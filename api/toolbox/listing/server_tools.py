@@ -8,10 +8,10 @@ from http import HTTPStatus
 
 from api.access.context import WorkspaceContext
 from api.servers.service import EXTERNAL, Server
-from api.toolbox.failures import ENDED, CredentialsUnavailable, FailureKind, failure_of, is_down
+from api.toolbox.failures import ENDED, CredentialsUnavailable, failure_of, is_down, not_answered
 from api.toolbox.output.redaction import NO_SECRETS, Redactor
+from api.toolbox.output.tool_result import FailureKind
 from api.toolbox.runtime import ToolRuntime
-from api.toolbox.texts import not_answered
 from api.toolbox.toolsets.catalog import ToolCatalog
 from api.toolbox.toolsets.registry import NO_TOOLS, Toolset
 from integrations import StatusRefused, Unreachable, UpstreamError, UpstreamTimeout

@@ -14,13 +14,13 @@ from api.access.context import WorkspaceContext
 from api.servers.service import EXTERNAL, Server
 from api.toolbox.agent_toolbox import EnabledServer, Toolbox
 from api.toolbox.calling.tool_caller import GENERIC_SCHEMA
+from api.toolbox.failures import generic_description
 from api.toolbox.listing.caches import Format, RenderedList
-from api.toolbox.listing.client_formats import Tool, as_anthropic, as_mcp, as_openai
+from api.toolbox.listing.client_formats import as_anthropic, as_mcp, as_openai
 from api.toolbox.listing.server_tools import ServerTools, ToolsUnavailable
 from api.toolbox.runtime import ToolRuntime
-from api.toolbox.texts import generic_description
 from api.toolbox.tool_names import generic_name
-from api.toolbox.toolsets.catalog import ToolCatalog
+from api.toolbox.toolsets.catalog import Tool, ToolCatalog
 
 LIST_SECONDS = 10.0
 

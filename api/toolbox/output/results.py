@@ -5,14 +5,14 @@ What holds nothing to clean, which is most, is passed on as it came: only looked
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
-from api.toolbox.failures import Failure
-from api.toolbox.output.redaction import REMOVED, Redactor
-from api.toolbox.output.sanitize import clean, is_clean, shortened
+from api.toolbox.output.redaction import Redactor
+from api.toolbox.output.sanitize import clean_json, is_clean, shortened
+from api.toolbox.output.tool_result import Failure, ToolResult
 
 MAX_TEXT = 50_000
 """Characters, in all texts of one result together."""
@@ -24,16 +24,6 @@ BEGINNING = 4 * MAX_TEXT
 _encode = msgspec.json.Encoder().encode
 
 Json = dict[str, Any]
-
-
-class ToolResult(NamedTuple):
-    """`content` and `structured` are JSON, ready to be sent."""
-
-    text: str
-    content: bytes
-    structured: bytes | None = None
-    is_error: bool = False
-    failure: Failure | None = None
 
 
 def failed(failure: Failure) -> ToolResult:
@@ -61,7 +51,7 @@ def of_method(result: Json, redact: Redactor) -> ToolResult:
     if structured is not None:
         shown = structured.decode()
     else:  # of a long one no more than its beginning is made ready
-        shown = cleaned(_encode(result)[:BEGINNING].decode(errors="ignore"), redact)
+        shown = clean_json(_encode(result)[:BEGINNING].decode(errors="ignore"), redact)
     blocks = [_text_block(shortened(shown, MAX_TEXT)), *([_text_block(note)] if note else [])]
     return ToolResult("\n".join(_as_text(block) for block in blocks), _encode(blocks), structured)
 
@@ -72,7 +62,7 @@ def _fit_blocks(content: object, redact: Redactor) -> list[Json]:
         return found
     fitted, room = list[Json](), _Room()
     for block in found[:MAX_BLOCKS]:
-        fitted += room.fit(cleaned(block, redact))
+        fitted += room.fit(clean_json(block, redact))
     if left_out := room.left_out + max(len(found) - MAX_BLOCKS, 0):
         note = f"[{left_out} more parts left out. Ask for less, or for the next page, to get them.]"
         fitted.append(_text_block(note))
@@ -136,13 +126,13 @@ def _fit_structured(found: object, redact: Redactor) -> tuple[bytes | None, str 
     try:
         encoded = _encode(found)
     except UnicodeEncodeError:  # half a character, which cleaning takes out
-        found = cleaned(found, redact)
+        found = clean_json(found, redact)
         encoded = _encode(found)
     if len(encoded) > MAX_STRUCTURED:
         return None, f"[structuredContent of {len(encoded)} bytes left out. Ask for less, or for the next page.]"
     if _needs_no_cleaning(encoded, redact):
         return encoded, None
-    return _encode(cleaned(found, redact)), None
+    return _encode(clean_json(found, redact)), None
 
 
 def _needs_no_cleaning(encoded: bytes, redact: Redactor) -> bool:
@@ -150,19 +140,6 @@ def _needs_no_cleaning(encoded: bytes, redact: Redactor) -> bool:
     if not encoded.isascii() or b"\\u" in encoded or b"\x7f" in encoded or b"\\r" in encoded:
         return False
     return redact.finds_nothing_in(encoded.decode("ascii"))
-
-
-def cleaned(value: Any, redact: Redactor) -> Any:
-    """Every text in it, names included. As deep as what was decoded can be, which the decoder bounds."""
-    if isinstance(value, str):
-        return redact(clean(redact(value)))
-    if isinstance(value, Mapping):
-        return {redact(clean(name)): cleaned(each, redact) for name, each in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [cleaned(each, redact) for each in value]
-    if isinstance(value, int | float) and not isinstance(value, bool) and not redact.finds_nothing_in(str(value)):
-        return REMOVED  # a secret of digits may come back as a number
-    return value
 
 
 def _as_text(block: Json) -> str:

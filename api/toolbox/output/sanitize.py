@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from api.toolbox.output.redaction import NO_SECRETS, REMOVED, Redactor
+
+MAX_ERROR = 1000
+_LOOKED_AT = 20
+"""Times as many characters as are shown: to clean takes time."""
 
 _ANSI = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor
@@ -64,6 +72,27 @@ def _cleaned(text: str) -> str:
         return text
     text = _SELECTORS.sub(r"\1", _SURROGATES.sub("\ufffd", text))
     return _JOINERS.sub("", _JOINER_RUNS.sub(r"\1", text))
+
+
+def clean_json(value: Any, redact: Redactor) -> Any:
+    """Every text in it, names included. As deep as what was decoded can be, which the decoder bounds."""
+    if isinstance(value, str):
+        return redact(clean(redact(value)))
+    if isinstance(value, Mapping):
+        return {redact(clean(name)): clean_json(each, redact) for name, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [clean_json(each, redact) for each in value]
+    if isinstance(value, int | float) and not isinstance(value, bool) and not redact.finds_nothing_in(str(value)):
+        return REMOVED  # a secret of digits may come back as a number
+    return value
+
+
+def safe_line(text: str, redact: Redactor = NO_SECRETS, limit: int = MAX_ERROR) -> str:
+    """One line, capped. Scrubbed before the cut, which could leave half of a secret, and on both sides of the cleaning:
+    a secret may hold what is cleaned away, and what is cleaned away may have been hiding one.
+    """
+    looked_at = text[: _LOOKED_AT * limit + redact.longest]  # a secret that is cut in two lies behind what is shown
+    return one_line(redact(clean(redact(looked_at)[: _LOOKED_AT * limit])), limit)
 
 
 def one_line(text: str, limit: int) -> str:

@@ -11,11 +11,10 @@ from typing import Any
 
 import msgspec
 
+from api.toolbox.json_schema.normalise import normalise
 from api.toolbox.json_schema.validation import Validator
-from api.toolbox.listing.client_formats import Tool, normalise
 from api.toolbox.output.redaction import NO_SECRETS, Redactor
-from api.toolbox.output.results import cleaned
-from api.toolbox.output.sanitize import clean, shortened
+from api.toolbox.output.sanitize import clean, clean_json, shortened
 from api.toolbox.tool_names import tool_name
 from integrations import ToolList
 
@@ -28,6 +27,20 @@ LONGEST_TEXT = 20_000
 LONGEST_TOOL = 500_000
 TURN_SECONDS = 0.01
 """After so long, others get their turn: with thousands of schemas it would be seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One callable of a toolbox. Its schemas are shown as they are: `normalised` first."""
+
+    name: str
+    title: str | None
+    description: str | None
+    input_schema: Mapping[str, Any]
+    annotations: Mapping[str, Any] | None
+    server_id: str
+    upstream_name: str
+    output_schema: Mapping[str, Any] | None = None
 
 
 class CatalogTool:
@@ -133,6 +146,13 @@ class ToolCatalog:
         return self.holds_until > self.listed_at and now < self.holds_until + USABLE_SECONDS
 
 
+class ListVersion:
+    """Counts, in a process, how often any server's list of tools became another."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+
 def _without_secrets(listed: Mapping[str, Any], redact: Redactor) -> Mapping[str, Any] | None:
     """As it is where it holds none. None where its very name does: under another one it could not be called."""
     try:
@@ -141,7 +161,7 @@ def _without_secrets(listed: Mapping[str, Any], redact: Redactor) -> Mapping[str
             return None
         if all(redact(each) == each for each in (text, clean(text))):
             return listed
-        safe: dict[str, Any] = cleaned(listed, redact)
+        safe: dict[str, Any] = clean_json(listed, redact)
     except RecursionError:  # too deep to be looked through
         return None
     return safe if safe.get("name") == listed["name"] else None

@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 from api.kit.clock import Clock
 from api.servers.service import Server
 from api.toolbox.credentials.static import UpstreamCredentials
-from api.toolbox.listing.caches import ListVersion
 from api.toolbox.output import results
 from api.toolbox.output.redaction import Redactor
-from api.toolbox.output.results import ToolResult
-from api.toolbox.toolsets.catalog import ToolCatalog
+from api.toolbox.output.tool_result import ToolResult
+from api.toolbox.toolsets.catalog import ListVersion, ToolCatalog
 from integrations import Era, McpClient, StatusRefused, UnreadableResponse, UpstreamError
 
 UNKNOWN_TOOL_CODES = (-32601, -32602)

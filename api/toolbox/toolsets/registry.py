@@ -15,8 +15,8 @@ from api.kit.http_client.errors import ConnectionFailed as NotReached
 from api.kit.storage.store import Store
 from api.servers.service import EXTERNAL, Server
 from api.toolbox.credentials.static import CredentialStore
-from api.toolbox.listing.caches import ListVersion
 from api.toolbox.protocol_repository import ProtocolRepository
+from api.toolbox.toolsets.catalog import ListVersion
 from api.toolbox.toolsets.http import UpstreamHttp
 from api.toolbox.toolsets.mcp import McpToolset
 from api.toolbox.toolsets.service import ServiceToolset

@@ -13,11 +13,11 @@ from api.kit.clock import Clock
 from api.kit.http_client.client import Exchange
 from api.servers.service import Server
 from api.toolbox.credentials.static import UpstreamCredentials
-from api.toolbox.failures import CredentialsUnavailable, Failure, FailureKind
+from api.toolbox.failures import CredentialsUnavailable
 from api.toolbox.output import results
 from api.toolbox.output.redaction import Redactor
-from api.toolbox.output.results import ToolResult
-from api.toolbox.texts import safe_line
+from api.toolbox.output.sanitize import safe_line
+from api.toolbox.output.tool_result import Failure, FailureKind, ToolResult
 from api.toolbox.toolsets.catalog import ToolCatalog
 from api.toolbox.toolsets.http import UpstreamHttp
 from integrations import (

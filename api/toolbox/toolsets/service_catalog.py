@@ -6,10 +6,9 @@ from dataclasses import replace
 from functools import cached_property
 from math import inf
 
-from api.toolbox.listing.client_formats import Tool, normalise
-from api.toolbox.mentions import ToolNameRewriter
-from api.toolbox.tool_names import service_tool_name
-from api.toolbox.toolsets.catalog import CatalogTool, ToolCatalog
+from api.toolbox.json_schema.normalise import normalise
+from api.toolbox.tool_names import ToolNameRewriter, service_tool_name
+from api.toolbox.toolsets.catalog import CatalogTool, Tool, ToolCatalog
 from integrations import ServiceTool, Toolkit
 
 

@@ -1,0 +1,60 @@
+"""The result of a tool call: what the tool answered, or how the call failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class FailureKind(StrEnum):
+    """All there are: who handles each of them has handled everything."""
+
+    INVALID_ARGUMENTS = "invalid_arguments"
+    NOT_CONNECTED = "not_connected"
+    RECONNECT_REQUIRED = "reconnect_required"
+    RATE_LIMITED = "rate_limited"
+    UPSTREAM_UNAVAILABLE = "upstream_unavailable"
+    UPSTREAM_REFUSED = "upstream_refused"
+    TIMEOUT = "timeout"
+
+
+NEVER_DONE = frozenset(
+    {
+        FailureKind.INVALID_ARGUMENTS,
+        FailureKind.NOT_CONNECTED,
+        FailureKind.RECONNECT_REQUIRED,
+        FailureKind.RATE_LIMITED,
+    }
+)
+"""Where nothing was begun before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    kind: FailureKind
+    text: str
+    """What the agent reads: clean, capped, without secrets."""
+    retry_after: float | None = None
+    """Seconds after which it may be worth another try."""
+
+    is_down: bool = False
+    """It says that the upstream is down, and not what it thinks of the request."""
+
+    is_begun: bool = False
+    """A part was done before it failed."""
+
+    @property
+    def is_never_done(self) -> bool:
+        """The same call may be made again: nobody has carried out any of it."""
+        return self.kind in NEVER_DONE and not self.is_begun
+
+
+class ToolResult(NamedTuple):
+    """`content` and `structured` are JSON, ready to be sent."""
+
+    text: str
+    content: bytes
+    structured: bytes | None = None
+    is_error: bool = False
+    failure: Failure | None = None
