@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from api.access.context import Caller, Scope, WorkspaceContext, partition_of
+from api.access.context import WorkspaceContext, partition_of
+from api.access.principal import Principal, Scope
 from api.access.repository import revision_key
 from api.agents.repository import Agent, AgentRepository
 from api.audit.journal import AuditEvent
@@ -81,7 +82,7 @@ async def _fill(parts: Container, data: Path, count: int, upstream_port: int | N
 
 def _context(parts: Container, workspace_id: str) -> WorkspaceContext:
     partition = partition_of(workspace_id)
-    caller = Caller("setup", "setup", Scope.ADMIN)
+    caller = Principal("api_key", "setup", "setup", Scope.ADMIN)
     return WorkspaceContext(workspace_id, caller, Snapshot(partition, 1, RevisionCache(parts.store)), "bench")
 
 

@@ -48,6 +48,11 @@ def many_callers(url: str, key: str) -> httpx2.AsyncClient:
     )
 
 
+def bearer(key: str) -> list[tuple[bytes, bytes]]:
+    """The headers of a request with this API key, as ASGI passes them."""
+    return [(b"authorization", f"Bearer {key}".encode())]
+
+
 @dataclass
 class Workspace:
     """A workspace of a test's own, and its first admin."""

@@ -15,8 +15,9 @@ from api.kit.ids import ALPHABET, RANDOM_LENGTH, random_text
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 SECRET_LENGTH, CHECKSUM_LENGTH = 32, 6
+PREFIX = "pb_"
 # For scanners that look for keys where none should be.
-KEY_PATTERN = re.compile(rf"pb_[{ALPHABET}]{{{RANDOM_LENGTH}}}_[0-9A-Za-z]{{{SECRET_LENGTH + CHECKSUM_LENGTH}}}")
+KEY_PATTERN = re.compile(rf"{PREFIX}[{ALPHABET}]{{{RANDOM_LENGTH}}}_[0-9A-Za-z]{{{SECRET_LENGTH + CHECKSUM_LENGTH}}}")
 KEY_ID_PATTERN = rf"^key_[{ALPHABET}]{{{RANDOM_LENGTH}}}$"
 
 
@@ -31,12 +32,6 @@ class ApiKey:
         return cls(f"key_{random_text()}", Secret(secret))
 
     @classmethod
-    def presented(cls, authorization: str) -> ApiKey | None:
-        """From the header `Authorization: Bearer <API key>`."""
-        scheme, _, text = authorization.partition(" ")
-        return cls.parse(text.strip()) if scheme.lower() == "bearer" else None
-
-    @classmethod
     def parse(cls, text: str) -> ApiKey | None:
         """None for anything that cannot be a key of ours, told by the text alone."""
         if not KEY_PATTERN.fullmatch(text):
@@ -44,12 +39,12 @@ class ApiKey:
         body, checksum = text[:-CHECKSUM_LENGTH], text[-CHECKSUM_LENGTH:]
         if not hmac.compare_digest(_checksum(body), checksum):
             return None
-        public, secret = body.removeprefix("pb_").split("_")
+        public, secret = body.removeprefix(PREFIX).split("_")
         return cls(f"key_{public}", Secret(secret))
 
     def text(self) -> Secret:
         """The whole key, as its owner gets it once."""
-        body = f"pb_{self.key_id.removeprefix('key_')}_{self.secret.reveal_text()}"
+        body = f"{PREFIX}{self.key_id.removeprefix('key_')}_{self.secret.reveal_text()}"
         return Secret(body + _checksum(body))
 
     def hashed(self, pepper: Secret, rights: bytes) -> str:

@@ -1,114 +1,102 @@
-"""Is this a key of ours, whose is it, and may it be used for this workspace?"""
+"""Authenticates the principal of a request and gives it a context: for one workspace, or as an operator."""
 
 from __future__ import annotations
 
-import hmac
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from api.access.api_key import ApiKey
-from api.access.caller_cache import CallerCache
-from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, has_expired, partition_of
-from api.access.last_used import LastUsedRecorder
-from api.access.peppers import Peppers
-from api.access.repository import OPERATORS, ApiKeyRecord, ApiKeyRepository
+from api.access.context import OperatorContext, WorkspaceContext, partition_of
+from api.access.principal import AuthenticationScheme, Credentials, Headers, Principal, Scope
+from api.access.principal_cache import PrincipalCache
 from api.errors import Forbidden, NotFound, Unauthorized
 from api.kit.clock import Clock
 from api.kit.storage.revision_cache import RevisionCache, Snapshot
 
-_NOBODYS_HASH = "0" * 64
-
 
 class Authenticated(NamedTuple):
-    caller: Caller
+    principal: Principal
     snapshot: Snapshot
 
 
 class Authenticator:
-    def __init__(
-        self, keys: ApiKeyRepository, memory: RevisionCache, peppers: Peppers, usage: LastUsedRecorder, clock: Clock
-    ) -> None:
-        self._keys = keys
-        self._memory = memory
-        self._peppers = peppers
-        self._usage = usage
+    def __init__(self, schemes: Sequence[AuthenticationScheme], revisions: RevisionCache, clock: Clock) -> None:
+        self._schemes = schemes
+        self._revisions = revisions
         self._clock = clock
-        self._known = CallerCache()
+        self._cache = PrincipalCache()
 
-    async def identify(self, authorization: str) -> Caller:
-        """The caller, wherever the key belongs."""
-        return (await self._find_anywhere(authorization)).caller
+    async def identify(self, headers: Headers) -> Principal:
+        """The principal, whatever partition it belongs to."""
+        return (await self._authenticate_anywhere(self._credentials(headers))).principal
 
-    async def authenticate(self, authorization: str, workspace_id: str, request_id: str) -> WorkspaceContext:
-        """The right to act for this workspace. A good key of another one learns only that there is nothing here."""
-        found = await self._find_in(partition_of(workspace_id), authorization)
+    async def authenticate(self, headers: Headers, workspace_id: str, request_id: str) -> WorkspaceContext:
+        """The right to act for this workspace. To a principal of another workspace, this one does not exist."""
+        credentials = self._credentials(headers)
+        found = await self._authenticate(partition_of(workspace_id), credentials)
         if found is None:
-            if (await self._find_anywhere(authorization)).caller.scope is Scope.OPERATOR:
-                raise Forbidden("An operator key sees nothing of what is in a workspace. Use a key of the workspace.")
+            if (await self._authenticate_anywhere(credentials)).principal.scope is Scope.OPERATOR:
+                raise Forbidden("An operator key cannot access what is in a workspace. Use a key of the workspace.")
             raise NotFound
-        return WorkspaceContext(workspace_id, found.caller, found.snapshot, request_id)
+        return WorkspaceContext(workspace_id, found.principal, found.snapshot, request_id, credentials)
 
     async def workspace_exists(self, workspace_id: str) -> bool:
-        return await self._memory.open(partition_of(workspace_id)) is not None
+        return await self._revisions.open(partition_of(workspace_id)) is not None
 
-    async def reauthorize(self, workspace_id: str, key_id: str, request_id: str) -> WorkspaceContext | None:
-        """The right to finish what this key has begun, as it is now: without a request of its own, and not for long."""
+    async def reauthorize(self, workspace_id: str, principal_id: str, request_id: str) -> WorkspaceContext | None:
+        """The right to finish what this principal began in an earlier request, with the rights that it has now."""
         partition = partition_of(workspace_id)
-        snapshot = await self._memory.open(partition)
-        record = await self._keys.get(partition, key_id) if snapshot else None
-        caller = _caller(partition, record) if record else None
-        if snapshot is None or caller is None or has_expired(caller, self._clock.now()):
+        snapshot = await self._revisions.open(partition)
+        principal = await self._load(partition, principal_id) if snapshot else None
+        if snapshot is None or principal is None or principal.has_expired(self._clock.now()):
             return None
-        return WorkspaceContext(workspace_id, caller, snapshot, request_id)
+        return WorkspaceContext(workspace_id, principal, snapshot, request_id)
 
-    async def enter_as_operator(self, caller: Caller, workspace_id: str, request_id: str) -> WorkspaceContext:
-        """For what an operator may do to a workspace from outside: nothing but delete it."""
-        snapshot = await self._memory.open(partition_of(workspace_id))
+    async def enter_as_operator(self, principal: Principal, workspace_id: str, request_id: str) -> WorkspaceContext:
+        """For the only thing that an operator may do to a workspace: delete it."""
+        snapshot = await self._revisions.open(partition_of(workspace_id))
         if snapshot is None:
             raise NotFound
-        return WorkspaceContext(workspace_id, caller, snapshot, request_id)
+        return WorkspaceContext(workspace_id, principal, snapshot, request_id)
 
-    async def authenticate_operator(self, authorization: str, request_id: str) -> OperatorContext:
-        return OperatorContext(await self.identify(authorization), request_id)
+    async def authenticate_operator(self, headers: Headers, request_id: str) -> OperatorContext:
+        credentials = self._credentials(headers)
+        return OperatorContext((await self._authenticate_anywhere(credentials)).principal, request_id, credentials)
 
-    async def _find_anywhere(self, authorization: str) -> Authenticated:
-        partition = await self._keys.owner(_parse(authorization).key_id)
-        found = await self._find_in(partition or OPERATORS, authorization)
+    def _credentials(self, headers: Headers) -> Credentials:
+        for scheme in self._schemes:
+            text = scheme.credentials(headers)
+            if text is not None:
+                return Credentials(scheme, text)
+        raise Unauthorized
+
+    async def _authenticate_anywhere(self, credentials: Credentials) -> Authenticated:
+        if not credentials.scheme.is_well_formed(credentials.text):
+            raise Unauthorized
+        partition = await credentials.scheme.partition(credentials.text)
+        found = await self._authenticate(partition, credentials)
         if found is None:
             raise Unauthorized
         return found
 
-    async def _find_in(self, partition: str, authorization: str) -> Authenticated | None:
-        known = self._known.get(partition, authorization)
-        if known is None:
-            _parse(authorization)  # what cannot be a key of ours costs no read
-        snapshot = await self._memory.open(partition)
-        if known and snapshot and known.revision == snapshot.revision:
-            caller: Caller | None = known.caller
+    async def _authenticate(self, partition: str, credentials: Credentials) -> Authenticated | None:
+        scheme, text = credentials.scheme, credentials.text
+        cached = self._cache.get(partition, text)
+        if cached is None and not scheme.is_well_formed(text):
+            raise Unauthorized
+        snapshot = await self._revisions.open(partition)
+        if cached and snapshot and cached.revision == snapshot.revision:
+            principal: Principal | None = cached.principal
         else:
-            caller = await self._check(partition, snapshot, _parse(authorization))
-            if snapshot and caller:
-                self._known.remember(snapshot, authorization, caller)
-        if snapshot is None or caller is None or has_expired(caller, self._clock.now()):
+            principal = await scheme.authenticate(partition, snapshot, text)
+            if snapshot and principal:
+                self._cache.put(snapshot, text, principal)
+        if snapshot is None or principal is None or principal.has_expired(self._clock.now()):
             return None
-        self._usage.note(partition, caller.key_id)
-        return Authenticated(caller, snapshot)
+        scheme.record_use(partition, principal)
+        return Authenticated(principal, snapshot)
 
-    async def _check(self, partition: str, snapshot: Snapshot | None, key: ApiKey) -> Caller | None:
-        """The same work whether or not there is such a key, so that the time taken names no key's id."""
-        record = await (self._keys.find(snapshot, key.key_id) if snapshot else self._keys.get(partition, key.key_id))
-        pepper = await (self._peppers.get(record.pepper) if record else self._peppers.any())
-        hashed = key.hashed(pepper, record.rights(partition) if record else b"")
-        same = hmac.compare_digest(hashed, record.hash if record else _NOBODYS_HASH)
-        return _caller(partition, record) if record and same else None
-
-
-def _caller(partition: str, record: ApiKeyRecord) -> Caller:
-    agent_ids = None if record.agent_ids is None else frozenset(record.agent_ids)
-    return Caller(record.id, record.name, record.scope, partition, agent_ids, record.expires_at)
-
-
-def _parse(authorization: str) -> ApiKey:
-    key = ApiKey.presented(authorization)
-    if key is None:
-        raise Unauthorized
-    return key
+    async def _load(self, partition: str, principal_id: str) -> Principal | None:
+        for scheme in self._schemes:
+            if principal := await scheme.load(partition, principal_id):
+                return principal
+        return None

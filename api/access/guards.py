@@ -14,7 +14,8 @@ from litestar import Litestar
 from litestar.handlers import BaseRouteHandler
 
 from api.access.authenticator import Authenticator
-from api.access.context import Caller, Scope, WorkspaceContext
+from api.access.context import WorkspaceContext
+from api.access.principal import Principal, Scope
 from api.errors import AppError, Forbidden, NotFound, Unauthorized
 from api.http.operations import ID_PATTERN, Connection, Guard, guard_of
 
@@ -41,22 +42,22 @@ class RequiresScope(Guard):
     async def _enter(self, connection: Connection) -> WorkspaceContext:
         access: Authenticator = connection.app.state.access
         workspace_id = connection.path_params["workspace_id"]
-        authorization = _authorization(connection)
+        headers = connection.scope["headers"]
         request_id = connection.scope["state"]["request_id"]
         if not _is_id(workspace_id):
-            await access.identify(authorization)
+            await access.identify(headers)
             raise NotFound
-        if self.operator_too and (caller := await access.identify(authorization)).scope is Scope.OPERATOR:
-            return await access.enter_as_operator(caller, workspace_id, request_id)
-        context = await access.authenticate(authorization, workspace_id, request_id)
-        connection.scope["state"]["context"] = context  # so that the log names who is refused
-        self._check(context.caller, connection)
+        if self.operator_too and (principal := await access.identify(headers)).scope is Scope.OPERATOR:
+            return await access.enter_as_operator(principal, workspace_id, request_id)
+        context = await access.authenticate(headers, workspace_id, request_id)
+        connection.scope["state"]["context"] = context  # the access log names the principal of a refused request too
+        self._check(context.principal, connection)
         return context
 
-    def _check(self, caller: Caller, connection: Connection) -> None:
-        if not caller.scope.includes(self.scope):
-            raise Forbidden(f"This needs a key with scope `{self.scope}`; this key has `{caller.scope}`.")
-        if self.scope is Scope.INVOKE and not caller.may_invoke(connection.path_params["agent_id"]):
+    def _check(self, principal: Principal, connection: Connection) -> None:
+        if not principal.scope.includes(self.scope):
+            raise Forbidden(f"This needs a key with scope `{self.scope}`; this key has `{principal.scope}`.")
+        if self.scope is Scope.INVOKE and not principal.may_invoke(connection.path_params["agent_id"]):
             raise Forbidden("This key is limited to other agents.")
 
 
@@ -67,9 +68,9 @@ class RequiresOperator(Guard):
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
         access: Authenticator = connection.app.state.access
         context = await access.authenticate_operator(
-            _authorization(connection), connection.scope["state"]["request_id"]
+            connection.scope["headers"], connection.scope["state"]["request_id"]
         )
-        if context.caller.scope is not Scope.OPERATOR:
+        if context.principal.scope is not Scope.OPERATOR:
             raise Forbidden("This needs an operator key, made with `plugboard setup --operator`.")
         connection.scope["state"]["context"] = context
 
@@ -81,7 +82,7 @@ class RequiresAnyKey(Guard):
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
         access: Authenticator = connection.app.state.access
-        await access.identify(_authorization(connection))
+        await access.identify(connection.scope["headers"])
 
 
 @dataclass(frozen=True)
@@ -122,10 +123,3 @@ def _answers_options_only(handler: BaseRouteHandler) -> bool:
 def _is_id(text: str) -> bool:
     """No store is asked for what cannot be an id of ours: an engine may refuse it in ways of its own."""
     return ID_FORM.fullmatch(text) is not None
-
-
-def _authorization(connection: Connection) -> str:
-    values = [value for name, value in connection.scope["headers"] if name == b"authorization"]
-    if len(values) != 1:  # two are a disagreement about who is calling
-        raise Unauthorized
-    return values[0].decode("latin-1")

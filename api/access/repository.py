@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from api.access.context import Caller, Scope
+from api.access.principal import Principal, Scope
 from api.kit.crypto.envelope import bind
 from api.kit.storage.revision_cache import REVISION, Snapshot
 from api.kit.storage.store import Always, Change, Check, Delete, IfAbsent, IfPresent, IfVersion, Item, Key, Put, Store
@@ -64,7 +64,7 @@ class ApiKeyRepository:
         self._store = store
 
     async def find(self, snapshot: Snapshot, key_id: str) -> ApiKeyRecord | None:
-        item = await snapshot.get(_record(snapshot.partition, key_id).sk)
+        item = await snapshot.get(key_record(snapshot.partition, key_id).sk)
         return ApiKeyRecord.of(item) if item else None
 
     async def owner(self, key_id: str) -> str | None:
@@ -73,7 +73,7 @@ class ApiKeyRepository:
         return str(item.data["partition"]) if item else None
 
     async def get(self, partition: str, key_id: str) -> ApiKeyRecord | None:
-        item = await self._store.get(_record(partition, key_id))
+        item = await self._store.get(key_record(partition, key_id))
         return ApiKeyRecord.of(item) if item else None
 
     async def page(self, partition: str, limit: int, after: str | None) -> list[ApiKeyRecord]:
@@ -83,22 +83,22 @@ class ApiKeyRepository:
 
 def add_key(partition: str, record: ApiKeyRecord) -> list[Change]:
     return [
-        Put(_record(partition, record.id), record.data(), IfAbsent()),
+        Put(key_record(partition, record.id), record.data(), IfAbsent()),
         Put(_lookup(record.id), {"partition": partition}, IfAbsent()),
     ]
 
 
 def remove_key(partition: str, record: ApiKeyRecord) -> list[Change]:
     return [
-        Delete(_record(partition, record.id), IfVersion(record.version)),
+        Delete(key_record(partition, record.id), IfVersion(record.version)),
         Delete(_use(partition, record.id), Always()),
         remove_lookup(record.id),
     ]
 
 
-def still_there(caller: Caller) -> list[Check]:
-    """Holds a write to the caller's key: none that was revoked meanwhile gets anything done."""
-    return [] if caller.partition is None else [Check(_record(caller.partition, caller.key_id), IfPresent())]
+def existence_checks(principal: Principal) -> list[Check]:
+    """Refuses a write whose principal was revoked after its request was authenticated."""
+    return [Check(record, IfPresent()) for record in principal.records]
 
 
 def remove_lookup(key_id: str) -> Change:
@@ -106,7 +106,7 @@ def remove_lookup(key_id: str) -> Change:
 
 
 def add_use(partition: str, key_id: str, at: str) -> list[Change]:
-    return [Check(_record(partition, key_id), IfPresent()), Put(_use(partition, key_id), {"at": at}, Always())]
+    return [Check(key_record(partition, key_id), IfPresent()), Put(_use(partition, key_id), {"at": at}, Always())]
 
 
 async def last_uses(store: Store, partition: str, key_ids: Sequence[str]) -> dict[str, str]:
@@ -135,7 +135,7 @@ def revision_key(partition: str) -> Key:
     return Key(partition, REVISION)
 
 
-def _record(partition: str, key_id: str) -> Key:
+def key_record(partition: str, key_id: str) -> Key:
     return Key(partition, f"KEY#{key_id}")
 
 

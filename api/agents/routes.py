@@ -5,9 +5,9 @@ from __future__ import annotations
 from litestar import Response
 from pydantic import TypeAdapter
 
-from api.access.context import Scope
 from api.access.guards import RequiresScope
 from api.access.idempotency.creates import IdempotencyChanges, IdempotentCreate
+from api.access.principal import Scope
 from api.agents.repository import Agent
 from api.agents.schemas import AgentChange, AgentDraft, AgentView
 from api.agents.service import AgentService

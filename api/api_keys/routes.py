@@ -5,9 +5,9 @@ from __future__ import annotations
 from litestar import Response
 from pydantic import TypeAdapter
 
-from api.access.context import Scope
 from api.access.guards import RequiresScope
 from api.access.idempotency.creates import IdempotencyChanges, IdempotentCreate
+from api.access.principal import Scope
 from api.access.repository import ApiKeyRecord
 from api.api_keys.schemas import ApiKeyDraft, ApiKeyView, NewApiKeyView
 from api.api_keys.service import ApiKeyService

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from api.access.api_key import KEY_ID_PATTERN
-from api.access.context import Scope
+from api.access.principal import Scope
 from api.access.repository import ApiKeyRecord
 from api.http.models import Name, RequestModel, ResponseModel, Timestamp, pattern_with_message
 from api.kit.crypto.secret import Secret

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Protocol
 
 from api.access.api_key import ApiKey
-from api.access.context import Scope, WorkspaceContext
+from api.access.context import WorkspaceContext
 from api.access.last_used import LastUsedRecorder
 from api.access.peppers import Peppers
+from api.access.principal import Scope
 from api.access.repository import OPERATORS, ApiKeyRecord, ApiKeyRepository, add_key, remove_key, revision_key
 from api.api_keys.schemas import ApiKeyDraft
 from api.audit.journal import AuditEvent, Journal
@@ -93,7 +94,7 @@ class ApiKeyService:
             self._ctx.partition,
             draft.name,
             Scope(draft.scope),
-            created_by=self._ctx.caller.key_id,
+            created_by=self._ctx.principal.id,
             agent_ids=draft.agent_ids,
             expires_at=draft.expires_at,
         )
@@ -125,7 +126,7 @@ class ApiKeyService:
 
 
 async def make_admin_key(ctx: WorkspaceContext, journal: Journal, maker: KeyMaker) -> Secret:
-    record, key = await maker.make(ctx.partition, "Admin key", Scope.ADMIN, created_by=ctx.caller.key_id)
+    record, key = await maker.make(ctx.partition, "Admin key", Scope.ADMIN, created_by=ctx.principal.id)
     await journal.commit(ctx, add_key(ctx.partition, record), AuditEvent("api_key.created", record.id, record.name))
     return key
 

@@ -36,7 +36,7 @@ class ToolCallRecord(NamedTuple):
     outcome: str
     """`ok`, `tool_error`, or which kind of failure."""
     milliseconds: int
-    actor_type: str = "api_key"
+    actor_type: str
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from api.access.context import SYSTEM_ACTOR, Caller, OperatorContext, Scope, WorkspaceContext, has_expired
+from api.access.context import OperatorContext, WorkspaceContext
 from api.access.idempotency.creates import raise_if_completed
-from api.access.repository import beginning_of, revision_key, still_there
+from api.access.principal import Principal
+from api.access.repository import beginning_of, existence_checks, revision_key
 from api.audit.call_batches import ToolCallRecord
 from api.audit.call_log import CallLog
 from api.audit.repository import AuditRecord, AuditRepository, RecordKind, add_record
@@ -50,7 +51,7 @@ class Journal:
         when = IfPresent() if while_revision is None else IfVersion(while_revision)
         written = [*changes, Put(revision, {}, when), *self.records(ctx.workspace_id, ctx, *events), *receipt]
         try:
-            await self.write(ctx.caller, written)
+            await self.write(ctx.principal, written)
         except Conflict as conflict:
             raise_if_completed(conflict, receipt)
             if while_revision is None and revision in conflict.failed:  # the workspace went away meanwhile
@@ -59,14 +60,14 @@ class Journal:
 
     async def close(self, ctx: WorkspaceContext, changes: Sequence[Change], event: AuditEvent) -> None:
         """The last write of a workspace: it takes the revision away instead of renewing it."""
-        await self.write(ctx.caller, [*changes, *self.records(ctx.workspace_id, ctx, event)])
+        await self.write(ctx.principal, [*changes, *self.records(ctx.workspace_id, ctx, event)])
 
-    async def write(self, caller: Caller, changes: Sequence[Change]) -> None:
-        """Only while the caller's key is good: it may have been revoked while the request's body was on its way."""
-        if has_expired(caller, self._clock.now()):
+    async def write(self, principal: Principal, changes: Sequence[Change]) -> None:
+        """Only while the principal has its rights: they may have been revoked while the request's body arrived."""
+        if principal.has_expired(self._clock.now()):
             raise Unauthorized
-        still = still_there(caller)
-        guards = [check for check in still if all(check.key != change.key for change in changes)]
+        checks = existence_checks(principal)
+        guards = [check for check in checks if all(check.key != change.key for change in changes)]
         try:
             await self._store.write(*changes, *guards)
         except Conflict as conflict:
@@ -96,22 +97,16 @@ class Journal:
 
     @staticmethod
     def _record(ctx: WorkspaceContext | OperatorContext, event: AuditEvent, now: float) -> AuditRecord:
-        caller = ctx.caller
+        principal = ctx.principal
         return AuditRecord(
             at=rfc3339(now),
             action=event.action,
             target_type=event.target_type,
             target_id=event.target_id,
             target_name=event.target_name,
-            actor_type=_kind_of(caller),
-            actor_id=caller.key_id,
-            actor_name=caller.name,
+            actor_type=principal.kind,
+            actor_id=principal.id,
+            actor_name=principal.name,
             request_id=ctx.request_id,
             fields=event.fields,
         )
-
-
-def _kind_of(caller: Caller) -> str:
-    if caller is SYSTEM_ACTOR:
-        return "system"
-    return "operator" if caller.scope is Scope.OPERATOR else "api_key"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from litestar import Response
 from pydantic import TypeAdapter
 
-from api.access.context import Scope
 from api.access.guards import RequiresScope
+from api.access.principal import Scope
 from api.audit.journal import Journal, RecordKind
 from api.audit.schemas import AuditView
 from api.errors import ValidationFailed

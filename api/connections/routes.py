@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from litestar import Response
 from pydantic import TypeAdapter
 
-from api.access.context import Scope
 from api.access.guards import Public, RequiresScope
+from api.access.principal import Scope
 from api.connections.consent.callback import AuthorizationCallback, CallbackRequest, ConnectFailed
 from api.connections.consent.html import result_page
 from api.connections.consent.return_to import result_url

@@ -74,7 +74,7 @@ class ConnectionService:
             server.url,
             credential_binding(server, self._works.auth_http.anywhere.egress),
             given_of(server, aim.ref),
-            self._ctx.caller.key_id,
+            self._ctx.principal.id,
             msgspec.to_builtins(aim.provider),
             aim.ref,
             aim.scopes,

@@ -84,5 +84,5 @@ def log_fields(method: str, scope: Scope, status: int, seconds: float) -> dict[s
         "status": status,
         "ms": round(seconds * 1000, 2),
         "workspace": getattr(context, "workspace_id", None),
-        "key": getattr(getattr(context, "caller", None), "key_id", None),
+        "key": getattr(getattr(context, "principal", None), "id", None),
     }

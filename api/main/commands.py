@@ -83,7 +83,7 @@ async def setup(settings: Settings, asked: argparse.Namespace) -> None:
 async def _admin_key(parts: Container, workspace_id: str) -> Secret:
     """For a workspace whose admins have lost theirs: who is at the machine may make another."""
     try:
-        ctx = await parts.authenticator.enter_as_operator(setup_context().caller, workspace_id, "setup")
+        ctx = await parts.authenticator.enter_as_operator(setup_context().principal, workspace_id, "setup")
     except NotFound:
         sys.exit(f"plugboard: there is no workspace {workspace_id}")
     return await make_admin_key(ctx, parts.journal, parts.key_maker)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from api.access.api_key_scheme import ApiKeyScheme
 from api.access.authenticator import Authenticator
 from api.access.last_used import LastUsedRecorder
 from api.access.peppers import SYSTEM, Peppers
@@ -105,13 +106,13 @@ async def build_container(
     jobs = BackgroundJobs(clock, JobLease(store, SYSTEM, clock))
     journal, egress = Journal(store, clock), settings.reachable
     peppers, keys, usage = Peppers(vault), ApiKeyRepository(store), LastUsedRecorder(store, clock)
-    maker, access = KeyMaker(peppers, clock), Authenticator(keys, RevisionCache(store), peppers, usage, clock)
+    maker = KeyMaker(peppers, clock)
+    access = Authenticator([ApiKeyScheme(keys, peppers, usage)], RevisionCache(store), clock)
     outbound = HttpClient(egress, names=Resolver(lookup))
     joined = build_connections(SharedDeps(settings, store, vault, journal, clock, access, lookup), outbound, catalog)
     vendors = service_directory(settings, catalog, joined.deps.auth_http.vendors)
     means = ToolsetDeps(store, outbound, egress, CredentialStore(vault, egress, joined.tokens, clock), vendors, clock)
     works = build_tool_runtime(means, jobs)
-    rules = Rules(catalog, egress)
     return Container(
         settings=settings,
         clock=clock,
@@ -128,7 +129,7 @@ async def build_container(
         key_maker=maker,
         workspaces=Workspaces(store, journal, keyring, clock, maker),
         workspace_purge=WorkspacePurge(store),
-        server_deps=ServerDeps(store, vault, journal, clock, rules, egress, joined.grant_end),
+        server_deps=ServerDeps(store, vault, journal, clock, Rules(catalog, egress), egress, joined.grant_end),
         connections=joined,
         services=ServiceList(catalog, settings.oauth_apps, settings.public_url),
         cursors=CursorSigner((await vault.derived_key(SYSTEM, "cursor", 1)).secret),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from litestar import Response
 from pydantic import TypeAdapter
 
-from api.access.context import Scope
 from api.access.guards import RequiresScope
 from api.access.idempotency.creates import IdempotencyChanges, IdempotentCreate
+from api.access.principal import Scope
 from api.errors import ConflictProblem, InUse, ValidationFailed
 from api.http.dependencies import AnyRequest, resolve
 from api.http.openapi import examples

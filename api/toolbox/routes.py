@@ -9,10 +9,10 @@ import msgspec
 from litestar import Response
 from pydantic import TypeAdapter
 
-from api.access.context import Scope
 from api.access.guards import RequiresScope
 from api.access.idempotency.calls import IdempotentCall
 from api.access.idempotency.records import idempotency_key
+from api.access.principal import Scope
 from api.errors import ConflictProblem, ValidationFailed
 from api.http.dependencies import AnyRequest, resolve
 from api.http.fast_path import on_fast_path

@@ -5,9 +5,10 @@ from __future__ import annotations
 from litestar import Response
 from pydantic import TypeAdapter
 
-from api.access.context import OperatorContext, Scope
+from api.access.context import OperatorContext
 from api.access.guards import RequiresOperator, RequiresScope
 from api.access.idempotency.creates import IdempotencyChanges, IdempotentCreate
+from api.access.principal import Scope
 from api.errors import ValidationFailed
 from api.http.dependencies import AnyRequest, resolve
 from api.http.openapi import examples

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from api.access.context import Caller, OperatorContext, Scope, WorkspaceContext, partition_of
+from api.access.context import OperatorContext, WorkspaceContext, partition_of
 from api.access.idempotency.creates import raise_if_completed
+from api.access.principal import Principal, Scope
 from api.access.repository import add_key
 from api.api_keys.service import KeyMaker
 from api.audit.journal import AuditEvent, Journal
@@ -124,7 +125,7 @@ class Workspaces:
         now = rfc3339(self._clock.now())
         workspace = Workspace(f"ws_{random_text()}", name, now, now)
         partition = partition_of(workspace.id)
-        record, text = await self._keys.make(partition, "First admin key", Scope.ADMIN, created_by=ctx.caller.key_id)
+        record, text = await self._keys.make(partition, "First admin key", Scope.ADMIN, created_by=ctx.principal.id)
         founded = CreatedWorkspace(workspace, text)
         receipts = receipt(founded)
         changes = [
@@ -139,7 +140,7 @@ class Workspaces:
             ),
         ]
         try:
-            await self._journal.write(ctx.caller, [*changes, *receipts])
+            await self._journal.write(ctx.principal, [*changes, *receipts])
         except Conflict as conflict:
             raise_if_completed(conflict, receipts)
             raise
@@ -180,7 +181,7 @@ class WorkspacePurge:
 
 def setup_context() -> OperatorContext:
     """For what is done at the machine itself, without a request."""
-    return OperatorContext(Caller("setup", "setup", Scope.OPERATOR), request_id="setup")
+    return OperatorContext(Principal("operator", "setup", "setup", Scope.OPERATOR), request_id="setup")
 
 
 def _found(workspace: Workspace | None) -> Workspace:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from litestar import Request
 
-from api.access.api_key import ApiKey
-from api.access.context import Caller, OperatorContext, Scope
+from api.access.context import OperatorContext
 from api.access.idempotency.calls import IN_PROGRESS, IdempotentCall
+from api.access.principal import AuthenticationScheme, Credentials, Principal, Scope
 from api.audit.journal import Journal
 from api.errors import AppError, ConflictProblem, NotFound, ServiceUnavailable
 from api.http.dependencies import AnyRequest
@@ -20,13 +20,25 @@ from api.http.responses import StoredResponse
 from api.kit.crypto.data_keys import NoDataKey
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.root_keys import RootKeyUnavailable
+from api.kit.crypto.secret import Secret
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Change, Conflict, Delete, StoreUnavailable
 from api.toolbox.calling.disconnect import ClientDisconnected
 from tests.fakes.still_clock import StillClock
 
-OWN = ApiKey.new()
 CLOCK = StillClock()
+
+
+class OneSecret(AuthenticationScheme):
+    """Seals for everybody with the same secret."""
+
+    async def sealing_secret(self, credentials: str) -> Secret:
+        return Secret(credentials)
+
+
+CONTEXT = OperatorContext(
+    Principal("operator", "key_1", "x", Scope.OPERATOR), "request-1", Credentials(OneSecret(), "a secret")
+)
 
 
 class TiredStore(SqliteStore):
@@ -55,8 +67,8 @@ def request(body: object = None) -> AnyRequest:
         "method": "POST",
         "path": "/somewhere",
         "query_string": b"",
-        "headers": [(b"authorization", b"Bearer " + OWN.text().reveal())],
-        "state": {"context": OperatorContext(Caller(OWN.key_id, "x", Scope.OPERATOR), "request-1"), "body": body},
+        "headers": [],
+        "state": {"context": CONTEXT, "body": body},
     }
     return Request(scope)
 
@@ -146,7 +158,7 @@ async def test_nothing_is_done_where_the_key_could_not_be_reserved(store: TiredS
 async def test_a_key_that_is_freed_while_it_is_looked_at_may_be_tried_again(store: TiredStore) -> None:
     work = Work()
 
-    async def taken(_: Caller, changes: Any) -> None:
+    async def taken(_: Principal, changes: Any) -> None:
         raise Conflict([change.key for change in changes])
 
     with pytest.raises(AppError) as refused:

@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from api.access.api_key import BASE62, KEY_PATTERN, ApiKey
+from api.access.api_key_scheme import ApiKeyScheme
 from api.access.authenticator import Authenticator
 from api.access.last_used import LastUsedRecorder
 from api.access.peppers import Peppers
@@ -125,9 +126,8 @@ def counted(data_dir: Path) -> Iterator[tuple[httpx2.Client, Counting]]:
         parts, clock = app.state.parts, SystemClock()
         store = Counting(parts.store)
         peppers = Peppers(Vault(KeyRing(store, parts.root_keys, clock)))
-        app.state.access = Authenticator(
-            ApiKeyRepository(store), RevisionCache(store), peppers, LastUsedRecorder(store, clock), clock
-        )
+        api_keys = ApiKeyScheme(ApiKeyRepository(store), peppers, LastUsedRecorder(store, clock))
+        app.state.access = Authenticator([api_keys], RevisionCache(store), clock)
         app.state.parts = replace(parts, store=store)
         store.reads.clear()
         yield client, store

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from api.access.context import Scope
 from api.access.guards import RequiresAnyKey, RequiresOperator, RequiresScope, guard_of
+from api.access.principal import Scope
 from api.main.app import build_router_app
 from api.main.settings import Settings
 from tests.harness import WEATHER, Plugboard, Workspace

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from api.access.context import Scope, partition_of
+from api.access.context import partition_of
+from api.access.principal import Scope
 from api.kit.storage.store import Item, Key
 from api.main.container import build_container
 from api.main.settings import Settings

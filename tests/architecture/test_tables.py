@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from api.access.context import Scope
+from api.access.principal import Scope
 from api.audit.journal import RecordKind
 from api.connections.consent.html import FAILURES
 from api.errors import AppError

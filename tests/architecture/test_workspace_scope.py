@@ -24,7 +24,7 @@ MAY_TAKE_A_CONTEXT_APART = {
     "api/access/context.py",  # its home
     "api/access/idempotency/records.py",  # the record of a request lies beside what the request made
     "api/access/repository.py",  # of a snapshot, which `access` opened
-    "api/access/caller_cache.py",  # of a snapshot: who was checked is remembered for that partition alone
+    "api/access/principal_cache.py",  # of a snapshot: who was checked is remembered for that partition alone
     "api/agents/repository.py",
     "api/servers/repository.py",
     "api/workspaces/repository.py",

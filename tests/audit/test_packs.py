@@ -34,6 +34,7 @@ CALL = ToolCallRecord(
     tool="get_weather",
     outcome="ok",
     milliseconds=12,
+    actor_type="api_key",
 )
 TEXTS = st.text(max_size=LONGEST_TEXT, alphabet=st.characters(exclude_categories=["Cs"]))
 CALLS = st.builds(

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from enum import StrEnum
 
-from api.access.context import Caller
 from api.access.idempotency.records import KEPT_SECONDS, Data, IdempotencyRecord
+from api.access.principal import Principal
 from api.errors import AppError, ConflictProblem, ServiceUnavailable
 from api.http.dependencies import AnyRequest
 from api.http.responses import StoredResponse
@@ -38,7 +38,7 @@ NOT_KEPT = (
     "use a new key."
 )
 
-GuardedWrite = Callable[[Caller, Sequence[Put]], Awaitable[None]]
+GuardedWrite = Callable[[Principal, Sequence[Put]], Awaitable[None]]
 """Refused where the caller's key is good no more."""
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class IdempotentCall:
 
     async def run(self, given: str, work: Callable[[], Awaitable[tuple[StoredResponse, bool]]]) -> StoredResponse:
         """`work` tells beside its answer whether anything was sent that may have had an effect."""
-        slot = IdempotencyRecord.of(self._request, given)
+        slot = await IdempotencyRecord.of(self._request, given)
         running = slot.record(state=CallState.RUNNING, since=self._clock.now())
         reserved = Put(slot.key, running, IfAbsent(), self._expiry)
         if earlier := await self._unless_first(slot, reserved):
@@ -79,7 +79,7 @@ class IdempotentCall:
 
     async def _unless_first(self, slot: IdempotencyRecord, reserved: Put) -> Item | None:
         try:
-            await self._write(self._request.state.context.caller, [reserved])
+            await self._write(self._request.state.context.principal, [reserved])
         except Conflict as conflict:
             earlier = await slot.found(self._store)
             if earlier is None:  # it ran out, or was refused, in this very moment

@@ -47,7 +47,7 @@ class IdempotentCreate:
         given = idempotency_key(self._request)
         if given is None:
             return await work(lambda _: ())
-        slot = IdempotencyRecord.of(self._request, given)
+        slot = await IdempotencyRecord.of(self._request, given)
         return await self._earlier(slot) or await self._first(slot, work)
 
     async def _first(

@@ -1,7 +1,7 @@
-"""Where is it kept that a request was made and what it was answered, and who can read that?
+"""The stored record of a request with an `Idempotency-Key`, and its sealed response.
 
-The stored answer is sealed with a key made from the caller's own API key: it may hold a secret that is shown once, and
-only who was shown it may see it again.
+The response is sealed with a secret that only the same principal's requests yield: it may hold an API key, which is
+shown once, so only the principal that received it can read it again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from api.access.api_key import ApiKey
 from api.access.context import OperatorContext, WorkspaceContext
 from api.access.repository import OPERATORS
 from api.errors import IdempotencyKeyReused, Unauthorized, ValidationFailed
@@ -27,7 +26,7 @@ from api.kit.storage.store import Item, Key, Store
 
 HEADER = "Idempotency-Key"
 KEPT_SECONDS = 24 * 3600
-SEALED_BY_CALLER = 1  # the envelope's key number: there is one key, the caller's
+PRINCIPAL_KEY_NUMBER = 1  # the envelope's key number: there is one key, the principal's
 KEY_FORM = re.compile(r"[\x21-\x7e]{1,255}")
 _RAW_HEADER = HEADER.lower().encode()
 
@@ -51,13 +50,13 @@ class IdempotencyRecord:
     sealing: Secret
 
     @classmethod
-    def of(cls, request: AnyRequest, given: str) -> IdempotencyRecord:
+    async def of(cls, request: AnyRequest, given: str) -> IdempotencyRecord:
         if not KEY_FORM.fullmatch(given):
             raise ValidationFailed.at(HEADER, "Use 1 to 255 visible ASCII characters.")
         context: WorkspaceContext | OperatorContext = request.state.context
         partition = context.partition if isinstance(context, WorkspaceContext) else OPERATORS
-        secret, path = _secret(request), str(request.scope["path"])
-        place = hashlib.sha256(_joined(context.caller.key_id, path, given)).hexdigest()
+        secret, path = await _sealing_secret(context), str(request.scope["path"])
+        place = hashlib.sha256(_joined(context.principal.id, path, given)).hexdigest()
         asked = _joined(request.method, path, request.scope["query_string"].decode("latin-1"), _body(request))
         # Keyed: the body may hold a password, and a bare hash of it could be tried out on a copy of the table.
         request_hash = hmac.digest(derive(secret, f"idempotent request {place}").reveal(), asked, hashlib.sha256)
@@ -74,7 +73,7 @@ class IdempotencyRecord:
         return {"request": self.request_hash, **data}
 
     def answered(self, answer: StoredResponse) -> Data:
-        envelope = encrypt(self.sealing, SEALED_BY_CALLER, self._bound_to, Secret(zlib.compress(answer.body)))
+        envelope = encrypt(self.sealing, PRINCIPAL_KEY_NUMBER, self._bound_to, Secret(zlib.compress(answer.body)))
         return self.record(status=answer.status, headers=dict(answer.headers), body=to_text(envelope))
 
     def answer(self, item: Item) -> StoredResponse:
@@ -86,12 +85,10 @@ class IdempotencyRecord:
         return bind("idempotency", *self.key, self.request_hash)
 
 
-def _secret(request: AnyRequest) -> Secret:
-    """What the caller has and we keep nowhere: the key that the guard has checked."""
-    key = ApiKey.presented(request.headers["authorization"])
-    if key is None:
+async def _sealing_secret(context: WorkspaceContext | OperatorContext) -> Secret:
+    if context.credentials is None:
         raise Unauthorized
-    return key.secret
+    return await context.credentials.sealing_secret()
 
 
 def _body(request: AnyRequest) -> str:

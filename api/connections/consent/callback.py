@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from api.access.authenticator import Authenticator
-from api.access.context import Scope, WorkspaceContext
+from api.access.context import WorkspaceContext
+from api.access.principal import Scope
 from api.connections.consent.code_exchange import CodeExchange, NotAllowed, ServerChanged
 from api.connections.consent.return_to import result_url
 from api.connections.consent.state import AuthorizationState, StateNotFound, digest, given_of
@@ -137,7 +138,7 @@ async def reauthorize_initiator(
 ) -> WorkspaceContext:
     """Who began may have been shown out meanwhile."""
     ctx = await access.reauthorize(pending.workspace_id, pending.key_id, request_id)
-    if ctx is None or not ctx.caller.scope.includes(Scope.MANAGE):
+    if ctx is None or not ctx.principal.scope.includes(Scope.MANAGE):
         raise ConnectFailed("not_allowed")
     return ctx
 

@@ -88,7 +88,7 @@ class CodeExchange:
 
     async def _still(self, ctx: WorkspaceContext, begun: Server, new: Grant) -> Server:
         """As it is now, if the grant is still for it: much may have changed while the tokens were on their way."""
-        if await self._works.authenticator.reauthorize(ctx.workspace_id, ctx.caller.key_id, ctx.request_id) is None:
+        if await self._works.authenticator.reauthorize(ctx.workspace_id, ctx.principal.id, ctx.request_id) is None:
             raise NotAllowed
         server = await get_server(self._works.store, ctx, begun.id)
         if server is None or server.url != begun.url or self._sealer.place(server) != self._sealer.place(begun):

@@ -157,14 +157,14 @@ class ToolCaller:
         return now - tools.listed_at > LOOK_AGAIN_SECONDS if tool is None else not tools.is_fresh(now)
 
     def _note(self, begun: CallInProgress) -> None:
-        works, caller, server = self._works, self._ctx.caller, begun.share.server
+        works, principal, server = self._works, self._ctx.principal, begun.share.server
         seconds = works.clock.monotonic() - begun.started
         works.metrics.call(server.service_type, begun.outcome, seconds)
         call = ToolCallRecord(
             works.clock.now(),
             self._ctx.workspace_id,
-            caller.key_id,
-            caller.name,
+            principal.id,
+            principal.name,
             self._ctx.request_id,
             begun.toolbox.agent.id,
             server.id,
@@ -172,6 +172,7 @@ class ToolCaller:
             begun.tool,
             begun.outcome,
             int(seconds * 1000),
+            principal.kind,
         )
         works.call_log.note(call)
 

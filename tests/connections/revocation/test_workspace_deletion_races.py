@@ -19,7 +19,7 @@ from api.servers.service import get_server
 from demo.oauth_provider.server import Server, Tenant
 from tests.connections.desk import Desk, emptied, entries, until
 from tests.fakes.still_clock import StillClock
-from tests.harness import Plugboard
+from tests.harness import Plugboard, bearer
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Beside:
 async def beside(desk: Desk, clock: StillClock) -> AsyncIterator[Beside]:
     parts = await build_container(desk.workspace.plugboard.settings, clock)
     try:
-        ctx = await parts.authenticator.authenticate(f"Bearer {desk.workspace.key}", desk.workspace.id, "test")
+        ctx = await parts.authenticator.authenticate(bearer(desk.workspace.key), desk.workspace.id, "test")
         yield Beside(parts, ctx)
     finally:
         await parts.close()

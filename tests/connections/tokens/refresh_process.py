@@ -20,6 +20,7 @@ from api.main.container import Container, build_container
 from api.servers.service import Server, get_server
 from demo.oauth_provider.server import Tenant
 from tests.connections.desk import Desk
+from tests.harness import bearer
 
 USUAL = RefreshPolicy()
 Equipped = Callable[[ConnectionDeps], ConnectionDeps]
@@ -105,7 +106,7 @@ async def process(
     clock = clock or Ahead(ahead)
     parts = keeping(await build_container(desk.workspace.plugboard.settings, clock), timing, pause, equipped)
     try:
-        ctx = await parts.authenticator.authenticate(f"Bearer {desk.workspace.key}", desk.workspace.id, "test")
+        ctx = await parts.authenticator.authenticate(bearer(desk.workspace.key), desk.workspace.id, "test")
         yield Process(parts, parts.connections.tokens, clock, ctx)
     finally:
         await parts.close()

@@ -18,7 +18,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.access.context import Caller, Scope, WorkspaceContext, partition_of
+from api.access.context import WorkspaceContext, partition_of
+from api.access.principal import Principal, Scope
 from api.access.repository import revision_key
 from api.audit.journal import Journal
 from api.connections.oauth_clients import OAuthClients
@@ -250,7 +251,9 @@ async def set_up() -> Setting:
     """A server whose token has expired."""
     store, world = InMemory(), World()
     partition = partition_of(W)
-    ctx = WorkspaceContext(W, Caller("key", "key", Scope.ADMIN), Snapshot(partition, 1, RevisionCache(store)), "test")
+    ctx = WorkspaceContext(
+        W, Principal("api_key", "key", "key", Scope.ADMIN), Snapshot(partition, 1, RevisionCache(store)), "test"
+    )
     setting = Setting(store, world, TokenEndpoint(world), ctx)
     await store.write(*await KeyRing(store, ROOTS, world.clock).first_key_changes(partition))
     await store.write(Put(Key(partition, server_key(SERVER.id)), SERVER.data(), IfAbsent()))

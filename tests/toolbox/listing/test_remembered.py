@@ -17,7 +17,7 @@ from api.toolbox.toolsets.registry import IDLE_SECONDS, LAST_SECONDS
 from demo.mcp_servers import NEVER, Fake, LegacyServer, ModernServer, PlainServer, SessionServer
 from tests.fakes.still_clock import StillClock
 from tests.fakes.street import Street
-from tests.harness import Workspace, many_callers, served
+from tests.harness import Workspace, bearer, many_callers, served
 from tests.toolbox.conftest import AT_HOME
 from tests.toolbox.office import Office, generic, until
 
@@ -114,7 +114,7 @@ def test_a_server_that_takes_no_leave_does_not_hold_up_the_end(tmp_path: Path, s
 
 
 async def opened(parts: Container, workspace: Workspace, server_id: str) -> tuple[McpToolset, Server, Any]:
-    ctx = await parts.authenticator.authenticate(f"Bearer {workspace.key}", workspace.id, "a-test")
+    ctx = await parts.authenticator.authenticate(bearer(workspace.key), workspace.id, "a-test")
     server = (await ServerService(ctx, parts.server_deps).get_many_cached([server_id]))[server_id]
     toolset = await parts.runtime.toolsets.get(ctx, server)
     await toolset.tools()

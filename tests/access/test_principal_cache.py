@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from api.access.caller_cache import CallerCache
-from api.access.context import Caller, Scope
+from api.access.principal import Principal, Scope
+from api.access.principal_cache import PrincipalCache
 from api.kit.storage.revision_cache import RevisionCache, Snapshot
 from api.kit.storage.sqlite import SqliteStore
 
@@ -9,12 +9,12 @@ from api.kit.storage.sqlite import SqliteStore
 async def test_a_caller_who_is_checked_anew_takes_nobody_elses_room(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "plugboard.db")
     before, after = (Snapshot("WS#w", revision, RevisionCache(store)) for revision in (1, 2))
-    known, caller = CallerCache(at_most=2), Caller("key_1", "CI", Scope.READ)
+    cache, principal = PrincipalCache(at_most=2), Principal("api_key", "key_1", "CI", Scope.READ)
     for header in ("Bearer a", "Bearer b"):
-        known.remember(before, header, caller)
+        cache.put(before, header, principal)
 
-    known.remember(after, "Bearer b", caller)
+    cache.put(after, "Bearer b", principal)
 
-    found = {header: known.get("WS#w", header) for header in ("Bearer a", "Bearer b")}
+    found = {header: cache.get("WS#w", header) for header in ("Bearer a", "Bearer b")}
     assert {header: each and each.revision for header, each in found.items()} == {"Bearer a": 1, "Bearer b": 2}
     await store.close()
