@@ -33,20 +33,16 @@ class ParameterForm:
             case str() if self.words:
                 return self.words.get(plain_name(value), value)
             case str():
-                return self._from_json(value)
+                return self._coerce_json(value)
             case _:
                 return value
 
-    def _from_json(self, text: str) -> object:
-        begins = text.strip()[:1]
-        wanted = [JSON_TYPES[each] for each in self.types & JSON_TYPES.keys()]
-        if begins not in ("[", "{") or not wanted or len(text) > LONGEST_JSON:
+    def _coerce_json(self, text: str) -> object:
+        wanted = tuple(JSON_TYPES[name] for name in self.types & JSON_TYPES.keys())
+        if not wanted or len(text) > LONGEST_JSON:
             return text
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
-            return text
-        return found if isinstance(found, tuple(wanted)) else text
+        value = from_json_text(text)
+        return value if isinstance(value, wanted) else text
 
 
 def parameter_forms(schema: Schema) -> dict[str, ParameterForm]:
@@ -55,7 +51,18 @@ def parameter_forms(schema: Schema) -> dict[str, ParameterForm]:
     return {name: _form(list(_choices(each, defined))) for name, each in schema.get("properties", {}).items()}
 
 
+def from_json_text(value: object) -> object:
+    """The list or object of a text that is JSON, as models write them now and then; anything else unchanged."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
 def plain_name(name: str) -> str:
+    """The ASCII letters and digits of a parameter's name or of a fixed word, in lower case."""
     return _NOT_PLAIN.sub("", name.lower())
 
 

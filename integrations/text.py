@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from integrations.tool import Json
+from integrations.json_object import Json
 
 
 def one_line(text: str | None) -> str:

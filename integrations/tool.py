@@ -14,10 +14,10 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from integrations.argument_coercion import ParameterForm, parameter_forms, plain_name
 from integrations.argument_errors import error_sentence
+from integrations.json_object import Json
 
 MAX_PROBLEMS = 8
 BEYOND = "A number is too large, or lists are nested too deep."
-Json = dict[str, Any]
 
 
 class Params(BaseModel):
@@ -39,8 +39,8 @@ class Params(BaseModel):
     def _understood(cls, given: object) -> object:
         if not isinstance(given, dict):
             return given
-        names = {plain_name(alias): alias for alias in map(to_camel, cls.model_fields)}
-        names |= {plain_name(other): to_camel(name) for other, name in cls.aliases.items()}
+        names = {plain_name(alias): to_camel(name) for alias, name in cls.aliases.items()}
+        names |= {plain_name(name): name for name in map(to_camel, cls.model_fields)}
         forms, read = _forms(cls), Json()
         for told, value in given.items():
             if value is None:  # models fill in what they leave out

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from typing import Any
 
+from integrations.json_object import Json
 from integrations.service_client import (
     CredentialRejected,
     RateLimited,
@@ -38,8 +38,6 @@ LOCKED_SECONDS = 2.0
 WINDOWS = {"SECONDLY": 1.0, "TEN_SECONDLY_ROLLING": 10.0}
 """By the name of a limit, after how many seconds there is surely room again: no header says so."""
 _SECONDS = re.compile(r"[0-9]{1,6}")
-
-Json = dict[str, Any]
 
 
 class HubSpotApi(ServiceClient):

@@ -10,7 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from integrations.hubspot.filters import Filters, PropertyName, SortOrder
 from integrations.hubspot.kinds import Kind
-from integrations.hubspot.properties import plain
+from integrations.paging import paging_aliases
+from integrations.similar_names import bare_name
 from integrations.tool import Params
 
 REACHABLE = 10_000
@@ -61,10 +62,7 @@ Cursor = Annotated[
     AfterValidator(_cursor),
     Field(max_length=200, description="For the next page: `nextCursor` of the page before."),
 ]
-PAGED = {
-    **dict.fromkeys(("cursor", "nextcursor", "startcursor", "pagetoken", "offset"), "after"),
-    **dict.fromkeys(("count", "pagesize", "perpage", "first", "max", "maxresults"), "limit"),
-}
+PAGED = {**paging_aliases(cursor="after", size="limit", counts=True)}
 CHOSEN = dict.fromkeys(("fields", "propertynames", "columns"), "properties")
 
 
@@ -155,7 +153,7 @@ class Search(Params):
 def not_for_lists(given: object, names: Container[str], search: str) -> object:
     """Whoever searches in a list is told where to."""
     there = given if isinstance(given, dict) else {}
-    asked = [name for name, value in there.items() if value and plain(str(name)) in names]
+    asked = [name for name, value in there.items() if value and bare_name(str(name)) in names]
     if asked:
         raise ValueError(f"A list takes no `{asked[0]}`; `{search}` does")
     return given

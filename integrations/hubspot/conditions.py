@@ -11,8 +11,8 @@ from integrations.hubspot.kinds import ASSOCIATED, DEALS, PIPELINE, STAGE, Kind
 from integrations.hubspot.meant import Meant
 from integrations.hubspot.moments import Span, span
 from integrations.hubspot.properties import Properties, Property
+from integrations.json_object import Json
 from integrations.service_client import ToolFailed
-from integrations.tool import Json
 
 SEVERAL = {"EQ": "IN", "NEQ": "NOT_IN"}
 """What stands for an operator where a name stands for several values."""

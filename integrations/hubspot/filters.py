@@ -9,7 +9,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from integrations.tool import Json, Params
+from integrations.json_object import Json
+from integrations.tool import Params
 
 LONGEST_VALUE = 200
 """Of one of several."""

@@ -10,9 +10,10 @@ from integrations.hubspot.api import NOT_THERE, OWNERS, PIPELINES, HubSpotApi
 from integrations.hubspot.kinds import Kind
 from integrations.hubspot.links import is_email, is_number
 from integrations.hubspot.names import MOST_OWNERS, labels, next_cursor, person, results, said, stages_of
-from integrations.hubspot.properties import MOST_TOLD, near_to
+from integrations.hubspot.properties import MOST_NEAR, MOST_TOLD
+from integrations.json_object import Json
 from integrations.service_client import ToolFailed
-from integrations.tool import Json
+from integrations.similar_names import similar_names
 
 LONGEST_NAME = 200
 _WORDS = re.compile(r"\w+")
@@ -131,7 +132,7 @@ def _has_all(there: list[str], words: set[str]) -> bool:
 def _who_is_there(given: str, there: list[Json]) -> str:
     if len(there) <= MOST_TOLD:
         return f"These are there: {_people(there)}."
-    near = near_to(given, (person(each) for each in there))
+    near = similar_names(given, (person(each) for each in there), limit=MOST_NEAR)
     like = f"Is it {_people([each for each in there if person(each) in near])}? " if near else ""
     return f"{like}`hubspot_search_owners` finds owners by name."
 

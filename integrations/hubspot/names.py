@@ -9,9 +9,9 @@ from integrations.hubspot.api import DETAILS, NOT_THERE, OWNERS, PIPELINES, HubS
 from integrations.hubspot.kinds import BOOKKEEPING, OWNER, PIPELINE, STAGE, Kind
 from integrations.hubspot.links import is_number
 from integrations.hubspot.properties import Properties, Property, no_property, where_names_are
+from integrations.json_object import Json
 from integrations.service_client import ToolFailed, too_large_hint
 from integrations.text import objects, one_line, shortened
-from integrations.tool import Json
 
 MOST_OWNERS = 500
 """In one answer."""

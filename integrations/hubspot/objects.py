@@ -16,8 +16,8 @@ from integrations.hubspot.names import Names, next_cursor, results
 from integrations.hubspot.properties import Properties
 from integrations.hubspot.reading import read_many, read_one
 from integrations.hubspot.records import Record, Records
+from integrations.json_object import Json
 from integrations.service_client import ToolFailed, too_large_hint
-from integrations.tool import Json
 
 LONGEST_LIST = 1_200
 """Characters of names of properties in one URL, which has 2,048 at most."""

@@ -12,10 +12,11 @@ from integrations.hubspot.links import is_email, is_number
 from integrations.hubspot.meant import MOST_PAGES, everybody
 from integrations.hubspot.names import MOST_OWNERS, next_cursor, person, results, said
 from integrations.hubspot.people import Owner, Owners
-from integrations.hubspot.properties import plain
+from integrations.json_object import Json
 from integrations.service_client import ToolFailed, too_large_hint
+from integrations.similar_names import bare_name
 from integrations.text import objects
-from integrations.tool import Json, Params, tool
+from integrations.tool import Params, tool
 
 LESS = "Ask for fewer at once with a smaller `limit`."
 MOST_TEAMS = 50
@@ -70,7 +71,7 @@ class OneOwner(Params):
         """A user's id may come by its own name."""
         if not isinstance(given, dict):
             return given
-        users = {name: value for name, value in given.items() if value and plain(str(name)) in ("userid", "user")}
+        users = {name: value for name, value in given.items() if value and bare_name(str(name)) in ("userid", "user")}
         rest = {name: value for name, value in given.items() if name not in users}
         return {**rest, "ownerId": next(iter(users.values())), "idProperty": "userId"} if users else given
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 
 from integrations.hubspot.api import HubSpotApi
 from integrations.hubspot.kinds import ASSOCIATED, OWNER, Kind
+from integrations.json_object import Json
 from integrations.service_client import ToolFailed
+from integrations.similar_names import MAX_COMPARED, bare_name, similar_names
 from integrations.text import objects, one_line
-from integrations.tool import Json
 
 MOST_CHOSEN = 100
 MOST_NEAR = 3
 MOST_TOLD = 30
-MOST_READ, MOST_COMPARED, LONGEST_COMPARED = 5_000, 1_000, 60
-"""Definitions, names that are compared with a misspelt one, and characters of it: accounts have fewer, and shorter."""
-_MARKS = re.compile(r"[\W_]+")
+MOST_READ = 5_000
+"""Definitions: accounts have fewer."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class Property:
     def _choice(self, given: str) -> str:
         if given in self.choices:
             return given
-        found = self._spelt.get(plain(given), set())
+        found = self._spelt.get(bare_name(given), set())
         if len(found) != 1:
             raise ToolFailed("invalid_arguments", f"`{self.name}` is never “{given}”. {self._told(given)}")
         return next(iter(found))
@@ -58,13 +56,16 @@ class Property:
         found: dict[str, set[str]] = {}
         for value, label in self.choices.items():
             for word in (value, label):
-                found.setdefault(plain(word), set()).add(value)
+                found.setdefault(bare_name(word), set()).add(value)
         return found
 
     def _told(self, given: str) -> str:
         if len(self.choices) <= MOST_TOLD:
             return f"It takes: {_listed(self.choices)}."
-        near = {*near_to(given, self.choices), *near_to(given, self.choices.values())}
+        near = {
+            *similar_names(given, self.choices, limit=MOST_NEAR),
+            *similar_names(given, self.choices.values(), limit=MOST_NEAR),
+        }
         alike = {value: label for value, label in self.choices.items() if value in near or label in near}
         return f"Is it {_listed(alike)}?" if alike else f"It takes one of {len(self.choices)} others."
 
@@ -86,7 +87,7 @@ class Properties:
         there = await self.all()
         if name in there or not there:
             return there.get(name) or Property(name)
-        alike = [each for each in there.values() if plain(given) in (plain(each.name), plain(each.label))]
+        alike = [each for each in there.values() if bare_name(given) in (bare_name(each.name), bare_name(each.label))]
         if len(alike) != 1:
             told = f"{no_property(self._kind, given, there.values())} {where_names_are(self._kind)}"
             raise ToolFailed("invalid_arguments", told)
@@ -102,23 +103,17 @@ class Properties:
 
 def no_property(kind: Kind, given: str, there: Iterable[Property]) -> str:
     """With those that are like it."""
-    first = list(islice(there, MOST_COMPARED // 2))
-    names = {plain(each.label): each.name for each in first} | {plain(each.name): each.name for each in first}
-    near = " or ".join(f"`{each}`" for each in dict.fromkeys(names[each] for each in near_to(plain(given), names)))
+    first = list(islice(there, MAX_COMPARED // 2))
+    names = {bare_name(each.label): each.name for each in first} | {bare_name(each.name): each.name for each in first}
+    near = " or ".join(
+        f"`{each}`"
+        for each in dict.fromkeys(names[each] for each in similar_names(bare_name(given), names, limit=MOST_NEAR))
+    )
     return f"There is no property `{given}` of {kind.many}{f': is it {near}?' if near else '.'}"
 
 
 def where_names_are(kind: Kind) -> str:
     return f"`hubspot_get_{kind.one}` with `full: true` shows the names of those that have a value."
-
-
-def near_to(given: str, names: Iterable[str]) -> list[str]:
-    compared = [each for each in islice(names, MOST_COMPARED) if len(each) <= LONGEST_COMPARED]
-    return get_close_matches(given[:LONGEST_COMPARED], compared, n=MOST_NEAR)
-
-
-def plain(name: str) -> str:
-    return _MARKS.sub("", name.casefold())
 
 
 def _listed(choices: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from integrations.hubspot.kinds import Kind
 from integrations.hubspot.names import Meanings, Names, properties_of, results, said
 from integrations.hubspot.records import ALONE, IN_A_LIST, ROOM, Record, shortened
-from integrations.tool import Json
+from integrations.json_object import Json
 
 MOST_ASSOCIATED = 50
 BESIDE = 100

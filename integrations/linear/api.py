@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from integrations.errors import UnreadableResponse
+from integrations.json_object import Json
 from integrations.linear.problems import BUSY, UNKNOWN_TOKEN, left_out, problems_in, refusal
 from integrations.service_client import (
     CredentialRejected,
@@ -26,7 +27,6 @@ from integrations.service_client import (
     too_large_hint,
 )
 
-Json = dict[str, Any]
 M = TypeVar("M", bound=BaseModel)
 
 LONGEST_WAIT = 3600.0

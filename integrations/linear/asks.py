@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
+from integrations.json_object import Json
 from integrations.linear import filters
 from integrations.linear.words import Cursor, IssueWord, Priority, Several, Since, Word, issue_word, order
+from integrations.paging import paging_aliases
 from integrations.tool import Params
-
-Json = dict[str, Any]
 
 MOST, USUAL, MOST_FULL = 100, 50, 10
 MOST_OF_LINEAR = 250
 MOST_COMMENTS, USUAL_COMMENTS = 50, 10
-PAGING: Mapping[str, str] = {
-    **dict.fromkeys(("limit", "pagesize", "count", "perpage"), "first"),
-    **dict.fromkeys(("cursor", "nextcursor", "startcursor", "pagetoken", "endcursor"), "after"),
-}
+PAGING = paging_aliases(cursor="after", size="first")
 OF_ISSUES: Mapping[str, str] = {
     **PAGING,
     **dict.fromkeys(("team", "teams", "teamids", "teamkey", "teamname"), "team_id"),

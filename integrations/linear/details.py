@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from integrations.json_object import Json
 from integrations.linear.lines import bulleted, day, indented, joined, lined, written
 from integrations.linear.shapes import Issue, Item, Line, Name, Shape, ShortIssue, Url, nodes
 from integrations.text import more_follow, objects, one_line
 from integrations.tool import Result
-
-Json = dict[str, Any]
 
 PART, LONGEST_COMMENT = 12_000, 3_000
 FEW, LONGEST_OF_FEW = 3, 15_000

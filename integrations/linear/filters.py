@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from integrations.json_object import Json
 from integrations.linear.words import IDENTIFIER, PRIORITIES, SLUG_ID, UUID
-
-Json = dict[str, Any]
 
 STATE_TYPES = ("triage", "backlog", "unstarted", "started", "completed", "canceled", "duplicate")
 PROJECT_STATE_TYPES = ("backlog", "planned", "started", "paused", "completed", "canceled")

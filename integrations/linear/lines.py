@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from integrations.json_object import Json
 from integrations.text import one_line, shortened
-
-Json = dict[str, Any]
 
 EXCERPT = 240
 LONGEST_STRINGS = (4_000, 1_000, 250)

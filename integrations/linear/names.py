@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from typing import Any
 
 from pydantic import Field
 
 from integrations.errors import UpstreamError
+from integrations.json_object import Json
 from integrations.linear import documents, filters
 from integrations.linear.api import LinearApi, read
 from integrations.linear.asks import IssueFilters, ListIssues, ListProjects, SearchIssues, project_like
@@ -19,11 +18,10 @@ from integrations.linear.problems import ADMIN
 from integrations.linear.shapes import Shape, State
 from integrations.linear.words import IDENTIFIER, UUID
 from integrations.service_client import ToolFailed
+from integrations.similar_names import similar_names, spelling_of_a_word
 from integrations.text import one_line, shortened
 
-Json = dict[str, Any]
-
-MOST_LIKE, LIKE, ENOUGH, LONGEST = 12, 2, 0.6, 80
+MOST_LIKE, LIKE, LONGEST = 12, 2, 80
 MOMENT = 3.0
 ALL_THERE = "Each name that was given is there; together the filters leave nothing."
 NO_ISSUE = f"The connected app may see no issue yet. {ADMIN}"
@@ -196,13 +194,5 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _similar(given: str, names: Sequence[str]) -> list[str]:
-    """The most similar first: as a whole, or by one word of them."""
-    plain = given.partition("@")[0].casefold()[:LONGEST]
-    alike = {
-        name: max(_ratio(plain, each) for each in (name.casefold(), *name.casefold().split()[:5])) for name in names
-    }
-    return sorted((name for name in names if alike[name] >= ENOUGH), key=lambda name: -alike[name])
-
-
-def _ratio(one: str, other: str) -> float:
-    return SequenceMatcher(None, one, other).ratio()
+    """Of an e-mail address, what stands before the @ is compared."""
+    return similar_names(given.partition("@")[0], names, limit=len(names), likeness=spelling_of_a_word)

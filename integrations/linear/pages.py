@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
+from integrations.json_object import Json
 from integrations.linear.api import read
 from integrations.linear.lines import bounded
 from integrations.linear.shapes import Item, Number, Shape
 from integrations.text import objects
-
-Json = dict[str, Any]
 
 MOST_BYTES, MOST_CHARACTERS = 150_000, 40_000
 ROOM_OF_FULL, LEAST_OF_FULL = 30_000, 3_000

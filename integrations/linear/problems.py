@@ -6,12 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from integrations.json_object import Json
 from integrations.service_client import Rejected, ServerTrouble, Verdict
 from integrations.text import objects, one_line
-
-Json = dict[str, Any]
 
 MAX_SHOWN = 300
 MAX_NOTES = 5

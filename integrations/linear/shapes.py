@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from integrations.json_object import Json
 from integrations.linear.lines import day, joined, lined, written
 from integrations.text import one_line, shortened
-
-Json = dict[str, Any]
 
 NO_PRIORITY = (None, "No priority")
 LONGEST_TITLE, LONGEST_DESCRIPTION = 255, 500

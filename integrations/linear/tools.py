@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
+from integrations.json_object import Json
 from integrations.linear import documents, names
 from integrations.linear.api import LinearApi, read
 from integrations.linear.asks import GetIssue, ListIssues, ListProjects, ListTeams, SearchIssues
@@ -23,8 +23,6 @@ from integrations.linear.listings import HitPage, IssuePage, ProjectPage, TeamPa
 from integrations.linear.pages import of, page, whole
 from integrations.linear.shapes import Hit, Issue, Project, Team
 from integrations.tool import tool
-
-Json = dict[str, Any]
 
 MOST_OF_COMMENTS, ROOM_OF_ONE = 16_000, 8_000
 SHORT = ("id", "identifier", "title", "url", "state")

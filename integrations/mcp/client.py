@@ -10,10 +10,10 @@ from typing import Any
 
 from integrations.errors import RpcErrorResponse, StatusRefused, UnreadableResponse
 from integrations.http_port import Http
+from integrations.json_object import Json
 from integrations.mcp import detection
 from integrations.mcp.exchange import RpcOutcome
 from integrations.mcp.header_mirroring import BadAnnotation, Paths, annotated_paths, argument_headers
-from integrations.mcp.jsonrpc import Json
 from integrations.mcp.server_requests import NOBODY, Respondent
 from integrations.mcp.session import HEADER_MISMATCH, Era, McpSession, Wait, no_longer_fits
 from integrations.mcp.tools import ToolList, listed

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from integrations.errors import RpcErrorResponse, UnreadableResponse
+from integrations.json_object import Json
 
 CLIENT_INFO: Mapping[str, str] = {"name": "Plugboard", "version": "0.1.0"}
 METHOD_NOT_FOUND = -32601
@@ -23,8 +24,6 @@ _UNKNOWN_METHOD = re.compile(
 )
 
 _encode = msgspec.json.Encoder().encode
-
-Json = dict[str, Any]
 
 
 class RpcResponse(NamedTuple):

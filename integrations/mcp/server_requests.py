@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from integrations.errors import UnreadableResponse
-from integrations.mcp.jsonrpc import Json
+from integrations.json_object import Json
 
 OF_ONE_ROUND = frozenset({"inputResponses", "requestState"})
 NOBODY_THERE = "The server wants to ask a person something before it answers, and nobody is there to be asked."

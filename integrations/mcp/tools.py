@@ -10,9 +10,9 @@ from typing import Any, Literal
 import msgspec
 
 from integrations.errors import UnreadableResponse
+from integrations.json_object import Json
 from integrations.mcp import jsonrpc
 from integrations.mcp.header_mirroring import BadAnnotation, annotated_paths
-from integrations.mcp.jsonrpc import Json
 
 MAX_PAGES = 100
 MAX_TOOLS = 5000

@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
+from integrations.json_object import Json
 from integrations.service_client import (
     MAYBE_DONE,
     CredentialRejected,
@@ -62,8 +63,6 @@ LACKS = (
 )
 
 REFUSED: tuple[FailedKind, ...] = ("invalid_arguments", "upstream_refused")
-
-Json = dict[str, Any]
 
 
 class Missing(ToolFailed):

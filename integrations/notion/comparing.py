@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from integrations.json_object import Json
 from integrations.notion.ids import page_id
 from integrations.notion.schema import Property
 from integrations.notion.values import FALSE, PAGES, TRUE, Unfit, Who, moment, number_of, said
@@ -59,8 +60,6 @@ A_MONTH = 'a month is {"on_or_after": "2026-11-01", "before": "2026-12-01"}'
 _TESTS = frozenset(each for tests in OPERATORS.values() for each in tests) - {"status"}
 NO_VALUE = "there is no value to compare with"
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
-
-Json = dict[str, Any]
 
 
 def is_test(name: str) -> bool:

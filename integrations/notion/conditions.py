@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from integrations.json_object import Json
 from integrations.notion.comparing import compared, default_test, is_test
 from integrations.notion.ids import page_id
 from integrations.notion.schema import Property, Schema
@@ -27,8 +28,6 @@ TOO_DEEP = "`and` and `or` can stand in each other once: Notion takes no deeper 
 TEST_WORDS, VALUE_WORDS = ("operator", "op", "comparison", "comparator", "condition"), ("value", "values")
 NO_VALUES = ("property", "timestamp", "type", *TEST_WORDS)
 DIRECTIONS: Mapping[str, str] = {"asc": "ascending", "desc": "descending"}
-
-Json = dict[str, Any]
 
 
 def filtered(given: Mapping[str, Any], schema: Schema, who: Who = page_id) -> Json:

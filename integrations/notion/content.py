@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from integrations.errors import UnreadableResponse
-from integrations.notion.api import MAX_PAGE, OLD_CURSOR, Json, NotionApi
+from integrations.json_object import Json
+from integrations.notion.api import MAX_PAGE, OLD_CURSOR, NotionApi
 from integrations.notion.markdown import Node, as_markdown
 from integrations.service_client import ToolFailed, too_large_hint
 

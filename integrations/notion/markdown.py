@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from integrations.json_object import Json
 from integrations.notion.ids import address
 from integrations.notion.richtext import marked, plain
 
@@ -18,8 +18,6 @@ _MARKERS: Mapping[str, str] = {
     **{f"heading_{level}": "#" * level + " " for level in range(1, 5)},
     "bulleted_list_item": "- ",
 }
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

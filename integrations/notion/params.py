@@ -7,6 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from integrations.argument_coercion import from_json_text, plain_name
+from integrations.json_object import Json
 from integrations.notion.ids import BlockId, DatabaseId, PageId
 from integrations.notion.slips import (
     MOST_AT_ONCE,
@@ -18,9 +20,8 @@ from integrations.notion.slips import (
     as_order,
     capped,
     either,
-    from_text,
-    plainly,
 )
+from integrations.paging import paging_aliases
 from integrations.tool import Params
 
 LONGEST_CONTENT = 200_000
@@ -28,10 +29,8 @@ MOST_CHILDREN = 100
 MOST_VALUES = 100
 CONTENT = ("content", "markdown", "body", "text", "children", "blocks")
 
-Json = dict[str, Any]
 
-
-AnyObject = Annotated[Any, BeforeValidator(from_text)]
+AnyObject = Annotated[Any, BeforeValidator(from_json_text)]
 Cursor = Annotated[
     str | None,
     Field(
@@ -72,8 +71,8 @@ _DATABASE: Mapping[str, str] = dict.fromkeys(
 )
 _VALUES: Mapping[str, str] = {"props": "properties", "values": "properties"}
 _TEXT: Mapping[str, str] = dict.fromkeys(("markdown", "body", "text"), "content")
-_NEXT: Mapping[str, str] = dict.fromkeys(("cursor", "nextcursor", "after"), "start_cursor")
-_SIZE: Mapping[str, str] = dict.fromkeys(("limit", "first", "size"), "page_size")
+_NEXT = paging_aliases(cursor="start_cursor")
+_SIZE = paging_aliases(size="page_size")
 
 
 class OfDatabase(Params):
@@ -97,9 +96,9 @@ class WithValues(Params):
         """Values beside the other parameters, instead of in `properties`."""
         if not isinstance(given, dict):
             return given
-        known = {plainly(name) for name in cls.model_fields} | cls.aliases.keys()
-        values = {name: value for name, value in given.items() if plainly(str(name)) not in known}
-        has_values = any(plainly(str(name)) in ("properties", *_VALUES) for name in given)
+        known = {plain_name(name) for name in cls.model_fields} | cls.aliases.keys()
+        values = {name: value for name, value in given.items() if plain_name(str(name)) not in known}
+        has_values = any(plain_name(str(name)) in ("properties", *_VALUES) for name in given)
         if has_values or not values:
             return given
         return {name: value for name, value in given.items() if name not in values} | {"properties": values}
@@ -225,7 +224,7 @@ class QueryDatabase(OfDatabase):
     ] = None
     sorts: Annotated[
         list[Any] | None,
-        BeforeValidator(lambda given: [given] if isinstance(given := from_text(given), str | dict) else given),
+        BeforeValidator(lambda given: [given] if isinstance(given := from_json_text(given), str | dict) else given),
         Field(
             max_length=100,
             description='Such as [{"property": "Due", "direction": "ascending"}], or ["-created_time"].',

@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import TypeVar
 from uuid import UUID
 
-from integrations.notion.api import MAX_PAGE, Json, NotionApi
+from integrations.json_object import Json
+from integrations.notion.api import MAX_PAGE, NotionApi
 from integrations.notion.values import Unfit, Who, said
 from integrations.service_client import ToolFailed
+from integrations.similar_names import similar_names
 from integrations.text import objects, one_line
 
 MOST_PAGES = 5
 MOST_NAMED = 20
+MOST_SIMILAR = 5
 LONGEST_NAME = 200
 HOW_TO_SEE = "`notion_read` with `full` true shows the ids on a page where a person is set"
 NO_NAME = "a person has to be given by name or id"
@@ -78,7 +80,7 @@ class People:
 
     def _unknown(self, name: str, asked: str) -> Unfit:
         by_name = {each.name.lower(): each.name for each in self.known}
-        alike = get_close_matches(asked, by_name, n=5) or list(by_name)[:MOST_NAMED]
+        alike = similar_names(asked, by_name, limit=MOST_SIMILAR) or list(by_name)[:MOST_NAMED]
         more = ", …" if len(alike) < len(by_name) else ""
         named = ", ".join(by_name[each] for each in alike)
         if not self.are_all:

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from integrations.notion.api import NOT_THERE, OTHERS, Json, Missing, NotionApi
+from integrations.json_object import Json
+from integrations.notion.api import NOT_THERE, OTHERS, Missing, NotionApi
 from integrations.notion.ids import address, database_id, page_id
 from integrations.notion.richtext import plain
 from integrations.notion.schema import Schema

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from integrations.notion.api import MAX_PAGE, Json, NotionApi
+from integrations.json_object import Json
+from integrations.notion.api import MAX_PAGE, NotionApi
 from integrations.notion.content import Content, Reader, parted
 from integrations.notion.markdown import Node, as_markdown, block_address
 from integrations.notion.params import ReadPage

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 
 from pydantic import Field
 
-from integrations.notion.api import Json
+from integrations.json_object import Json
 from integrations.notion.content import Place
 from integrations.notion.ids import address
 from integrations.notion.places import DataSource

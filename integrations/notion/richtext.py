@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+from integrations.json_object import Json
 from integrations.notion.ids import address
 
 MAX_TEXT = 2000
@@ -21,8 +21,6 @@ _MARKED = re.compile(  # whatever stands between two marks is bounded: a mark th
     r"|(?<![\w*])(?P<italic>[*_])(?=[^\s*_])(?P<slanted>.{1,500}?)(?<=[^\s*_])(?P=italic)(?![\w*])",
     re.DOTALL,
 )
-
-Json = dict[str, Any]
 
 
 def plain(items: Iterable[Json] | None) -> str:

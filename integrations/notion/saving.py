@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from integrations.errors import StatusRefused
-from integrations.notion.api import Json, Missing, NotionApi
+from integrations.json_object import Json
+from integrations.notion.api import Missing, NotionApi
 from integrations.notion.ids import address
 from integrations.notion.people import knowing
 from integrations.notion.places import Parent, thing

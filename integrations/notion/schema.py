@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from integrations.json_object import Json
 from integrations.notion.ids import page_id
 from integrations.notion.values import Unfit, Who, said, written
 from integrations.service_client import ToolFailed
@@ -18,8 +19,6 @@ MOST_PROPERTIES = 1000
 """Twice as many as a database can have."""
 MOST_PROBLEMS = 8
 _GROUPS = ("select", "multi_select", "status")
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

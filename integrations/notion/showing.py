@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from integrations.notion.api import Json
+from integrations.json_object import Json
 from integrations.text import one_line
 
 MAX_VALUE = 500

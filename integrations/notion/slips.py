@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
+
+from integrations.argument_coercion import from_json_text
+from integrations.json_object import Json
 
 MOST_AT_ONCE = 100
 _SIZE = re.compile(r"[0-9]{1,9}")
-_MARKS = re.compile(r"[^a-z0-9]")
-
-Json = dict[str, Any]
-
-
-def plainly(name: str) -> str:
-    return _MARKS.sub("", name.lower())
-
-
-def from_text(given: object) -> object:
-    """Models write objects as text of JSON now and then."""
-    if isinstance(given, str) and given.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(given)
-        except (ValueError, RecursionError):
-            return given
-    return given
 
 
 def as_object(given: object) -> object:
-    read = from_text(given)
+    read = from_json_text(given)
     if not isinstance(read, dict):
         raise ValueError('must be an object, such as {"Status": "Done"}')  # noqa: TRY004  pydantic reads this one
     return read
@@ -48,7 +32,7 @@ def as_order(given: object) -> object:
 
 def as_filter(given: object) -> object:
     """A list of conditions is all of them; no condition is no filter."""
-    read = from_text(given)
+    read = from_json_text(given)
     if isinstance(read, list):
         read = {"and": read}
     if read in ({}, {"and": []}, "", "all", "none", "*"):
@@ -70,7 +54,7 @@ def as_emoji(given: object) -> object:
 
 
 def as_list(given: object) -> object:
-    read = from_text(given)
+    read = from_json_text(given)
     return [read] if isinstance(read, str | dict) else read
 
 

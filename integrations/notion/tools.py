@@ -5,7 +5,8 @@ from __future__ import annotations
 from asyncio import to_thread
 from collections.abc import Sequence
 
-from integrations.notion.api import Json, NotionApi
+from integrations.json_object import Json
+from integrations.notion.api import NotionApi
 from integrations.notion.conditions import filtered, ordered
 from integrations.notion.content import Place
 from integrations.notion.params import (

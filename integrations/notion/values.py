@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from integrations.json_object import Json
 from integrations.notion.ids import page_id
 from integrations.notion.richtext import marked, plain, unmarked
 from integrations.text import shortened
@@ -27,7 +28,6 @@ _MOMENT = re.compile(
     r"(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?))?"
 )
 
-Json = dict[str, Any]
 Who = Callable[[str], str]
 """The id of a person who is meant by a name or an id."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from integrations.json_object import Json
 from integrations.notion.languages import language
 from integrations.notion.richtext import unmarked, written
 from integrations.service_client import ToolFailed
@@ -29,8 +30,6 @@ _PIPE = re.compile(r"(?<!\\)\|")
 _IMAGE = re.compile(r"!\[([^\]]*)\]\((https?://[^\s)]+)\)$")
 _COMMENT = re.compile(r"<!-- block [0-9a-f-]{36} -->$")
 # All but `_ITEM` are for a line without the spaces around it: no pattern may try many ways through a long line.
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

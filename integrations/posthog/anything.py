@@ -10,11 +10,13 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from integrations.argument_coercion import from_json_text
+from integrations.json_object import Json
 from integrations.posthog.api import NO_SUCH_PATH, NOT_THERE, PosthogApi
 from integrations.posthog.cutting import MOST_BYTES, fitted, is_finite
 from integrations.service_client import ToolFailed, too_large_hint
 from integrations.text import more_follow
-from integrations.tool import Json, Params, Result, tool
+from integrations.tool import Params, Result, tool
 
 HOSTS = re.compile(r"https?://[^/]+", re.IGNORECASE)
 BEGINNING = "/api/"
@@ -58,10 +60,7 @@ def _params(given: object) -> object:
         return given
     if not given.lstrip().startswith("{") and "=" in given:
         return dict(_pairs(given.strip().lstrip("?")))
-    try:
-        return json.loads(given)
-    except (ValueError, RecursionError) as error:
-        raise ValueError("must be an object") from error
+    return from_json_text(given)
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:

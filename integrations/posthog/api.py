@@ -9,6 +9,7 @@ from http import HTTPStatus
 from urllib.parse import parse_qs, quote, urlsplit
 
 from integrations.errors import UnreadableResponse
+from integrations.json_object import Json
 from integrations.service_client import (
     CredentialRejected,
     RateLimited,
@@ -21,7 +22,6 @@ from integrations.service_client import (
     too_large_hint,
 )
 from integrations.text import objects, one_line
-from integrations.tool import Json
 
 ME, KEY = "/api/users/@me/", "/api/personal_api_keys/@current/"
 SUCCESSES = (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED)

@@ -11,7 +11,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, GetJsonSchemaHandle
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema
 
-from integrations.tool import Json, Params
+from integrations.argument_coercion import plain_name
+from integrations.json_object import Json
+from integrations.paging import paging_aliases
+from integrations.tool import Params
 
 MOST, USUAL, DEEPEST = 100, 50, 10**9
 LONGEST_SEARCH, LONGEST_SENT = 200, 1_200
@@ -20,8 +23,7 @@ LAST = frozenset({"projectId", "limit", "offset", "cursor", "full"})
 OF_PROJECT: Mapping[str, str] = dict.fromkeys(("project", "teamid", "team", "environmentid"), "project_id")
 PAGED: Mapping[str, str] = {
     **OF_PROJECT,
-    **dict.fromkeys(("cursor", "nextcursor", "nextoffset", "after", "skip"), "offset"),
-    **dict.fromkeys(("pagesize", "count", "first", "perpage", "max"), "limit"),
+    **paging_aliases(cursor="offset", size="limit", counts=True),
     **dict.fromkeys(("query", "q", "name", "term", "searchterm"), "search"),
 }
 _PROJECT = re.compile(r"/project/([0-9]+)(?:[/?#]|$)")
@@ -133,7 +135,7 @@ class InProject(Params):
     @classmethod
     def _project_of_a_link(cls, given: Any) -> Any:
         """A link tells its project too."""
-        if not isinstance(given, dict) or any(_plain(name) in _PROJECT_NAMES for name in given):
+        if not isinstance(given, dict) or any(plain_name(str(name)) in _PROJECT_NAMES for name in given):
             return given
         links = [_PROJECT.search(value) for value in given.values() if isinstance(value, str) and "://" in value]
         return {**given, "projectId": links[0][1]} if links and links[0] else given
@@ -155,10 +157,6 @@ class Searched(Paged):
     search: Words | None = Field(
         default=None, max_length=LONGEST_SEARCH, description="Only those whose name or description has this."
     )
-
-
-def _plain(name: object) -> str:
-    return str(name).replace("_", "").replace("-", "").lower()
 
 
 _PROJECT_NAMES = frozenset({"projectid", *OF_PROJECT})

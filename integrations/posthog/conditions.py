@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from integrations.json_object import Json
 from integrations.posthog.results import line
-from integrations.tool import Json
 
 OPERATORS = {
     "exact": "is",

@@ -8,13 +8,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from integrations.json_object import Json
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import PAGED, Name, Searched, Words, choice
 from integrations.posthog.nearest import names_of
 from integrations.posthog.objects import listed, read, whole
 from integrations.posthog.results import Item, Line, Page, Unusual, line
 from integrations.service_client import ToolFailed
-from integrations.tool import Json, tool
+from integrations.tool import tool
 
 EVENTS, LIST_EVENTS = "event_definitions", "posthog_list_event_definitions"
 NO_EVENT = "Project {project} has received no event `{name}`; names are exact.{alike} `{tool}` lists them."

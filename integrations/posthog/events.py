@@ -11,6 +11,8 @@ from urllib.parse import quote
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from integrations.json_object import Json
+from integrations.paging import paging_aliases
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import MOST, Full, InProject, Name, from_link, is_uuid
 from integrations.posthog.cutting import fitted, is_cut
@@ -22,7 +24,7 @@ from integrations.posthog.people import known_person, person_called
 from integrations.posthog.querying import run
 from integrations.posthog.results import Item, Line, Page, clock, fitting, line
 from integrations.service_client import too_large_hint
-from integrations.tool import Json, tool
+from integrations.tool import tool
 
 COLUMNS = ("uuid", "event", "timestamp", "distinct_id", "person.id", "properties")
 SHOWN = ("$current_url", "$pathname", "$browser", "$os", "$device_type", "$geoip_country_name", "$lib")
@@ -52,13 +54,12 @@ def _cursor(given: str) -> str:
 class ListEvents(InProject):
     aliases: ClassVar[Mapping[str, str]] = {
         **InProject.aliases,
+        **paging_aliases(cursor="cursor", size="limit", counts=True),
         **dict.fromkeys(("since", "from", "datefrom", "start", "starttime"), "after"),
         **dict.fromkeys(("until", "to", "dateto", "end", "endtime"), "before"),
         **dict.fromkeys(("eventname", "name", "type", "events", "eventnames"), "event"),
         **dict.fromkeys(("person", "personuuid"), "person_id"),
         **dict.fromkeys(("userid", "user"), "distinct_id"),
-        **dict.fromkeys(("offset", "nextcursor"), "cursor"),
-        **dict.fromkeys(("pagesize", "count", "first"), "limit"),
     }
     event: Name | None = Field(
         default=None, max_length=400, description="Only events of this name.", examples=["$pageview"]

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field
 
+from integrations.json_object import Json
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import PAGED, Full, InProject, Searched, Words, choice, from_link, is_number
 from integrations.posthog.flags import flag_number
@@ -16,7 +17,7 @@ from integrations.posthog.querying import run
 from integrations.posthog.results import Item, Line, Number, Page, Part, Prose, Unusual, Who, finite
 from integrations.posthog.tables import Table, table
 from integrations.service_client import ToolFailed
-from integrations.tool import Json, tool
+from integrations.tool import tool
 
 PLACE, FLAGS, LIST, MOST_METRICS = "experiments", "feature_flags", "posthog_list_experiments", 5
 MORE_METRICS = "These are the first {} of its {} main metrics."

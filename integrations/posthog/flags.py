@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
+from integrations.json_object import Json
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import PAGED, Full, InProject, Names, Searched, Words, choice, from_link, is_number
 from integrations.posthog.conditions import conditions, filters_of
@@ -15,7 +16,7 @@ from integrations.posthog.nearest import names_of
 from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, none_such, one, read, whole
 from integrations.posthog.results import Count, Item, Line, Number, Page, Part, Prose, Unusual, Who, line
 from integrations.service_client import ToolFailed
-from integrations.tool import Json, tool
+from integrations.tool import tool
 
 PLACE = "feature_flags"
 MOST_CONDITIONS = 30

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
+from integrations.json_object import Json
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import PAGED, Full, InProject, Searched, choice, from_link, is_number
 from integrations.posthog.cutting import fitted, is_cut
@@ -16,7 +17,7 @@ from integrations.posthog.querying import StillRunning, as_of, run
 from integrations.posthog.results import Item, Line, Page, Unusual, Who, written
 from integrations.posthog.tables import Table, table_of
 from integrations.service_client import ToolFailed, too_large_hint
-from integrations.tool import Json, tool
+from integrations.tool import tool
 
 INSIGHTS, LIST_INSIGHTS = "insights", "posthog_list_insights"
 NO_QUERY = "It is of an old kind that has no query: its result can be seen in PostHog only."

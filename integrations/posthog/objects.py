@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from integrations.json_object import Json
 from integrations.posthog.api import IN_THE_APP, NOT_THERE, Found, PosthogApi, Project
 from integrations.posthog.asking import Paged
 from integrations.posthog.cutting import fitted, is_cut
 from integrations.posthog.nearest import names_of
 from integrations.posthog.results import PAST_THE_END, Answer, Item, Page, Part, fitting
 from integrations.service_client import ToolFailed, too_large_hint
-from integrations.tool import Json
 
 OTHERWISE = "PostHog answered otherwise than its API promises. Try again later."
 ROOM_ALONE, ROOM_IN_A_LIST = 30_000, 6_000

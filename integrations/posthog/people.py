@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
+from integrations.json_object import Json
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import (
     PAGED,
@@ -26,7 +27,7 @@ from integrations.posthog.cutting import fitted
 from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, one, read, whole
 from integrations.posthog.results import Count, Item, Line, Page, Prose, Unusual, Who
 from integrations.service_client import ToolFailed
-from integrations.tool import Json, tool
+from integrations.tool import tool
 
 PERSONS, COHORTS = "persons", "cohorts"
 WITHOUT = "Without it, give `personId` as a UUID, or `distinctId`."

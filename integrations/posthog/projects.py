@@ -7,12 +7,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from integrations.json_object import Json
+from integrations.paging import paging_aliases
 from integrations.posthog.api import KEY, ME, NOT_THERE, PosthogApi, Project, limits_of, own_of
 from integrations.posthog.asking import Full, InProject
 from integrations.posthog.objects import Details, cuts, read, whole
 from integrations.posthog.results import Item, Line, Part, Unusual, fitting
 from integrations.service_client import ToolFailed
-from integrations.tool import Json, Params, Result, tool
+from integrations.tool import Params, Result, tool
 
 MOST_ORGANIZATIONS, MOST_PROJECTS, MOST_LOOKED_AT = 20, 100, 1_000
 NONE_SUCH = "There is no project {} that this key may read. `posthog_list_projects` lists those it may."
@@ -25,7 +27,7 @@ NONE_CURRENT = "None of them is current: each call has to say `projectId`."
 class ListProjects(Params):
     aliases: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("query", "q", "name"), "search"),
-        **dict.fromkeys(("pagesize", "count", "first", "max"), "limit"),
+        **paging_aliases(size="limit"),
     }
     search: str | None = Field(default=None, max_length=200, description="Only those whose name has this.")
     limit: int = Field(default=MOST_PROJECTS, ge=1, le=MOST_PROJECTS, description="How many at most.")

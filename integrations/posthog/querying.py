@@ -10,6 +10,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from integrations.json_object import Json
+from integrations.paging import paging_aliases
 from integrations.posthog.api import NOT_THERE, PosthogApi, Project, said
 from integrations.posthog.asking import InProject
 from integrations.posthog.cutting import fitted
@@ -18,7 +20,7 @@ from integrations.posthog.hogql import MOST_ROWS, Query, events_named
 from integrations.posthog.results import Answer, clock, written
 from integrations.posthog.tables import Table, table_of
 from integrations.service_client import ToolFailed, too_large_hint
-from integrations.tool import Json, tool
+from integrations.tool import tool
 
 MOST_LOOKED_UP = 3
 """Names of events, where a query has found nothing."""
@@ -80,7 +82,8 @@ class RunQuery(InProject):
         **InProject.aliases,
         **dict.fromkeys(("sql", "hogql", "hogqlquery", "q", "statement", "select"), "query"),
         **dict.fromkeys(("id", "clientqueryid"), "query_id"),
-        **dict.fromkeys(("maxrows", "rows", "first"), "limit"),
+        **paging_aliases(size="limit"),
+        **dict.fromkeys(("maxrows", "rows"), "limit"),
         **dict.fromkeys(("variables", "parameters", "params", "placeholders"), "values"),
         **dict.fromkeys(("refresh", "force", "nocache"), "fresh"),
     }

@@ -10,9 +10,10 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from integrations.json_object import Json
 from integrations.posthog.cutting import MOST_BYTES, clipped, is_finite
 from integrations.text import more_follow, one_line, shortened
-from integrations.tool import Json, Result
+from integrations.tool import Result
 
 ROOM = 40_000
 PAST_THE_END = "There are no more from this `offset` on."

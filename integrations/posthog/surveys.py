@@ -7,12 +7,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from integrations.json_object import Json
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import PAGED, Full, InProject, Searched, choice, from_link, identified
 from integrations.posthog.objects import Details, cuts, listed, one, read, whole
 from integrations.posthog.results import Count, Item, Line, Number, Page, Part, Prose, Unusual, Who
 from integrations.service_client import ToolFailed
-from integrations.tool import Json, tool
+from integrations.tool import tool
 
 PLACE, LIST = "surveys", "posthog_list_surveys"
 COUNTED = {"shown": "survey shown", "dismissed": "survey dismissed", "answered": "survey sent"}

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
+from integrations.json_object import Json
 from integrations.service_client import RateLimited, Reply, ServerTrouble, ServiceClient, Verdict
 from integrations.slack.refusals import LOOK_FIRST, meaning
-from integrations.tool import Json
 
 MOST_AT_ONCE = 200
 """Slack advises against larger pages."""

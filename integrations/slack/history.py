@@ -9,6 +9,7 @@ from itertools import islice
 
 from pydantic import Field
 
+from integrations.json_object import Json
 from integrations.service_client import too_large_hint
 from integrations.slack.addresses import Address
 from integrations.slack.api import Place, SlackApi, next_cursor
@@ -26,7 +27,7 @@ from integrations.slack.messages import (
 )
 from integrations.slack.people import People
 from integrations.text import more_follow, objects
-from integrations.tool import Json, Result
+from integrations.tool import Result
 
 MOST_ASKED = 999
 END_OF_TIME = "9999999999.999999"

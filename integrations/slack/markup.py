@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from integrations.json_object import Json
 from integrations.text import objects
-from integrations.tool import Json
 
 _TOKEN = re.compile(r"<([^<>]*)>")
 _USER = re.compile(r"<@([UW][A-Z0-9]+)")

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pydantic import Field
 
+from integrations.json_object import Json
 from integrations.slack.addresses import TS, time_of
 from integrations.slack.api import Place
 from integrations.slack.markup import content, mentioned, plain
 from integrations.slack.people import People
 from integrations.text import objects, one_line, shortened
-from integrations.tool import Json, Result
+from integrations.tool import Result
 
 ROOM = 40_000
 """Characters of one answer."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 
+from integrations.json_object import Json
 from integrations.service_client import ToolFailed
+from integrations.similar_names import similar_names
 from integrations.slack.addresses import Address
 from integrations.slack.api import Place, SlackApi, next_cursor
 from integrations.slack.channels import MOST_PAGES, Search, arguments
 from integrations.text import objects
-from integrations.tool import Json
 
 NOT_IN_ONE = (
     "The bot is in no channel called #{name}.{similar} Check the name with `slack_list_channels`; if it is there, "
@@ -19,7 +19,7 @@ NOT_IN_ONE = (
 )
 TWO = "The bot is in {number} channels called #{name}: {ids}. Give the ID of the one that is meant."
 TOO_MANY = "The bot is in too many channels to look for #{name}: give the ID, which `slack_list_channels` tells."
-MOST_SIMILAR, MOST_COMPARED = 5, 200
+MOST_SIMILAR = 5
 
 
 async def found_by(api: SlackApi, place: Place, where: Address) -> Address:
@@ -77,7 +77,10 @@ async def _joined(api: SlackApi, name: str) -> AsyncIterator[Json]:
 
 
 def _similar(name: str, known: Mapping[str, str]) -> str:
-    likely = sorted(known, key=lambda each: each[:2] != name[:2])[:MOST_COMPARED]
-    near = [*get_close_matches(name, likely, MOST_SIMILAR), *(each for each in known if name in each)]
+    likely = sorted(known, key=lambda each: each[:2] != name[:2])
+    near = [
+        *similar_names(name, likely, limit=MOST_SIMILAR),
+        *(each for each in known if name in each),
+    ]
     found = list(dict.fromkeys(known[each] for each in near))[:MOST_SIMILAR]
     return f" Similar: {', '.join(found)}." if found else ""

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from integrations.errors import UpstreamError
+from integrations.json_object import Json
 from integrations.service_client import ToolFailed
 from integrations.slack.api import SlackApi
 from integrations.text import one_line, shortened
-from integrations.tool import Json
 
 RIGHT = "users:read"
 LONGEST_NAME = 80

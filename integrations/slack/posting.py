@@ -9,12 +9,13 @@ from contextlib import asynccontextmanager
 from pydantic import Field
 
 from integrations.errors import UnreadableResponse
+from integrations.json_object import Json
 from integrations.service_client import ToolFailed
 from integrations.slack.addresses import Address
 from integrations.slack.api import Place, SlackApi
 from integrations.slack.refusals import LOOK_FIRST
 from integrations.text import shortened
-from integrations.tool import Json, Result
+from integrations.tool import Result
 
 NOTHING_POSTED = "Nothing was posted."
 UNREADABLE = "Slack's answer could not be read. Try again later."

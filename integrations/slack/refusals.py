@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from integrations.json_object import Json
 from integrations.service_client import CredentialRejected, FailedKind, RateLimited, Rejected, ServerTrouble, Verdict
-from integrations.tool import Json
 
 LOOK_FIRST = (
     "The message may have been posted all the same: look with `slack_get_channel_history` before you post it again."

@@ -8,6 +8,8 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from integrations.json_object import Json
+from integrations.paging import paging_aliases
 from integrations.service_client import ToolFailed
 from integrations.slack import channels, history, named, posting
 from integrations.slack.addresses import Address, ChannelText, Ts, read_address
@@ -15,7 +17,7 @@ from integrations.slack.api import Place, SlackApi
 from integrations.slack.marks import Mark
 from integrations.slack.markup import escaped
 from integrations.slack.times import Beginning, End, is_counted, settled
-from integrations.tool import Json, Params, tool
+from integrations.tool import Params, tool
 
 LONGEST_MARKDOWN = 12_000
 LONGEST_TEXT = 40_000
@@ -39,8 +41,7 @@ class ListChannels(Params):
         **dict.fromkeys(("name", "search", "filter", "nameprefix", "q"), "query"),
         **dict.fromkeys(("memberonly", "onlyjoined", "ismember"), "joined"),
         "archived": "include_archived",
-        **dict.fromkeys(("pagesize", "count", "first"), "limit"),
-        **dict.fromkeys(("nextcursor", "after"), "cursor"),
+        **paging_aliases(cursor="cursor", size="limit"),
     }
 
     query: str | None = Field(
@@ -59,10 +60,9 @@ class ListChannels(Params):
 class ReadHistory(Params):
     aliases: ClassVar[Mapping[str, str]] = {
         **ALSO_CHANNEL,
+        **paging_aliases(cursor="cursor", size="limit"),
         **dict.fromkeys(("since", "after", "from", "start"), "oldest"),
         **dict.fromkeys(("until", "before", "to", "end"), "latest"),
-        **dict.fromkeys(("pagesize", "count", "first"), "limit"),
-        "nextcursor": "cursor",
     }
 
     channel_id: ChannelText = Field(

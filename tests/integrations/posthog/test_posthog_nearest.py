@@ -7,7 +7,7 @@ import pytest
 from demo.services.posthog.data import SHOP
 from demo.services.posthog.world import SCOPES, Key
 from integrations.posthog.hogql import events_named
-from integrations.posthog.nearest import nearest
+from integrations.similar_names import similar_names, spelling_or_part
 from tests.integrations.posthog.shop import Shop
 
 SIGNED_UP = "has received no event `user_signed_up`; names are exact. Similar ones: `user signed up`."
@@ -76,8 +76,8 @@ async def test_what_is_nearly_right_is_led_on(shop: Shop, tool: str, args: Any, 
 def test_the_closest_names_come_first_whatever_is_between_their_words() -> None:
     names = ["order refunded", "Order-Paid", "order_paid_twice", "x"]
 
-    assert nearest("orderpaid", names)[:2] == ["Order-Paid", "order_paid_twice"]
-    assert nearest("", names) == []
+    assert similar_names("orderpaid", names, limit=2, likeness=spelling_or_part) == ["Order-Paid", "order_paid_twice"]
+    assert similar_names("", names, limit=5, likeness=spelling_or_part) == []
 
 
 @pytest.mark.parametrize(
