@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 from integrations.json_object import Json
+
+_CLIPPED = re.compile(r"… \[[0-9,]+ more characters\]")
 
 
 def one_line(text: str | None) -> str:
@@ -13,6 +16,16 @@ def one_line(text: str | None) -> str:
 
 def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def clipped(text: str, most: int) -> str:
+    """With the number of characters that are missing."""
+    return text if len(text) <= most else f"{text[:most]}… [{len(text) - most:,} more characters]"
+
+
+def is_clipped(text: str) -> bool:
+    """Whether a text, or JSON in which there are texts, has been clipped."""
+    return bool(_CLIPPED.search(text))
 
 
 def objects(found: object) -> list[Json]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+
+from integrations.times import in_utc
 
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?P<time>[T ]\d{2}:\d{2}[0-9:.]*(Z|[+-]\d{2}:?\d{2})?)?")
 _MILLISECONDS = re.compile(r"[0-9]{12,13}")
@@ -40,4 +42,4 @@ def _milliseconds(text: str) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise ValueError(f"there is no such date as {text}") from error
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    return int(in_utc(moment).timestamp() * 1000)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from integrations.hubspot.kinds import Kind
 from integrations.hubspot.names import Meanings, Names, properties_of, results, said
-from integrations.hubspot.records import ALONE, IN_A_LIST, ROOM, Record, shortened
+from integrations.hubspot.records import ALONE, IN_A_LIST, ROOM, Record
 from integrations.json_object import Json
+from integrations.text import shortened
 
 MOST_ASSOCIATED = 50
 BESIDE = 100

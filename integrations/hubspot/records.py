@@ -102,7 +102,3 @@ def _indented(value: str) -> str:
 
 def _begun(sentence: str) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}"
-
-
-def shortened(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from typing import Any
 
 from integrations.json_object import Json
-from integrations.text import one_line, shortened
+from integrations.text import clipped, is_clipped, one_line, shortened
 
 EXCERPT = 240
 LONGEST_STRINGS = (4_000, 1_000, 250)
-_CUT = re.compile(r"… \[[0-9,]+ more characters\]")
 
 
 def excerpt(text: str | None, query: str) -> str | None:
@@ -35,15 +33,15 @@ def bounded(node: Json, room: int) -> Json:
 
 
 def _cut(value: Any, longest: int) -> Any:
-    if isinstance(value, str) and len(value) > longest:
-        return f"{value[:longest]}… [{len(value) - longest:,} more characters]"
+    if isinstance(value, str):
+        return clipped(value, longest)
     if isinstance(value, dict):
         return {name: _cut(each, longest) for name, each in value.items() if each is not None}
     return [_cut(each, longest) for each in value] if isinstance(value, list) else value
 
 
 def is_cut(full: Json | None) -> bool:
-    return bool(full and _CUT.search(json.dumps(full, ensure_ascii=False)))
+    return bool(full and is_clipped(json.dumps(full, ensure_ascii=False)))
 
 
 def written(full: Json | None) -> str | None:

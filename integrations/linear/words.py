@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from integrations.json_object import Json
+from integrations.times import parse_ago
 
 MAX_WORD = 200
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
@@ -19,8 +20,6 @@ LIKE_ONE = re.compile(r"#?(?:([A-Za-z][A-Za-z0-9]{0,9})[- ]|([A-Za-z]{1,10}))([0
 SLUG_ID = re.compile(r"(?:.*-)?([0-9a-f]{12})")
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{5,15}(Z|[+-][0-9]{2}:?[0-9]{2})?)?")
 DURATION = re.compile(r"-?P[0-9YMWDTHS.]{2,20}")
-AGO = re.compile(r"-?([0-9]{1,4}|an?(?= )) ?(h|d|w|y|hours?|days?|weeks?|months?|years?)( ago)?", re.IGNORECASE)
-MINUTES_OR_MONTHS = re.compile(r"-?[0-9]{1,4} ?m( ago)?", re.IGNORECASE)
 LAST = re.compile(r"(?:the )?(?:last|past) (day|week|month|year)", re.IGNORECASE)
 A_PRIORITY = re.compile(r"([0-4])(?:\.0+)?")
 WHICH_M = "must say which `m` is: for months write 2 months; minutes can't be counted, hours can, such as 24h"
@@ -84,18 +83,16 @@ def since(value: object) -> object:
     text = value.strip() if isinstance(value, str) else value
     if not isinstance(text, str) or not text:
         return text or None
-    if ago := AGO.fullmatch(text):
-        unit = ago[2][0].upper()
-        number = ago[1] if ago[1].isdigit() else "1"
-        return f"-PT{number}H" if unit == "H" else f"-P{number}{unit}"
+    if (ago := parse_ago(text)) and ago.unit != "minute":
+        if ago.unit is None:
+            raise ValueError(WHICH_M)
+        return f"-PT{ago.number}H" if ago.unit == "hour" else f"-P{ago.number}{ago.unit[0].upper()}"
     if last := LAST.fullmatch(text):
         return f"-P1{last[1][0].upper()}"
     if DURATION.fullmatch(text):
         return f"-{text.removeprefix('-')}"
     if DATE.fullmatch(text):
         return text
-    if MINUTES_OR_MONTHS.fullmatch(text):
-        raise ValueError(WHICH_M)
     raise ValueError(
         "must be a date such as 2026-11-01, a time such as 2026-11-01T09:00:00Z, or how long ago, such as 24h or 7d"
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from integrations.json_object import Json
-from integrations.text import one_line
+from integrations.text import clipped, one_line
 
 MAX_VALUE = 500
 MAX_READ_VALUE = 4000
@@ -18,7 +18,7 @@ MAX_LISTED = 25
 def bounded(value: Any, most: int, *, has_more: bool = False) -> Any:
     """What is left out is told to be."""
     if isinstance(value, str):
-        return value if len(value) <= most else f"{value[:most]}… ({len(value) - most:,} more characters)"
+        return clipped(value, most)
     if not isinstance(value, list):
         return value
     kept = value[:MAX_LISTED] if most == MAX_VALUE else value

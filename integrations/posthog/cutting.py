@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from integrations.text import shortened
+from integrations.text import clipped, shortened
 
 MOST_BYTES = 150_000
 MEASURES = ((4_000, 300), (800, 100), (200, 40), (100, 15), (50, 5), (30, 2))
@@ -19,12 +19,7 @@ SECRET = re.compile(
 DEEPEST, MARK = 12, 40
 LARGEST = 1e300
 """A number beyond it is none that JSON, or anybody, can go on with."""
-_CUT = re.compile(r"… \[[0-9]+ more (characters|fields)\]|\[[0-9]+ more\]")
-
-
-def clipped(text: str, most: int) -> str:
-    """It tells how much is missing, where it is."""
-    return text if len(text) <= most else f"{text[:most]}… [{len(text) - most} more characters]"
+_CUT = re.compile(r"… \[[0-9,]+ more (characters|fields)\]|\[[0-9]+ more\]")
 
 
 def is_cut(text: str) -> bool:

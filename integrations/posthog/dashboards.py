@@ -10,10 +10,10 @@ from pydantic import BeforeValidator, Field
 from integrations.json_object import Json
 from integrations.posthog.api import PosthogApi, Project
 from integrations.posthog.asking import PAGED, Full, InProject, Paged, Searched, Words, from_link, numbered
-from integrations.posthog.cutting import clipped
 from integrations.posthog.insights import source
 from integrations.posthog.objects import Details, cuts, listed, one, read, whole
 from integrations.posthog.results import Item, Line, Page, Part, Prose, Unusual, Who, prose
+from integrations.text import clipped
 from integrations.tool import tool
 
 DASHBOARDS, ANNOTATIONS, LIST = "dashboards", "annotations", "posthog_list_dashboards"

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 
 from pydantic import AfterValidator
 
 from integrations.posthog.results import clock
+from integrations.times import Unit, in_utc, parse_ago
 
-UNITS: Mapping[str, str] = {
-    **dict.fromkeys(("min", "mins", "minute", "minutes"), "M"),
-    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), "h"),
-    **dict.fromkeys(("d", "day", "days"), "d"),
-    **dict.fromkeys(("w", "week", "weeks"), "w"),
-    **dict.fromkeys(("mo", "month", "months"), "m"),
-    **dict.fromkeys(("y", "yr", "year", "years"), "y"),
-}
-"""PostHog's letters, in which a minute is no `m`."""
-WORDS = {"M": "minute", "h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}
+LETTERS: Mapping[Unit, str] = {"minute": "M", "hour": "h", "day": "d", "week": "w", "month": "m", "year": "y"}
+"""PostHog's, in which `m` is a month."""
+WORDS = {letter: unit for unit, letter in LETTERS.items()}
 DAYS = {"M": 0, "h": 1 / 24, "d": 1, "w": 7, "m": 31, "y": 366}
 DAYS_OF_NAMES = {"today": "dStart", "yesterday": "-1dStart"}
 USUAL_DAYS = 7
@@ -28,8 +22,6 @@ ALL = "all"
 IS_NONE = "must be a date, a time such as 2026-11-17T09:00:00Z, or how long ago, such as 24h, 7d or 30min"
 WHICH_M = "must say which: minutes are `min`, such as 30min, and months are `mo`, such as 2mo"
 WHICH_WEEK = "must say which: the last seven days are `7d`, and a week of the calendar is the dates of its days"
-_AGO = re.compile(r"-?\s?([0-9]{1,4})\s?([A-Za-z]+)(?:\s+ago)?")
-_ONE_AGO = re.compile(r"(?:an?|one)\s+([a-z]+)\s+ago")
 _READ = re.compile(r"-([0-9]+)([Mhdwmy])")
 
 
@@ -38,15 +30,12 @@ def posthogs(given: str) -> str:
     word = given.lower()
     if word in ("last week", "this week"):
         raise ValueError(WHICH_WEEK)
-    if one := _ONE_AGO.fullmatch(word):
-        return posthogs(f"1 {one[1]} ago")
     if word == ALL or word in DAYS_OF_NAMES:
         return DAYS_OF_NAMES.get(word, word)
-    if found := _AGO.fullmatch(given):
-        if found[2].lower() == "m":
+    if ago := parse_ago(given):
+        if ago.unit is None:
             raise ValueError(WHICH_M)
-        if unit := UNITS.get(found[2].lower()):
-            return f"-{int(found[1])}{unit}"
+        return f"-{ago.number}{LETTERS[ago.unit]}"
     try:
         instant(given)
     except ValueError as error:
@@ -67,8 +56,7 @@ def instant(given: str) -> datetime:
 
 def past(time: str) -> str:
     """The least time after it, since what is asked for ends before."""
-    at = instant(time)
-    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) + timedelta(microseconds=1)).isoformat()
+    return (in_utc(instant(time)) + timedelta(microseconds=1)).isoformat()
 
 
 def some_days_before(before: str) -> str:

@@ -11,8 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from integrations.json_object import Json
-from integrations.posthog.cutting import MOST_BYTES, clipped, is_finite
-from integrations.text import more_follow, one_line, shortened
+from integrations.posthog.cutting import MOST_BYTES, is_finite
+from integrations.text import clipped, more_follow, one_line, shortened
 from integrations.tool import Result
 
 ROOM = 40_000

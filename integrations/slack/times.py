@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from pydantic import BeforeValidator
 
 from integrations.slack.addresses import MOST_SECONDS, plain_ts
+from integrations.times import Unit, in_utc, parse_ago
 
 NO_TIME = (
     "must be a date such as 2026-01-31, a time such as 2026-01-31T09:00:00Z, how long ago such as 7d, "
@@ -21,8 +23,12 @@ BEGINNING_OF_ALL = datetime.fromtimestamp(0, UTC)
 LEAST_SECONDS = 10**8
 _NUMBER = re.compile(r"0|[0-9]{9,13}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8}")
-_AGO = re.compile(r"-?([0-9]{1,4}|an?(?= )) ?(min|minute|h|hour|d|day|w|week)s?( ago)?", re.IGNORECASE)
-UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+UNITS: Mapping[Unit | None, timedelta] = {
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": DAY,
+    "week": timedelta(weeks=1),
+}
 DAYS_AGO = {"today": 0, "yesterday": 1}
 
 
@@ -49,8 +55,8 @@ def settled(time: str, now: datetime, *, ends: bool) -> str:
     """A time that may be counted from now."""
     if not is_counted(time):
         return time
-    if ago := _AGO.fullmatch(time):
-        return _written(now - timedelta(**{UNITS[ago[2][0]]: int(ago[1]) if ago[1].isdigit() else 1}))
+    if ago := parse_ago(time):
+        return _written(now - ago.number * UNITS[ago.unit])
     if time not in DAYS_AGO:
         return _written(now)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -65,7 +71,8 @@ def _read(given: object, *, ends: bool) -> object:
     text = given.strip()
     if _NUMBER.fullmatch(text):
         return _of_number(int(text))
-    if (counted := text.lower()) in (*DAYS_AGO, "now") or _AGO.fullmatch(counted):
+    ago = parse_ago(text)
+    if (counted := text.lower()) in (*DAYS_AGO, "now") or (ago and ago.unit in UNITS):
         return counted
     return plain_ts(text) or _of_iso(text, ends=ends)
 
@@ -83,8 +90,7 @@ def _of_iso(text: str, *, ends: bool) -> str:
         moment = datetime.fromisoformat(text if _DATE.match(text) else "")  # and no week: of that, no end is known
     except ValueError as error:
         raise ValueError(NO_TIME) from error
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    return _of_day(moment, ends=ends) if _DATE.fullmatch(text) else _written(moment)
+    return _of_day(in_utc(moment), ends=ends) if _DATE.fullmatch(text) else _written(in_utc(moment))
 
 
 def _of_day(first: datetime, *, ends: bool) -> str:
