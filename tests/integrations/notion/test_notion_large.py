@@ -70,7 +70,7 @@ def test_a_block_with_a_long_text_shows_its_beginning_before_what_is_in_it(notio
 
     content = notion.found(READ, pageId=block)["content"]
 
-    assert content.endswith("… (96,000 more characters)\n\nInside")
+    assert content.endswith("… [96,000 more characters]\n\nInside")
 
 
 def test_what_is_not_there_is_told_to_have_been_left_as_it_is(notion: AtHand) -> None:

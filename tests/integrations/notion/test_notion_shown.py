@@ -71,9 +71,9 @@ def test_what_is_long_is_cut_and_read_whole_where_it_is_said(notion: AtHand) -> 
     read = notion.found(READ, pageId=task_id(1))
     full = notion.found(READ, pageId=task_id(1), full=True)
 
-    assert row["results"][0]["properties"]["Notes"] == f"{'x' * 500}… (4,500 more characters)"
+    assert row["results"][0]["properties"]["Notes"] == f"{'x' * 500}… [4,500 more characters]"
     assert row["notes"] == [IN_PART]
-    assert read["page"]["properties"]["Notes"] == f"{'x' * 4000}… (1,000 more characters)"
+    assert read["page"]["properties"]["Notes"] == f"{'x' * 4000}… [1,000 more characters]"
     assert read["notes"] == ["Some values are shown in part: `full` true gives all of them."]
     assert full["page"]["object"]["properties"]["Notes"]["rich_text"][0]["plain_text"] == "x" * 5000
 

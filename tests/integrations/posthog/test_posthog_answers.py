@@ -197,9 +197,9 @@ async def test_what_is_cut_says_how_much_is_missing_and_how_to_get_it(shop: Shop
     one = await shop.structured("posthog_get_survey", id=shop.world.objects["surveys"][0]["id"])
     some = await shop.structured("posthog_list_surveys")
 
-    assert one["survey"]["description"].endswith("x… [2000 more characters]")
+    assert one["survey"]["description"].endswith("x… [2,000 more characters]")
     assert "`full: true` gives more" in one["notes"][0]
-    assert some["results"][0]["description"].endswith("x… [4700 more characters]")
+    assert some["results"][0]["description"].endswith("x… [4,700 more characters]")
     assert "`posthog_get_survey` gives more" in some["notes"][0]
 
 

@@ -178,7 +178,7 @@ def test_a_long_value_is_shortened_and_told_to_be(notion: Notion) -> None:
 
     shown = notion.desk.found(QUERY, databaseId=TASKS, filter={"No.": 1})["results"][0]["properties"]["Notes"]
 
-    assert shown == f"{'x' * 500}… (4,500 more characters)"
+    assert shown == f"{'x' * 500}… [4,500 more characters]"
 
 
 def test_a_long_list_is_shortened_and_told_to_be(notion: Notion) -> None:
