@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
@@ -17,7 +18,13 @@ class Module:
 
     @property
     def tree(self) -> ast.Module:
-        return ast.parse(self.source)
+        return parsed(self.source)
+
+
+@cache
+def parsed(source: str) -> ast.Module:
+    """Parsed once for all the rules that look at a file."""
+    return ast.parse(source)
 
 
 def modules(*folders: str) -> list[Module]:
@@ -25,6 +32,7 @@ def modules(*folders: str) -> list[Module]:
     return [module(file) for file in files if "node_modules" not in file.parts]
 
 
+@cache
 def module(file: Path) -> Module:
     path = file.relative_to(PROJECT)
     parts = path.with_suffix("").parts
@@ -63,9 +71,13 @@ def imported_modules(module: Module, known: Collection[str]) -> set[str]:
     return found - packages - {module.name}
 
 
-def uses(source: str) -> Iterator[str]:
+@cache
+def uses(source: str) -> frozenset[str]:
     """Dotted names of what a module imports and of the attributes it takes from it, whatever it calls them."""
-    tree = ast.parse(source)
+    return frozenset(_uses(parsed(source)))
+
+
+def _uses(tree: ast.Module) -> Iterator[str]:
     known: dict[str, str] = {}
     for node in ast.walk(tree):
         match node:

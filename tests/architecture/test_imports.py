@@ -1,6 +1,7 @@
 """Who may import whom: kit ← http, errors ← access ← audit ← features ← toolbox ← what wires them together."""
 
 import ast
+from functools import cache
 
 import pytest
 
@@ -78,6 +79,7 @@ def _of_doors(importer: str, imported: str) -> str | None:
     return None if imported == f"{room(imported)}.{door}" else f"a feature uses another through its {door}.py only"
 
 
+@cache
 def edges() -> dict[str, set[str]]:
     project = modules("api", "integrations")
     known = {each.name for each in project}

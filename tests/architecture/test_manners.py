@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from tests.architecture.modules import Module, modules, named
+from tests.architecture.modules import Module, modules, named, parsed
 
 CODE = ("api", "integrations", "bench")
 # Where anything at all may be caught, and why.
@@ -18,7 +18,7 @@ EMPTY_NAMES = {"manager", "helper", "helpers", "utils", "util", "common", "base"
 
 
 def first_line(source: str) -> str:
-    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+    return (ast.get_docstring(parsed(source)) or "").partition("\n")[0]
 
 
 def tells_its_purpose(source: str) -> bool:

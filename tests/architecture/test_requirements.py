@@ -2,16 +2,17 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
-from tests.architecture.modules import modules
+from tests.architecture.modules import modules, parsed
 from tests.requirements import REQUIREMENTS
 
 
 def marks(source: str) -> Iterator[str]:
     """The ids in `pytest.mark.requirement("…", …)`, wherever that stands."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         match node:
             case ast.Call(func=ast.Attribute(attr="requirement"), args=ids):
                 yield from (
@@ -19,6 +20,7 @@ def marks(source: str) -> Iterator[str]:
                 )
 
 
+@cache
 def marked() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for each in modules("tests"):

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.modules import parsed
+
 PROJECT = Path(__file__).parents[2]
 CODE = ("api", "integrations", "infra", "bench")
 
@@ -29,7 +31,7 @@ ALLOWED = {
 def mentions(source: str) -> set[str]:
     """The names of `ALLOWED` that the code calls, hands on, imports, defines or spells for `getattr`."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         match node:
             case ast.Attribute(attr=name) | ast.Name(id=name) | ast.alias(name=name) | ast.Constant(value=str(name)):
                 found.add(name.rpartition(".")[2])

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.modules import parsed
+
 PROJECT = Path(__file__).parents[2]
 OWN = "WS" + "#"
 OPERATIONS = {"get", "get_many", "query", "write"}
@@ -131,7 +133,7 @@ def files(with_kit: bool) -> Iterator[Path]:
 @pytest.mark.parametrize(("does", "allowed", "with_kit"), RULES)
 def test_only_the_files_named_here_reach_into_a_workspace(does: object, allowed: set[str], with_kit: bool) -> None:
     assert callable(does)
-    found = {str(file.relative_to(PROJECT)) for file in files(with_kit) if does(ast.parse(file.read_text()))}
+    found = {str(file.relative_to(PROJECT)) for file in files(with_kit) if does(parsed(file.read_text()))}
 
     assert found - allowed == set(), "these files may not do that"
     assert allowed - found == set(), "these files do not need the permission they have"
