@@ -51,7 +51,7 @@ def stripped(answer: httpx2.Response) -> tuple[int, bytes, list[tuple[str, str]]
 
 
 def _operations() -> list[Operation]:
-    served = build_router_app(Settings()).state.published.yaml
+    served = build_router_app(Settings()).state.openapi.yaml
     paths = yaml.load(served, yaml.CSafeLoader)["paths"]
     return [
         Operation(each["operationId"], method.upper(), path, each["security"] == [], "requestBody" in each)

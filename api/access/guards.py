@@ -40,7 +40,7 @@ class RequiresScope(Guard):
                 raise NotFound
 
     async def _enter(self, connection: Connection) -> WorkspaceContext:
-        access: Authenticator = connection.app.state.access
+        access: Authenticator = connection.app.state.authenticator
         workspace_id = connection.path_params["workspace_id"]
         headers = connection.scope["headers"]
         request_id = connection.scope["state"]["request_id"]
@@ -66,7 +66,7 @@ class RequiresOperator(Guard):
     requires = "an operator key"
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
-        access: Authenticator = connection.app.state.access
+        access: Authenticator = connection.app.state.authenticator
         context = await access.authenticate_operator(
             connection.scope["headers"], connection.scope["state"]["request_id"]
         )
@@ -81,7 +81,7 @@ class RequiresAnyKey(Guard):
     problems: ClassVar[tuple[type[AppError], ...]] = (Unauthorized,)
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
-        access: Authenticator = connection.app.state.access
+        access: Authenticator = connection.app.state.authenticator
         await access.identify(connection.scope["headers"])
 
 

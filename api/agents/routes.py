@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from litestar import Response
+from litestar.params import FromPath, JSONBody
 from pydantic import TypeAdapter
 
 from api.access.guards import RequiresScope
@@ -12,7 +13,7 @@ from api.agents.repository import Agent
 from api.agents.schemas import AgentChange, AgentDraft, AgentView
 from api.agents.service import AgentService
 from api.errors import ValidationFailed
-from api.http.dependencies import AnyRequest, resolve
+from api.http.dependencies import IfMatch, Injected
 from api.http.openapi import examples
 from api.http.operations import (
     IDEMPOTENCY_KEY,
@@ -26,7 +27,6 @@ from api.http.operations import (
     put,
 )
 from api.http.pagination import PAGING, Paging
-from api.http.request_body import read_body
 from api.http.responses import StoredResponse, created, item
 
 AGENTS = "/api/workspaces/{workspace_id:str}/agents"
@@ -70,9 +70,7 @@ def answer(agent: Agent) -> Response[bytes]:
         )
     ),
 )
-async def list_agents(request: AnyRequest) -> Response[bytes]:
-    agents = resolve(request, AgentService)
-    paging = resolve(request, Paging)
+async def list_agents(agents: Injected[AgentService], paging: Injected[Paging]) -> Response[bytes]:
     found = await agents.page(paging.one_more, paging.after)
     return paging.answer(found, view, MANY, lambda agent: agent.id).response()
 
@@ -88,25 +86,23 @@ async def list_agents(request: AnyRequest) -> Response[bytes]:
             "A named set of servers, with rules for their tools and instructions. Every enabled server must be one "
             "of this workspace.",
             SuccessResponse.created(AgentView, examples.AGENT),
-            AgentDraft,
             examples.AGENT_DRAFT,
             [IDEMPOTENCY_KEY],
             [ValidationFailed],
         )
     ),
 )
-async def create_agent(request: AnyRequest) -> Response[bytes]:
-    draft = await read_body(request, AgentDraft)
-    agents = resolve(request, AgentService)
-    once = resolve(request, IdempotentCreate)
+async def create_agent(
+    data: JSONBody[AgentDraft], agents: Injected[AgentService], idempotent_create: Injected[IdempotentCreate]
+) -> Response[bytes]:
 
     def made(agent: Agent) -> StoredResponse:
-        return created(view(agent), agent.version, f"{once.path}/{agent.id}")
+        return created(view(agent), agent.version, f"{idempotent_create.path}/{agent.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
-        return made(await agents.create(draft, lambda agent: receipt(made(agent))))
+        return made(await agents.create(data, lambda agent: receipt(made(agent))))
 
-    return (await once.run(work)).response()
+    return (await idempotent_create.run(work)).response()
 
 
 @get(
@@ -118,9 +114,7 @@ async def create_agent(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def get_agent(request: AnyRequest) -> Response[bytes]:
-    agent_id = request.path_params["agent_id"]
-    agents = resolve(request, AgentService)
+async def get_agent(agent_id: FromPath[str], agents: Injected[AgentService]) -> Response[bytes]:
     return await agents.render_cached(agent_id, answer)
 
 
@@ -134,18 +128,16 @@ async def get_agent(request: AnyRequest) -> Response[bytes]:
             "Change an agent",
             "Takes any subset of the fields. Tool rules of servers that are no longer enabled go with them.",
             SuccessResponse.item(AgentView, examples.AGENT),
-            AgentChange,
             {"enabledMcpServerIds": [examples.SERVER_ID]},
             [IF_MATCH],
             [ValidationFailed],
         )
     ),
 )
-async def update_agent(request: AnyRequest) -> Response[bytes]:
-    change = await read_body(request, AgentChange)
-    agent_id = request.path_params["agent_id"]
-    agents = resolve(request, AgentService)
-    agent = await agents.update(agent_id, change, request.headers.get("if-match"))
+async def update_agent(
+    agent_id: FromPath[str], data: JSONBody[AgentChange], agents: Injected[AgentService], if_match: IfMatch = None
+) -> Response[bytes]:
+    agent = await agents.update(agent_id, data, if_match)
     return answer(agent)
 
 
@@ -164,10 +156,8 @@ async def update_agent(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def delete_agent(request: AnyRequest) -> None:
-    agent_id = request.path_params["agent_id"]
-    agents = resolve(request, AgentService)
-    await agents.delete(agent_id, request.headers.get("if-match"))
+async def delete_agent(agent_id: FromPath[str], agents: Injected[AgentService], if_match: IfMatch = None) -> None:
+    await agents.delete(agent_id, if_match)
 
 
 ROUTES = [list_agents, create_agent, get_agent, update_agent, delete_agent]

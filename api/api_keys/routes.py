@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from litestar import Response
+from litestar.params import FromPath, JSONBody
 from pydantic import TypeAdapter
 
 from api.access.guards import RequiresScope
@@ -12,11 +13,10 @@ from api.access.repository import ApiKeyRecord
 from api.api_keys.schemas import ApiKeyDraft, ApiKeyView, NewApiKeyView
 from api.api_keys.service import ApiKeyService
 from api.errors import ValidationFailed
-from api.http.dependencies import AnyRequest, resolve
+from api.http.dependencies import IfMatch, Injected
 from api.http.openapi import examples
 from api.http.operations import IDEMPOTENCY_KEY, IF_MATCH, OperationDoc, SuccessResponse, delete, documented, get, post
 from api.http.pagination import PAGING, Paging
-from api.http.request_body import read_body
 from api.http.responses import StoredResponse, created
 from api.kit.crypto.secret import Secret
 
@@ -40,9 +40,7 @@ MANY = TypeAdapter(list[ApiKeyView])
         )
     ),
 )
-async def list_api_keys(request: AnyRequest) -> Response[bytes]:
-    api_keys = resolve(request, ApiKeyService)
-    paging = resolve(request, Paging)
+async def list_api_keys(api_keys: Injected[ApiKeyService], paging: Injected[Paging]) -> Response[bytes]:
     found = await api_keys.page(paging.one_more, paging.after)
     used = await api_keys.last_uses(found)
 
@@ -62,25 +60,23 @@ async def list_api_keys(request: AnyRequest) -> Response[bytes]:
             "Make an API key",
             "The key is in this answer and never again: what is stored is a keyed hash.",
             SuccessResponse.created(NewApiKeyView, {**examples.KEY, "apiKey": examples.API_KEY}),
-            ApiKeyDraft,
             {"name": "CI", "scope": "invoke", "agentIds": [examples.AGENT_ID]},
             [IDEMPOTENCY_KEY],
             [ValidationFailed],
         )
     ),
 )
-async def create_api_key(request: AnyRequest) -> Response[bytes]:
-    draft = await read_body(request, ApiKeyDraft)
-    api_keys = resolve(request, ApiKeyService)
-    once = resolve(request, IdempotentCreate)
+async def create_api_key(
+    data: JSONBody[ApiKeyDraft], api_keys: Injected[ApiKeyService], idempotent_create: Injected[IdempotentCreate]
+) -> Response[bytes]:
 
     def answer(record: ApiKeyRecord, key: Secret) -> StoredResponse:
-        return created(NewApiKeyView.made(record, key), record.version, f"{once.path}/{record.id}")
+        return created(NewApiKeyView.made(record, key), record.version, f"{idempotent_create.path}/{record.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
-        return answer(*await api_keys.create(draft, lambda record, key: receipt(answer(record, key))))
+        return answer(*await api_keys.create(data, lambda record, key: receipt(answer(record, key))))
 
-    return (await once.run(work)).response()
+    return (await idempotent_create.run(work)).response()
 
 
 @delete(
@@ -98,10 +94,8 @@ async def create_api_key(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def revoke_api_key(request: AnyRequest) -> None:
-    key_id = request.path_params["key_id"]
-    api_keys = resolve(request, ApiKeyService)
-    await api_keys.revoke(key_id, request.headers.get("if-match"))
+async def revoke_api_key(key_id: FromPath[str], api_keys: Injected[ApiKeyService], if_match: IfMatch = None) -> None:
+    await api_keys.revoke(key_id, if_match)
 
 
 ROUTES = [list_api_keys, create_api_key, revoke_api_key]

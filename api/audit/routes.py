@@ -5,15 +5,17 @@ from __future__ import annotations
 from litestar import Response
 from pydantic import TypeAdapter
 
+from api.access.context import WorkspaceContext
 from api.access.guards import RequiresScope
 from api.access.principal import Scope
 from api.audit.journal import Journal, RecordKind
 from api.audit.schemas import AuditView
 from api.errors import ValidationFailed
-from api.http.dependencies import AnyRequest, resolve
+from api.http.dependencies import Injected
 from api.http.openapi import examples
 from api.http.operations import OperationDoc, Parameter, SuccessResponse, documented, get
 from api.http.pagination import PAGING, Paging
+from api.http.request import AnyRequest
 
 MANY = TypeAdapter(list[AuditView])
 KIND = Parameter(
@@ -39,10 +41,10 @@ KIND = Parameter(
         )
     ),
 )
-async def list_audit(request: AnyRequest) -> Response[bytes]:
-    journal = resolve(request, Journal)
-    paging = resolve(request, Paging)
-    found = await journal.page(request.state.context, paging.one_more, paging.after, _kinds(request))
+async def list_audit(
+    request: AnyRequest, context: Injected[WorkspaceContext], journal: Injected[Journal], paging: Injected[Paging]
+) -> Response[bytes]:
+    found = await journal.page(context, paging.one_more, paging.after, _kinds(request))
     return paging.answer(found, AuditView.of, MANY, lambda record: record.id).response()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from litestar import Response
+from litestar.params import FromPath
 from pydantic import TypeAdapter
 
 from api.access.guards import Public
@@ -12,7 +13,7 @@ from api.connections.authorization_request import BY_ISSUER, CLIENT_NAME, DOCUME
 from api.connections.dependencies import PublicUrls
 from api.connections.schemas import CLIENT_METADATA, ClientMetadataView
 from api.errors import NotFound
-from api.http.dependencies import AnyRequest, resolve
+from api.http.dependencies import Injected
 from api.http.operations import OperationDoc, SuccessResponse, documented, get
 from api.http.responses import OK, StoredResponse, encode
 from api.servers.service import EXTERNAL
@@ -32,8 +33,8 @@ def _doc(name: str, summary: str) -> OperationDoc:
 
 
 @get(f"{DOCUMENT}.json", guards=[Public(FOR_ALL)], opt=documented(_doc("getClientMetadata", "Read who we are")))
-async def client_metadata(request: AnyRequest) -> Response[bytes]:
-    return _document(request, None)
+async def client_metadata(public_urls: Injected[PublicUrls]) -> Response[bytes]:
+    return _document(public_urls, None)
 
 
 @get(
@@ -41,15 +42,14 @@ async def client_metadata(request: AnyRequest) -> Response[bytes]:
     guards=[Public(FOR_ALL)],
     opt=documented(_doc("getClientMetadataByIssuer", "Read who we are to one authorization server")),
 )
-async def client_metadata_by_issuer(request: AnyRequest) -> Response[bytes]:
-    found = _NAME.fullmatch(request.path_params["document"])
+async def client_metadata_by_issuer(document: FromPath[str], public_urls: Injected[PublicUrls]) -> Response[bytes]:
+    found = _NAME.fullmatch(document)
     if not found:
         raise NotFound("There is no such path. They are all at /docs.")
-    return _document(request, found[1])
+    return _document(public_urls, found[1])
 
 
-def _document(request: AnyRequest, suffix: str | None) -> Response[bytes]:
-    public = resolve(request, PublicUrls)
+def _document(public: PublicUrls, suffix: str | None) -> Response[bytes]:
     told = ClientMetadataView(
         client_id=document_url(public.url, suffix),
         client_name=CLIENT_NAME,

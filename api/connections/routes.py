@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from litestar import Response
+from litestar.params import FromPath
 from pydantic import TypeAdapter
 
 from api.access.guards import Public, RequiresScope
@@ -12,14 +13,15 @@ from api.access.principal import Scope
 from api.connections.consent.callback import AuthorizationCallback, CallbackRequest, ConnectFailed
 from api.connections.consent.html import result_page
 from api.connections.consent.return_to import result_url
-from api.connections.consent.start import AuthorizationRedirect, BrowserBinding, ConsentStart
+from api.connections.consent.start import BrowserBinding, ConsentStart
 from api.connections.consent.state import LIFE_SECONDS
 from api.connections.dependencies import PublicUrls
 from api.connections.schemas import AUTH_URL, CONNECTION, DISCONNECTED, AccountView, AuthUrlView, ConnectionView
 from api.connections.service import ConnectionService, Status
 from api.errors import InternalError, NotConnectable, ServiceUnavailable, ValidationFailed
-from api.http.dependencies import AnyRequest, resolve
+from api.http.dependencies import Injected
 from api.http.operations import OperationDoc, Parameter, SuccessResponse, documented, get, only_get, post
+from api.http.request import AnyRequest
 from api.http.responses import OK, BytesResponse, StoredResponse, encode
 
 OAUTH = "/api/workspaces/{workspace_id:str}/mcp-servers/{server_id:str}/oauth"
@@ -88,9 +90,10 @@ def view(status: Status, public: PublicUrls) -> ConnectionView:
         )
     ),
 )
-async def authorize(request: AnyRequest) -> Response[bytes]:
-    server_id = request.path_params["server_id"]
-    url = await resolve(request, ConnectionService).start(server_id, request.query_params.get("returnTo"))
+async def authorize(
+    request: AnyRequest, server_id: FromPath[str], connections: Injected[ConnectionService]
+) -> Response[bytes]:
+    url = await connections.start(server_id, request.query_params.get("returnTo"))
     return StoredResponse(OK, encode(AuthUrlView(auth_url=url))).response()
 
 
@@ -108,9 +111,11 @@ async def authorize(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def status(request: AnyRequest) -> Response[bytes]:
-    found = await resolve(request, ConnectionService).status(request.path_params["server_id"])
-    return StoredResponse(OK, encode(view(found, resolve(request, PublicUrls)))).response()
+async def status(
+    server_id: FromPath[str], connections: Injected[ConnectionService], public_urls: Injected[PublicUrls]
+) -> Response[bytes]:
+    found = await connections.status(server_id)
+    return StoredResponse(OK, encode(view(found, public_urls))).response()
 
 
 @post(
@@ -129,9 +134,11 @@ async def status(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def disconnect(request: AnyRequest) -> Response[bytes]:
-    found = await resolve(request, ConnectionService).disconnect(request.path_params["server_id"])
-    return StoredResponse(OK, encode(view(found, resolve(request, PublicUrls)))).response()
+async def disconnect(
+    server_id: FromPath[str], connections: Injected[ConnectionService], public_urls: Injected[PublicUrls]
+) -> Response[bytes]:
+    found = await connections.disconnect(server_id)
+    return StoredResponse(OK, encode(view(found, public_urls))).response()
 
 
 @get(
@@ -149,12 +156,13 @@ async def disconnect(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def connect(request: AnyRequest) -> Response[bytes]:
-    going, ticket = resolve(request, ConsentStart), request.path_params["ticket"]
+async def connect(
+    ticket: FromPath[str], request_id: Injected[str], consent_start: Injected[ConsentStart]
+) -> Response[bytes]:
     try:
-        return BytesResponse(OK, await going.page(ticket, request.scope["state"]["request_id"]), {}, HTML)
+        return BytesResponse(OK, await consent_start.page(ticket, request_id), {}, HTML)
     except ConnectFailed as failed:
-        return _failed(failed)
+        return _see_other(result_url(None, error=failed.code))
 
 
 @post(
@@ -177,13 +185,19 @@ async def connect(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def go_on(request: AnyRequest) -> Response[bytes]:
-    if not _is_our_form(request):
-        return _failed(ConnectFailed("foreign_form"))
+async def go_on(
+    request: AnyRequest,
+    ticket: FromPath[str],
+    request_id: Injected[str],
+    consent_start: Injected[ConsentStart],
+    public_urls: Injected[PublicUrls],
+) -> Response[bytes]:
+    if not _is_our_form(request, public_urls):
+        return _see_other(result_url(None, error="foreign_form"))
     try:
-        onward = await _gone_on(request)
+        onward = await consent_start.redirect(ticket, _browser(request, public_urls), request_id)
     except ConnectFailed as failed:
-        return _failed(failed)
+        return _see_other(result_url(None, error=failed.code))
     return BytesResponse(SEE_OTHER, b"", {"Location": onward.url, "Set-Cookie": onward.cookie}, HTML)
 
 
@@ -206,8 +220,14 @@ def _callback_doc(name: str, summary: str) -> OperationDoc:
     guards=[Public(STATE)],
     opt=documented(_callback_doc("finishConnecting", "The way back from a provider")),
 )
-async def callback(request: AnyRequest) -> Response[bytes]:
-    return await _landed(request, request.path_params["service_type"], None)
+async def callback(
+    request: AnyRequest,
+    service_type: FromPath[str],
+    authorization_callback: Injected[AuthorizationCallback],
+    public_urls: Injected[PublicUrls],
+) -> Response[bytes]:
+    callback_request = _callback_request(request, public_urls, public_urls.callback(service_type))
+    return _see_other(await authorization_callback.handle(callback_request))
 
 
 @only_get(
@@ -216,18 +236,20 @@ async def callback(request: AnyRequest) -> Response[bytes]:
     guards=[Public(STATE)],
     opt=documented(_callback_doc("finishConnectingByIssuer", "The way back from one authorization server alone")),
 )
-async def callback_by_issuer(request: AnyRequest) -> Response[bytes]:
-    return await _landed(request, request.path_params["service_type"], request.path_params["issuer"])
+async def callback_by_issuer(
+    request: AnyRequest,
+    service_type: FromPath[str],
+    issuer: FromPath[str],
+    authorization_callback: Injected[AuthorizationCallback],
+    public_urls: Injected[PublicUrls],
+) -> Response[bytes]:
+    callback_request = _callback_request(request, public_urls, public_urls.callback(service_type, issuer))
+    return _see_other(await authorization_callback.handle(callback_request))
 
 
-async def _landed(request: AnyRequest, service_type: str, issuer: str | None) -> Response[bytes]:
-    came = CallbackRequest(
-        resolve(request, PublicUrls).callback(service_type, issuer),
-        request.query_params.dict(),
-        _browser(request).known,
-        request.scope["state"]["request_id"],
-    )
-    return BytesResponse(SEE_OTHER, b"", {"Location": await resolve(request, AuthorizationCallback).handle(came)}, HTML)
+def _callback_request(request: AnyRequest, public_urls: PublicUrls, redirect_uri: str) -> CallbackRequest:
+    known = _browser(request, public_urls).known
+    return CallbackRequest(redirect_uri, request.query_params.dict(), known, request.scope["state"]["request_id"])
 
 
 @get(
@@ -254,27 +276,22 @@ async def connected(request: AnyRequest) -> Response[bytes]:
     return BytesResponse(OK if is_connected else BAD_REQUEST, page, {}, HTML)
 
 
-async def _gone_on(request: AnyRequest) -> AuthorizationRedirect:
-    ticket, request_id = request.path_params["ticket"], request.scope["state"]["request_id"]
-    return await resolve(request, ConsentStart).redirect(ticket, _browser(request), request_id)
+def _see_other(location: str) -> Response[bytes]:
+    return BytesResponse(SEE_OTHER, b"", {"Location": location}, HTML)
 
 
-def _failed(failed: ConnectFailed) -> Response[bytes]:
-    return BytesResponse(SEE_OTHER, b"", {"Location": result_url(None, error=failed.code)}, HTML)
-
-
-def _browser(request: AnyRequest) -> BrowserBinding:
+def _browser(request: AnyRequest, public_urls: PublicUrls) -> BrowserBinding:
     cookies = [value.decode("latin-1") for name, value in request.scope["headers"] if name == b"cookie"]
-    return BrowserBinding(resolve(request, PublicUrls).is_secure, ";".join(cookies))
+    return BrowserBinding(public_urls.is_secure, ";".join(cookies))
 
 
-def _is_our_form(request: AnyRequest) -> bool:
+def _is_our_form(request: AnyRequest, public_urls: PublicUrls) -> bool:
     """Another site could send somebody's browser on without showing them our page. Browsers say who sends a form."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site in ("same-origin", "none")
     origin = request.headers.get("origin")
-    own = urlsplit(resolve(request, PublicUrls).url)
+    own = urlsplit(public_urls.url)
     return origin is None or origin == f"{own.scheme}://{own.netloc}"
 
 

@@ -1,22 +1,18 @@
-"""How does a handler get what it works with? It asks by type, and `app.py` has said how each is made for a request.
+"""How a handler names what it needs: Litestar's own injection, by name.
 
-Litestar's own injection would find the same by a parameter's name and convert it anew for each request, at twice the
-price of the work that follows.
+The providers are in `api.main.dependencies`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
-from litestar import Request
+from litestar.di import NamedDependency
+from litestar.params import HeaderParameter, SkipValidation
 
-AnyRequest = Request[Any, Any, Any]
-Providers = Mapping[type, Callable[[AnyRequest], object]]
 T = TypeVar("T")
 
+Injected: TypeAlias = NamedDependency[SkipValidation[T]]
+"""A dependency. Its provider is typed, so the value need not be checked for each request."""
 
-def resolve(request: AnyRequest, kind: type[T]) -> T:
-    providers: Providers = request.app.state.providers
-    made: T = providers[kind](request)  # type: ignore[assignment]  # each provider makes what it is listed under
-    return made
+IfMatch = Annotated[str | None, HeaderParameter(name="If-Match")]

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from litestar import Response, route
+from litestar._kwargs import KwargsModel
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
+from litestar.types.internal_types import PathParameterDefinition
 from pydantic import TypeAdapter
 
 from api.errors import AppError, Forbidden, MethodNotAllowed, Unauthorized
@@ -34,8 +36,27 @@ def guard_of(handler: BaseRouteHandler) -> Guard | None:
     return next((guard for guard in handler.guards or () if isinstance(guard, Guard)), None)
 
 
+def request_model_of(handler: HTTPRouteHandler) -> type[RequestModel] | None:
+    """The model of the body, from the signature."""
+    data = handler.parsed_fn_signature.parameters.get("data")
+    return data.annotation if data else None
+
+
 class _LeanHandler(HTTPRouteHandler):
     """Litestar copies the whole handler for each guard of each request; ours look at the request alone."""
+
+    def create_kwargs_model(self, path_parameters: dict[str, PathParameterDefinition]) -> KwargsModel:
+        """Litestar starts a task group for independent providers. Ours take the request alone and never wait."""
+        model = super().create_kwargs_model(path_parameters)
+        providers = [(each.key, each.provide.dependency) for batch in model.dependency_batches for each in batch]
+
+        async def provide(values: dict[str, Any], connection: Connection) -> None:
+            for name, provider in providers:
+                values[name] = provider(connection)
+
+        model.extractors.append(provide)
+        model.dependency_batches = []
+        return model
 
     async def authorize_connection(self, connection: Connection) -> None:
         if connection.scope["state"].get("is_head") and "HEAD" not in self.http_methods:
@@ -129,7 +150,6 @@ class OperationDoc:
     summary: str
     description: str
     reply: SuccessResponse
-    body: type[RequestModel] | None = None
     example: Any = None
     parameters: Sequence[Parameter] = ()
     problems: Sequence[type[AppError]] = field(default_factory=tuple)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from litestar import Response
+from litestar.params import FromPath, JSONBody
 from pydantic import TypeAdapter
 
 from api.access.guards import RequiresScope
 from api.access.idempotency.creates import IdempotencyChanges, IdempotentCreate
 from api.access.principal import Scope
 from api.errors import ConflictProblem, InUse, ValidationFailed
-from api.http.dependencies import AnyRequest, resolve
+from api.http.dependencies import IfMatch, Injected
 from api.http.openapi import examples
 from api.http.operations import (
     IDEMPOTENCY_KEY,
@@ -24,7 +25,7 @@ from api.http.operations import (
     put,
 )
 from api.http.pagination import PAGING, Paging
-from api.http.request_body import query_bool, read_body
+from api.http.request import AnyRequest, query_bool
 from api.http.responses import StoredResponse, created, item
 from api.servers.repository import Server
 from api.servers.schemas import AuthType, Exposure, OAuthGrant, ServerChange, ServerDraft, ServerView
@@ -80,9 +81,7 @@ def answer(server: Server) -> Response[bytes]:
         )
     ),
 )
-async def list_servers(request: AnyRequest) -> Response[bytes]:
-    servers = resolve(request, ServerService)
-    paging = resolve(request, Paging)
+async def list_servers(servers: Injected[ServerService], paging: Injected[Paging]) -> Response[bytes]:
     found = await servers.page(paging.one_more, paging.after)
     return paging.answer(found, view, MANY, lambda server: server.id).response()
 
@@ -98,25 +97,23 @@ async def list_servers(request: AnyRequest) -> Response[bytes]:
             "Credentials in `config` are sealed at once and never shown again. The URL is judged as it is written; "
             "whether it can be reached is told by `check`.",
             SuccessResponse.created(ServerView, examples.SERVER),
-            ServerDraft,
             examples.SERVER_DRAFT,
             [IDEMPOTENCY_KEY],
             [ConflictProblem, ValidationFailed],
         )
     ),
 )
-async def create_server(request: AnyRequest) -> Response[bytes]:
-    draft = await read_body(request, ServerDraft)
-    servers = resolve(request, ServerService)
-    once = resolve(request, IdempotentCreate)
+async def create_server(
+    data: JSONBody[ServerDraft], servers: Injected[ServerService], idempotent_create: Injected[IdempotentCreate]
+) -> Response[bytes]:
 
     def made(server: Server) -> StoredResponse:
-        return created(view(server), server.version, f"{once.path}/{server.id}")
+        return created(view(server), server.version, f"{idempotent_create.path}/{server.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
-        return made(await servers.create(draft, lambda server: receipt(made(server))))
+        return made(await servers.create(data, lambda server: receipt(made(server))))
 
-    return (await once.run(work)).response()
+    return (await idempotent_create.run(work)).response()
 
 
 @get(
@@ -132,9 +129,7 @@ async def create_server(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def get_server(request: AnyRequest) -> Response[bytes]:
-    server_id = request.path_params["server_id"]
-    servers = resolve(request, ServerService)
+async def get_server(server_id: FromPath[str], servers: Injected[ServerService]) -> Response[bytes]:
     return await servers.render_cached(server_id, answer)
 
 
@@ -151,18 +146,16 @@ async def get_server(request: AnyRequest) -> Response[bytes]:
             "`authType` or of `serviceType` drops the stored credentials unless new ones come along: a secret is "
             "never sent to a host that it was not entered for.",
             SuccessResponse.item(ServerView, examples.SERVER),
-            ServerChange,
             {"name": "Weather", "enabled": False},
             [IF_MATCH],
             [ConflictProblem, ValidationFailed],
         )
     ),
 )
-async def update_server(request: AnyRequest) -> Response[bytes]:
-    change = await read_body(request, ServerChange)
-    server_id = request.path_params["server_id"]
-    servers = resolve(request, ServerService)
-    server = await servers.update(server_id, change, request.headers.get("if-match"))
+async def update_server(
+    server_id: FromPath[str], data: JSONBody[ServerChange], servers: Injected[ServerService], if_match: IfMatch = None
+) -> Response[bytes]:
+    server = await servers.update(server_id, data, if_match)
     return answer(server)
 
 
@@ -182,12 +175,15 @@ async def update_server(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def delete_server(request: AnyRequest) -> None:
-    server_id = request.path_params["server_id"]
-    servers = resolve(request, ServerService)
-    users = resolve(request, EnablingAgents)
+async def delete_server(
+    request: AnyRequest,
+    server_id: FromPath[str],
+    servers: Injected[ServerService],
+    enabling_agents: Injected[EnablingAgents],
+    if_match: IfMatch = None,
+) -> None:
     detach = query_bool(request, DETACH.name)
-    await servers.delete(server_id, users, detach=detach, if_match=request.headers.get("if-match"))
+    await servers.delete(server_id, enabling_agents, detach=detach, if_match=if_match)
 
 
 ROUTES = [list_servers, create_server, get_server, update_server, delete_server]

@@ -6,7 +6,7 @@ from litestar import Response
 from pydantic import TypeAdapter
 
 from api.access.guards import RequiresAnyKey
-from api.http.dependencies import AnyRequest, resolve
+from api.http.dependencies import Injected
 from api.http.operations import OperationDoc, SuccessResponse, documented, get
 from api.http.responses import StoredResponse
 from api.services.schemas import EXAMPLE, ServiceView
@@ -29,8 +29,7 @@ MANY = TypeAdapter(list[ServiceView])
         )
     ),
 )
-async def list_services(request: AnyRequest) -> Response[bytes]:
-    services = resolve(request, ServiceList)
+async def list_services(services: Injected[ServiceList]) -> Response[bytes]:
     return StoredResponse(200, MANY.dump_json(services.views(), by_alias=True)).response()
 
 

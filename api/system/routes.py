@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from api.access.guards import Public, RequiresOperator
 from api.access.peppers import SYSTEM
 from api.errors import ServiceUnavailable
-from api.http.dependencies import AnyRequest, resolve
+from api.http.dependencies import Injected
 from api.http.models import ResponseModel
 from api.http.openapi.cache import OpenApiCache
 from api.http.operations import OperationDoc, SuccessResponse, documented, get
@@ -64,8 +64,7 @@ async def healthz() -> Response[bytes]:
         )
     ),
 )
-async def readyz(request: AnyRequest) -> Response[bytes]:
-    store = resolve(request, Store)
+async def readyz(store: Injected[Store]) -> Response[bytes]:
     try:
         async with asyncio.timeout(READY_WITHIN_SECONDS):
             await store.get(Key(SYSTEM, HEAD))
@@ -88,8 +87,8 @@ async def readyz(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def metrics(request: AnyRequest) -> Response[bytes]:
-    return BytesResponse(OK, resolve(request, Metrics).text(), {}, CONTENT_TYPE)
+async def get_metrics(metrics: Injected[Metrics]) -> Response[bytes]:
+    return BytesResponse(OK, metrics.text(), {}, CONTENT_TYPE)
 
 
 @get(
@@ -105,9 +104,8 @@ async def metrics(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def openapi_yaml(request: AnyRequest) -> Response[bytes]:
-    published: OpenApiCache = request.app.state.published
-    return Response(await asyncio.to_thread(lambda: published.yaml), media_type="application/yaml")
+async def openapi_yaml(openapi: Injected[OpenApiCache]) -> Response[bytes]:
+    return Response(await asyncio.to_thread(lambda: openapi.yaml), media_type="application/yaml")
 
 
 @get(
@@ -123,9 +121,8 @@ async def openapi_yaml(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def docs(request: AnyRequest) -> Response[bytes]:
-    published: OpenApiCache = request.app.state.published
-    return Response(await asyncio.to_thread(lambda: published.page), media_type="text/html")
+async def docs(openapi: Injected[OpenApiCache]) -> Response[bytes]:
+    return Response(await asyncio.to_thread(lambda: openapi.page), media_type="text/html")
 
 
-ROUTES = [healthz, readyz, metrics, openapi_yaml, docs]
+ROUTES = [healthz, readyz, get_metrics, openapi_yaml, docs]

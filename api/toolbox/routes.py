@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 from litestar import Response
+from litestar.params import FromPath, JSONBody
 from pydantic import TypeAdapter
 
 from api.access.guards import RequiresScope
@@ -14,24 +15,22 @@ from api.access.idempotency.calls import IdempotentCall
 from api.access.idempotency.records import idempotency_key
 from api.access.principal import Scope
 from api.errors import ConflictProblem, ValidationFailed
-from api.http.dependencies import AnyRequest, resolve
+from api.http.dependencies import Injected
 from api.http.fast_path import on_fast_path
 from api.http.openapi import examples
 from api.http.operations import IDEMPOTENCY_KEY, OperationDoc, Parameter, SuccessResponse, documented, get, post
-from api.http.request_body import query_bool, read_json, validate
+from api.http.request import AnyRequest, query_bool
 from api.http.responses import OK, BytesResponse, StoredResponse, encode
 from api.kit.deadline import Ticker
 from api.toolbox.calling.disconnect import CancelOnDisconnect
-from api.toolbox.calling.tool_caller import Args
 from api.toolbox.listing.caches import Format
 from api.toolbox.output.tool_result import ToolResult
-from api.toolbox.schemas import MAX_TOOL_NAME, CallDraft, CallView, CheckView, ToolsView, server_tools
+from api.toolbox.schemas import CallDraft, CallView, CheckView, ToolsView, server_tools
 from api.toolbox.service import ToolboxService
 
 SERVER = "/api/workspaces/{workspace_id:str}/mcp-servers/{server_id:str}"
 AGENT = "/api/workspaces/{workspace_id:str}/agents/{agent_id:str}"
 TAG = "Tools"
-FIELDS = {"toolName", "args"}
 REFRESH = Parameter("refresh", "`true`: the server is asked now, whatever is remembered.", {"type": "boolean"})
 FORMAT = Parameter(
     "format",
@@ -64,9 +63,8 @@ ONCE = (
         )
     ),
 )
-async def check_server(request: AnyRequest) -> Response[bytes]:
-    toolbox = resolve(request, ToolboxService)
-    found = await toolbox.check(request.path_params["server_id"])
+async def check_server(server_id: FromPath[str], toolbox: Injected[ToolboxService]) -> Response[bytes]:
+    found = await toolbox.check(server_id)
     return BytesResponse(OK, encode(CheckView.of(found)), {})
 
 
@@ -85,10 +83,10 @@ async def check_server(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def list_server_tools(request: AnyRequest) -> Response[bytes]:
-    server_id = request.path_params["server_id"]
+async def list_server_tools(
+    request: AnyRequest, server_id: FromPath[str], toolbox: Injected[ToolboxService]
+) -> Response[bytes]:
     anew = query_bool(request, REFRESH.name)
-    toolbox = resolve(request, ToolboxService)
     server, found = await toolbox.tools(server_id, anew=anew)
     return BytesResponse(OK, msgspec.json.encode(server_tools(server, found)), {})
 
@@ -110,10 +108,10 @@ async def list_server_tools(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def list_agent_tools(request: AnyRequest) -> Response[bytes]:
-    agent_id = request.path_params["agent_id"]
+async def list_agent_tools(
+    request: AnyRequest, agent_id: FromPath[str], toolbox: Injected[ToolboxService]
+) -> Response[bytes]:
     form = _format(request.scope["query_string"])
-    toolbox = resolve(request, ToolboxService)
     return BytesResponse(OK, await toolbox.list_rendered(agent_id, form), {})
 
 
@@ -131,7 +129,6 @@ async def list_agent_tools(request: AnyRequest) -> Response[bytes]:
                 "`isError` with a `text` that an agent can act on. Only a tool that the agent does not have is a 404."
                 f" {ONCE}",
                 SuccessResponse(OK, "What came of it.", TypeAdapter(CallView), examples.CALL),
-                CallDraft,
                 examples.CALL_DRAFT,
                 [IDEMPOTENCY_KEY],
                 [ConflictProblem, ValidationFailed],
@@ -139,37 +136,26 @@ async def list_agent_tools(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def call_tool(request: AnyRequest) -> Response[bytes]:
-    tool_name, args = _asked(await read_json(request))
-    given = idempotency_key(request)
-    if given is not None:
-        return await _called_once(request, given, tool_name, args)
-    return BytesResponse(OK, encoded(await _called(request, tool_name, args)), {})
+async def call_tool(
+    request: AnyRequest,
+    agent_id: FromPath[str],
+    data: JSONBody[CallDraft],
+    toolbox: Injected[ToolboxService],
+    idempotent_call: Injected[IdempotentCall],
+    ticker: Injected[Ticker],
+) -> Response[bytes]:
+    async def call() -> ToolResult:
+        with CancelOnDisconnect(ticker, request.receive):
+            return await toolbox.call(agent_id, data.tool_name, data.args)
 
-
-async def _called_once(request: AnyRequest, given: str, tool_name: str, args: Args) -> Response[bytes]:
     async def work() -> tuple[StoredResponse, bool]:
-        result = await _called(request, tool_name, args)
+        result = await call()
         return StoredResponse(OK, encoded(result)), result.failure is None or not result.failure.is_never_done
 
-    return (await resolve(request, IdempotentCall).run(given, work)).response()
-
-
-async def _called(request: AnyRequest, tool_name: str, args: Args) -> ToolResult:
-    agent_id = request.path_params["agent_id"]
-    toolbox = resolve(request, ToolboxService)
-    with CancelOnDisconnect(resolve(request, Ticker), request.receive):
-        return await toolbox.call(agent_id, tool_name, args)
-
-
-def _asked(body: object) -> tuple[str, Args]:
-    """What is plainly right is taken as it is; the model says what is wrong with the rest."""
-    if isinstance(body, dict) and body.keys() == FIELDS:
-        name, args = body["toolName"], body["args"]
-        if isinstance(name, str) and isinstance(args, dict) and 0 < len(name) <= MAX_TOOL_NAME:
-            return name, args
-    draft = validate(CallDraft, body)
-    return draft.tool_name, draft.args
+    key = idempotency_key(request)
+    if key is None:
+        return BytesResponse(OK, encoded(await call()), {})
+    return (await idempotent_call.run(key, work)).response()
 
 
 class _Error(msgspec.Struct, rename="camel", omit_defaults=True):

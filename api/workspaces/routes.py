@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from litestar import Response
+from litestar.params import JSONBody
 from pydantic import TypeAdapter
 
 from api.access.context import OperatorContext
@@ -10,7 +11,7 @@ from api.access.guards import RequiresOperator, RequiresScope
 from api.access.idempotency.creates import IdempotencyChanges, IdempotentCreate
 from api.access.principal import Scope
 from api.errors import ValidationFailed
-from api.http.dependencies import AnyRequest, resolve
+from api.http.dependencies import IfMatch, Injected
 from api.http.openapi import examples
 from api.http.operations import (
     IDEMPOTENCY_KEY,
@@ -24,7 +25,6 @@ from api.http.operations import (
     put,
 )
 from api.http.pagination import PAGING, Paging
-from api.http.request_body import read_body
 from api.http.responses import StoredResponse, created, item
 from api.workspaces.repository import Workspace
 from api.workspaces.schemas import NewWorkspaceView, WorkspaceChange, WorkspaceDraft, WorkspaceView
@@ -54,9 +54,7 @@ def view(workspace: Workspace) -> WorkspaceView:
         )
     ),
 )
-async def list_workspaces(request: AnyRequest) -> Response[bytes]:
-    workspaces = resolve(request, Workspaces)
-    paging = resolve(request, Paging)
+async def list_workspaces(workspaces: Injected[Workspaces], paging: Injected[Paging]) -> Response[bytes]:
     found = await workspaces.page(paging.one_more, paging.after)
     return paging.answer(found, view, MANY, lambda workspace: workspace.id).response()
 
@@ -71,28 +69,28 @@ async def list_workspaces(request: AnyRequest) -> Response[bytes]:
             "Make a workspace",
             "With a data key of its own and a first admin key, which is in this answer and never again.",
             SuccessResponse.created(NewWorkspaceView, {**examples.WORKSPACE, "apiKey": examples.API_KEY}),
-            WorkspaceDraft,
             {"name": "Acme"},
             [IDEMPOTENCY_KEY],
             [ValidationFailed],
         )
     ),
 )
-async def create_workspace(request: AnyRequest) -> Response[bytes]:
-    draft = await read_body(request, WorkspaceDraft)
-    workspaces = resolve(request, Workspaces)
-    once = resolve(request, IdempotentCreate)
-    context: OperatorContext = request.state.context
+async def create_workspace(
+    data: JSONBody[WorkspaceDraft],
+    operator: Injected[OperatorContext],
+    workspaces: Injected[Workspaces],
+    idempotent_create: Injected[IdempotentCreate],
+) -> Response[bytes]:
 
     def answer(founded: CreatedWorkspace) -> StoredResponse:
         made = founded.workspace
         body = NewWorkspaceView(**view(made).model_dump(), api_key=founded.key.reveal_text())
-        return created(body, made.version, f"{once.path}/{made.id}")
+        return created(body, made.version, f"{idempotent_create.path}/{made.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
-        return answer(await workspaces.create(context, draft.name, lambda founded: receipt(answer(founded))))
+        return answer(await workspaces.create(operator, data.name, lambda founded: receipt(answer(founded))))
 
-    return (await once.run(work)).response()
+    return (await idempotent_create.run(work)).response()
 
 
 @get(
@@ -108,8 +106,7 @@ async def create_workspace(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def get_workspace(request: AnyRequest) -> Response[bytes]:
-    workspace = resolve(request, WorkspaceService)
+async def get_workspace(workspace: Injected[WorkspaceService]) -> Response[bytes]:
     found = await workspace.get()
     return item(view(found), found.version).response()
 
@@ -124,17 +121,16 @@ async def get_workspace(request: AnyRequest) -> Response[bytes]:
             "Change the workspace",
             "Takes any subset of the fields.",
             SuccessResponse.item(WorkspaceView, examples.WORKSPACE),
-            WorkspaceChange,
             {"name": "Acme Corp"},
             [IF_MATCH],
             [ValidationFailed],
         )
     ),
 )
-async def update_workspace(request: AnyRequest) -> Response[bytes]:
-    change = await read_body(request, WorkspaceChange)
-    workspace = resolve(request, WorkspaceService)
-    changed = await workspace.update(change, request.headers.get("if-match"))
+async def update_workspace(
+    data: JSONBody[WorkspaceChange], workspace: Injected[WorkspaceService], if_match: IfMatch = None
+) -> Response[bytes]:
+    changed = await workspace.update(data, if_match)
     return item(view(changed), changed.version).response()
 
 
@@ -154,9 +150,8 @@ async def update_workspace(request: AnyRequest) -> Response[bytes]:
         )
     ),
 )
-async def delete_workspace(request: AnyRequest) -> None:
-    workspace = resolve(request, WorkspaceService)
-    await workspace.delete(request.headers.get("if-match"))
+async def delete_workspace(workspace: Injected[WorkspaceService], if_match: IfMatch = None) -> None:
+    await workspace.delete(if_match)
 
 
 ROUTES = [list_workspaces, create_workspace, get_workspace, update_workspace, delete_workspace]

@@ -15,7 +15,7 @@ from api.access.idempotency.calls import IN_PROGRESS, IdempotentCall
 from api.access.principal import AuthenticationScheme, Credentials, Principal, Scope
 from api.audit.journal import Journal
 from api.errors import AppError, ConflictProblem, NotFound, ServiceUnavailable
-from api.http.dependencies import AnyRequest
+from api.http.request import AnyRequest
 from api.http.responses import StoredResponse
 from api.kit.crypto.data_keys import NoDataKey
 from api.kit.crypto.envelope import CannotOpen

@@ -123,12 +123,12 @@ def counted(data_dir: Path) -> Iterator[tuple[httpx2.Client, Counting]]:
     """A served Plugboard in which all that decides who calls reads from a store that counts."""
     app = build_router_app(Settings(data_dir=data_dir))
     with listening(RequestMiddleware(app)) as url, caller(url) as client:
-        parts, clock = app.state.parts, SystemClock()
+        parts, clock = app.state.container, SystemClock()
         store = Counting(parts.store)
         peppers = Peppers(Vault(KeyRing(store, parts.root_keys, clock)))
         api_keys = ApiKeyScheme(ApiKeyRepository(store), peppers, LastUsedRecorder(store, clock))
-        app.state.access = Authenticator([api_keys], RevisionCache(store), clock)
-        app.state.parts = replace(parts, store=store)
+        app.state.authenticator = Authenticator([api_keys], RevisionCache(store), clock)
+        app.state.container = replace(parts, store=store)
         store.reads.clear()
         yield client, store
 

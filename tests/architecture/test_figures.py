@@ -19,7 +19,7 @@ from api.connections.revocation import queue
 from api.connections.tokens.policy import RefreshPolicy
 from api.http.middleware import GIVEN_ID
 from api.http.pagination import DEFAULT_LIMIT, MAX_LIMIT
-from api.http.request_body import BODY_SECONDS, MAX_BODY_BYTES
+from api.http.request import BODY_SECONDS, MAX_BODY_BYTES
 from api.http.server.protocol import MAX_HEAD_BYTES, LimitedHttpProtocol
 from api.kit.egress.custom_headers import MAX_HEADERS
 from api.kit.egress.policy import FIRST_UNPRIVILEGED_PORT, WIDEST_IPV4, WIDEST_IPV6

@@ -133,7 +133,7 @@ def test_imports_are_written_from_the_top() -> None:
     ("importer", "imported"),
     [
         ("api.kit.storage.store", "api.errors"),
-        ("api.kit.storage.store", "api.http.request_body"),
+        ("api.kit.storage.store", "api.http.request"),
         ("api.errors", "api.access.api_key"),
         ("api.http.openapi.generate", "api.access.guards"),
         ("api.access.authenticator", "api.audit.journal"),

@@ -6,8 +6,8 @@ from pydantic import ValidationError
 from api import errors
 from api.errors import FieldError, PreconditionFailed, ValidationFailed, problem_body
 from api.http.models import RequestModel
-from api.http.request_body import invalid
 from api.http.responses import check_if_match, etag, problem
+from api.http.validation import invalid
 
 KINDS = [
     kind

@@ -11,7 +11,7 @@ from api.api_keys.service import make_operator_key
 from api.connections.revocation.queue import PREFIX as OUTBOX
 from api.http.fast_path import FastPath
 from api.http.middleware import RequestMiddleware
-from api.main.app import ROUTES, build_router_app, problem_response
+from api.main.app import build_router_app, problem_response
 from api.main.settings import Settings
 from demo.mcp_servers import ModernServer, PlainServer
 from tests.fakes.street import Street
@@ -38,8 +38,8 @@ def watched(street: Street, data_dir: Path) -> Iterator[Watched]:
     settings = Settings(data_dir=data_dir, egress=AT_HOME)
     app = build_router_app(settings)
     told: list[str] = []
-    with listening(RequestMiddleware(FastPath(app, ROUTES, problem_response))) as url:
-        parts: Any = app.state.parts
+    with listening(RequestMiddleware(FastPath(app, problem_response))) as url:
+        parts: Any = app.state.container
         parts.store._reading.set_trace_callback(told.append)
         key = asyncio.run(make_operator_key(parts.store, parts.key_maker)).reveal_text()
         plugboard = Plugboard(url, settings, key)

@@ -15,7 +15,7 @@ from enum import StrEnum
 from api.access.idempotency.records import KEPT_SECONDS, Data, IdempotencyRecord
 from api.access.principal import Principal
 from api.errors import AppError, ConflictProblem, ServiceUnavailable
-from api.http.dependencies import AnyRequest
+from api.http.request import AnyRequest
 from api.http.responses import StoredResponse
 from api.kit.clock import Clock
 from api.kit.crypto.data_keys import NoDataKey

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from api.access.idempotency.records import HEADER, KEPT_SECONDS, IdempotencyRecord, idempotency_key
 from api.errors import ServiceUnavailable
-from api.http.dependencies import AnyRequest
+from api.http.request import AnyRequest
 from api.http.responses import StoredResponse
 from api.kit.clock import Clock
 from api.kit.storage.store import Change, Conflict, IfAbsent, Put, Store

@@ -18,7 +18,7 @@ from typing import Any
 from api.access.context import OperatorContext, WorkspaceContext
 from api.access.repository import OPERATORS
 from api.errors import IdempotencyKeyReused, Unauthorized, ValidationFailed
-from api.http.dependencies import AnyRequest
+from api.http.request import AnyRequest
 from api.http.responses import StoredResponse
 from api.kit.crypto.envelope import bind, decrypt, derive, encrypt, from_text, to_text
 from api.kit.crypto.secret import Secret

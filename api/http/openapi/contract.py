@@ -9,7 +9,7 @@ from api.main.settings import Settings
 
 
 def main() -> None:
-    sys.stdout.buffer.write(build_router_app(Settings()).state.published.yaml)
+    sys.stdout.buffer.write(build_router_app(Settings()).state.openapi.yaml)
 
 
 if __name__ == "__main__":

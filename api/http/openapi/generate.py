@@ -26,6 +26,7 @@ from api.errors import (
     UnsupportedMediaType,
     ValidationFailed,
 )
+from api.http.models import RequestModel
 from api.http.openapi import components, examples
 from api.http.openapi.components import ref
 from api.http.operations import (
@@ -38,6 +39,7 @@ from api.http.operations import (
     Parameter,
     SuccessResponse,
     guard_of,
+    request_model_of,
 )
 
 INFO = {
@@ -79,6 +81,7 @@ class Operation:
     method: str
     doc: OperationDoc
     guard: Guard | None
+    body: type[RequestModel] | None
 
     @property
     def in_path(self) -> list[str]:
@@ -110,7 +113,7 @@ def build_contract(app: Litestar) -> dict[str, Any]:
             "headers": components.HEADERS,
             "responses": {name: components.problem(problems[name]) for name in sorted(problems)},
             "schemas": components.schemas(
-                [doc.body for doc in docs if doc.body], [doc.reply.body for doc in docs if doc.reply.body]
+                [each.body for each in operations if each.body], [doc.reply.body for doc in docs if doc.reply.body]
             ),
         },
     }
@@ -130,7 +133,9 @@ def _operations(app: Litestar) -> Iterator[Operation]:
         if isinstance(route, HTTPRoute):
             for handler in route.route_handlers:
                 if DOC in handler.opt:
-                    yield Operation(_path(route), _method(handler), handler.opt[DOC], guard_of(handler))
+                    yield Operation(
+                        _path(route), _method(handler), handler.opt[DOC], guard_of(handler), request_model_of(handler)
+                    )
 
 
 def _path(route: HTTPRoute) -> str:
@@ -154,8 +159,8 @@ def _described(operation: Operation) -> dict[str, Any]:
     parameters = [*map(_path_parameter, operation.in_path), *map(_parameter, doc.parameters)]
     if parameters:
         described["parameters"] = parameters
-    if doc.body:
-        content = _content(components.schema_of(doc.body), doc.example)
+    if operation.body:
+        content = _content(components.schema_of(operation.body), doc.example)
         described["requestBody"] = {"required": True, "content": content}
     refusals = {
         str(status): ref("responses", components.problem_name(errors)) for status, errors in operation.problems.items()
@@ -190,7 +195,7 @@ def _problems(operation: Operation) -> Iterable[type[AppError]]:
         yield from (*guard.problems, InternalError, ServiceUnavailable)
     if operation.in_path:
         yield NotFound
-    if doc.body:
+    if operation.body:
         yield from (BadRequest, ContentTooLarge, UnsupportedMediaType, ValidationFailed)
     names = {parameter.name for parameter in doc.parameters}
     if "cursor" in names:

@@ -1,0 +1,83 @@
+"""Requests whose bodies are read within limits and decoded as strict JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from litestar import Request
+
+from api.errors import BadRequest, ContentTooLarge, UnsupportedMediaType, ValidationFailed
+from api.kit.deadline import Deadline, Ticker
+from api.kit.strict_json import InvalidJson, parse_json
+
+AnyRequest = Request[Any, Any, Any]
+
+MAX_BODY_BYTES = 1_048_576
+# A sender who is cut off in the middle sees a broken connection instead of our response, so a body that is too large is
+# read to its end, up to here.
+DRAIN_BYTES = 32 * MAX_BODY_BYTES
+BODY_SECONDS = 30.0
+
+
+class ApiRequest(AnyRequest):
+    """Litestar calls `body()` and `json()` for a handler with a `data` parameter; both are stricter here."""
+
+    _raw: bytes | None = None
+
+    async def body(self) -> bytes:
+        if self._raw is None:
+            self._raw = await self._read_body()
+        return self._raw
+
+    async def json(self) -> Any:
+        try:
+            value = parse_json(await self.body())
+        except InvalidJson as error:
+            raise BadRequest(str(error)) from error
+        self.scope["state"]["body"] = value
+        return value
+
+    async def _read_body(self) -> bytes:
+        if _media_type(self.scope["headers"]) != b"application/json":
+            raise UnsupportedMediaType
+        ticker: Ticker = self.app.state.ticker
+        try:
+            with Deadline(ticker, BODY_SECONDS):
+                raw = await _read(self.receive)
+        except TimeoutError:
+            raise BadRequest(f"Timed out reading the request body ({BODY_SECONDS:.0f} s).") from None
+        if not raw:
+            raise BadRequest("The body is empty.")
+        return raw
+
+
+def query_bool(request: AnyRequest, name: str) -> bool:
+    """A boolean in the query; absent means false."""
+    text = request.query_params.get(name, "false")
+    if text not in ("true", "false"):
+        raise ValidationFailed.at(name, "Must be `true` or `false`.")
+    return bool(text == "true")
+
+
+def _media_type(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """The first `Content-Type`, as with every other header that is sent twice."""
+    for name, value in headers:
+        if name == b"content-type":
+            return value.partition(b";")[0].strip().lower()
+    return b""
+
+
+async def _read(receive: Callable[[], Awaitable[Any]]) -> bytes:
+    chunks, size, more = [], 0, True
+    while more and size <= DRAIN_BYTES:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise BadRequest("The connection closed before the end of the body.")
+        chunk, more = message.get("body", b""), message.get("more_body", False)
+        size += len(chunk)
+        if size <= MAX_BODY_BYTES:
+            chunks.append(chunk)
+    if size > MAX_BODY_BYTES:
+        raise ContentTooLarge(f"A body may have at most {MAX_BODY_BYTES} bytes.")
+    return b"".join(chunks)

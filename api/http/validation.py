@@ -1,0 +1,62 @@
+"""Validates request bodies, and words what is wrong with them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from litestar.config.app import AppConfig
+from litestar.plugins import InitPlugin
+from pydantic import ValidationError
+
+from api.errors import FieldError, ValidationFailed
+from api.http.models import PATTERN_MESSAGES, RequestModel
+
+MAX_NAME_LENGTH = 64
+MAX_ERRORS = 20
+
+InputType = TypeVar("InputType", bound=RequestModel)
+
+
+class RequestModelPlugin(InitPlugin):
+    """Decodes a handler's `data` parameter, ahead of Litestar's own decoder for pydantic models."""
+
+    def on_app_init(self, app_config: AppConfig) -> AppConfig:
+        app_config.type_decoders = [(_is_request_model, validate), *(app_config.type_decoders or [])]
+        return app_config
+
+
+def _is_request_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, RequestModel)
+
+
+def validate(model: type[InputType], value: object) -> InputType:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise invalid(error) from None
+
+
+def invalid(error: ValidationError) -> ValidationFailed:
+    errors = [FieldError(_path(detail["loc"]), _message(detail)) for detail in error.errors(include_input=False)]
+    return ValidationFailed("See `errors` for what to change.", errors=errors[:MAX_ERRORS])
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    """Callers' own keys are part of it. One longer than any field of ours may be a secret in the wrong place."""
+    return ".".join("…" if len(str(part)) > MAX_NAME_LENGTH else str(part) for part in location)
+
+
+_MESSAGES = {
+    "extra_forbidden": "There is no such field.",
+    "missing": "This field is required.",
+    "model_type": "Must be a JSON object.",
+    "model_attributes_type": "Must be a JSON object.",
+    "dict_type": "Must be a JSON object.",
+    "too_long": "This is too long.",
+    "too_short": "This is too short.",
+}
+
+
+def _message(error: Any) -> str:
+    message = _MESSAGES.get(error["type"]) or PATTERN_MESSAGES.get(error.get("ctx", {}).get("pattern"))
+    return message or str(error["msg"]).removeprefix("Value error, ")
