@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from api.access.context import WorkspaceContext
+from api.connections.encryption import TokenSealer
 from api.connections.repository import (
     ClientRegistration,
     ClientRegistrationRepository,
@@ -15,7 +16,6 @@ from api.connections.repository import (
     OAuthClientRef,
     registration_of,
 )
-from api.connections.tokens.encryption import TokenSealer
 from api.kit.clock import Clock
 from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Store

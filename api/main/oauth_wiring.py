@@ -18,11 +18,11 @@ from api.connections.dependencies import (
     HttpAccess,
     PublicUrls,
 )
+from api.connections.encryption import TokenSealer
 from api.connections.oauth_clients import OAuthClients
 from api.connections.revocation.grant_end import GrantEnd
 from api.connections.revocation.queue import RevocationQueue
 from api.connections.tokens.access_tokens import AccessTokens
-from api.connections.tokens.encryption import TokenSealer
 from api.kit.clock import Clock
 from api.kit.crypto.vault import Vault
 from api.kit.egress.resolver import Lookup, Resolver

@@ -37,7 +37,7 @@ MAY_TAKE_A_CONTEXT_APART = {
     "api/toolbox/protocol_repository.py",
     "api/toolbox/credentials/static.py",  # to open what is sealed for the workspace
     "api/connections/repository.py",
-    "api/connections/tokens/encryption.py",  # to seal and open tokens for the workspace
+    "api/connections/encryption.py",  # to seal and open tokens for the workspace
 }
 MAY_ASK_A_STORE = {
     "api/access/repository.py",

@@ -9,9 +9,9 @@ from api.access.context import WorkspaceContext
 from api.audit.journal import AuditEvent
 from api.connections.consent.state import AuthorizationState
 from api.connections.dependencies import ConnectionDeps
+from api.connections.encryption import TokenSealer
 from api.connections.repository import Grant, GrantRepository
 from api.connections.revocation.grant_end import GrantEnd
-from api.connections.tokens.encryption import TokenSealer
 from api.connections.tokens.persistence import ReceivedTokens
 from api.errors import NotFound, Unauthorized
 from api.kit.clock import rfc3339

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from api.access.context import WorkspaceContext
+from api.connections.encryption import TokenSealer
 from api.connections.repository import OAuthClientRef
-from api.connections.tokens.encryption import TokenSealer
 from api.kit.clock import Clock
 from api.kit.storage.store import Change, Conflict, Delete, IfAbsent, IfPresent, Item, Key, Put, Store
 from api.servers.service import Server

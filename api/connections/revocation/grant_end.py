@@ -10,10 +10,10 @@ import msgspec
 
 from api.access.context import WorkspaceContext, as_system
 from api.audit.journal import AuditEvent, Journal
+from api.connections.encryption import TokenSealer
 from api.connections.oauth_clients import ClientUnavailable, OAuthClients
 from api.connections.repository import ACCESS, REFRESH, Grant, GrantRepository
 from api.connections.revocation.queue import RevocationQueue, RevocationSecrets
-from api.connections.tokens.encryption import TokenSealer
 from api.errors import NotFound
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.storage.conflict_retry import retry_on_conflict

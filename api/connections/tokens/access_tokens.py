@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from api.access.context import WorkspaceContext
 from api.connections.dependencies import ConnectionDeps
+from api.connections.encryption import TokenSealer
 from api.connections.repository import ACCESS, Grant, GrantRepository
 from api.connections.revocation.grant_end import GrantEnd
 from api.connections.tokens.active_grant import (
@@ -22,7 +23,6 @@ from api.connections.tokens.active_grant import (
     ReconnectRequired,
     TokenTemporarilyUnavailable,
 )
-from api.connections.tokens.encryption import TokenSealer
 from api.connections.tokens.persistence import SupersededGrant, TokenWriter
 from api.connections.tokens.policy import Pause, RefreshPolicy
 from api.connections.tokens.refresh import RefreshFailed, TokenRefresher

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from api.access.context import WorkspaceContext
+from api.connections.encryption import TokenSealer
 from api.connections.repository import Grant, GrantRepository
-from api.connections.tokens.encryption import TokenSealer
 from api.connections.tokens.persistence import SupersededGrant
 from api.connections.tokens.refresh import RefreshFailed, TokenRefresher
 from api.kit.storage.store import Conflict, Store

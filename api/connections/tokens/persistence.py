@@ -7,9 +7,9 @@ import math
 from dataclasses import dataclass, replace
 
 from api.access.context import WorkspaceContext
+from api.connections.encryption import TokenSealer
 from api.connections.repository import ACCESS, REFRESH, Grant, GrantRepository
 from api.connections.revocation.grant_end import GrantEnd
-from api.connections.tokens.encryption import TokenSealer
 from api.connections.tokens.policy import Pause, RefreshPolicy
 from api.kit.clock import Clock
 from api.kit.crypto.data_keys import NoDataKey

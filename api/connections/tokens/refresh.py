@@ -10,10 +10,10 @@ import msgspec
 from api.access.context import WorkspaceContext
 from api.connections.authorization_request import AuthorizationRequests
 from api.connections.dependencies import ConnectionDeps
+from api.connections.encryption import TokenSealer
 from api.connections.http import AuthServerHttp
 from api.connections.oauth_clients import ClientUnavailable
 from api.connections.repository import REFRESH, Grant
-from api.connections.tokens.encryption import TokenSealer
 from api.errors import NotConnectable, ServiceUnavailable
 from api.servers.service import Server
 from integrations import (

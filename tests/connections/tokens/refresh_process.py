@@ -10,9 +10,9 @@ from typing import Protocol
 
 from api.access.context import WorkspaceContext
 from api.connections.dependencies import ConnectionDeps
+from api.connections.encryption import TokenSealer
 from api.connections.repository import PREFIX, Grant, GrantRepository
 from api.connections.service import AccessToken, AccessTokens
-from api.connections.tokens.encryption import TokenSealer
 from api.connections.tokens.policy import Pause, RefreshPolicy
 from api.kit.clock import Clock, SystemClock
 from api.kit.storage.store import Change, Item, Key, Put, Store

@@ -22,11 +22,11 @@ from api.access.context import WorkspaceContext, partition_of
 from api.access.principal import Principal, Scope
 from api.access.repository import revision_key
 from api.audit.journal import Journal
+from api.connections.encryption import TokenSealer
 from api.connections.oauth_clients import OAuthClients
 from api.connections.repository import ACCESS, REFRESH, Grant, GrantRepository, OAuthClientRef
 from api.connections.revocation.grant_end import GrantEnd
 from api.connections.service import AccessToken, AccessTokens, ReconnectRequired
-from api.connections.tokens.encryption import TokenSealer
 from api.connections.tokens.policy import RefreshPolicy
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.root_keys import LocalRootKeys

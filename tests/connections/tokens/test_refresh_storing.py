@@ -14,7 +14,7 @@ from api.access.peppers import SYSTEM
 from api.connections.dependencies import ConnectionDeps
 from api.connections.revocation.queue import PREFIX as OUTBOX
 from api.connections.service import AccessTokens, NotConnected, TokenTemporarilyUnavailable
-from api.connections.tokens.encryption import TokenSealer
+from api.connections.encryption import TokenSealer
 from api.connections.tokens.policy import RefreshPolicy
 from api.kit.clock import SystemClock
 from api.kit.crypto.data_keys import KeyRing
