@@ -9,7 +9,7 @@ from litestar.params import FromPath
 from pydantic import TypeAdapter
 
 from api.access.guards import Public
-from api.connections.authorization_request import BY_ISSUER, CLIENT_NAME, DOCUMENT, document_url
+from api.connections.authorization_request import CLIENT_NAME, DOCUMENT, SUFFIX_LENGTH, document_url
 from api.connections.dependencies import PublicUrls
 from api.connections.schemas import CLIENT_METADATA, ClientMetadataView
 from api.errors import NotFound
@@ -19,7 +19,7 @@ from api.http.responses import OK, StoredResponse, encode
 from api.servers.service import EXTERNAL
 
 FOR_ALL = "authorization servers read it, and it is the same for all"
-_NAME = re.compile(rf"([0-9a-f]{{{BY_ISSUER}}})\.json")
+_NAME = re.compile(rf"([0-9a-f]{{{SUFFIX_LENGTH}}})\.json")
 
 
 def _doc(name: str, summary: str) -> OperationDoc:

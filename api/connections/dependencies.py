@@ -1,30 +1,21 @@
-"""What connecting works with, the same for every request of the process."""
+"""What connecting needs from the operator's configuration: public URLs, services, and HTTP access."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from api.access.authenticator import Authenticator
 from api.access.context import WorkspaceContext
-from api.audit.journal import Journal
-from api.connections.consent.limits import ConsentStartLimit
-from api.connections.consent.state import StateStore
 from api.connections.http import AuthServerHttp
-from api.connections.oauth_clients import OAuthClients
-from api.kit.clock import Clock
-from api.kit.crypto.vault import Vault
 from api.kit.egress.policy import EgressPolicy
 from api.kit.http_client.client import HttpClient
-from api.kit.storage.store import Store
 from api.servers.service import EXTERNAL, Server
 from integrations import AuthorizationServer, Service
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAccess:
-    """Where requests may go, and over what."""
+    """An HTTP client and the addresses that it may reach."""
 
     outbound: HttpClient
     egress: EgressPolicy
@@ -32,7 +23,7 @@ class HttpAccess:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredService:
-    """A service, as the operator has set it up."""
+    """A service with the operator's settings."""
 
     service: Service
     provider: AuthorizationServer
@@ -41,14 +32,14 @@ class ConfiguredService:
 
 @dataclass(frozen=True, slots=True)
 class PublicUrls:
-    """What of this service is known outside."""
+    """The URLs under which browsers and authorization servers reach this installation."""
 
     url: str
     return_origins: frozenset[str]
 
     @property
     def all_origins(self) -> frozenset[str]:
-        """Its own, too."""
+        """The configured origins and our own."""
         parts = urlsplit(self.url)
         return self.return_origins | {f"{parts.scheme}://{parts.netloc}"}
 
@@ -64,34 +55,19 @@ class PublicUrls:
 class AuthServerHttpFactory:
     anywhere: HttpAccess
     vendors: HttpAccess
-    """The same, and what the operator has set in place of the vendors' addresses."""
+    """The same, and the addresses that the operator has configured instead of the vendors' own."""
 
     def for_server(self, ctx: WorkspaceContext, server: Server) -> AuthServerHttp:
-        return self._line(server.service_type, f"{ctx.workspace_id} oauth {server.id}")
+        return self._http(server.service_type, f"{ctx.workspace_id} oauth {server.id}")
 
-    def for_revocation(self, workspace_id: str, service_type: str, entry: str) -> AuthServerHttp:
-        return self._line(service_type, f"{workspace_id} revocation {entry}")
+    def for_revocation(self, workspace_id: str, service_type: str, job: str) -> AuthServerHttp:
+        return self._http(service_type, f"{workspace_id} revocation {job}")
 
     async def close(self) -> None:
-        """What reaches anywhere is shared with others, who close it."""
+        """`anywhere` is shared with other parts, and its owner closes it."""
         if self.vendors.outbound is not self.anywhere.outbound:
             await self.vendors.outbound.close()
 
-    def _line(self, service_type: str, pool: str) -> AuthServerHttp:
-        reach = self.anywhere if service_type == EXTERNAL else self.vendors
-        return AuthServerHttp(reach.outbound, reach.egress, pool)
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionDeps:
-    store: Store
-    vault: Vault
-    journal: Journal
-    clock: Clock
-    authenticator: Authenticator
-    services: Mapping[str, ConfiguredService]
-    oauth_clients: OAuthClients
-    states: StateStore
-    auth_http: AuthServerHttpFactory
-    public: PublicUrls
-    start_limit: ConsentStartLimit = field(default_factory=ConsentStartLimit)
+    def _http(self, service_type: str, pool: str) -> AuthServerHttp:
+        access = self.anywhere if service_type == EXTERNAL else self.vendors
+        return AuthServerHttp(access.outbound, access.egress, pool)

@@ -1,4 +1,4 @@
-"""Who are we to an authorization server: the operator's app, a client that came with the server, or one of our own?"""
+"""The OAuth clients that Plugboard acts as: operators' apps, clients from a server's `config`, and registered ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from api.connections.repository import (
     ClientRegistrationRepository,
     ClientSecretUse,
     OAuthClientRef,
-    registration_of,
+    registration_key,
 )
 from api.kit.clock import Clock
 from api.kit.storage.conflict_retry import retry_on_conflict
@@ -23,18 +23,18 @@ from api.servers.service import Server, client_secret_use_key
 from integrations import ClientAuth, OAuthClient
 
 SECRET = "secret"  # noqa: S105  a field's name
-MARK = "mark"
+FINGERPRINT = "mark"
 MARGIN_SECONDS = 60.0
 WITH_SECRET: tuple[ClientAuth, ...] = ("client_secret_basic", "client_secret_post")
 
 
 class ClientUnavailable(Exception):
-    """What the grant was given to is not known any more."""
+    """The client that the grant was issued to is no longer configured or registered."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredClient:
-    """What came with the server's `config`."""
+    """The client in a server's `config`."""
 
     id: str | None = None
     secret: str | None = field(default=None, repr=False)
@@ -42,8 +42,8 @@ class ConfiguredClient:
     scopes: tuple[str, ...] | None = None
 
     @property
-    def mark(self) -> str:
-        """What the secret is known again by. It is kept sealed, as the secret is."""
+    def fingerprint(self) -> str:
+        """Identifies the secret. It is stored encrypted, like the secret."""
         return hashlib.sha256(f"{self.id} {self.secret}".encode()).hexdigest()
 
     def client(self, accepted: Sequence[ClientAuth]) -> OAuthClient:
@@ -54,7 +54,7 @@ class ConfiguredClient:
             return "private_key_jwt"
         if not self.secret:
             return "none"
-        return next((each for each in accepted if each in WITH_SECRET), WITH_SECRET[0])
+        return next((method for method in accepted if method in WITH_SECRET), WITH_SECRET[0])
 
 
 class OAuthClients:
@@ -68,19 +68,19 @@ class OAuthClients:
         return self._apps.get(service_type)
 
     async def load(self, ctx: WorkspaceContext, server: Server, ref: OAuthClientRef, issuer: str) -> OAuthClient:
-        """The one that a grant was given to, with its secret as it is now."""
+        """The client that a grant was issued to, with its current secret."""
         match ref.kind:
             case "service":
-                found = self.app(server.service_type)
+                client = self.app(server.service_type)
             case "given":
-                found = (await self.configured(ctx, server)).client([ref.auth])
+                client = (await self.configured(ctx, server)).client([ref.auth])
             case "registered":
-                found = await self._registered(ctx, issuer, ref.id)
+                client = await self._registered(ctx, issuer, ref.id)
             case "document":
-                found = OAuthClient(ref.id, "none")
-        if found is None or found.id != ref.id:
+                client = OAuthClient(ref.id, "none")
+        if client is None or client.id != ref.id:
             raise ClientUnavailable
-        return found
+        return client
 
     async def configured(self, ctx: WorkspaceContext, server: Server) -> ConfiguredClient:
         scope = await self._sealer.config(ctx, server, "scope")
@@ -92,54 +92,38 @@ class OAuthClients:
         )
 
     async def may_send_secret_to(
-        self, ctx: WorkspaceContext, server: Server, given: ConfiguredClient, issuer: str
+        self, ctx: WorkspaceContext, server: Server, configured: ConfiguredClient, issuer: str
     ) -> bool:
-        """A secret that came with a server is one authorization server's: whomever else the server may name later,
-        nobody else is shown it. Who enters another says anew whose it is."""
-        return given.secret is None or await retry_on_conflict(lambda: self._is_known(ctx, server, given, issuer))
+        """A configured secret belongs to the first issuer that it was used with. Even if the server names another
+        issuer later, the secret is not sent there. Entering another secret starts again."""
+        return configured.secret is None or await retry_on_conflict(
+            lambda: self._belongs_to(ctx, server, configured, issuer)
+        )
 
-    async def _is_known(self, ctx: WorkspaceContext, server: Server, given: ConfiguredClient, issuer: str) -> bool:
+    async def _belongs_to(
+        self, ctx: WorkspaceContext, server: Server, configured: ConfiguredClient, issuer: str
+    ) -> bool:
         uses = ClientRegistrationRepository(self._store, ctx)
-        first, mark = await uses.first_use(server.id), given.mark
-        if first:
-            known = await self._sealer.open(ctx, first.record, MARK, first.sealed)
-            if known and hmac.compare_digest(known, mark):
-                return first.issuer == issuer
-        sealed, guards = await self._sealer.seal(ctx, client_secret_use_key(server.id), {MARK: mark})
-        await uses.note(ClientSecretUse(server.id, issuer, sealed, first.version if first else 0), *guards)
+        use, fingerprint = await uses.secret_use(server.id), configured.fingerprint
+        if use:
+            stored = await self._sealer.open(ctx, use.key, FINGERPRINT, use.sealed)
+            if stored and hmac.compare_digest(stored, fingerprint):
+                return use.issuer == issuer
+        sealed, guards = await self._sealer.seal(ctx, client_secret_use_key(server.id), {FINGERPRINT: fingerprint})
+        await uses.save_secret_use(ClientSecretUse(server.id, issuer, sealed, use.version if use else 0), *guards)
         return True
 
     async def registered(
         self, ctx: WorkspaceContext, issuer: str, redirect_uri: str, scopes: Sequence[str]
     ) -> OAuthClient | None:
-        """A client that we are there already, if one is good for this way back and for so much."""
-        for known in await ClientRegistrationRepository(self._store, ctx).all_with(issuer):
-            if known.redirect_uri == redirect_uri and set(scopes) <= set(known.scopes) and self._is_trusted(known):
-                return await self._client(ctx, known)
+        """An existing registration with the redirect URI and at least the scopes."""
+        for registration in await ClientRegistrationRepository(self._store, ctx).list_by_issuer(issuer):
+            is_suitable = registration.redirect_uri == redirect_uri and set(scopes) <= set(registration.scopes)
+            if is_suitable and self._is_trusted(registration):
+                return await self._client(ctx, registration)
         return None
 
-    async def mark_unconfirmed(self, ctx: WorkspaceContext, issuer: str, client_id: str, *, is_doubted: bool) -> None:
-        """From when somebody is sent there until they are back. Who tries again meanwhile goes as another client."""
-        await ClientRegistrationRepository(self._store, ctx).doubt(issuer, client_id, is_doubted=is_doubted)
-
-    async def forget(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> None:
-        """The authorization server does not know it any more: the next to connect is registered anew."""
-        await ClientRegistrationRepository(self._store, ctx).forget(issuer, client_id)
-
-    def _is_trusted(self, known: ClientRegistration) -> bool:
-        ends = known.expires_at is not None and known.expires_at < self._clock.now() + MARGIN_SECONDS
-        return not ends and not known.is_doubted
-
-    async def _registered(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> OAuthClient | None:
-        """Also one whose secret has ended: whose grant it is learns that from the authorization server."""
-        known = await ClientRegistrationRepository(self._store, ctx).now(issuer, client_id)
-        return await self._client(ctx, known) if known else None
-
-    async def _client(self, ctx: WorkspaceContext, known: ClientRegistration) -> OAuthClient:
-        secret = await self._sealer.open(ctx, known.record, SECRET, known.sealed)
-        return OAuthClient(known.id, known.auth, secret)
-
-    async def keep(
+    async def register(
         self,
         ctx: WorkspaceContext,
         issuer: str,
@@ -149,6 +133,29 @@ class OAuthClients:
         expires_at: float | None,
     ) -> None:
         secret = {SECRET: client.secret} if client.secret else {}
-        sealed, guards = await self._sealer.seal(ctx, registration_of(issuer, client.id), secret)
-        made = ClientRegistration(issuer, client.id, client.auth, redirect_uri, scopes, expires_at, sealed)
-        await ClientRegistrationRepository(self._store, ctx).keep(made, *guards)
+        sealed, guards = await self._sealer.seal(ctx, registration_key(issuer, client.id), secret)
+        registration = ClientRegistration(issuer, client.id, client.auth, redirect_uri, scopes, expires_at, sealed)
+        await ClientRegistrationRepository(self._store, ctx).save(registration, *guards)
+
+    async def mark_doubted(self, ctx: WorkspaceContext, issuer: str, client_id: str, *, is_doubted: bool) -> None:
+        """True from the redirect to the authorization server until the browser returns. An attempt in between uses
+        another client."""
+        await ClientRegistrationRepository(self._store, ctx).mark_doubted(issuer, client_id, is_doubted=is_doubted)
+
+    async def forget(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> None:
+        """The authorization server has deleted the registration: the next connection registers a new client."""
+        await ClientRegistrationRepository(self._store, ctx).delete(issuer, client_id)
+
+    def _is_trusted(self, registration: ClientRegistration) -> bool:
+        expires_at = registration.expires_at
+        is_expiring = expires_at is not None and expires_at < self._clock.now() + MARGIN_SECONDS
+        return not is_expiring and not registration.is_doubted
+
+    async def _registered(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> OAuthClient | None:
+        """Also with an expired secret: the response of the authorization server then says so."""
+        registration = await ClientRegistrationRepository(self._store, ctx).get(issuer, client_id)
+        return await self._client(ctx, registration) if registration else None
+
+    async def _client(self, ctx: WorkspaceContext, registration: ClientRegistration) -> OAuthClient:
+        secret = await self._sealer.open(ctx, registration.key, SECRET, registration.sealed)
+        return OAuthClient(registration.id, registration.auth, secret)

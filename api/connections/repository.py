@@ -1,4 +1,4 @@
-"""Where grants are kept, one for each connected server, and the clients that they were given to."""
+"""Stored grants, registrations of OAuth clients, and the issuers that configured client secrets belong to."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import Any, Literal, Self
 
 from api.access.context import WorkspaceContext
 from api.kit.storage.store import Always, Change, Check, Conflict, Delete, IfAbsent, IfVersion, Item, Key, Put, Store
-from api.servers.service import Server, client_secret_use_key
-from api.servers.service import server_key as server_record_of
-from integrations import ClientAuth
+from api.servers.service import Server, client_secret_use_key, server_key
+from integrations import ClientAuth, Tokens
 
 PREFIX = "GRANT#"
 ACCESS, REFRESH = "access", "refresh"
@@ -20,10 +19,11 @@ ACCESS, REFRESH = "access", "refresh"
 
 @dataclass(frozen=True, slots=True)
 class OAuthClientRef:
-    """Who we are to the authorization server: which kind of client, without its secret."""
+    """The OAuth client that a grant was issued to, without its secret."""
 
     kind: Literal["service", "given", "registered", "document"]
-    """`service`, set by the operator · `given`, with the server · `registered`, by us · `document`, published by us."""
+    """`service`: the operator's app. `given`: from the server's `config`. `registered`: by dynamic client registration.
+    `document`: our published client metadata."""
 
     id: str
     auth: ClientAuth
@@ -31,7 +31,7 @@ class OAuthClientRef:
 
 @dataclass(frozen=True, slots=True)
 class RefreshLease:
-    """Who asks the authorization server for new tokens right now, and until when nobody else may."""
+    """The exclusive right of one process to send a token request for the grant, until a point in time."""
 
     owner: str = ""
     until: float = 0.0
@@ -42,30 +42,30 @@ class Grant:
     id: str
     server_id: str
     provider: Mapping[str, Any]
-    """Pinned when it was given: later requests go there and nowhere else."""
+    """The authorization server, fixed when the grant was issued: all later requests go there."""
 
     client: OAuthClientRef
     scopes: tuple[str, ...]
     sealed: Mapping[str, str] = field(default_factory=dict)
     generation: int = 0
-    """One more with each renewal of the tokens."""
+    """Incremented by each refresh of the tokens."""
 
     renewed_at: float = 0.0
     expires_at: float | None = None
     lease: RefreshLease = RefreshLease()
     retry_at: float = 0.0
-    """The authorization server was in no state to answer: nobody asks it before then."""
+    """No token request is sent before then, because the last one failed."""
 
     failures: int = 0
     problem: str = ""
-    """Why there were no new tokens the last time, where it is something that somebody can put right."""
+    """Why the last token request failed, if a person can correct it."""
 
     ended: str | None = None
     by_client: bool = False
-    """Nobody has consented: the client asks for tokens in its own name, whenever it needs some."""
+    """Issued by the client credentials grant, without the consent of a person (RFC 6749 section 4.4)."""
 
     version: int = 0
-    """0 as long as it is not stored."""
+    """0 until the grant is stored."""
 
     @classmethod
     def of(cls, item: Item) -> Self:
@@ -87,73 +87,89 @@ class Grant:
         return self.by_client or REFRESH in self.sealed
 
     def is_leased(self, now: float, longest: float) -> bool:
-        """One that lasts longer than any was taken by a clock that is wrong: nobody could wait for its end."""
+        """A lease longer than `longest` was written with a wrong clock and is ignored."""
         return now < self.lease.until <= now + longest
 
-    def is_put_off(self, now: float, longest: float) -> bool:
+    def must_back_off(self, now: float, longest: float) -> bool:
         return now < self.retry_at <= now + longest
 
-    def is_still(self, other: Grant) -> bool:
-        """Nobody has renewed it since, or begun to."""
+    def has_same_tokens(self, other: Grant) -> bool:
+        """The grant was not refreshed or leased between the two reads."""
         return (self.id, self.generation, self.lease.owner) == (other.id, other.generation, other.lease.owner)
 
-    def leased(self, owner: str, until: float) -> Grant:
+    def with_lease(self, owner: str, until: float) -> Grant:
         return replace(self, lease=RefreshLease(owner, until))
 
-    def released(self) -> Grant:
+    def without_lease(self) -> Grant:
         return replace(self, lease=RefreshLease())
 
 
-def record_of(server_id: str) -> str:
+@dataclass(frozen=True, slots=True)
+class ReceivedTokens:
+    """Tokens and the time of the response: their lifetime counts from there, however long storing them takes."""
+
+    tokens: Tokens
+    at: float
+
+    @property
+    def by_name(self) -> dict[str, str]:
+        """Without a refresh token in the response, the stored one remains in use."""
+        tokens = self.tokens
+        return {ACCESS: tokens.access} | ({REFRESH: tokens.refresh} if tokens.refresh else {})
+
+    @property
+    def expires_at(self) -> float | None:
+        lifetime = self.tokens.expires_in
+        return None if lifetime is None else self.at + lifetime
+
+
+def grant_key(server_id: str) -> str:
     return f"{PREFIX}{server_id}"
 
 
 class GrantRepository:
-    """The grants of one workspace."""
+    """The grants of one workspace, at most one for each server."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
         self._store = store
         self._partition = ctx.partition
 
-    async def now(self, server_id: str) -> Grant | None:
+    async def get(self, server_id: str) -> Grant | None:
         item = await self._store.get(self._key(server_id))
         return Grant.of(item) if item else None
 
     async def page(self, limit: int, after: str | None) -> list[Grant]:
-        items = await self._store.query(self._partition, PREFIX, limit=limit, after=after and record_of(after))
+        items = await self._store.query(self._partition, PREFIX, limit=limit, after=after and grant_key(after))
         return [Grant.of(item) for item in items]
 
-    async def keep(self, grant: Grant, *guards: Change) -> Grant:
-        """In place of the one that was read; `Conflict` where it is another by now. No configuration: no revision."""
-        put = self.replace(grant)
+    async def save(self, grant: Grant, *guards: Change) -> Grant:
+        """`Conflict` if the stored grant has changed since it was read. A grant is no configuration: no revision."""
+        put = self.replacement(grant)
         await self._store.write(put, *guards)
         return replace(grant, version=put.version)
 
-    async def begin(self, grant: Grant, server: Server) -> Grant:
-        """Only while the server is what it was begun for: afterwards nobody would begin it again."""
-        return await self.keep(
-            grant, Check(Key(self._partition, server_record_of(server.id)), IfVersion(server.version))
-        )
+    async def create(self, grant: Grant, server: Server) -> Grant:
+        """`Conflict` if the server has changed since the grant was requested for it."""
+        return await self.save(grant, Check(Key(self._partition, server_key(server.id)), IfVersion(server.version)))
 
-    def put(self, grant: Grant) -> Put:
-        """Whatever is there."""
+    def overwrite(self, grant: Grant) -> Put:
         return Put(self._key(grant.server_id), grant.data(), Always())
 
-    def replace(self, grant: Grant) -> Put:
-        when = IfVersion(grant.version) if grant.version else IfAbsent()
-        return Put(self._key(grant.server_id), grant.data(), when)
+    def replacement(self, grant: Grant) -> Put:
+        condition = IfVersion(grant.version) if grant.version else IfAbsent()
+        return Put(self._key(grant.server_id), grant.data(), condition)
 
-    def remove(self, grant: Grant) -> Change:
-        """The one that was read. A renewal under way meanwhile finds nothing to store its tokens in."""
+    def deletion(self, grant: Grant) -> Change:
+        """Only of the version that was read. A concurrent refresh then finds no grant to store its tokens in."""
         return Delete(self._key(grant.server_id), IfVersion(grant.version))
 
     def _key(self, server_id: str) -> Key:
-        return Key(self._partition, record_of(server_id))
+        return Key(self._partition, grant_key(server_id))
 
 
 @dataclass(frozen=True, slots=True)
 class ClientRegistration:
-    """What one authorization server knows us as."""
+    """An OAuth client that an authorization server registered for this workspace (RFC 7591)."""
 
     issuer: str
     id: str
@@ -163,7 +179,8 @@ class ClientRegistration:
     expires_at: float | None = None
     sealed: Mapping[str, str] = field(default_factory=dict)
     is_doubted: bool = False
-    """Somebody was sent there as this client, and has not come back: it may be that it is not known there any more."""
+    """A browser was sent to the authorization server as this client and has not returned: the authorization server may
+    have deleted the registration."""
 
     @classmethod
     def of(cls, item: Item) -> Self:
@@ -171,18 +188,18 @@ class ClientRegistration:
         return cls(**{**data, "scopes": tuple(data["scopes"])})
 
     @property
-    def record(self) -> str:
-        return registration_of(self.issuer, self.id)
+    def key(self) -> str:
+        return registration_key(self.issuer, self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSecretUse:
-    """Which authorization server a secret was first shown to that came with a server."""
+    """The first authorization server that a server's configured client secret was sent to."""
 
     server_id: str
     issuer: str
     sealed: Mapping[str, str]
-    """By what the secret is known again."""
+    """A fingerprint of the secret."""
 
     version: int = 0
 
@@ -191,16 +208,16 @@ class ClientSecretUse:
         return cls(**item.data, version=item.version)
 
     @property
-    def record(self) -> str:
+    def key(self) -> str:
         return client_secret_use_key(self.server_id)
 
 
-def registration_of(issuer: str, client_id: str) -> str:
-    """What is registered with one issuer is never shown to another. It may be several: each has grants of its own."""
-    return f"{_all_of(issuer)}{_digest(client_id)}"
+def registration_key(issuer: str, client_id: str) -> str:
+    """By issuer, so that a client of one authorization server is never used at another. An issuer may have several."""
+    return f"{_issuer_prefix(issuer)}{_digest(client_id)}"
 
 
-def _all_of(issuer: str) -> str:
+def _issuer_prefix(issuer: str) -> str:
     return f"CLIENT#{_digest(issuer)}#"
 
 
@@ -209,41 +226,45 @@ def _digest(text: str) -> str:
 
 
 class ClientRegistrationRepository:
-    """The clients that a workspace has had registered, and whom it has shown those to that it was given."""
+    """The registered clients of one workspace, and the issuers of its configured client secrets."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
         self._store = store
         self._partition = ctx.partition
 
-    async def now(self, issuer: str, client_id: str) -> ClientRegistration | None:
-        item = await self._store.get(Key(self._partition, registration_of(issuer, client_id)))
+    async def get(self, issuer: str, client_id: str) -> ClientRegistration | None:
+        item = await self._store.get(self._key(issuer, client_id))
         return ClientRegistration.of(item) if item else None
 
-    async def all_with(self, issuer: str) -> list[ClientRegistration]:
-        return [ClientRegistration.of(item) for item in await self._store.query(self._partition, _all_of(issuer))]
+    async def list_by_issuer(self, issuer: str) -> list[ClientRegistration]:
+        items = await self._store.query(self._partition, _issuer_prefix(issuer))
+        return [ClientRegistration.of(item) for item in items]
 
-    async def keep(self, registration: ClientRegistration, *guards: Change) -> None:
-        put = Put(Key(self._partition, registration.record), asdict(registration), Always())
+    async def save(self, registration: ClientRegistration, *guards: Change) -> None:
+        put = Put(Key(self._partition, registration.key), asdict(registration), Always())
         await self._store.write(put, *guards)
 
-    async def doubt(self, issuer: str, client_id: str, *, is_doubted: bool) -> None:
-        """Where it changes at that moment, whoever changes it knows better."""
-        item = await self._store.get(Key(self._partition, registration_of(issuer, client_id)))
+    async def mark_doubted(self, issuer: str, client_id: str, *, is_doubted: bool) -> None:
+        """A concurrent change has newer information, so a `Conflict` is ignored."""
+        item = await self._store.get(self._key(issuer, client_id))
         if item and item.data.get("is_doubted") != is_doubted:
             with suppress(Conflict):
                 changed = {**item.data, "is_doubted": is_doubted}
                 await self._store.write(Put(item.key, changed, IfVersion(item.version)))
 
-    async def forget(self, issuer: str, client_id: str) -> None:
-        await self._store.write(Delete(Key(self._partition, registration_of(issuer, client_id)), Always()))
+    async def delete(self, issuer: str, client_id: str) -> None:
+        await self._store.write(Delete(self._key(issuer, client_id), Always()))
 
-    async def first_use(self, server_id: str) -> ClientSecretUse | None:
+    async def secret_use(self, server_id: str) -> ClientSecretUse | None:
         item = await self._store.get(Key(self._partition, client_secret_use_key(server_id)))
         return ClientSecretUse.of(item) if item else None
 
-    async def note(self, use: ClientSecretUse, *guards: Change) -> None:
-        """In place of the one whose version it has."""
+    async def save_secret_use(self, use: ClientSecretUse, *guards: Change) -> None:
+        """`Conflict` if it has changed since it was read."""
         data = asdict(use)
         version = data.pop("version")
-        when = IfVersion(version) if version else IfAbsent()
-        await self._store.write(Put(Key(self._partition, use.record), data, when), *guards)
+        condition = IfVersion(version) if version else IfAbsent()
+        await self._store.write(Put(Key(self._partition, use.key), data, condition), *guards)
+
+    def _key(self, issuer: str, client_id: str) -> Key:
+        return Key(self._partition, registration_key(issuer, client_id))

@@ -10,7 +10,8 @@ from pydantic import TypeAdapter
 
 from api.access.guards import Public, RequiresScope
 from api.access.principal import Scope
-from api.connections.consent.callback import AuthorizationCallback, CallbackRequest, ConnectFailed
+from api.connections.consent.callback import AuthorizationCallback, CallbackRequest
+from api.connections.consent.errors import ConnectFailed
 from api.connections.consent.html import result_page
 from api.connections.consent.return_to import result_url
 from api.connections.consent.start import BrowserBinding, ConsentStart

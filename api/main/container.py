@@ -110,7 +110,7 @@ async def build_container(
     access = Authenticator([ApiKeyScheme(keys, peppers, usage)], RevisionCache(store), clock)
     outbound = HttpClient(egress, names=Resolver(lookup))
     joined = build_connections(SharedDeps(settings, store, vault, journal, clock, access, lookup), outbound, catalog)
-    vendors = service_directory(settings, catalog, joined.deps.auth_http.vendors)
+    vendors = service_directory(settings, catalog, joined.auth_http.vendors)
     means = ToolsetDeps(store, outbound, egress, CredentialStore(vault, egress, joined.tokens, clock), vendors, clock)
     works = build_tool_runtime(means, jobs)
     return Container(

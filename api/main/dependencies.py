@@ -100,8 +100,14 @@ def toolbox(request: AnyRequest) -> ToolboxService:
 
 
 def connections(request: AnyRequest) -> ConnectionService:
-    parts = _container(request).connections
-    return ConnectionService(context(request), parts.deps, parts.grant_end)
+    parts = _container(request)
+    return ConnectionService(
+        context(request),
+        store=parts.store,
+        journal=parts.journal,
+        tickets=parts.connections.consent_tickets,
+        grant_end=parts.connections.grant_end,
+    )
 
 
 def consent_start(request: AnyRequest) -> ConsentStart:
@@ -113,7 +119,7 @@ def authorization_callback(request: AnyRequest) -> AuthorizationCallback:
 
 
 def public_urls(request: AnyRequest) -> PublicUrls:
-    return _container(request).connections.deps.public
+    return _container(request).connections.public
 
 
 def services(request: AnyRequest) -> ServiceList:

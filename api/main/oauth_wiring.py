@@ -7,22 +7,20 @@ from dataclasses import dataclass
 
 from api.access.authenticator import Authenticator
 from api.audit.journal import Journal
+from api.connections.authorization_request import AuthorizationRequests
 from api.connections.consent.callback import AuthorizationCallback
-from api.connections.consent.code_exchange import CodeExchange
+from api.connections.consent.code_exchange import CodeExchange, ConnectionWriter
 from api.connections.consent.start import ConsentStart
 from api.connections.consent.state import StateStore
-from api.connections.dependencies import (
-    AuthServerHttpFactory,
-    ConfiguredService,
-    ConnectionDeps,
-    HttpAccess,
-    PublicUrls,
-)
+from api.connections.consent.tickets import ConsentTickets
+from api.connections.dependencies import AuthServerHttpFactory, ConfiguredService, HttpAccess, PublicUrls
 from api.connections.encryption import TokenSealer
 from api.connections.oauth_clients import OAuthClients
 from api.connections.revocation.grant_end import GrantEnd
+from api.connections.revocation.job import RevocationJobs
 from api.connections.revocation.queue import RevocationQueue
 from api.connections.tokens.access_tokens import AccessTokens
+from api.connections.tokens.refresh import TokenRefresher
 from api.kit.clock import Clock
 from api.kit.crypto.vault import Vault
 from api.kit.egress.resolver import Lookup, Resolver
@@ -50,44 +48,72 @@ class SharedDeps:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionComponents:
-    deps: ConnectionDeps
+    public: PublicUrls
+    auth_http: AuthServerHttpFactory
+    sealer: TokenSealer
+    oauth_clients: OAuthClients
+    authorization_requests: AuthorizationRequests
     grant_end: GrantEnd
     revocation_queue: RevocationQueue
     tokens: AccessTokens
+    consent_tickets: ConsentTickets
     consent_start: ConsentStart
     callback: AuthorizationCallback
 
     async def close(self) -> None:
-        """New tokens that are on their way are stored first."""
+        """Received tokens are stored first."""
         await self.tokens.finish()
         await self.revocation_queue.close()
-        await self.deps.auth_http.close()
+        await self.auth_http.close()
 
 
-def build_connections(base: SharedDeps, outbound: HttpClient, services: Mapping[str, Service]) -> ConnectionComponents:
-    settings, store, vault, clock = base.settings, base.store, base.vault, base.clock
-    apps = oauth_clients(settings, services)
-    lines = AuthServerHttpFactory(HttpAccess(outbound, settings.reachable), _service_routes(base, outbound, services))
+def build_connections(
+    shared: SharedDeps, outbound: HttpClient, services: Mapping[str, Service]
+) -> ConnectionComponents:
+    settings, store, vault, clock, journal = shared.settings, shared.store, shared.vault, shared.clock, shared.journal
+    apps, configured = oauth_clients(settings, services), configured_services(settings, services)
+    public = PublicUrls(settings.public_url, settings.return_origins)
+    auth_http = AuthServerHttpFactory(
+        HttpAccess(outbound, settings.reachable), _service_routes(shared, outbound, services)
+    )
     sealer = TokenSealer(vault, settings.reachable)
     clients = OAuthClients(store, sealer, apps, clock)
-    works = ConnectionDeps(
+    states = StateStore(store, sealer, clock)
+    queue = RevocationQueue(
         store,
-        vault,
-        base.journal,
         clock,
-        base.access,
-        configured_services(settings, services),
-        clients,
-        StateStore(store, sealer, clock),
-        lines,
-        PublicUrls(settings.public_url, settings.return_origins),
+        jobs=RevocationJobs(vault, clock),
+        auth_http=auth_http,
+        apps=apps,
+        workspace_exists=shared.access.workspace_exists,
     )
-    outbox = RevocationQueue(store, vault, lines, apps, clock, base.access.workspace_exists)
-    endings = GrantEnd(store, base.journal, sealer, clients, outbox)
-    granting = CodeExchange(works, sealer, endings)
-    tokens = AccessTokens(works, sealer, endings)
+    grant_end = GrantEnd(store, journal, sealer, clients, queue)
+    requests = AuthorizationRequests(services=configured, oauth_clients=clients, auth_http=auth_http, public=public)
+    refresher = TokenRefresher(sealer, requests=requests, oauth_clients=clients, auth_http=auth_http)
+    writer = ConnectionWriter(
+        store, sealer, journal=journal, clock=clock, authenticator=shared.access, grant_end=grant_end
+    )
     return ConnectionComponents(
-        works, endings, outbox, tokens, ConsentStart(works), AuthorizationCallback(works, granting)
+        public=public,
+        auth_http=auth_http,
+        sealer=sealer,
+        oauth_clients=clients,
+        authorization_requests=requests,
+        grant_end=grant_end,
+        revocation_queue=queue,
+        tokens=AccessTokens(store, sealer, clock, refresher=refresher, grant_end=grant_end),
+        consent_tickets=ConsentTickets(requests=requests, states=states, sealer=sealer, public=public),
+        consent_start=ConsentStart(
+            states=states, authenticator=shared.access, services=configured, oauth_clients=clients
+        ),
+        callback=AuthorizationCallback(
+            store,
+            sealer,
+            states=states,
+            authenticator=shared.access,
+            oauth_clients=clients,
+            code_exchange=CodeExchange(oauth_clients=clients, auth_http=auth_http, services=configured, writer=writer),
+        ),
     )
 
 

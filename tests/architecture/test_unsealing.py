@@ -16,7 +16,7 @@ ALLOWED = {
         "api/kit/crypto/vault.py",  # its home; `reseal` keeps the secret inside
         "api/toolbox/credentials/static.py",  # opens credentials in order to send them
         "api/connections/encryption.py",  # opens tokens and client secrets to send or revoke them
-        "api/connections/revocation/queue.py",  # opens what is to be revoked, which it sealed itself
+        "api/connections/revocation/job.py",  # opens the tokens to revoke, which it sealed itself
     },
     "decrypt": {
         "api/kit/crypto/envelope.py",  # its home

@@ -15,7 +15,7 @@ import httpx2
 from api.access.context import partition_of
 from api.access.peppers import SYSTEM
 from api.connections.repository import PREFIX as GRANTS
-from api.connections.revocation.queue import PREFIX
+from api.connections.revocation.job import PREFIX
 from api.kit.clock import Clock
 from api.kit.storage.store import Always, Delete, Item
 from api.main.container import Container, build_container

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from api.api_keys.service import make_operator_key
-from api.connections.revocation.queue import PREFIX as OUTBOX
+from api.connections.revocation.job import PREFIX as OUTBOX
 from api.http.fast_path import FastPath
 from api.http.middleware import RequestMiddleware
 from api.main.app import build_router_app, problem_response

@@ -1,40 +1,120 @@
-"""A code has come back from where it should: how does a grant become of it?"""
+"""The exchange of an authorization code for tokens (RFC 6749 section 4.1.3), and the storing of the connection."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 
+from api.access.authenticator import Authenticator
 from api.access.context import WorkspaceContext
-from api.audit.journal import AuditEvent
+from api.audit.journal import AuditEvent, Journal
+from api.connections.consent.errors import NotAllowed, ServerChanged
 from api.connections.consent.state import AuthorizationState
-from api.connections.dependencies import ConnectionDeps
+from api.connections.dependencies import AuthServerHttpFactory, ConfiguredService
 from api.connections.encryption import TokenSealer
-from api.connections.repository import Grant, GrantRepository
+from api.connections.oauth_clients import OAuthClients
+from api.connections.repository import Grant, GrantRepository, ReceivedTokens
 from api.connections.revocation.grant_end import GrantEnd
-from api.connections.tokens.persistence import ReceivedTokens
 from api.errors import NotFound, Unauthorized
-from api.kit.clock import rfc3339
+from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.data_keys import NoDataKey
 from api.kit.storage.conflict_retry import retry_on_conflict
-from api.kit.storage.store import Change
+from api.kit.storage.store import Change, Store
 from api.servers.service import Connection, Server, get_server, with_connection
-from integrations import Account, AuthorizationServer, GrantRefused, Tokens, account_of, exchange_code
+from integrations import Account, AuthorizationServer, GrantRefused, OAuthClient, Tokens, account_of, exchange_code
 
 
-class ServerChanged(Exception):
-    """It is gone, or points elsewhere. What was granted for it is revoked."""
+class ConnectionWriter:
+    """Stores a grant together with the server's connection, if the server and the initiator still allow it."""
 
+    def __init__(
+        self,
+        store: Store,
+        sealer: TokenSealer,
+        *,
+        journal: Journal,
+        clock: Clock,
+        authenticator: Authenticator,
+        grant_end: GrantEnd,
+    ) -> None:
+        self._store = store
+        self._sealer = sealer
+        self._journal = journal
+        self._clock = clock
+        self._authenticator = authenticator
+        self._grant_end = grant_end
 
-class NotAllowed(Exception):
-    """Who began was shown out while the tokens were on their way. What was granted is revoked."""
+    async def save(
+        self,
+        ctx: WorkspaceContext,
+        server: Server,
+        grant: Grant,
+        tokens: Tokens,
+        account: Account,
+        client: OAuthClient,
+    ) -> None:
+        """`ServerChanged` or `NotAllowed`: then the tokens are revoked."""
+        received = ReceivedTokens(tokens, self._clock.now())
+        try:
+            await retry_on_conflict(lambda: self._save(ctx, server, grant, received, account))
+        except (ServerChanged, NotAllowed):
+            await self._grant_end.discard_tokens(ctx, server, grant, tokens, client)
+            raise
+        self._grant_end.after_commit()
+
+    async def _save(
+        self, ctx: WorkspaceContext, old_server: Server, new: Grant, received: ReceivedTokens, account: Account
+    ) -> None:
+        server = await self._unchanged_server(ctx, old_server, new)
+        sealed, check = await self._seal(ctx, server, received)
+        grant = replace(new, sealed=sealed, renewed_at=received.at, expires_at=received.expires_at)
+        connection = _connection(grant, received.tokens, account, server.connection)
+        changes: list[Change] = [
+            *with_connection(self._store, ctx, server, connection),
+            *await self._grant_end.replacement_changes(ctx, server, account.id),
+            GrantRepository(self._store, ctx).overwrite(grant),
+            check,
+        ]
+        try:
+            await self._journal.commit(ctx, changes, AuditEvent("server.connected", server.id, server.name))
+        except (Unauthorized, NotFound) as error:
+            raise NotAllowed from error
+
+    async def _unchanged_server(self, ctx: WorkspaceContext, old: Server, new: Grant) -> Server:
+        """The server as it is stored now, if the grant is still valid for it."""
+        if await self._authenticator.reauthorize(ctx.workspace_id, ctx.principal.id, ctx.request_id) is None:
+            raise NotAllowed
+        server = await get_server(self._store, ctx, old.id)
+        if server is None or server.url != old.url or self._sealer.binding(server) != self._sealer.binding(old):
+            raise ServerChanged
+        has_another_client = new.client.kind == "given" and server.sealed != old.sealed
+        if has_another_client or server.oauth_grant != old.oauth_grant:
+            raise ServerChanged
+        return server
+
+    async def _seal(
+        self, ctx: WorkspaceContext, server: Server, received: ReceivedTokens
+    ) -> tuple[dict[str, str], Change]:
+        try:
+            return await self._sealer.seal_tokens(ctx, server, received.by_name)
+        except NoDataKey as error:  # the workspace is being deleted, and its keys are deleted first
+            raise NotAllowed from error
 
 
 class CodeExchange:
-    def __init__(self, works: ConnectionDeps, sealer: TokenSealer, endings: GrantEnd) -> None:
-        self._works = works
-        self._sealer = sealer
-        self._endings = endings
+    def __init__(
+        self,
+        *,
+        oauth_clients: OAuthClients,
+        auth_http: AuthServerHttpFactory,
+        services: Mapping[str, ConfiguredService],
+        writer: ConnectionWriter,
+    ) -> None:
+        self._oauth_clients = oauth_clients
+        self._auth_http = auth_http
+        self._services = services
+        self._writer = writer
 
     async def exchange(
         self,
@@ -45,75 +125,37 @@ class CodeExchange:
         code: str,
         verifier: str | None,
     ) -> None:
-        """Or there is none: `GrantRefused`, `GrantUnavailable`, `ClientUnavailable`, `ServerChanged`, `NotAllowed`."""
-        works = self._works
-        client = await works.oauth_clients.load(ctx, server, pending.client, provider.identity)
-        line, way_back = works.auth_http.for_server(ctx, server), pending.redirect_uri
+        """Raises `GrantRefused`, `GrantUnavailable`, `ClientUnavailable`, `ServerChanged` or `NotAllowed`."""
+        client = await self._oauth_clients.load(ctx, server, pending.client, provider.identity)
+        http, redirect_uri = self._auth_http.for_server(ctx, server), pending.redirect_uri
         try:
-            tokens = await exchange_code(line, provider, client, code=code, redirect_uri=way_back, verifier=verifier)
+            tokens = await exchange_code(
+                http, provider, client, code=code, redirect_uri=redirect_uri, verifier=verifier
+            )
         except GrantRefused as error:
             if error.error == "invalid_client" and pending.client.kind == "registered":
-                await works.oauth_clients.forget(ctx, provider.identity, client.id)
+                await self._oauth_clients.forget(ctx, provider.identity, client.id)
             raise
         account = await self._account(ctx, server, tokens)
-        new = Grant(secrets.token_hex(12), server.id, pending.provider, pending.client, pending.scopes)
-        try:
-            await retry_on_conflict(lambda: self._store(ctx, server, new, tokens, account))
-        except (ServerChanged, NotAllowed):
-            await self._endings.discard_tokens(ctx, server, new, tokens, client)
-            raise
+        grant = Grant(secrets.token_hex(12), server.id, pending.provider, pending.client, pending.scopes)
+        await self._writer.save(ctx, server, grant, tokens, account, client)
 
     async def _account(self, ctx: WorkspaceContext, server: Server, tokens: Tokens) -> Account:
-        """Only a service can be asked in a way that we know."""
-        vendor = self._works.services.get(server.service_type)
-        if vendor is None:
+        """Only services have a known API for it."""
+        configured = self._services.get(server.service_type)
+        if configured is None:
             return Account()
-        return await account_of(
-            vendor.service, self._works.auth_http.for_server(ctx, server), vendor.api_base_url, tokens
-        )
-
-    async def _store(self, ctx: WorkspaceContext, begun: Server, new: Grant, tokens: Tokens, account: Account) -> None:
-        store, came = self._works.store, ReceivedTokens(tokens, self._works.clock.now())
-        server = await self._still(ctx, begun, new)
-        sealed, check = await self._sealed(ctx, server, came)
-        grant = replace(new, sealed=sealed, renewed_at=came.at, expires_at=came.expires_at)
-        changes = with_connection(store, ctx, server, _connection(grant, tokens, account, server.connection))
-        changes += await self._endings.replacement_changes(ctx, server, account.id)
-        event = AuditEvent("server.connected", server.id, server.name)
-        try:
-            await self._works.journal.commit(ctx, [*changes, GrantRepository(store, ctx).put(grant), check], event)
-        except (Unauthorized, NotFound) as error:
-            raise NotAllowed from error
-        self._endings.after_commit()
-
-    async def _still(self, ctx: WorkspaceContext, begun: Server, new: Grant) -> Server:
-        """As it is now, if the grant is still for it: much may have changed while the tokens were on their way."""
-        if await self._works.authenticator.reauthorize(ctx.workspace_id, ctx.principal.id, ctx.request_id) is None:
-            raise NotAllowed
-        server = await get_server(self._works.store, ctx, begun.id)
-        if server is None or server.url != begun.url or self._sealer.place(server) != self._sealer.place(begun):
-            raise ServerChanged
-        has_another_client = new.client.kind == "given" and server.sealed != begun.sealed
-        if has_another_client or server.oauth_grant != begun.oauth_grant:
-            raise ServerChanged
-        return server
-
-    async def _sealed(
-        self, ctx: WorkspaceContext, server: Server, came: ReceivedTokens
-    ) -> tuple[dict[str, str], Change]:
-        try:
-            return await self._sealer.seal_tokens(ctx, server, came.by_name)
-        except NoDataKey as error:  # the workspace has just gone, and its keys went first
-            raise NotAllowed from error
+        http = self._auth_http.for_server(ctx, server)
+        return await account_of(configured.service, http, configured.api_base_url, tokens)
 
 
-def _connection(grant: Grant, tokens: Tokens, account: Account, before: Connection | None) -> Connection:
-    """What tools have turned out to need stays known, however often somebody connects."""
+def _connection(grant: Grant, tokens: Tokens, account: Account, old: Connection | None) -> Connection:
+    """Scopes that tools have turned out to need remain recorded."""
     return Connection(
         grant.id,
         rfc3339(grant.renewed_at),
         asked=grant.scopes,
         granted=grant.scopes if tokens.scopes is None else tokens.scopes,
-        wanted=before.wanted if before else (),
+        wanted=old.wanted if old else (),
         account={name: value for name, value in asdict(account).items() if value},
     )

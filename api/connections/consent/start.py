@@ -1,25 +1,36 @@
-"""Somebody has opened the page of a ticket: what do they see, and what happens when they go on?"""
+"""The page of a ticket, and the redirect from it to the authorization server."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
 
+from api.access.authenticator import Authenticator
 from api.access.context import WorkspaceContext
 from api.access.repository import name_of
-from api.connections.consent.callback import ConnectFailed, reauthorize_initiator
+from api.connections.consent.errors import ConnectFailed
 from api.connections.consent.html import connect_page
-from api.connections.consent.state import LIFE_SECONDS, AuthorizationState, StateNotFound, digest, new_secret
-from api.connections.dependencies import ConnectionDeps
+from api.connections.consent.state import (
+    LIFE_SECONDS,
+    AuthorizationState,
+    StateNotFound,
+    StateStore,
+    digest,
+    new_secret,
+    reauthorize_initiator,
+)
+from api.connections.dependencies import ConfiguredService
+from api.connections.oauth_clients import OAuthClients
 from integrations import AuthorizationServer, OAuthClient, authorize_url, new_verifier
 
 COOKIE = "plugboard-connect"
 
 
 class AuthorizationRedirect(NamedTuple):
-    """Where the browser goes next, and what it has to remember."""
+    """The authorization URL, and the cookie that the browser must send back."""
 
     url: str
     cookie: str
@@ -27,7 +38,7 @@ class AuthorizationRedirect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BrowserBinding:
-    """What binds what begins to what comes back. A name that begins with `__Host-` no other host can set."""
+    """The cookie that binds the callback to the browser. With the `__Host-` prefix, no other host can set it."""
 
     is_secure: bool
     cookies: str = field(repr=False)
@@ -41,32 +52,42 @@ class BrowserBinding:
         pairs = [pair.strip().partition("=") for pair in self.cookies.split(";")]
         return [value for name, _, value in pairs if name == self.cookie_name]
 
-    def keep(self, value: str) -> str:
-        secure = "; Secure" if self.is_secure else ""  # over http, as at home, a browser would keep no secure one
+    def set_cookie(self, value: str) -> str:
+        secure = "; Secure" if self.is_secure else ""  # browsers reject secure cookies over plain http
         return f"{self.cookie_name}={value}; Path=/; Max-Age={LIFE_SECONDS}; HttpOnly; SameSite=Lax{secure}"
 
 
 class ConsentStart:
-    def __init__(self, works: ConnectionDeps) -> None:
-        self._works = works
+    def __init__(
+        self,
+        *,
+        states: StateStore,
+        authenticator: Authenticator,
+        services: Mapping[str, ConfiguredService],
+        oauth_clients: OAuthClients,
+    ) -> None:
+        self._states = states
+        self._authenticator = authenticator
+        self._services = services
+        self._oauth_clients = oauth_clients
 
     async def page(self, ticket: str, request_id: str) -> bytes:
         pending, ctx = await self._pending(ticket, request_id)
-        vendor = self._works.services.get(pending.service_type)
-        title = vendor.service.title if vendor else "a remote MCP server"
+        configured = self._services.get(pending.service_type)
+        title = configured.service.title if configured else "a remote MCP server"
         return connect_page(pending, await name_of(ctx.snapshot), title, pending.provider["authorize_url"])
 
     async def redirect(self, ticket: str, browser: BrowserBinding, request_id: str) -> AuthorizationRedirect:
         pending, ctx = await self._pending(ticket, request_id)
         provider = msgspec.convert(pending.provider, AuthorizationServer)
         verifier = new_verifier() if provider.pkce else None
-        known = _usable(browser)
+        cookie = _cookie_value(browser)
         try:
-            state = await self._works.states.begin(ctx, ticket, pending, known, verifier)
+            state = await self._states.begin(ctx, ticket, pending, cookie, verifier)
         except StateNotFound as error:
             raise ConnectFailed("expired") from error
         if pending.client.kind == "registered":
-            await self._works.oauth_clients.mark_unconfirmed(ctx, provider.identity, pending.client.id, is_doubted=True)
+            await self._oauth_clients.mark_doubted(ctx, provider.identity, pending.client.id, is_doubted=True)
         url = authorize_url(
             provider,
             OAuthClient(pending.client.id, "none"),
@@ -75,22 +96,22 @@ class ConsentStart:
             scopes=pending.scopes,
             verifier=verifier,
         )
-        return AuthorizationRedirect(url, browser.keep(known))
+        return AuthorizationRedirect(url, browser.set_cookie(cookie))
 
     async def _pending(self, ticket: str, request_id: str) -> tuple[AuthorizationState, WorkspaceContext]:
         try:
-            pending = await self._works.states.get(ticket)
+            pending = await self._states.get(ticket)
         except StateNotFound as error:
             raise ConnectFailed("expired") from error
-        return pending, await reauthorize_initiator(self._works.authenticator, pending, request_id)
+        return pending, await reauthorize_initiator(self._authenticator, pending, request_id)
 
 
-def _usable(browser: BrowserBinding) -> str:
-    """One for all that begins in this browser, so that what was begun before can still be finished."""
-    for each in browser.known:
+def _cookie_value(browser: BrowserBinding) -> str:
+    """All authorizations of a browser share one cookie, so that several can be pending."""
+    for value in browser.known:
         try:
-            digest(each)
+            digest(value)
         except StateNotFound:
             continue
-        return each
+        return value
     return new_secret()

@@ -1,6 +1,6 @@
-"""What has begun and is not finished: a page that asks somebody to go on, and a consent that is to come back.
+"""Pending authorizations: a ticket for the page that starts the consent, and then the `state` of the redirect.
 
-Each can be used once, and for ten minutes. What is stored is found by a hash: who reads the table can go on with none.
+Both are single-use and expire after ten minutes. They are stored under a hash, so the table does not contain them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
+from api.access.authenticator import Authenticator
 from api.access.context import WorkspaceContext
+from api.access.principal import Scope
+from api.connections.consent.errors import ConnectFailed
 from api.connections.encryption import TokenSealer
 from api.connections.repository import OAuthClientRef
 from api.kit.clock import Clock
@@ -26,12 +29,12 @@ _FORM = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 class StateNotFound(Exception):
-    """Used before, too late, or never begun: the three are told apart nowhere."""
+    """Used, expired or never issued: these cases are deliberately not distinguished."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationState:
-    """All that the way back needs. Nothing of it comes from a URL."""
+    """Everything that the callback needs. None of it is read from a URL."""
 
     workspace_id: str
     server_id: str
@@ -39,8 +42,10 @@ class AuthorizationState:
     service_type: str
     url: str | None
     place: str
+    """The server's credential binding at the start."""
+
     given: str
-    """What the server was when it began, and which secrets it had; one that has become another is not connected."""
+    """A digest of the server's configured client at the start. If it has changed, the callback connects nothing."""
 
     key_id: str
     provider: Mapping[str, Any]
@@ -49,7 +54,7 @@ class AuthorizationState:
     redirect_uri: str
     return_to: str | None
     browser: str = ""
-    """The hash of what only the browser knows that went on."""
+    """The hash of the browser's cookie."""
 
     sealed: Mapping[str, str] = field(default_factory=dict)
 
@@ -66,14 +71,13 @@ class StateStore:
         self._sealer = sealer
         self._clock = clock
 
-    async def open_ticket(self, pending: AuthorizationState) -> str:
-        """The ticket for the page."""
+    async def issue_ticket(self, pending: AuthorizationState) -> str:
         ticket = new_secret()
-        await self._store.write(self._put(_ticket(ticket), pending))
+        await self._store.write(self._put(_ticket_key(ticket), pending))
         return ticket
 
     async def get(self, ticket: str) -> AuthorizationState:
-        item = await self._store.get(_ticket(ticket))
+        item = await self._store.get(_ticket_key(ticket))
         if item is None:
             raise StateNotFound
         return AuthorizationState.of(item)
@@ -81,12 +85,12 @@ class StateStore:
     async def begin(
         self, ctx: WorkspaceContext, ticket: str, pending: AuthorizationState, browser: str, verifier: str | None
     ) -> str:
-        """The state to send along. From here on the ticket is used."""
+        """Redeems the ticket. Returns the `state` of the authorization request."""
         state = new_secret()
-        key = _state(state)
+        key = _state_key(state)
         sealed, guards = await self._sealer.seal(ctx, key.pk, {VERIFIER: verifier} if verifier else {})
         bound = replace(pending, browser=digest(browser), sealed=sealed)
-        changes: list[Change] = [Delete(_ticket(ticket), IfPresent()), self._put(key, bound), *guards]
+        changes: list[Change] = [Delete(_ticket_key(ticket), IfPresent()), self._put(key, bound), *guards]
         try:
             await self._store.write(*changes)
         except Conflict as conflict:
@@ -94,8 +98,8 @@ class StateStore:
         return state
 
     async def redeem(self, state: str) -> AuthorizationState:
-        """Whatever comes of it, it is used."""
-        item = await self._store.get(_state(state))
+        """The state is used up, whatever the outcome."""
+        item = await self._store.get(_state_key(state))
         if item is None:
             raise StateNotFound
         try:
@@ -105,16 +109,26 @@ class StateStore:
         return AuthorizationState.of(item)
 
     async def verifier(self, ctx: WorkspaceContext, state: str, pending: AuthorizationState) -> str | None:
-        return await self._sealer.open(ctx, _state(state).pk, VERIFIER, pending.sealed)
+        return await self._sealer.open(ctx, _state_key(state).pk, VERIFIER, pending.sealed)
 
     def _put(self, key: Key, pending: AuthorizationState) -> Put:
         return Put(key, asdict(pending), IfAbsent(), expires_at=int(self._clock.now()) + LIFE_SECONDS)
 
 
-def given_of(server: Server, client: OAuthClientRef) -> str:
-    """A secret that came with the server is shown to nobody but whom somebody was sent to with it."""
-    told = json.dumps(sorted(server.sealed.items())) if client.kind == "given" else ""
-    return hashlib.sha256(told.encode()).hexdigest()
+async def reauthorize_initiator(
+    authenticator: Authenticator, pending: AuthorizationState, request_id: str
+) -> WorkspaceContext:
+    """The API key that began may have been revoked or restricted since."""
+    ctx = await authenticator.reauthorize(pending.workspace_id, pending.key_id, request_id)
+    if ctx is None or not ctx.principal.scope.includes(Scope.MANAGE):
+        raise ConnectFailed("not_allowed")
+    return ctx
+
+
+def client_digest(server: Server, client: OAuthClientRef) -> str:
+    """Of the configured client: its secret is sent only to the authorization server that the consent was given at."""
+    sealed = json.dumps(sorted(server.sealed.items())) if client.kind == "given" else ""
+    return hashlib.sha256(sealed.encode()).hexdigest()
 
 
 def new_secret() -> str:
@@ -122,15 +136,15 @@ def new_secret() -> str:
 
 
 def digest(text: str) -> str:
-    """What is stored in place of it. What cannot be one of ours is found nowhere."""
+    """What is stored instead of the secret. `StateNotFound` if the text cannot be one of our secrets."""
     if not _FORM.fullmatch(text):
         raise StateNotFound
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _ticket(text: str) -> Key:
-    return Key(f"OAUTHTICKET#{digest(text)}", "PENDING")
+def _ticket_key(ticket: str) -> Key:
+    return Key(f"OAUTHTICKET#{digest(ticket)}", "PENDING")
 
 
-def _state(text: str) -> Key:
-    return Key(f"OAUTHSTATE#{digest(text)}", "PENDING")
+def _state_key(state: str) -> Key:
+    return Key(f"OAUTHSTATE#{digest(state)}", "PENDING")

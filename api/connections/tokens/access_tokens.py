@@ -1,7 +1,7 @@
-"""Which access token is good now, and how does nobody ever spend the same refresh token twice?
+"""Valid access tokens for servers. No refresh token is ever sent twice.
 
-Who wants to renew takes a lease on the grant, in the store, and is alone with the authorization server until it ends;
-all others wait and read again. A renewal counts when it is stored: each is one generation of the grant.
+A process that refreshes takes a lease on the grant in the store. Until the lease ends no other process sends a token
+request; the others wait and read again. A refresh is complete when it is stored: each is one generation of the grant.
 """
 
 from __future__ import annotations
@@ -13,43 +13,45 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 from api.access.context import WorkspaceContext
-from api.connections.dependencies import ConnectionDeps
 from api.connections.encryption import TokenSealer
 from api.connections.repository import ACCESS, Grant, GrantRepository
 from api.connections.revocation.grant_end import GrantEnd
-from api.connections.tokens.active_grant import (
-    ActiveGrant,
+from api.connections.tokens.active_grant import ActiveGrant
+from api.connections.tokens.errors import (
     NotConnected,
     ReconnectRequired,
+    RefreshFailed,
+    SupersededGrant,
     TokenTemporarilyUnavailable,
 )
-from api.connections.tokens.persistence import SupersededGrant, TokenWriter
+from api.connections.tokens.persistence import TokenWriter
 from api.connections.tokens.policy import Pause, RefreshPolicy
-from api.connections.tokens.refresh import RefreshFailed, TokenRefresher
+from api.connections.tokens.refresh import TokenRefresher
 from api.kit.backoff import between
-from api.kit.storage.store import Conflict, StoreUnavailable
+from api.kit.clock import Clock
+from api.kit.storage.store import Conflict, Store, StoreUnavailable
 from api.servers.service import Server
 from integrations import GrantRefused, GrantUnavailable
 
 NOT_AVAILABLE = "The authorization server is not available right now."
-USUAL = RefreshPolicy()
+DEFAULT_POLICY = RefreshPolicy()
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """An access token that is good now."""
+    """A valid access token."""
 
     token: str = field(repr=False)
     grant_id: str
     generation: int
     renew_at: float | None
-    """By the clock on the wall; None where nobody has said that it ends."""
+    """Wall-clock time; None if the authorization server named no lifetime."""
 
     @property
     def origin(self) -> tuple[str, int]:
-        """What it came of. Each grant counts its generations anew."""
+        """Each grant counts its own generations."""
         return self.grant_id, self.generation
 
 
@@ -58,11 +60,11 @@ class TokenKey:
     ctx: WorkspaceContext
     server: Server
     refused: AccessToken | None
-    """What the upstream did not take, whatever was said of its end."""
+    """The token that the upstream has rejected, whatever its stated lifetime."""
 
     @property
     def key(self) -> Hashable:
-        """Who wants the same can wait together."""
+        """Callers with the same key share one task."""
         origin = self.refused.origin if self.refused else None
         return self.ctx.workspace_id, self.server.id, self.server.version, origin
 
@@ -75,64 +77,67 @@ class AccessTokens:
 
     def __init__(
         self,
-        works: ConnectionDeps,
+        store: Store,
         sealer: TokenSealer,
-        endings: GrantEnd,
-        timing: RefreshPolicy = USUAL,
+        clock: Clock,
+        *,
+        refresher: TokenRefresher,
+        grant_end: GrantEnd,
+        policy: RefreshPolicy = DEFAULT_POLICY,
         pause: Pause = asyncio.sleep,
     ) -> None:
-        self._store = works.store
-        self._clock = works.clock
+        self._store = store
         self._sealer = sealer
-        self._endings = endings
-        self._renewal = TokenRefresher(works, sealer)
-        self._standing = ActiveGrant(works.store, sealer, self._renewal)
-        self._storing = TokenWriter(works.store, sealer, endings, works.clock, timing, pause)
-        self._timing = timing
+        self._clock = clock
+        self._refresher = refresher
+        self._grant_end = grant_end
+        self._active_grant = ActiveGrant(store, sealer, refresher)
+        self._writer = TokenWriter(store, sealer, clock, grant_end=grant_end, policy=policy, pause=pause)
+        self._policy = policy
         self._pause = pause
-        self._under_way: dict[Hashable, asyncio.Task[AccessToken]] = {}
+        self._tasks: dict[Hashable, asyncio.Task[AccessToken]] = {}
         self._is_finishing = False
 
     async def get(self, ctx: WorkspaceContext, server: Server, *, refused: AccessToken | None = None) -> AccessToken:
-        """One search at a time for all who want the same. Who stops waiting stops nobody else's."""
-        wanted = TokenKey(ctx, server, refused)
-        task = self._under_way.get(wanted.key)
+        """Callers with the same request share one task, which continues if one of them is cancelled."""
+        request = TokenKey(ctx, server, refused)
+        task = self._tasks.get(request.key)
         if task is None:
-            task = self._under_way[wanted.key] = asyncio.create_task(self._found(wanted))
-            task.add_done_callback(lambda _: self._under_way.pop(wanted.key))
-            task.add_done_callback(_retrieved)
+            task = self._tasks[request.key] = asyncio.create_task(self._load(request))
+            task.add_done_callback(lambda _: self._tasks.pop(request.key))
+            task.add_done_callback(_retrieve_exception)
         return await asyncio.shield(task)
 
     async def record_missing_scopes(self, ctx: WorkspaceContext, server: Server, scopes: Sequence[str]) -> bool:
-        """Whether somebody could grant what these tools need."""
-        return await self._endings.record_missing_scopes(ctx, server.id, scopes)
+        """True if connecting again can grant the scopes."""
+        return await self._grant_end.record_missing_scopes(ctx, server.id, scopes)
 
     async def finish(self) -> None:
-        """What is under way is stored first: a token that was not would be lost for good. No renewal is begun."""
+        """Waits until received tokens are stored, since they would be lost. No further refresh begins."""
         self._is_finishing = True
-        self._storing.finish()
-        while self._under_way:
-            await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        self._writer.finish()
+        while self._tasks:
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    async def _found(self, wanted: TokenKey) -> AccessToken:
-        abandoned = ""
+    async def _load(self, request: TokenKey) -> AccessToken:
+        expired_owner = ""
         while True:
             try:
-                grant = await self._standing.of(wanted.ctx, wanted.server)
-                if not self._is_due(wanted, grant):
-                    return await self._opened(wanted, grant)
-                if problem := self._has_to_wait(grant):
-                    return await self._usable(wanted, grant, problem)
-                if grant.lease.owner in ("", abandoned):
-                    return await self._renewed(wanted, grant)
-                abandoned = grant.lease.owner
-                await self._pause(self._timing.grace)
+                grant = await self._active_grant.load(request.ctx, request.server)
+                if not self._is_due(request, grant):
+                    return await self._open(request, grant)
+                if obstacle := self._obstacle(grant):
+                    return await self._open_if_usable(request, grant, obstacle)
+                if grant.lease.owner in ("", expired_owner):
+                    return await self._refresh(request, grant)
+                expired_owner = grant.lease.owner
+                await self._pause(self._policy.grace)
             except SupersededGrant:
-                await self._pause(self._timing.poll_seconds * between(0.5, 1.5))
+                await self._pause(self._policy.poll_seconds * between(0.5, 1.5))
 
-    def _is_due(self, wanted: TokenKey, grant: Grant) -> bool:
-        """Where nobody has said that it ends, the upstream's refusal is what tells."""
-        if ACCESS not in grant.sealed or wanted.is_refused(grant):
+    def _is_due(self, request: TokenKey, grant: Grant) -> bool:
+        """A token without a stated lifetime is refreshed when the upstream rejects it."""
+        if ACCESS not in grant.sealed or request.is_refused(grant):
             return True
         renew_at = self._renew_at(grant)
         return renew_at is not None and self._clock.now() >= renew_at
@@ -140,88 +145,89 @@ class AccessTokens:
     def _renew_at(self, grant: Grant) -> float | None:
         if grant.expires_at is None or not grant.can_be_renewed:
             return grant.expires_at
-        life = grant.expires_at - grant.renewed_at
-        return grant.expires_at - min(self._timing.skew, life * self._timing.skew_share)
+        lifetime = grant.expires_at - grant.renewed_at
+        return grant.expires_at - min(self._policy.skew, lifetime * self._policy.skew_share)
 
-    def _has_to_wait(self, grant: Grant) -> Exception | None:
+    def _obstacle(self, grant: Grant) -> Exception | None:
+        """Why this process must not send a token request now."""
         now = self._clock.now()
-        if grant.is_put_off(now, self._timing.longest_put_off):
+        if grant.must_back_off(now, self._policy.longest_backoff_period):
             return TokenTemporarilyUnavailable(
                 grant.problem or NOT_AVAILABLE, grant.retry_at - now, is_lasting=bool(grant.problem)
             )
         if self._is_finishing:
             return TokenTemporarilyUnavailable(NOT_AVAILABLE)
-        return SupersededGrant() if grant.is_leased(now, self._timing.longest_lease) else None
+        return SupersededGrant() if grant.is_leased(now, self._policy.longest_lease) else None
 
-    async def _usable(self, wanted: TokenKey, grant: Grant, problem: Exception) -> AccessToken:
-        """The old token while it is good: a renewal was early."""
-        if self._is_usable(wanted, grant):
-            return await self._opened(wanted, grant)
-        raise problem
+    async def _open_if_usable(self, request: TokenKey, grant: Grant, obstacle: Exception) -> AccessToken:
+        """Refreshes begin before the token expires, so the old token may still be valid."""
+        if self._is_usable(request, grant):
+            return await self._open(request, grant)
+        raise obstacle
 
-    def _is_usable(self, wanted: TokenKey, grant: Grant) -> bool:
-        if ACCESS not in grant.sealed or wanted.is_refused(grant):
+    def _is_usable(self, request: TokenKey, grant: Grant) -> bool:
+        if ACCESS not in grant.sealed or request.is_refused(grant):
             return False
-        return grant.expires_at is None or self._clock.now() < grant.expires_at - self._timing.usable
+        return grant.expires_at is None or self._clock.now() < grant.expires_at - self._policy.usable
 
-    async def _opened(self, wanted: TokenKey, grant: Grant) -> AccessToken:
-        token = await self._sealer.token(wanted.ctx, wanted.server, grant, ACCESS)
+    async def _open(self, request: TokenKey, grant: Grant) -> AccessToken:
+        token = await self._sealer.token(request.ctx, request.server, grant, ACCESS)
         if token is None:
             raise NotConnected
-        return self._fresh(token, grant)
+        return self._access_token(token, grant)
 
-    def _fresh(self, token: str, grant: Grant) -> AccessToken:
+    def _access_token(self, token: str, grant: Grant) -> AccessToken:
         return AccessToken(token, grant.id, grant.generation, self._renew_at(grant))
 
-    async def _renewed(self, wanted: TokenKey, grant: Grant) -> AccessToken:
-        """All that is needed is at hand before the lease is taken: it has to last for the answer."""
-        ctx, server = wanted.ctx, await self._standing.server(wanted.ctx, wanted.server)
+    async def _refresh(self, key: TokenKey, grant: Grant) -> AccessToken:
+        """The request is complete before the lease is taken, because the lease has to last for the response."""
+        ctx, server = key.ctx, await self._active_grant.current_server(key.ctx, key.server)
         try:
-            question = await self._renewal.build_request(ctx, server, grant)
-            grant = await self._leased(ctx, grant)
-            tokens = await self._renewal.send(question)
+            request = await self._refresher.build_request(ctx, server, grant)
+            grant = await self._lease(ctx, grant)
+            tokens = await self._refresher.send(request)
         except GrantRefused as error:
-            over = await self._endings.mark_ended(ctx, server, grant, error.error)
-            raise (ReconnectRequired if over else SupersededGrant) from error
+            has_ended = await self._grant_end.mark_ended(ctx, server, grant, error.error)
+            raise (ReconnectRequired if has_ended else SupersededGrant) from error
         except (GrantUnavailable, RefreshFailed) as error:
-            return await self._usable(wanted, grant, await self._put_off(ctx, grant, error))
-        except StoreUnavailable as busy:
-            return await self._usable(wanted, grant, busy)
-        new = await self._storing.save(ctx, server, grant, tokens)
-        return self._fresh(tokens.access, new)
+            return await self._open_if_usable(key, grant, await self._back_off(ctx, grant, error))
+        except StoreUnavailable as error:
+            return await self._open_if_usable(key, grant, error)
+        refreshed = await self._writer.save(ctx, server, grant, tokens)
+        return self._access_token(tokens.access, refreshed)
 
-    async def _leased(self, ctx: WorkspaceContext, grant: Grant) -> Grant:
-        """From here on we are alone with the authorization server, if the store has not taken too long to say so."""
-        until = self._clock.now() + self._timing.lease
-        leased = await self._kept(ctx, grant.leased(secrets.token_hex(8), until))
-        if self._clock.now() + self._timing.answer > until:
-            await self._kept(ctx, leased.released())
+    async def _lease(self, ctx: WorkspaceContext, grant: Grant) -> Grant:
+        """Released at once if storing it took so long that the response could come after its end."""
+        until = self._clock.now() + self._policy.lease
+        leased = await self._save(ctx, grant.with_lease(secrets.token_hex(8), until))
+        if self._clock.now() + self._policy.answer > until:
+            await self._save(ctx, leased.without_lease())
             raise SupersededGrant
         return leased
 
-    async def _kept(self, ctx: WorkspaceContext, grant: Grant) -> Grant:
+    async def _save(self, ctx: WorkspaceContext, grant: Grant) -> Grant:
         try:
-            return await GrantRepository(self._store, ctx).keep(grant)
+            return await GrantRepository(self._store, ctx).save(grant)
         except Conflict as conflict:
             raise SupersededGrant from conflict
 
-    async def _put_off(
+    async def _back_off(
         self, ctx: WorkspaceContext, grant: Grant, error: GrantUnavailable | RefreshFailed
     ) -> TokenTemporarilyUnavailable:
-        """For a while nobody asks again; longer each time, unless the server itself says how long."""
-        told = error.retry_after if isinstance(error, GrantUnavailable) else None
-        wait = self._timing.wait_after(grant.failures, told)
+        """No process sends a token request for a while: exponential, or as long as `Retry-After` says."""
+        retry_after = error.retry_after if isinstance(error, GrantUnavailable) else None
+        wait = self._policy.wait_after(grant.failures, retry_after)
         problem = str(error) if isinstance(error, RefreshFailed) else ""
         retry_at = self._clock.now() + wait
-        put_off = replace(grant.released(), failures=grant.failures + 1, retry_at=retry_at, problem=problem)
+        failed = replace(grant.without_lease(), failures=grant.failures + 1, retry_at=retry_at, problem=problem)
         try:
-            await GrantRepository(self._store, ctx).keep(put_off)
-        except (Conflict, StoreUnavailable):  # the lease will end by itself
-            log.info("that tokens could not be renewed was not noted")
+            await GrantRepository(self._store, ctx).save(failed)
+        except (Conflict, StoreUnavailable):  # the lease expires anyway
+            log.info("the failed token request was not recorded")
         return TokenTemporarilyUnavailable(problem or NOT_AVAILABLE, wait, is_lasting=bool(problem))
 
 
-def _retrieved(task: asyncio.Task[AccessToken]) -> None:
-    """Whoever waited may have left; then nobody asks what went wrong."""
+def _retrieve_exception(task: asyncio.Task[AccessToken]) -> None:
+    """If all callers were cancelled, asyncio would otherwise report the exception as never retrieved."""
     if not task.cancelled():
         task.exception()

@@ -1,15 +1,16 @@
-"""How do renewed tokens get into the store, whatever is in the way?"""
+"""Storing of refreshed tokens, retried until it succeeds."""
 
 from __future__ import annotations
 
 import logging
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from api.access.context import WorkspaceContext
 from api.connections.encryption import TokenSealer
-from api.connections.repository import ACCESS, REFRESH, Grant, GrantRepository
+from api.connections.repository import Grant, GrantRepository, ReceivedTokens
 from api.connections.revocation.grant_end import GrantEnd
+from api.connections.tokens.errors import SupersededGrant
 from api.connections.tokens.policy import Pause, RefreshPolicy
 from api.kit.clock import Clock
 from api.kit.crypto.data_keys import NoDataKey
@@ -21,90 +22,81 @@ from integrations import Tokens
 log = logging.getLogger(__name__)
 
 
-class SupersededGrant(Exception):
-    """Somebody else has changed the grant meanwhile: theirs is what counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReceivedTokens:
-    """Tokens, and when they were told: their life counts from there, however long it takes to store them."""
-
-    tokens: Tokens
-    at: float
-
-    @property
-    def by_name(self) -> dict[str, str]:
-        """As they are kept. An answer without a refresh token leaves the one from before in use."""
-        tokens = self.tokens
-        return {ACCESS: tokens.access} | ({REFRESH: tokens.refresh} if tokens.refresh else {})
-
-    @property
-    def expires_at(self) -> float | None:
-        life = self.tokens.expires_in
-        return None if life is None else self.at + life
-
-
 class TokenWriter:
     def __init__(
-        self, store: Store, sealer: TokenSealer, endings: GrantEnd, clock: Clock, timing: RefreshPolicy, pause: Pause
+        self,
+        store: Store,
+        sealer: TokenSealer,
+        clock: Clock,
+        *,
+        grant_end: GrantEnd,
+        policy: RefreshPolicy,
+        pause: Pause,
     ) -> None:
         self._store = store
         self._sealer = sealer
-        self._endings = endings
         self._clock = clock
-        self._timing = timing
+        self._grant_end = grant_end
+        self._policy = policy
         self._pause = pause
-        self._until = math.inf
+        self._give_up_at = math.inf
 
     async def save(self, ctx: WorkspaceContext, server: Server, grant: Grant, tokens: Tokens) -> Grant:
-        """Tried until it is done: the old tokens may be spent, and the new ones are nowhere but here."""
-        came = ReceivedTokens(tokens, self._clock.now())
-        read: Grant | None = grant
-        wait = self._timing.poll_seconds
+        """Retried without limit: the old tokens may be invalid, and the new ones exist only in this process."""
+        received = ReceivedTokens(tokens, self._clock.now())
+        current: Grant | None = grant
+        wait = self._policy.poll_seconds
         while True:
             try:
-                return await self._keep(ctx, server, read or await self._still_ours(ctx, server, grant, tokens), came)
+                current = current or await self._reload(ctx, server, grant, tokens)
+                return await self._store_tokens(ctx, server, current, received)
             except Conflict:
-                read = None
+                current = None
             except (StoreUnavailable, RootKeyUnavailable):
-                read = None
-                await self._again_later(wait)
-                wait = min(wait * 2, self._timing.longest_wait)
-            except NoDataKey as error:  # the workspace is gone
-                await self._endings.discard_tokens(ctx, server, grant, tokens)
+                current = None
+                await self._wait_before_retry(wait)
+                wait = min(wait * 2, self._policy.longest_wait)
+            except NoDataKey as error:  # the workspace was deleted
+                await self._grant_end.discard_tokens(ctx, server, grant, tokens)
                 raise SupersededGrant from error
 
     def finish(self) -> None:
-        """From now on it is not tried for ever: the process has to end."""
-        self._until = self._clock.monotonic() + self._timing.give_up_seconds
+        """From now on retries have a time limit, because the process has to end."""
+        self._give_up_at = self._clock.monotonic() + self._policy.give_up_seconds
 
-    async def _keep(self, ctx: WorkspaceContext, server: Server, grant: Grant, came: ReceivedTokens) -> Grant:
-        sealed, check = await self._sealer.seal_tokens(ctx, server, came.by_name)
-        new = replace(
-            grant.released(),
+    async def _store_tokens(
+        self, ctx: WorkspaceContext, server: Server, grant: Grant, received: ReceivedTokens
+    ) -> Grant:
+        sealed, check = await self._sealer.seal_tokens(ctx, server, received.by_name)
+        refreshed = replace(
+            grant.without_lease(),
             sealed={**grant.sealed, **sealed},
             generation=grant.generation + 1,
-            renewed_at=came.at,
-            expires_at=came.expires_at,
+            renewed_at=received.at,
+            expires_at=received.expires_at,
             failures=0,
             retry_at=0.0,
             problem="",
         )
-        return await GrantRepository(self._store, ctx).keep(new, check)
+        return await GrantRepository(self._store, ctx).save(refreshed, check)
 
-    async def _still_ours(self, ctx: WorkspaceContext, server: Server, grant: Grant, tokens: Tokens) -> Grant:
-        """The workspace's keys may have been rotated, which changes the record and nothing else of it."""
-        now = await GrantRepository(self._store, ctx).now(server.id)
-        if now is not None and (now.id, now.generation, now.ended) == (grant.id, grant.generation, None):
-            return now
-        if now is None:
-            log.warning("renewed tokens came too late")
-            await self._endings.discard_tokens(ctx, server, grant, tokens)
-        raise SupersededGrant  # where there is a grant, these may be the very tokens that are in use
+    async def _reload(self, ctx: WorkspaceContext, server: Server, grant: Grant, tokens: Tokens) -> Grant:
+        """A rotation of the workspace's keys changes the record's version, but not its generation."""
+        current = await GrantRepository(self._store, ctx).get(server.id)
+        if current is not None and (current.id, current.generation, current.ended) == (
+            grant.id,
+            grant.generation,
+            None,
+        ):
+            return current
+        if current is None:
+            log.warning("refreshed tokens arrived after the grant was deleted: revoking them")
+            await self._grant_end.discard_tokens(ctx, server, grant, tokens)
+        raise SupersededGrant  # an existing grant may contain these very tokens, so they are not revoked
 
-    async def _again_later(self, seconds: float) -> None:
-        if self._clock.monotonic() > self._until:
-            log.critical("renewed tokens could not be stored: somebody will have to connect again")
+    async def _wait_before_retry(self, seconds: float) -> None:
+        if self._clock.monotonic() > self._give_up_at:
+            log.critical("refreshed tokens could not be stored: the server has to be connected again")
             raise SupersededGrant
-        log.warning("renewed tokens are not stored yet")
+        log.warning("refreshed tokens are not stored yet: retrying")
         await self._pause(seconds)

@@ -1,4 +1,4 @@
-"""How long is everything waited for that has to do with renewing tokens?"""
+"""Time limits of token refreshes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from api.kit.backoff import between
 
 Pause = Callable[[float], Awaitable[None]]
-"""`asyncio.sleep`, or what a test has instead."""
+"""`asyncio.sleep`, or a test's replacement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,50 +16,50 @@ class RefreshPolicy:
     """In seconds."""
 
     lease: float = 15.0
-    """Who asked is done with it, or gone, when the lease ends."""
+    """The owner of a lease has finished or crashed when it ends."""
 
     answer: float = 11.0
-    """What the authorization server may take, and a little more: with less of the lease left, nobody asks."""
+    """The time limit of a token request, with a margin: with less of the lease left, no request is sent."""
 
     grace: float = 0.5
-    """Whoever let a lease run out may be about to store what came of it."""
+    """The former owner of an expired lease may still be storing its tokens."""
 
     clocks_apart: float = 300.0
-    """What another machine has noted further ahead than that is a mistake of its clock."""
+    """A stored time further ahead than this was written with a wrong clock."""
 
     poll_seconds: float = 0.1
     skew: float = 60.0
     skew_share: float = 0.1
-    """Of a short life: a token of an hour is renewed a minute before its end, one of ten seconds a second before."""
+    """Of a short lifetime: a token of an hour is refreshed a minute early, one of ten seconds a second early."""
 
     usable: float = 1.0
-    """A token that lives this much longer will do, while somebody else renews it."""
+    """While another process refreshes, a token that remains valid for this long is used."""
 
     longest_wait: float = 0.25
     """Between two attempts to store: less than the grace."""
 
     shortest_backoff: float = 1.0
     longest_backoff: float = 300.0
-    longest_told: float = 3600.0
-    """The authorization server itself may say that it wants to be left alone for so long."""
+    longest_retry_after: float = 3600.0
+    """The longest `Retry-After` of an authorization server that is respected."""
 
     give_up_seconds: float = 60.0
-    """How long the end of a process waits for what could not be stored yet."""
+    """How long a process that has to end keeps trying to store tokens."""
 
     @property
     def longest_lease(self) -> float:
         return self.lease + self.clocks_apart
 
     @property
-    def longest_put_off(self) -> float:
-        return self.longest_told + self.clocks_apart
+    def longest_backoff_period(self) -> float:
+        return self.longest_retry_after + self.clocks_apart
 
-    def wait_after(self, failures: int, told: float | None) -> float:
-        """Before the next attempt, after so many failures before this one; never for exactly as long as others wait."""
-        if told is None:
-            return min(self.shortest_backoff * 2.0 ** min(failures, 20), self.longest_backoff) * _about_one()
-        return min(max(told, self.shortest_backoff), self.longest_told) * (2.0 - _about_one())
+    def wait_after(self, failures: int, retry_after: float | None) -> float:
+        """The wait before the next attempt. It varies, so that processes do not retry at the same moment."""
+        if retry_after is None:
+            return min(self.shortest_backoff * 2.0 ** min(failures, 20), self.longest_backoff) * _jitter()
+        return min(max(retry_after, self.shortest_backoff), self.longest_retry_after) * (2.0 - _jitter())
 
 
-def _about_one() -> float:
+def _jitter() -> float:
     return between(0.8, 1.0)

@@ -1,4 +1,4 @@
-"""How is an authorization server asked for new tokens? Once, by whoever holds the lease."""
+"""Token requests: refresh tokens and client credentials (RFC 6749 sections 6 and 4.4)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import msgspec
 
 from api.access.context import WorkspaceContext
 from api.connections.authorization_request import AuthorizationRequests
-from api.connections.dependencies import ConnectionDeps
+from api.connections.dependencies import AuthServerHttpFactory
 from api.connections.encryption import TokenSealer
 from api.connections.http import AuthServerHttp
-from api.connections.oauth_clients import ClientUnavailable
+from api.connections.oauth_clients import ClientUnavailable, OAuthClients
 from api.connections.repository import REFRESH, Grant
+from api.connections.tokens.errors import RefreshFailed
 from api.errors import NotConnectable, ServiceUnavailable
 from api.servers.service import Server
 from integrations import (
@@ -26,88 +27,94 @@ from integrations import (
 )
 
 NO_REFRESH_TOKEN = "no_refresh_token"  # noqa: S105  a reason, no token
-# What is said of the grant. Anything else may be put right here, and then the grant is as good as before.
-ENDED = frozenset({"invalid_grant", NO_REFRESH_TOKEN})
-WORDS = ENDED | {
+# These errors end the grant. The cause of any other error can be corrected, and then the grant is still valid.
+GRANT_ENDING_ERRORS = frozenset({"invalid_grant", NO_REFRESH_TOKEN})
+KNOWN_ERRORS = GRANT_ENDING_ERRORS | {
     *("access_denied", "invalid_client", "invalid_request", "invalid_scope", "invalid_target"),
     *("unauthorized_client", "unsupported_grant_type"),
 }
-
-
-class RefreshFailed(Exception):
-    """Nothing is known against the grant, and yet there are no new tokens."""
+CLIENT_GONE = "The OAuth client that this server was connected with is no longer set up."
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshRequest:
-    """All that is needed to ask, so that nothing else has to be waited for once the lease is taken."""
+    """Everything that the token request needs, collected before the lease is taken."""
 
-    line: AuthServerHttp
+    http: AuthServerHttp
     provider: AuthorizationServer
     client: OAuthClient
     grant: Grant
     refresh: str | None = field(repr=False)
-    """None for a client that asks in its own name."""
+    """None for the client credentials grant."""
 
 
 class TokenRefresher:
-    def __init__(self, works: ConnectionDeps, sealer: TokenSealer) -> None:
-        self._works = works
+    def __init__(
+        self,
+        sealer: TokenSealer,
+        *,
+        requests: AuthorizationRequests,
+        oauth_clients: OAuthClients,
+        auth_http: AuthServerHttpFactory,
+    ) -> None:
         self._sealer = sealer
+        self._requests = requests
+        self._oauth_clients = oauth_clients
+        self._auth_http = auth_http
 
     async def build_request(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> RefreshRequest:
         provider = msgspec.convert(grant.provider, AuthorizationServer)
         client = await self._client(ctx, server, grant, provider)
-        refresh = None if grant.by_client else await self._refresh_token(ctx, server, grant)
-        return RefreshRequest(self._works.auth_http.for_server(ctx, server), provider, client, grant, refresh)
+        refresh_token = None if grant.by_client else await self._refresh_token(ctx, server, grant)
+        return RefreshRequest(self._auth_http.for_server(ctx, server), provider, client, grant, refresh_token)
 
-    async def send(self, question: RefreshRequest) -> Tokens:
+    async def send(self, request: RefreshRequest) -> Tokens:
         """`GrantRefused` ends the grant; `GrantUnavailable` and `RefreshFailed` do not."""
-        line, provider, client = question.line, question.provider, question.client
+        http, provider, client = request.http, request.provider, request.client
         try:
-            if question.refresh is None:
-                return await client_credentials(line, provider, client, question.grant.scopes)
-            return await refresh(line, provider, client, question.refresh)
+            if request.refresh is None:
+                return await client_credentials(http, provider, client, request.grant.scopes)
+            return await refresh(http, provider, client, request.refresh)
         except GrantRefused as error:
-            if _ends(question.grant, error):
+            if _ends_grant(request.grant, error):
                 raise
-            raise RefreshFailed(_told(question.grant, error)) from error
+            raise RefreshFailed(_refusal_text(request.grant, error)) from error
 
-    async def begun(self, ctx: WorkspaceContext, server: Server) -> Grant:
-        """For a client that asks in its own name: nobody has to consent."""
+    async def client_credentials_grant(self, ctx: WorkspaceContext, server: Server) -> Grant:
+        """A new grant without tokens: the first token request follows."""
         try:
-            aim = await AuthorizationRequests(ctx, self._works).build(server)
+            request = await self._requests.build(ctx, server)
         except (NotConnectable, ServiceUnavailable) as error:
             raise RefreshFailed(error.detail) from error
-        provider = msgspec.to_builtins(aim.provider)
-        return Grant(secrets.token_hex(12), server.id, provider, aim.ref, aim.scopes, by_client=True)
+        provider = msgspec.to_builtins(request.provider)
+        return Grant(secrets.token_hex(12), server.id, provider, request.ref, request.scopes, by_client=True)
 
     async def _refresh_token(self, ctx: WorkspaceContext, server: Server, grant: Grant) -> str:
-        found = await self._sealer.token(ctx, server, grant, REFRESH)
-        if found is None:
+        token = await self._sealer.token(ctx, server, grant, REFRESH)
+        if token is None:
             raise GrantRefused(NO_REFRESH_TOKEN)
-        return found
+        return token
 
     async def _client(
         self, ctx: WorkspaceContext, server: Server, grant: Grant, provider: AuthorizationServer
     ) -> OAuthClient:
         try:
-            return await self._works.oauth_clients.load(ctx, server, grant.client, provider.identity)
+            return await self._oauth_clients.load(ctx, server, grant.client, provider.identity)
         except ClientUnavailable as error:
-            raise RefreshFailed("The OAuth client that this was connected with is not set up any more.") from error
+            raise RefreshFailed(CLIENT_GONE) from error
 
 
-def _told(grant: Grant, error: GrantRefused) -> str:
-    """Of what it says, a word that the RFC has."""
-    word = error.error if error.error in WORDS else "an error of its own"
+def _refusal_text(grant: Grant, error: GrantRefused) -> str:
+    """Quotes the error code only if it is one of the standard."""
+    code = error.error if error.error in KNOWN_ERRORS else "an error code of its own"
     if grant.by_client:
         return (
-            f"The authorization server refuses this server's client ({word}). Check `clientId`, the secret or "
+            f"The authorization server refuses this server's client ({code}). Check `clientId`, the secret or "
             "key, and `scope` in its `config`."
         )
-    return f"The authorization server does not renew the tokens ({word})."
+    return f"The authorization server refuses to refresh the tokens ({code})."
 
 
-def _ends(grant: Grant, error: GrantRefused) -> bool:
-    is_forgotten = grant.client.kind == "registered" and error.error == "invalid_client"
-    return not grant.by_client and (error.error in ENDED or is_forgotten)
+def _ends_grant(grant: Grant, error: GrantRefused) -> bool:
+    is_registration_gone = grant.client.kind == "registered" and error.error == "invalid_client"
+    return not grant.by_client and (error.error in GRANT_ENDING_ERRORS or is_registration_gone)

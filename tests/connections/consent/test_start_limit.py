@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from api.connections.consent.limits import OF_ONE_WORKSPACE, ConsentStartLimit
+from api.connections.consent.tickets import FOR_A_WORKSPACE, ConsentStartLimit
 from api.errors import ServiceUnavailable
 
 
 @pytest.mark.requirement("REL-16")
 def test_a_workspace_begins_so_many_at_once_and_others_begin_theirs() -> None:
     starts = ConsentStartLimit()
-    entered = [starts.enter("greedy") for _ in range(OF_ONE_WORKSPACE)]
+    entered = [starts.enter("greedy") for _ in range(FOR_A_WORKSPACE)]
     for each in entered:
         each.__enter__()
 

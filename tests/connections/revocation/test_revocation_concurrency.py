@@ -1,16 +1,11 @@
-"""Whoever is slow, or has very many tokens to revoke, holds up nobody else's revocations."""
+"""A slow host, or a workspace with very many jobs, does not delay the revocations of others."""
 
 from __future__ import annotations
 
 import pytest
 
-from api.connections.revocation.concurrency import (
-    AT_ONCE,
-    AT_ONE_HOST,
-    OF_ONE_WORKSPACE,
-    RevocationConcurrency,
-    host_of,
-)
+from api.connections.revocation.job import host_of
+from api.connections.revocation.queue import FOR_A_HOST, FOR_A_WORKSPACE, IN_TOTAL, RevocationConcurrency
 
 
 @pytest.mark.requirement("OAU-15")
@@ -24,32 +19,32 @@ from api.connections.revocation.concurrency import (
     ],
 )
 def test_a_host_is_one_however_it_is_written(url: str) -> None:
-    turns = RevocationConcurrency()
-    taken = [turns.take((f"workspace {n}", "slow.example")) for n in range(AT_ONE_HOST)]
+    concurrency = RevocationConcurrency()
+    taken = [concurrency.acquire(f"workspace {n}", "slow.example") for n in range(FOR_A_HOST)]
 
     assert all(taken)
-    assert not turns.take(("another", host_of(url)))
-    assert turns.take(("another", "quick.example"))
+    assert not concurrency.acquire("another", host_of(url))
+    assert concurrency.acquire("another", "quick.example")
 
 
 @pytest.mark.requirement("OAU-15")
 def test_a_workspace_with_many_hosts_leaves_room_for_others() -> None:
-    turns = RevocationConcurrency()
+    concurrency = RevocationConcurrency()
 
-    taken = [turns.take(("greedy", f"{n}.example")) for n in range(AT_ONCE)]
+    taken = [concurrency.acquire("greedy", f"{n}.example") for n in range(IN_TOTAL)]
 
-    assert taken.count(True) == OF_ONE_WORKSPACE
-    assert turns.take(("modest", "quick.example"))
+    assert taken.count(True) == FOR_A_WORKSPACE
+    assert concurrency.acquire("modest", "quick.example")
 
 
-def test_a_turn_that_was_given_back_can_be_taken_again() -> None:
-    turns = RevocationConcurrency()
-    all_of_them = [(f"workspace {n}", f"{n}.example") for n in range(AT_ONCE)]
-    assert all(map(turns.take, all_of_them))
-    assert turns.are_all_taken
-    assert not turns.take(("one more", "more.example"))
+def test_a_released_slot_can_be_acquired_again() -> None:
+    concurrency = RevocationConcurrency()
+    slots = [(f"workspace {n}", f"{n}.example") for n in range(IN_TOTAL)]
+    assert all(concurrency.acquire(*slot) for slot in slots)
+    assert concurrency.is_exhausted
+    assert not concurrency.acquire("one more", "more.example")
 
-    turns.give_back(all_of_them[0])
+    concurrency.release(*slots[0])
 
-    assert not turns.are_all_taken
-    assert turns.take(("one more", "more.example"))
+    assert not concurrency.is_exhausted
+    assert concurrency.acquire("one more", "more.example")

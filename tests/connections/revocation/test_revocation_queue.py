@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from api.access.peppers import SYSTEM
-from api.connections.revocation.queue import CLAIM_SECONDS, KEPT_SECONDS, LONGEST_WAIT, PREFIX
+from api.connections.revocation.job import PREFIX
+from api.connections.revocation.queue import CLAIM_SECONDS, KEPT_SECONDS, LONGEST_WAIT
 from api.kit.crypto.secret import Secret
 from api.kit.storage.store import Always, Item, Key, Put
 from api.main.container import Container, build_container

@@ -11,7 +11,8 @@ import pytest
 
 from api.access.context import WorkspaceContext
 from api.access.peppers import SYSTEM
-from api.connections.revocation.queue import CLAIM_SECONDS, LEAVING_SECONDS, PREFIX
+from api.connections.revocation.job import PREFIX
+from api.connections.revocation.queue import CLAIM_SECONDS, LEAVING_SECONDS
 from api.kit.storage.store import Conflict
 from api.main.container import Container, build_container
 from api.servers.service import Server as McpServer

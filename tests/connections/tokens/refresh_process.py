@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from api.access.context import WorkspaceContext
-from api.connections.dependencies import ConnectionDeps
-from api.connections.encryption import TokenSealer
+from api.connections.dependencies import AuthServerHttpFactory
 from api.connections.repository import PREFIX, Grant, GrantRepository
 from api.connections.service import AccessToken, AccessTokens
 from api.connections.tokens.policy import Pause, RefreshPolicy
+from api.connections.tokens.refresh import TokenRefresher
 from api.kit.clock import Clock, SystemClock
 from api.kit.storage.store import Change, Item, Key, Put, Store
 from api.main.container import Container, build_container
@@ -23,11 +23,25 @@ from tests.connections.desk import Desk
 from tests.harness import bearer
 
 USUAL = RefreshPolicy()
-Equipped = Callable[[ConnectionDeps], ConnectionDeps]
 
 
-def as_is(works: ConnectionDeps) -> ConnectionDeps:
-    return works
+@dataclass(frozen=True)
+class TokenDeps:
+    """What a test can replace."""
+
+    store: Store
+    auth_http: AuthServerHttpFactory
+
+
+Equipped = Callable[[TokenDeps], TokenDeps]
+
+
+def unchanged(deps: TokenDeps) -> TokenDeps:
+    return deps
+
+
+def with_store(wrapped: Callable[[Store], Store]) -> Equipped:
+    return lambda deps: replace(deps, store=wrapped(deps.store))
 
 
 class MovedClock(Clock, Protocol):
@@ -89,7 +103,7 @@ class Process:
         return found
 
     async def grant_or_none(self, server_id: str) -> Grant | None:
-        return await GrantRepository(self.parts.store, self.ctx).now(server_id)
+        return await GrantRepository(self.parts.store, self.ctx).get(server_id)
 
 
 @asynccontextmanager
@@ -100,9 +114,9 @@ async def process(
     ahead: float = 0.0,
     timing: RefreshPolicy = USUAL,
     pause: Pause = asyncio.sleep,
-    equipped: Equipped = as_is,
+    equipped: Equipped = unchanged,
 ) -> AsyncIterator[Process]:
-    """`equipped`: what connecting is to work with instead."""
+    """`equipped` replaces the store or the HTTP access of the token refreshes."""
     clock = clock or Ahead(ahead)
     parts = keeping(await build_container(desk.workspace.plugboard.settings, clock), timing, pause, equipped)
     try:
@@ -113,13 +127,27 @@ async def process(
 
 
 def keeping(
-    parts: Container, timing: RefreshPolicy, pause: Pause = asyncio.sleep, equipped: Equipped = as_is
+    parts: Container, timing: RefreshPolicy, pause: Pause = asyncio.sleep, equipped: Equipped = unchanged
 ) -> Container:
-    """With tokens that are kept as a test wants it; all else as it was assembled."""
-    works = equipped(parts.connections.deps)
-    sealer = TokenSealer(works.vault, parts.settings.reachable)
-    keeper = AccessTokens(works, sealer, parts.connections.grant_end, timing, pause)
-    return replace(parts, connections=replace(parts.connections, tokens=keeper))
+    """The container with token refreshes as the test needs them."""
+    connections = parts.connections
+    deps = equipped(TokenDeps(parts.store, connections.auth_http))
+    refresher = TokenRefresher(
+        connections.sealer,
+        requests=connections.authorization_requests,
+        oauth_clients=connections.oauth_clients,
+        auth_http=deps.auth_http,
+    )
+    tokens = AccessTokens(
+        deps.store,
+        connections.sealer,
+        parts.clock,
+        refresher=refresher,
+        grant_end=connections.grant_end,
+        policy=timing,
+        pause=pause,
+    )
+    return replace(parts, connections=replace(connections, tokens=tokens))
 
 
 async def held(tenant: Tenant, n: int = 1) -> None:

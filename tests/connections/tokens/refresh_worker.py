@@ -17,15 +17,13 @@ from functools import partial
 from multiprocessing.connection import Client, Connection
 from typing import NamedTuple
 
-from api.connections.dependencies import ConnectionDeps
 from api.connections.service import AccessToken, NotConnected, ReconnectRequired, TokenTemporarilyUnavailable
 from api.connections.tokens.policy import RefreshPolicy
 from api.kit.storage.store import Change, Store
 from api.main.container import Container, build_container
 from api.main.settings import Settings
 from api.servers.service import get_server
-from tests.connections.tokens.refresh_process import USUAL, Ahead, Beside, keeping, step_of
-from tests.harness import bearer
+from tests.connections.tokens.refresh_process import USUAL, Ahead, Beside, TokenDeps, keeping, step_of
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,7 @@ class Worker:
     async def done(self, order: Order) -> Outcome:
         self._clock.seconds = order.ahead
         parts = await self._parts(order)
-        ctx = await parts.authenticator.authenticate(bearer(order.key), order.workspace_id, "test")
+        ctx = await parts.authenticator.authenticate(f"Bearer {order.key}", order.workspace_id, "test")
         server = await get_server(parts.store, ctx, order.server_id)
         assert server is not None
         refused = self._last if order.was_refused else None
@@ -107,8 +105,8 @@ class Worker:
         return self._assembled[known]
 
 
-def _mortal(dies: str, works: ConnectionDeps) -> ConnectionDeps:
-    return replace(works, store=Deadly(works.store, dies)) if dies else works
+def _mortal(dies: str, deps: TokenDeps) -> TokenDeps:
+    return replace(deps, store=Deadly(deps.store, dies)) if dies else deps
 
 
 def work(orders: Connection) -> None:

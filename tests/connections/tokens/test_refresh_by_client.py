@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from api.access.context import partition_of
-from api.connections.dependencies import ConnectionDeps
 from api.connections.service import NotConnected, TokenTemporarilyUnavailable
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.reencryption import rewrap
 from api.kit.storage.store import Change, Store
 from demo.oauth_provider.server import Fault, Server, Tenant
 from tests.connections.desk import Desk, kind_of
-from tests.connections.tokens.refresh_process import Beside, held, process, step_of
+from tests.connections.tokens.refresh_process import Beside, held, process, step_of, with_store
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
 
@@ -196,11 +194,11 @@ async def test_no_tokens_are_stored_under_a_key_that_is_gone(desk: Desk, provide
     partition, stores = partition_of(desk.workspace.id), []
     async with process(desk) as operator:
 
-        def rotating(works: ConnectionDeps) -> ConnectionDeps:
-            stores.append(Rotating(works.store, operator.parts.key_ring, partition))
-            return replace(works, store=stores[0])
+        def rotating(store: Store) -> Store:
+            stores.append(Rotating(store, operator.parts.key_ring, partition))
+            return stores[0]
 
-        async with process(desk, equipped=rotating) as here, process(desk) as there:
+        async with process(desk, equipped=with_store(rotating)) as here, process(desk) as there:
             stored = await here.fresh(server)
 
             assert await there.fresh(server) == stored

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
 
 import pytest
 
-from api.connections.dependencies import ConnectionDeps
 from api.connections.service import NotConnected
 from api.kit.storage.store import Change, Store
 from demo.oauth_provider.server import Fault, Server
 from tests.connections.desk import Desk
-from tests.connections.tokens.refresh_process import Beside, held, process, step_of
+from tests.connections.tokens.refresh_process import Beside, held, process, step_of, with_store
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
 
@@ -247,11 +245,11 @@ async def test_nobody_asks_with_a_lease_that_could_end_before_the_answer_comes(
     server = desk.connected(desk.remote(acme))
     clock, stores = StillClock(time.time() + A_LIFE), []
 
-    def slowly(works: ConnectionDeps) -> ConnectionDeps:
-        stores.append(SlowToLease(works.store, clock, seconds))
-        return replace(works, store=stores[0])
+    def slow(store: Store) -> Store:
+        stores.append(SlowToLease(store, clock, seconds))
+        return stores[0]
 
-    async with process(desk, clock=clock, equipped=slowly) as here:
+    async with process(desk, clock=clock, equipped=with_store(slow)) as here:
         assert (await here.fresh(server)).generation == 1
 
     assert stores[0].steps == steps

@@ -28,6 +28,7 @@ from api.connections.repository import ACCESS, REFRESH, Grant, GrantRepository, 
 from api.connections.revocation.grant_end import GrantEnd
 from api.connections.service import AccessToken, AccessTokens, ReconnectRequired
 from api.connections.tokens.policy import RefreshPolicy
+from api.connections.tokens.refresh import TokenRefresher
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.root_keys import LocalRootKeys
 from api.kit.crypto.secret import Secret
@@ -230,14 +231,21 @@ class Setting:
         endings = GrantEnd(store, Journal(store, world.clock), sealer, clients, SimpleNamespace())  # type: ignore[arg-type]
         http = SimpleNamespace(request=lambda _method, _url, _headers, body: Asking(self.endpoint, process, body))
         auth_http = SimpleNamespace(for_server=lambda *_: http)
-        works = SimpleNamespace(store=store, clock=world.clock, oauth_clients=clients, auth_http=auth_http)
+        refresher = TokenRefresher(
+            sealer,
+            requests=SimpleNamespace(),  # type: ignore[arg-type]
+            oauth_clients=clients,
+            auth_http=auth_http,  # type: ignore[arg-type]
+        )
 
         async def pause(seconds: float) -> None:
             await world.turn(process, "waits")
             if world.may_pass():
                 world.clock.advance(seconds)
 
-        return AccessTokens(works, sealer, endings, QUICK, pause)  # type: ignore[arg-type]
+        return AccessTokens(
+            store, sealer, world.clock, refresher=refresher, grant_end=endings, policy=QUICK, pause=pause
+        )
 
     def sealer(self) -> TokenSealer:
         """Keys are at hand in all processes; they are not what is tried here."""
@@ -261,7 +269,7 @@ async def set_up() -> Setting:
     sealed, check = await setting.sealer().seal_tokens(ctx, SERVER, {ACCESS: "access-0", REFRESH: "refresh-0"})
     grant = Grant("grant", SERVER.id, msgspec.to_builtins(PROVIDER), OAuthClientRef("service", "plugboard", "none"), ())
     ended = replace(grant, sealed=sealed, renewed_at=world.clock.now() - 100, expires_at=world.clock.now())
-    await GrantRepository(store, ctx).keep(ended, check)
+    await GrantRepository(store, ctx).save(ended, check)
     return setting
 
 

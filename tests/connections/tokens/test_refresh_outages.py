@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.access.context import WorkspaceContext
-from api.connections.dependencies import AuthServerHttpFactory, ConnectionDeps
+from api.connections.dependencies import AuthServerHttpFactory
 from api.connections.http import LIMITS, AuthServerHttp
 from api.connections.service import TokenTemporarilyUnavailable
 from api.connections.tokens.policy import RefreshPolicy
@@ -22,7 +22,7 @@ from api.servers.service import Server as McpServer
 from api.upstream_http import to_upstream_error
 from demo.oauth_provider.server import Fault, Server, Tenant
 from tests.connections.desk import Desk, kind_of
-from tests.connections.tokens.refresh_process import Beside, held, process, step_of
+from tests.connections.tokens.refresh_process import Beside, TokenDeps, held, process, step_of, with_store
 from tests.harness import Plugboard
 
 A_LIFE = 3600.0
@@ -114,12 +114,12 @@ class Impatient(AuthServerHttp):
 
 
 class ImpatientLines(AuthServerHttpFactory):
-    def of(self, ctx: WorkspaceContext, server: McpServer) -> AuthServerHttp:
+    def for_server(self, ctx: WorkspaceContext, server: McpServer) -> AuthServerHttp:
         return Impatient(self.anywhere.outbound, self.anywhere.egress, f"{ctx.workspace_id} {server.id}")
 
 
-def impatient(works: ConnectionDeps) -> ConnectionDeps:
-    return replace(works, auth_http=ImpatientLines(works.auth_http.anywhere, works.auth_http.vendors))
+def impatient(deps: TokenDeps) -> TokenDeps:
+    return replace(deps, auth_http=ImpatientLines(deps.auth_http.anywhere, deps.auth_http.vendors))
 
 
 @pytest.mark.requirement("OAU-14")
@@ -281,16 +281,12 @@ class NoLeases(Beside):
         await super().write(*changes)
 
 
-def without_leases(works: ConnectionDeps) -> ConnectionDeps:
-    return replace(works, store=NoLeases(works.store))
-
-
 async def test_while_the_store_takes_nothing_in_the_old_token_is_used_as_long_as_it_lives(
     desk: Desk, provider: Server
 ) -> None:
     acme = provider.tenant("acme")
     server = desk.connected(desk.remote(acme))
-    async with process(desk, ahead=A_LIFE - 50, equipped=without_leases) as here:
+    async with process(desk, ahead=A_LIFE - 50, equipped=with_store(NoLeases)) as here:
         assert (await here.fresh(server)).generation == 0
         here.clock.seconds = A_LIFE
 

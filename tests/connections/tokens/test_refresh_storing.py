@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from api.access.peppers import SYSTEM
-from api.connections.dependencies import ConnectionDeps
-from api.connections.revocation.queue import PREFIX as OUTBOX
-from api.connections.service import AccessTokens, NotConnected, TokenTemporarilyUnavailable
 from api.connections.encryption import TokenSealer
+from api.connections.revocation.job import PREFIX as OUTBOX
+from api.connections.service import NotConnected, TokenTemporarilyUnavailable
 from api.connections.tokens.policy import RefreshPolicy
 from api.kit.clock import SystemClock
 from api.kit.crypto.data_keys import KeyRing
@@ -26,7 +24,7 @@ from api.kit.crypto.vault import Vault
 from api.kit.storage.store import Change, Store, StoreUnavailable
 from demo.oauth_provider.server import Fault, Server, Tenant
 from tests.connections.desk import Desk
-from tests.connections.tokens.refresh_process import Beside, Process, held, process, step_of
+from tests.connections.tokens.refresh_process import Beside, Process, held, keeping, process, step_of, with_store
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
 
@@ -54,10 +52,6 @@ class Moody(Beside):
             self.times -= 1
             self.was_busy.set()
             raise StoreUnavailable("not now")
-
-
-def with_store(made: Callable[[Store], Store]) -> Callable[[ConnectionDeps], ConnectionDeps]:
-    return lambda works: replace(works, store=made(works.store))
 
 
 def assert_one_renewal(tenant: Tenant) -> None:
@@ -97,11 +91,11 @@ async def test_whoever_could_not_store_for_longer_than_its_lease_is_let_go_first
     moody: list[Moody] = []
     brief = RefreshPolicy(lease=1.0, answer=0.5)
 
-    def equipped(works: ConnectionDeps) -> ConnectionDeps:
-        moody.append(Moody(works.store, 1_000_000))
-        return replace(works, store=moody[0])
+    def wrapped(store: Store) -> Store:
+        moody.append(Moody(store, 1_000_000))
+        return moody[0]
 
-    async with process(desk, ahead=A_LIFE, timing=brief, equipped=equipped) as here:
+    async with process(desk, ahead=A_LIFE, timing=brief, equipped=with_store(wrapped)) as here:
         storing = asyncio.create_task(here.fresh(server))
         await moody[0].was_busy.wait()
         lease = (await here.grant(server)).lease
@@ -238,8 +232,10 @@ async def test_tokens_are_stored_though_the_root_key_is_out_of_reach_for_a_while
     async with process(desk, ahead=A_LIFE) as here, process(desk) as operator:
         roots = FarRoots(here.parts.root_keys)
         vault = Vault(KeyRing(here.parts.store, roots, SystemClock()))
-        connecting, egress = here.parts.connections, here.parts.settings.reachable
-        keeper = AccessTokens(connecting.deps, TokenSealer(vault, egress), connecting.grant_end)
+        sealer = TokenSealer(vault, here.parts.settings.reachable)
+        keeper = keeping(
+            replace(here.parts, connections=replace(here.parts.connections, sealer=sealer)), RefreshPolicy()
+        ).connections.tokens
         asked = asyncio.create_task(keeper.get(here.ctx, await here.server(server)))
         await held(acme)
         await operator.parts.key_ring.rotate(here.ctx.partition)  # so that a key is needed that nobody remembers

@@ -1,0 +1,19 @@
+"""Why connecting failed. Each code has its text in `html.py`."""
+
+from __future__ import annotations
+
+
+class ConnectFailed(Exception):
+    """Nothing was connected."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class ServerChanged(Exception):
+    """The server was deleted or changed. The new grant is revoked."""
+
+
+class NotAllowed(Exception):
+    """The initiator lost the permission to connect servers. The new grant is revoked."""
