@@ -70,50 +70,51 @@ class ConnectionComponents:
 def build_connections(
     shared: SharedDeps, outbound: HttpClient, services: Mapping[str, Service]
 ) -> ConnectionComponents:
-    settings, store, vault, clock, journal = shared.settings, shared.store, shared.vault, shared.clock, shared.journal
+    settings, store, clock = shared.settings, shared.store, shared.clock
     apps, configured = oauth_clients(settings, services), configured_services(settings, services)
     public = PublicUrls(settings.public_url, settings.return_origins)
-    auth_http = AuthServerHttpFactory(
-        HttpAccess(outbound, settings.reachable), _service_routes(shared, outbound, services)
-    )
-    sealer = TokenSealer(vault, settings.reachable)
+    vendors = _service_routes(shared, outbound, services)
+    auth_http = AuthServerHttpFactory(HttpAccess(outbound, settings.reachable), vendors)
+    sealer = TokenSealer(shared.vault, settings.reachable)
     clients = OAuthClients(store, sealer, apps, clock)
     states = StateStore(store, sealer, clock)
-    queue = RevocationQueue(
-        store,
-        clock,
-        jobs=RevocationJobs(vault, clock),
-        auth_http=auth_http,
-        apps=apps,
-        workspace_exists=shared.access.workspace_exists,
+    queue = _revocation_queue(shared, auth_http, apps)
+    grant_end = GrantEnd(store, shared.journal, sealer, clients, queue)
+    authorization_requests = AuthorizationRequests(
+        services=configured, oauth_clients=clients, auth_http=auth_http, public=public
     )
-    grant_end = GrantEnd(store, journal, sealer, clients, queue)
-    requests = AuthorizationRequests(services=configured, oauth_clients=clients, auth_http=auth_http, public=public)
-    refresher = TokenRefresher(sealer, requests=requests, oauth_clients=clients, auth_http=auth_http)
+    refresher = TokenRefresher(
+        sealer, authorization_requests=authorization_requests, oauth_clients=clients, auth_http=auth_http
+    )
     writer = ConnectionWriter(
-        store, sealer, journal=journal, clock=clock, authenticator=shared.access, grant_end=grant_end
+        store, sealer, journal=shared.journal, clock=clock, authenticator=shared.access, grant_end=grant_end
     )
+    exchange = CodeExchange(oauth_clients=clients, auth_http=auth_http, services=configured, writer=writer)
     return ConnectionComponents(
         public=public,
         auth_http=auth_http,
         sealer=sealer,
         oauth_clients=clients,
-        authorization_requests=requests,
+        authorization_requests=authorization_requests,
         grant_end=grant_end,
         revocation_queue=queue,
         tokens=AccessTokens(store, sealer, clock, refresher=refresher, grant_end=grant_end),
-        consent_tickets=ConsentTickets(requests=requests, states=states, sealer=sealer, public=public),
-        consent_start=ConsentStart(
-            states=states, authenticator=shared.access, services=configured, oauth_clients=clients
-        ),
-        callback=AuthorizationCallback(
-            store,
-            sealer,
-            states=states,
-            authenticator=shared.access,
-            oauth_clients=clients,
-            code_exchange=CodeExchange(oauth_clients=clients, auth_http=auth_http, services=configured, writer=writer),
-        ),
+        consent_tickets=ConsentTickets(authorization_requests, states, sealer, public),
+        consent_start=ConsentStart(states, shared.access, clients, configured),
+        callback=AuthorizationCallback(store, sealer, states, shared.access, clients, exchange),
+    )
+
+
+def _revocation_queue(
+    shared: SharedDeps, auth_http: AuthServerHttpFactory, apps: Mapping[str, OAuthClient]
+) -> RevocationQueue:
+    return RevocationQueue(
+        shared.store,
+        shared.clock,
+        jobs=RevocationJobs(shared.vault, shared.clock),
+        auth_http=auth_http,
+        apps=apps,
+        workspace_exists=shared.access.workspace_exists,
     )
 
 

@@ -61,7 +61,6 @@ class AuthorizationCallback:
         self,
         store: Store,
         sealer: TokenSealer,
-        *,
         states: StateStore,
         authenticator: Authenticator,
         oauth_clients: OAuthClients,

@@ -60,11 +60,10 @@ class BrowserBinding:
 class ConsentStart:
     def __init__(
         self,
-        *,
         states: StateStore,
         authenticator: Authenticator,
-        services: Mapping[str, ConfiguredService],
         oauth_clients: OAuthClients,
+        services: Mapping[str, ConfiguredService],
     ) -> None:
         self._states = states
         self._authenticator = authenticator

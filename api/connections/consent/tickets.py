@@ -42,9 +42,9 @@ class ConsentStartLimit:
 
 class ConsentTickets:
     def __init__(
-        self, *, requests: AuthorizationRequests, states: StateStore, sealer: TokenSealer, public: PublicUrls
+        self, authorization_requests: AuthorizationRequests, states: StateStore, sealer: TokenSealer, public: PublicUrls
     ) -> None:
-        self._requests = requests
+        self._requests = authorization_requests
         self._states = states
         self._sealer = sealer
         self._public = public

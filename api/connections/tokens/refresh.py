@@ -53,12 +53,12 @@ class TokenRefresher:
         self,
         sealer: TokenSealer,
         *,
-        requests: AuthorizationRequests,
+        authorization_requests: AuthorizationRequests,
         oauth_clients: OAuthClients,
         auth_http: AuthServerHttpFactory,
     ) -> None:
         self._sealer = sealer
-        self._requests = requests
+        self._requests = authorization_requests
         self._oauth_clients = oauth_clients
         self._auth_http = auth_http
 

@@ -250,7 +250,7 @@ async def test_it_is_asked_ever_less_often_and_given_up_after_a_week(
     assert all(later > 1.2 * earlier for earlier, later in pairwise(pauses[:9]))
     assert all(0.8 * LONGEST_WAIT <= pause <= 1.2 * LONGEST_WAIT for pause in pauses[11:])
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
-        "a token could not be revoked for a week: given up"
+        "a token could not be revoked for a week: giving up"
     ]
 
 

@@ -134,7 +134,7 @@ def keeping(
     deps = equipped(TokenDeps(parts.store, connections.auth_http))
     refresher = TokenRefresher(
         connections.sealer,
-        requests=connections.authorization_requests,
+        authorization_requests=connections.authorization_requests,
         oauth_clients=connections.oauth_clients,
         auth_http=deps.auth_http,
     )

@@ -50,7 +50,7 @@ def test_nobody_is_asked_to_consent(desk: Desk, provider: Server) -> None:
     answer = desk.admin.get(desk.path(server, "/oauth/authorize"))
 
     assert answer.status_code == 409
-    assert "gets tokens by itself" in answer.json()["detail"]
+    assert "requests tokens on its own" in answer.json()["detail"]
 
 
 async def test_many_callers_of_many_processes_share_one_token_until_it_ends(desk: Desk, provider: Server) -> None:

@@ -233,7 +233,7 @@ class Setting:
         auth_http = SimpleNamespace(for_server=lambda *_: http)
         refresher = TokenRefresher(
             sealer,
-            requests=SimpleNamespace(),  # type: ignore[arg-type]
+            authorization_requests=SimpleNamespace(),  # type: ignore[arg-type]
             oauth_clients=clients,
             auth_http=auth_http,  # type: ignore[arg-type]
         )

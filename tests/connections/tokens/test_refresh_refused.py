@@ -119,7 +119,7 @@ async def test_what_may_be_put_right_here_ends_no_grant(desk: Desk, provider: Se
     async with process(desk, ahead=A_LIFE) as here:
         with pytest.raises(TokenTemporarilyUnavailable) as told:
             await here.fresh(server)
-        assert told.value.text == f"The authorization server does not renew the tokens ({word})."
+        assert told.value.text == f"The authorization server refuses to refresh the tokens ({word})."
         here.clock.seconds += 2
 
         assert (await here.fresh(server)).generation == 1
