@@ -114,11 +114,3 @@ def test_a_forbidden_import_is_detected(importer: str, imported: str) -> None:
 )
 def test_an_allowed_import_is_accepted(importer: str, imported: str) -> None:
     assert is_allowed(importer, imported)
-
-
-def test_an_upward_import_makes_a_circle() -> None:
-    """For example a sub-folder that imports the module which composes it."""
-    assert cycles(
-        {"api.connections.service": {"api.connections.tokens"}}
-        | {"api.connections.tokens": {"api.connections.service"}}
-    )
