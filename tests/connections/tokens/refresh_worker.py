@@ -24,6 +24,7 @@ from api.main.container import Container, build_container
 from api.main.settings import Settings
 from api.servers.service import get_server
 from tests.connections.tokens.refresh_process import USUAL, Ahead, Beside, TokenDeps, keeping, step_of
+from tests.harness import bearer
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Worker:
     async def done(self, order: Order) -> Outcome:
         self._clock.seconds = order.ahead
         parts = await self._parts(order)
-        ctx = await parts.authenticator.authenticate(f"Bearer {order.key}", order.workspace_id, "test")
+        ctx = await parts.authenticator.authenticate(bearer(order.key), order.workspace_id, "test")
         server = await get_server(parts.store, ctx, order.server_id)
         assert server is not None
         refused = self._last if order.was_refused else None
