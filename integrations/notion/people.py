@@ -10,8 +10,8 @@ from typing import TypeVar
 from uuid import UUID
 
 from integrations.json_object import Json
-from integrations.notion.api import MAX_PAGE, NotionApi
-from integrations.notion.values import Unfit, Who, said
+from integrations.notion.client import MAX_PAGE, NotionApi
+from integrations.notion.property_values import Unfit, Who, said
 from integrations.service_client import ToolFailed
 from integrations.similar_names import similar_names
 from integrations.text import objects, one_line

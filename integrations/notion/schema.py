@@ -9,7 +9,7 @@ from typing import Any
 
 from integrations.json_object import Json
 from integrations.notion.ids import page_id
-from integrations.notion.values import Unfit, Who, said, written
+from integrations.notion.property_values import Unfit, Who, said, written
 from integrations.service_client import ToolFailed
 from integrations.text import one_line
 

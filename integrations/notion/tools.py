@@ -6,9 +6,11 @@ from asyncio import to_thread
 from collections.abc import Sequence
 
 from integrations.json_object import Json
-from integrations.notion.api import NotionApi
-from integrations.notion.conditions import filtered, ordered
+from integrations.notion.blocks import Draft, all_drafted
+from integrations.notion.client import NotionApi
 from integrations.notion.content import Place
+from integrations.notion.filters import filtered, ordered
+from integrations.notion.lookup import data_source, parent_of
 from integrations.notion.params import (
     LONGEST_CONTENT,
     AppendBlocks,
@@ -21,7 +23,6 @@ from integrations.notion.params import (
     UpdatePage,
 )
 from integrations.notion.people import knowing
-from integrations.notion.places import data_source, parent_of
 from integrations.notion.reading import read_thing
 from integrations.notion.results import (
     NO_PAGES,
@@ -37,8 +38,7 @@ from integrations.notion.results import (
     notes_of,
     notes_on,
 )
-from integrations.notion.saving import append, changed_page, created_page
-from integrations.notion.writing import Draft, all_drafted
+from integrations.notion.writing import append, changed_page, created_page
 from integrations.service_client import ToolFailed, too_large_hint
 from integrations.tool import ServiceTool, tool
 

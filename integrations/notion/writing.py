@@ -1,257 +1,173 @@
-"""Which blocks does Notion want for a text in Markdown?"""
+"""How are pages made, changed and added to, so that it is known afterwards what was done?"""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from integrations.errors import StatusRefused
 from integrations.json_object import Json
-from integrations.notion.languages import language
-from integrations.notion.richtext import unmarked, written
+from integrations.notion.blocks import Draft, batches
+from integrations.notion.client import Missing, NotionApi
+from integrations.notion.ids import address
+from integrations.notion.lookup import Parent, thing
+from integrations.notion.people import knowing
+from integrations.notion.results import SAVED_IN_PART, Appended, Page, Saved, notes_on
+from integrations.notion.rich_text import unmarked
+from integrations.notion.schema import Property, Schema
+from integrations.notion.showing import MAX_READ_VALUE
 from integrations.service_client import ToolFailed
 
-MAX_BLOCKS = 100
-MAX_ELEMENTS = 900
-MAX_BYTES = 400_000
-MAX_DEPTH = 2
-"""Levels of children in one request."""
-MAX_LOOK = 8
-MAX_ROWS = 100
-FLATTENED = "Lists were deeper than three levels, which is as deep as they are written: the rest stands at the third."
-_FENCE = re.compile(r"(`{3,}|~{3,})([^`]*)$")
-_HEADING = re.compile(r"(#{1,6})\s(.*)$")
-_RULE = re.compile(r"([-*_])(?:\s*\1){2,}$")
-_ITEM = re.compile(r"(\s*)(?:([-*+])|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?(.*)$")
-_DASHES = re.compile(r":?-+:?")
-_PIPE = re.compile(r"(?<!\\)\|")
-_IMAGE = re.compile(r"!\[([^\]]*)\]\((https?://[^\s)]+)\)$")
-_COMMENT = re.compile(r"<!-- block [0-9a-f-]{36} -->$")
-# All but `_ITEM` are for a line without the spaces around it: no pattern may try many ways through a long line.
+LOOK_AT_PAGE = "`notion_read` shows what the page is like now."
+LOOK_AT_END = "`notion_read` shows whether it is there."
+LOOK_FOR_PAGE: Mapping[str, str] = {
+    "page_id": "`notion_read` of the page above shows whether it is there.",
+    "data_source_id": "`notion_query_database` shows whether it is there.",
+    "workspace": "`notion_search` shows whether it is there, after a moment.",
+}
+NO_CONTENT = (
+    "This is the id of a database, which has pages instead of content: `notion_create_database_page` adds one. "
+    "Nothing was added."
+)
+NOT_AMONG = (
+    "`after` must be one of the blocks of `pageId` itself, not of those in them: `notion_read` with `withBlockIds` "
+    "true shows their ids. Nothing was added."
+)
+MOST_IDS = 20
+OTHER_IDS = "Only the first {} ids are given: `notion_read` with `withBlockIds` true shows the others."
+DONE: Mapping[bool | None, str] = {
+    None: "Page updated.",
+    True: "Page moved to the trash.",
+    False: "Page taken out of the trash.",
+}
+OUT_OF_TIME = "There was no time for more."
+NOT_ACCEPTED = "Notion does not accept this server's credential any more. Somebody has to enter or connect it again."
+SPARE_SECONDS = 2.0
+ONLY_A_TITLE = "Outside of a database a page has no properties but its title: pass `name`, and the rest as `content`."
+OF_A_PAGE = Schema((Property("title", "title"),))
 
 
-@dataclass(frozen=True)
-class Draft:
-    blocks: list[Json]
-    notes: list[str] = field(default_factory=list)
-    """What could not be written as it was."""
+async def created_page(
+    api: NotionApi,
+    parent: Parent,
+    name: str | None,
+    given: Mapping[str, Any],
+    draft: Draft,
+    icon: str | None,
+    *,
+    full: bool,
+) -> Saved:
+    schema = parent.schema
+    properties = await knowing(api, lambda who: schema.fitted(given, who)) if schema else _outside(given)
+    if name:
+        properties[schema.title if schema else "title"] = {"title": unmarked(name)}
+    first, *others = list(batches(draft.blocks)) or [[]]
+    body: Json = {"parent": parent.said, "properties": properties}
+    body |= ({"children": first} if first else {}) | _icon(icon)
+    look = LOOK_FOR_PAGE[parent.said["type"]]
+    page = await api.changed("POST", "/v1/pages", body, look=look, none="Nothing was created.")
+    saved = Page.of(page, full=full, most=MAX_READ_VALUE)
+    if others:
+        await _added(api, saved.id, others, None, f"The page was created, {saved.url} (id {saved.id}).", len(first))
+    new = schema.new_options(properties) if schema else []
+    notes = [*new, *draft.notes, *notes_on([saved], SAVED_IN_PART)]
+    return Saved(message=f"Page created {parent.where}.", page=saved, notes=notes)
 
 
-def drafted(markdown: str) -> Draft:
-    lines = _Lines(markdown.replace("\r\n", "\n").split("\n"))
-    blocks = list(lines.blocks())
-    return Draft(blocks, [FLATTENED] if lines.is_flattened else [])
+async def changed_page(
+    api: NotionApi,
+    page_id: str,
+    given: Mapping[str, Any],
+    name: str | None,
+    archived: bool | None,
+    icon: str | None,
+    *,
+    full: bool,
+) -> Saved:
+    body: Json = {} if archived is None else {"in_trash": archived}
+    new: list[str] = []
+    if given or name:
+        page = await api.read(f"/v1/pages/{page_id}")  # what its properties are called, and of which types they are
+        schema = await _schema(api, page) if given else Schema.of(page.get("properties") or {})
+        properties = await knowing(api, lambda who: schema.fitted(given, who))
+        body["properties"] = properties | ({schema.title: {"title": unmarked(name)}} if name else {})
+        new = schema.new_options(properties)
+    body |= _icon(icon)
+    page = await api.changed("PATCH", f"/v1/pages/{page_id}", body, look=LOOK_AT_PAGE, none="Nothing was changed.")
+    saved = Page.of(page, full=full, most=MAX_READ_VALUE)
+    return Saved(message=DONE[archived], page=saved, notes=[*new, *notes_on([saved], SAVED_IN_PART)])
 
 
-def all_drafted(parts: Sequence[str | Json]) -> Draft:
-    """Of texts, and of blocks as Notion has them."""
-    drafts = [drafted(each) if isinstance(each, str) else Draft([each]) for each in parts]
-    notes = dict.fromkeys(note for each in drafts for note in each.notes)
-    return Draft([block for each in drafts for block in each.blocks], list(notes))
+async def append(api: NotionApi, to: str, draft: Draft, after: str | None) -> Appended:
+    try:
+        ids = await _added(api, to, list(batches(draft.blocks)), after, "", 0)
+    except ToolFailed as failed:
+        if isinstance(failed, Missing) or (after and after in failed.text):
+            await _say_why(api, to, after)
+        raise
+    message = f"{len(ids)} block{'' if len(ids) == 1 else 's'} added."
+    more = [OTHER_IDS.format(MOST_IDS)] if len(ids) > MOST_IDS else []
+    return Appended(message=message, block_ids=ids[:MOST_IDS], url=address(to), notes=[*draft.notes, *more])
 
 
-def as_blocks(markdown: str) -> list[Json]:
-    return drafted(markdown).blocks
-
-
-def block(kind: str, **inside: Any) -> Json:
-    return {"object": "block", "type": kind, kind: inside}
-
-
-def of_text(kind: str, text: str, **more: Any) -> Json:
-    return block(kind, rich_text=written(text), **more)
-
-
-def batches(blocks: Sequence[Json]) -> Iterator[list[Json]]:
-    """As many at a time as Notion takes in one request."""
-    batch, elements, size = list[Json](), 0, 0
-    for each in blocks:
-        weight, length = _elements(each), len(json.dumps(each))
-        is_full = len(batch) == MAX_BLOCKS or elements + weight > MAX_ELEMENTS or size + length > MAX_BYTES
-        if batch and is_full:
-            yield batch
-            batch, elements, size = [], 0, 0
-        batch.append(each)
-        elements, size = elements + weight, size + length
-    if batch:
-        yield batch
-
-
-def _elements(of: Json, depth: int = 0) -> int:
-    """Notion takes nothing that is much deeper."""
-    inside = of.get(str(of.get("type")))
-    children = inside.get("children") if isinstance(inside, dict) and depth < MAX_LOOK else None
-    return 1 + sum(_elements(each, depth + 1) for each in children or () if isinstance(each, dict))
-
-
-@dataclass
-class _Item:
-    indent: int
-    block: Json
-    children: list[_Item] = field(default_factory=list)
-
-    def made(self) -> Json:
-        if not self.children:
-            return self.block
-        if len(self.children) > MAX_BLOCKS:
-            raise ToolFailed("invalid_arguments", f"Below one item of a list there can be {MAX_BLOCKS} others at most.")
-        kind = self.block["type"]
-        return {**self.block, kind: {**self.block[kind], "children": [each.made() for each in self.children]}}
-
-
-class _Lines:
-    def __init__(self, lines: list[str]) -> None:
-        self._lines = lines
-        self._at = 0
-        self.is_flattened = False
-        """A list was deeper than goes into one request."""
-
-    def blocks(self) -> Iterator[Json]:
-        while self._at < len(self._lines):
-            line = self._lines[self._at].strip()
-            if not line or _COMMENT.match(line):
-                self._at += 1
-            elif fence := _FENCE.match(line):
-                yield self._code(fence)
-            elif line == "$$":
-                yield self._equation()
-            elif self._begins_table():
-                yield from self._table()
-            elif line.startswith(">"):
-                yield self._quote()
-            elif _as_item(self._lines[self._at]):
-                yield from self._list()
-            else:
-                yield self._single(line) or self._paragraph()
-
-    def _single(self, line: str) -> Json | None:
-        """A block of one line."""
-        made: Json | None = None
-        if heading := _HEADING.match(line):
-            made = of_text(f"heading_{min(len(heading[1]), 3)}", _without_end(heading[2]))
-        elif _RULE.match(line):
-            made = block("divider")
-        elif image := _IMAGE.match(line):
-            caption = {"caption": unmarked(image[1])} if image[1] else {}
-            made = block("image", type="external", external={"url": image[2]}, **caption)
-        if made:
-            self._at += 1
-        return made
-
-    def _taken(self, until: str) -> str:
-        """All lines up to one that is `until`, which is passed over."""
-        start = self._at = self._at + 1
-        while self._at < len(self._lines) and self._lines[self._at].strip() != until:
-            self._at += 1
-        self._at += 1
-        return "\n".join(self._lines[start : self._at - 1])
-
-    def _code(self, fence: re.Match[str]) -> Json:
-        return block("code", rich_text=unmarked(self._taken(fence[1])), language=language(fence[2]))
-
-    def _equation(self) -> Json:
-        return block("equation", expression=self._taken("$$"))
-
-    def _quote(self) -> Json:
-        lines = []
-        while self._at < len(self._lines) and self._lines[self._at].lstrip().startswith(">"):
-            lines.append(self._lines[self._at].lstrip()[1:].removeprefix(" "))
-            self._at += 1
-        return of_text("quote", "\n".join(lines))
-
-    def _begins_table(self) -> bool:
-        lines = self._lines[self._at : self._at + 2]
-        if len(lines) < 2 or not all("|" in line for line in lines):  # noqa: PLR2004  the header, and what is below it
-            return False
-        return all(_DASHES.fullmatch(cell) for cell in _cells(lines[1]))
-
-    def _table(self) -> Iterator[Json]:
-        """Several where it is longer than Notion takes, each with the header."""
-        header = _cells(self._lines[self._at])
-        self._at += 2
-        rows = []
-        while self._at < len(self._lines) and "|" in self._lines[self._at]:
-            rows.append(_cells(self._lines[self._at]))
-            self._at += 1
-        for start in range(0, max(len(rows), 1), MAX_ROWS - 1):
-            yield _table([header, *rows[start : start + MAX_ROWS - 1]])
-
-    def _list(self) -> Iterator[Json]:
-        top: list[_Item] = []
-        path: list[_Item] = []
-        while self._at < len(self._lines):
-            line = self._lines[self._at]
-            found = _as_item(line)
-            if not found and not self._is_of_list(line):
-                break
-            if not found:
-                _go_on(path[-1], line.strip())
-            else:
-                path = [each for each in path if each.indent < len(found[1])]
-                item = _Item(len(found[1]), _list_block(found))
-                self.is_flattened |= len(path) > MAX_DEPTH
-                (path[:MAX_DEPTH][-1].children if path else top).append(item)
-                path.append(item)
-            self._at += 1
-        return (item.made() for item in top)
-
-    def _is_of_list(self, line: str) -> bool:
-        """What stands further in, and an empty line in front of what goes on."""
-        if line.strip():
-            return line.startswith(("  ", "\t"))
-        after = self._lines[self._at + 1 : self._at + 2]
-        return bool(after and after[0].strip() and (after[0].startswith(("  ", "\t")) or _as_item(after[0])))
-
-    def _paragraph(self) -> Json:
-        lines = [self._lines[self._at].strip()]
-        self._at += 1
-        while self._at < len(self._lines) and not self._begins_block(self._lines[self._at]):
-            lines.append(self._lines[self._at].strip())
-            self._at += 1
-        return of_text("paragraph", "\n".join(lines))
-
-    def _begins_block(self, line: str) -> bool:
-        bare = line.strip()
-        is_marked = bare in ("", "$$") or bare.startswith(">") or bool(_as_item(line))
-        begins = (_FENCE, _HEADING, _RULE, _IMAGE, _COMMENT)
-        return is_marked or any(each.match(bare) for each in begins) or self._begins_table()
-
-
-def _as_item(line: str) -> re.Match[str] | None:
-    return None if _RULE.match(line.strip()) else _ITEM.match(line.expandtabs(4))
-
-
-def _without_end(heading: str) -> str:
-    """`## Title ##` is closed."""
-    text = heading.strip()
-    bare = text.rstrip("#")
-    return bare.rstrip() if bare != text and (not bare or bare[-1].isspace()) else text
-
-
-def _list_block(found: re.Match[str]) -> Json:
-    if found[3] is not None:
-        return of_text("to_do", found[4], checked=found[3] in "xX")
-    return of_text("bulleted_list_item" if found[2] else "numbered_list_item", found[4])
-
-
-def _go_on(item: _Item, text: str) -> None:
-    """A line that belongs to the item before it."""
-    if not text:
+async def _say_why(api: NotionApi, to: str, after: str | None) -> None:
+    """Where Notion says no more than that there is nothing."""
+    try:
+        kind, _ = await thing(api, to)
+    except Missing:
         return
-    kind = item.block["type"]
-    item.block[kind]["rich_text"] += written(f"\n{text}")
+    if kind in ("database", "data_source"):
+        raise ToolFailed("invalid_arguments", NO_CONTENT)
+    if after:
+        raise ToolFailed("invalid_arguments", NOT_AMONG)
 
 
-def _cells(line: str) -> list[str]:
-    inside = line.strip().removeprefix("|")
-    cells = _PIPE.split(inside[:-1] if inside.endswith("|") and not inside.endswith("\\|") else inside)
-    return [cell.strip().replace("\\|", "|") for cell in cells]
+async def _added(
+    api: NotionApi, to: str, parts: Sequence[Sequence[Json]], after: str | None, before: str, there: int
+) -> list[str]:
+    """Part by part, each behind the one before it. What stops midway tells how far it came."""
+    ids: list[str] = []
+    total = there + sum(map(len, parts))
+    for part in parts:
+        body: Json = {"children": list(part)} | ({"after": after} if after else {})
+        done = there + len(ids)
+        try:
+            answer = await _in_time(api, to, body, has_begun=bool(done))
+        except (ToolFailed, StatusRefused) as stopped:
+            if not done:
+                raise
+            failed = stopped if isinstance(stopped, ToolFailed) else ToolFailed("reconnect_required", NOT_ACCEPTED)
+            told = f"{before} {done} of {total} blocks are there; add only those that are not. {failed.text}".strip()
+            raise failed.with_text(told) from stopped
+        new = [str(each["id"]) for each in answer.get("results", [])[: len(part)]]
+        ids += new
+        after = new[-1] if after and new else None
+    return ids
 
 
-def _table(rows: list[list[str]]) -> Json:
-    width = min(max(len(row) for row in rows), MAX_BLOCKS)
-    fitted = [[*row, *[""] * width][:width] for row in rows]
-    children = [block("table_row", cells=[written(cell) for cell in row]) for row in fitted]
-    return block("table", table_width=width, has_column_header=True, has_row_header=False, children=children)
+async def _in_time(api: NotionApi, to: str, body: Json, *, has_begun: bool) -> Json:
+    """When the time for the call is over, nobody could tell any more what was done by then."""
+    if has_begun and api.seconds_left() < SPARE_SECONDS:
+        raise ToolFailed("timeout", OUT_OF_TIME)
+    none = "" if has_begun else "Nothing was added."
+    return await api.changed("PATCH", f"/v1/blocks/{to}/children", body, look=LOOK_AT_END, none=none)
+
+
+def _icon(emoji: str | None) -> Json:
+    return {"icon": {"type": "emoji", "emoji": emoji}} if emoji else {}
+
+
+def _outside(given: Mapping[str, Any]) -> Json:
+    if any(name.lower() not in ("title", "name") for name in given):
+        raise ToolFailed("invalid_arguments", ONLY_A_TITLE)
+    return OF_A_PAGE.fitted(given)
+
+
+async def _schema(api: NotionApi, page: Json) -> Schema:
+    """A data source knows the options too; the page itself does where it is in none, or that is not shared."""
+    source = (page.get("parent") or {}).get("data_source_id")
+    try:
+        found = await api.read(f"/v1/data_sources/{source}") if source else page
+    except Missing:
+        found = page
+    return Schema.of(found.get("properties") or {})

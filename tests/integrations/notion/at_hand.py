@@ -11,7 +11,7 @@ import pytest
 
 from demo.oauth_provider.server import Server, Tenant
 from demo.services.notion.world import World
-from integrations.notion.api import NotionApi
+from integrations.notion.client import NotionApi
 from integrations.notion.tools import TOOLS
 from integrations.service_client import ToolFailed
 from integrations.tool import Result

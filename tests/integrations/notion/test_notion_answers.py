@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from integrations.notion.api import NotionApi
+from integrations.notion.client import NotionApi
 from integrations.notion.content import Place
 from integrations.notion.results import place_of
 from integrations.service_client import (

@@ -6,7 +6,7 @@ import pytest
 
 from demo.services.notion.data import TASKS, TASKS_SOURCE
 from demo.services.notion.store import ADA, GRACE
-from integrations.notion.conditions import filtered, ordered
+from integrations.notion.filters import filtered, ordered
 from integrations.notion.schema import Property, Schema
 from integrations.service_client import ToolFailed
 from tests.integrations.notion.at_hand import QUERY, AtHand

@@ -7,7 +7,7 @@ import pytest
 
 from demo.services.notion.data import GUIDE, PLAN, furnished
 from integrations.errors import UnreadableResponse
-from integrations.notion.api import NotionApi
+from integrations.notion.client import NotionApi
 from integrations.notion.params import ReadPage, Search
 from integrations.notion.reading import read_thing
 from integrations.notion.tools import notion_search

@@ -2,9 +2,9 @@ import pytest
 
 from integrations import services
 from integrations.notion.ids import address, block_id, database_id, page_id
+from integrations.notion.property_values import Unfit, shown, title_of, value_of, written
 from integrations.notion.schema import Property, Schema
 from integrations.notion.tools import TOOLS
-from integrations.notion.values import Unfit, shown, title_of, value_of, written
 from integrations.service_client import ToolFailed
 
 ONE, TWO = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from integrations.json_object import Json
-from integrations.notion.comparing import compared, default_test, is_test
+from integrations.notion.comparisons import compared, default_test, is_test
 from integrations.notion.ids import page_id
+from integrations.notion.property_values import Unfit, Who, said
 from integrations.notion.schema import Property, Schema
-from integrations.notion.values import Unfit, Who, said
 from integrations.service_client import ToolFailed
 
 TIMESTAMP = "(timestamp)"

@@ -8,8 +8,8 @@ from typing import Any
 
 from integrations.json_object import Json
 from integrations.notion.ids import page_id
+from integrations.notion.property_values import FALSE, PAGES, TRUE, Unfit, Who, moment, number_of, said
 from integrations.notion.schema import Property
-from integrations.notion.values import FALSE, PAGES, TRUE, Unfit, Who, moment, number_of, said
 from integrations.text import one_line
 
 EXACT, PART, EMPTY = ("equals", "does_not_equal"), ("contains", "does_not_contain"), ("is_empty", "is_not_empty")
