@@ -13,14 +13,18 @@ from litestar.types import ASGIApp
 from api.http.server.protocol import LimitedHttpProtocol
 
 PATIENCE_SECONDS = 60.0
+ANY_PORT = ("127.0.0.1", 0)
 
 
 @contextmanager
-def listening(app: ASGIApp, http: type[LimitedHttpProtocol] = LimitedHttpProtocol) -> Iterator[str]:
-    """Serves an app on a free port of 127.0.0.1, in a thread, and stops it as a signal would."""
+def listening(
+    app: ASGIApp, http: type[LimitedHttpProtocol] = LimitedHttpProtocol, address: tuple[str, int] = ANY_PORT
+) -> Iterator[str]:
+    """Serves an app, usually on a free port of 127.0.0.1, in a thread, and stops it as a signal would."""
     config = uvicorn.Config(
         app,
-        port=0,
+        host=address[0],
+        port=address[1],
         loop="uvloop",
         http=http,
         ws="none",
@@ -37,7 +41,7 @@ def listening(app: ASGIApp, http: type[LimitedHttpProtocol] = LimitedHttpProtoco
     assert server.started, "the server could not start"
     try:
         port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://{address[0]}:{port}"
     finally:
         server.should_exit = True
         thread.join(PATIENCE_SECONDS)
