@@ -70,7 +70,7 @@ format: .venv/.develops  ## put the code into shape
 	$(BIN)/ruff format .
 
 openapi: .venv/.runs  ## write openapi.yaml anew from the code
-	$(BIN)/python -m api.http.openapi.contract > openapi.yaml.new
+	$(BIN)/plugboard openapi > openapi.yaml.new
 	mv openapi.yaml.new openapi.yaml
 
 bench: .venv/.develops  ## measure, as ratios to a bare route in the same run

@@ -29,7 +29,7 @@ from api.errors import (
 )
 from api.http.fast_path import FastPath
 from api.http.middleware import AccessLog, RequestMiddleware
-from api.http.openapi.cache import OpenApiCache
+from api.http.openapi.generate import OpenApiCache
 from api.http.operations import allowed, options
 from api.http.request import AnyRequest, ApiRequest
 from api.http.responses import problem

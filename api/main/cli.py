@@ -61,4 +61,6 @@ def _parser() -> argparse.ArgumentParser:
     made.add_parser("create", help="make the table as infra/stack.yaml defines it").set_defaults(
         run=commands.table_create
     )
+    openapi = several.add_parser("openapi", help="print the OpenAPI document of the API")
+    openapi.set_defaults(run=commands.openapi)
     return parser

@@ -26,6 +26,7 @@ from api.kit.storage.dynamodb.store import dynamo_client
 from api.kit.storage.dynamodb.table import create_table
 from api.kit.storage.store import IfPresent, Put
 from api.main import server_process
+from api.main.app import build_router_app
 from api.main.container import DATABASE, Container, build_container
 from api.main.settings import InvalidSetting, Settings
 from api.workspaces.schemas import WorkspaceDraft
@@ -236,3 +237,7 @@ def _url(settings: Settings) -> str:
 def _print_result(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
+
+
+async def openapi(settings: Settings, _: argparse.Namespace) -> None:
+    sys.stdout.buffer.write(build_router_app(settings).state.openapi.yaml)

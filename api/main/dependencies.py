@@ -16,7 +16,7 @@ from api.connections.consent.callback import AuthorizationCallback
 from api.connections.consent.start import ConsentStart
 from api.connections.dependencies import PublicUrls
 from api.connections.service import ConnectionService
-from api.http.openapi.cache import OpenApiCache
+from api.http.openapi.generate import OpenApiCache
 from api.http.pagination import Paging
 from api.http.request import AnyRequest
 from api.kit.deadline import Ticker

@@ -13,7 +13,7 @@ from api.access.peppers import SYSTEM
 from api.errors import ServiceUnavailable
 from api.http.dependencies import Injected
 from api.http.models import ResponseModel
-from api.http.openapi.cache import OpenApiCache
+from api.http.openapi.generate import OpenApiCache
 from api.http.operations import OperationDoc, SuccessResponse, documented, get
 from api.http.responses import OK, BytesResponse, StoredResponse
 from api.kit.crypto.data_keys import HEAD

@@ -22,13 +22,6 @@ LEVELS = {
 # The one module of each folder that the folders above it import.
 DOOR = "service"
 DOORS = {"api.audit": "journal"}
-ALLOWED = {
-    (
-        "api.http.openapi.contract",
-        "api.main.app",
-    ): "a program of its own, which nothing imports: it prints the contract of the app",
-    ("api.http.openapi.contract", "api.main.settings"): "the same",
-}
 # What every service shares, and a service's folder may import beside itself: the loose files, and the model of OAuth.
 SHARED_BY_SERVICES = {
     "integrations.oauth.model",
@@ -43,8 +36,6 @@ def room(name: str) -> str:
 
 def objection(importer: str, imported: str) -> str | None:
     """Why the one may not import the other."""
-    if (importer, imported) in ALLOWED:
-        return None
     for rule in (_of_integrations, _of_levels, _of_doors):
         if why := rule(importer, imported):
             return f"{importer} imports {imported}: {why}"
@@ -92,12 +83,6 @@ def test_nobody_imports_what_is_above_or_behind_a_door() -> None:
     assert not objections, named(objections)
 
 
-def test_every_exception_is_still_needed() -> None:
-    found = {(one, other) for one, others in edges().items() for other in others}
-
-    assert ALLOWED.keys() <= found
-
-
 def test_every_folder_has_its_level() -> None:
     rooms = {room(each.name) for each in modules("api")} - {"api"}
 
@@ -107,8 +92,7 @@ def test_every_folder_has_its_level() -> None:
 def test_no_folders_import_each_other_in_a_circle() -> None:
     between: dict[str, set[str]] = {}
     for one, others in edges().items():
-        allowed = {room(other) for other in others if (one, other) not in ALLOWED}
-        between.setdefault(room(one), set()).update(allowed - {room(one)})
+        between.setdefault(room(one), set()).update({room(other) for other in others} - {room(one)})
 
     assert cycles(between) == []
 

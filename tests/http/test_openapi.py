@@ -14,8 +14,8 @@ from openapi_spec_validator import validate
 
 from api import errors
 from api.http.openapi.components import PROBLEMS
-from api.http.openapi.contract import main
 from api.main.app import build_router_app
+from api.main.cli import main
 from api.main.settings import Settings
 from tests.harness import Plugboard
 from tests.http.wire import CONTRACT, CONTRACT_FILE, OPERATIONS, WAYS_BACK, WITH_BODY, Operation, resolved
@@ -59,10 +59,10 @@ def test_the_served_contract_is_the_committed_one(plugboard: Plugboard) -> None:
 
 
 def test_make_openapi_prints_the_contract(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    main()
+    main(["openapi"])
 
     assert capsysbinary.readouterr().out == CONTRACT_FILE.read_bytes()
-    assert "$(BIN)/python -m api.http.openapi.contract > openapi.yaml" in (PROJECT / "Makefile").read_text()
+    assert "$(BIN)/plugboard openapi > openapi.yaml" in (PROJECT / "Makefile").read_text()
 
 
 def test_it_is_openapi_3_1() -> None:

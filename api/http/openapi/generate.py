@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import yaml
@@ -29,6 +30,7 @@ from api.errors import (
 from api.http.models import RequestModel
 from api.http.openapi import components, examples
 from api.http.openapi.components import ref
+from api.http.openapi.docs_page import docs_page
 from api.http.operations import (
     DOC,
     ID_PATTERN,
@@ -117,6 +119,25 @@ def build_contract(app: Litestar) -> dict[str, Any]:
             ),
         },
     }
+
+
+class OpenApiCache:
+    """The document in its published forms. Generating it takes long enough to need a thread."""
+
+    def __init__(self, app: Litestar) -> None:
+        self._app = app
+
+    @cached_property
+    def yaml(self) -> bytes:
+        return as_yaml(self._document).encode()
+
+    @cached_property
+    def page(self) -> bytes:
+        return docs_page(self._document)
+
+    @cached_property
+    def _document(self) -> Mapping[str, Any]:
+        return build_contract(self._app)
 
 
 def as_yaml(document: Mapping[str, Any]) -> str:
