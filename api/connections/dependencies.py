@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from api.access.context import WorkspaceContext
-from api.connections.http import AuthServerHttp
 from api.kit.egress.policy import EgressPolicy
 from api.kit.http_client.client import HttpClient
 from api.servers.service import EXTERNAL, Server
+from api.upstream_http import AuthServerHttp
 from integrations import AuthorizationServer, Service
 
 

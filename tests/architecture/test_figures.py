@@ -37,8 +37,8 @@ from api.toolbox.output.redaction import SHORTEST_SECRET
 from api.toolbox.output.results import MAX_BLOCKS, MAX_MEDIA, MAX_STRUCTURED, MAX_TEXT
 from api.toolbox.tool_names import NAME_PATTERN
 from api.toolbox.toolsets.catalog import HOLDS_SECONDS, LONGEST_TEXT, LONGEST_TOOL, USABLE_SECONDS
-from api.toolbox.toolsets.http import LIMITS
 from api.toolbox.toolsets.registry import IDLE_SECONDS
+from api.upstream_http import LIMITS
 from bench import plan, targets
 from integrations.mcp.tools import MAX_BYTES, MAX_TOOLS
 from tests.documents import PROJECT, README, Document, guide, numbers_in

@@ -18,7 +18,7 @@ from api.kit.egress.policy import EgressPolicy, check_url
 from api.kit.http_client.client import HttpClient
 from api.toolbox.json_schema.normalise import normalise
 from api.toolbox.json_schema.validation import Validator
-from api.toolbox.toolsets.http import UpstreamHttp
+from api.upstream_http import UpstreamHttp
 from integrations import McpClient
 from integrations.mcp.server_requests import NOBODY, Respondent
 from tests.conformance import connecting

@@ -12,7 +12,7 @@ import pytest
 
 from api.kit.egress.policy import EgressPolicy, check_url
 from api.kit.http_client.client import HttpClient
-from api.toolbox.toolsets.http import UpstreamHttp
+from api.upstream_http import UpstreamHttp
 from integrations import Era, McpClient
 from integrations.mcp.session import Kind
 from tests.real.catalogue import (

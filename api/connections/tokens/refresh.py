@@ -11,12 +11,12 @@ from api.access.context import WorkspaceContext
 from api.connections.authorization_request import AuthorizationRequests
 from api.connections.dependencies import AuthServerHttpFactory
 from api.connections.encryption import TokenSealer
-from api.connections.http import AuthServerHttp
 from api.connections.oauth_clients import ClientUnavailable, OAuthClients
 from api.connections.repository import REFRESH, Grant
 from api.connections.tokens.errors import RefreshFailed
 from api.errors import NotConnectable, ServiceUnavailable
 from api.servers.service import Server
+from api.upstream_http import AuthServerHttp
 from integrations import (
     AuthorizationServer,
     GrantRefused,

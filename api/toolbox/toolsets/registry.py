@@ -17,10 +17,10 @@ from api.servers.service import EXTERNAL, Server
 from api.toolbox.credentials.static import CredentialStore
 from api.toolbox.protocol_repository import ProtocolRepository
 from api.toolbox.toolsets.catalog import ListVersion
-from api.toolbox.toolsets.http import UpstreamHttp
 from api.toolbox.toolsets.mcp import McpToolset
 from api.toolbox.toolsets.service import ServiceToolset
 from api.toolbox.toolsets.service_directory import ServiceDirectory
+from api.upstream_http import UpstreamHttp
 from integrations import McpClient, Unreachable, UnreadableResponse, UpstreamError
 
 IDLE_SECONDS = 300.0

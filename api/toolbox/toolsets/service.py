@@ -19,7 +19,7 @@ from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.sanitize import safe_line
 from api.toolbox.output.tool_result import Failure, FailureKind, ToolResult
 from api.toolbox.toolsets.catalog import ToolCatalog
-from api.toolbox.toolsets.http import UpstreamHttp
+from api.upstream_http import UpstreamHttp
 from integrations import (
     Params,
     Result,

@@ -11,8 +11,8 @@ from api.kit.http_client.client import HttpClient
 from api.servers.service import Server
 from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.toolsets.catalog import ToolCatalog
-from api.toolbox.toolsets.http import UpstreamHttp
 from api.toolbox.toolsets.service_catalog import service_tools
+from api.upstream_http import UpstreamHttp
 from integrations import Service, Toolkit, load_toolkit
 
 

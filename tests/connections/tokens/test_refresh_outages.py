@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from api.access.context import WorkspaceContext
 from api.connections.dependencies import AuthServerHttpFactory
-from api.connections.http import LIMITS, AuthServerHttp
 from api.connections.service import TokenTemporarilyUnavailable
 from api.connections.tokens.policy import RefreshPolicy
 from api.kit.egress.policy import check_url
 from api.kit.http_client.client import Exchange
 from api.kit.storage.store import Change, StoreUnavailable
 from api.servers.service import Server as McpServer
-from api.upstream_http import to_upstream_error
+from api.upstream_http import AUTH_SERVER_LIMITS, AuthServerHttp, to_upstream_error
 from demo.oauth_provider.server import Fault, Server, Tenant
 from tests.connections.desk import Desk, kind_of
 from tests.connections.tokens.refresh_process import Beside, TokenDeps, held, process, step_of, with_store
@@ -109,7 +108,14 @@ class Impatient(AuthServerHttp):
         del lasting
         target = check_url(url, self._egress)
         return self._outbound.request(
-            method, target, headers, body, pool=self._pool, seconds=0.2, limits=LIMITS, raised=to_upstream_error
+            method,
+            target,
+            headers,
+            body,
+            pool=self._pool,
+            seconds=0.2,
+            limits=AUTH_SERVER_LIMITS,
+            raised=to_upstream_error,
         )
 
 

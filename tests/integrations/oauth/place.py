@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from api.kit.egress.policy import EgressPolicy, check_url
 from api.kit.http_client.client import HttpClient
-from api.toolbox.toolsets.http import UpstreamHttp as Http
+from api.upstream_http import UpstreamHttp as Http
 from integrations.oauth.model import AuthorizationServer, OAuthClient
 from tests.fakes.upstreams import HOME, Answer, Upstream, Visit, saying, upstream
 
