@@ -24,7 +24,8 @@ OWN_PAUSE, LONGEST_OWN_PAUSE = "<seconds>", 50
 UNORDERED = ("listApiKeys", "listWorkspaces")
 """Operations that list things in the order of their ids, which are random."""
 MOST_ELEMENTS = 200
-PLUGBOARD = "plugboard_"
+COUNTED = re.compile("plugboard_(?!job_)")
+"""Metrics with values that requests decide, not times and jobs in the background."""
 RANDOM_SAMPLES = re.compile("_sum$|_bucket$|_created$")
 
 
@@ -93,7 +94,7 @@ def _metrics(text: str) -> Json:
     families: Json = {}
     for family in text_string_to_metric_families(text):
         families[family.name] = {"type": family.type}
-        if family.name.startswith(PLUGBOARD):
+        if COUNTED.match(family.name):
             samples = {_labelled(sample.name, sample.labels): _value(sample) for sample in family.samples}
             families[family.name] |= {"help": reworded(family.documentation), "samples": samples}
     return families
