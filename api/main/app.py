@@ -104,7 +104,7 @@ def build_router_app(
         app.state.ticker = parts.runtime.ticker
         try:
             await parts.workspace_purge.resume()
-            parts.connections.revocation_queue.begin()
+            parts.connections.revocation_queue.schedule(parts.jobs)
             parts.jobs.start()
             async with metrics_listener(settings, parts.runtime.metrics):
                 yield

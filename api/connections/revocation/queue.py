@@ -17,19 +17,22 @@ from api.access.peppers import SYSTEM
 from api.connections.dependencies import AuthServerHttpFactory
 from api.connections.repository import Grant
 from api.connections.revocation.job import PREFIX, RevocationJob, RevocationJobs, RevocationSecrets
-from api.kit.backoff import between
+from api.kit.backoff import Backoff
 from api.kit.clock import Clock
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.root_keys import RootKeyUnavailable
+from api.kit.jobs import BackgroundJobs, Job
 from api.kit.storage.store import Change, Conflict, Delete, IfVersion, Item, Put, Store, StoreUnavailable
 from api.servers.service import Server
 from integrations import AuthorizationServer, GrantRefused, GrantUnavailable, OAuthClient, revoke
 
+NAME = "revocations"
 PAGE = 25
 EVERY_SECONDS = CLAIM_SECONDS = 60.0
-PAUSE_FACTOR = 10
+REST_FACTOR = 10
 """After reading all jobs, the next reading waits for this multiple of its duration: there may be very many jobs."""
-FIRST_WAIT, LONGEST_WAIT = 30.0, 6 * 3600.0
+LONGEST_WAIT = 6 * 3600.0
+BACKOFF = Backoff(first=30.0, longest=LONGEST_WAIT)
 KEPT_SECONDS = 7 * 24 * 3600.0
 LEAVING_SECONDS = 900.0
 """A workspace that still exists after this time was not deleted: the deletion failed."""
@@ -85,8 +88,7 @@ class RevocationQueue:
         self._auth_http = auth_http
         self._apps = apps
         self._workspace_exists = workspace_exists
-        self._wake_up = asyncio.Event()
-        self._worker: asyncio.Task[None] | None = None
+        self._job: Job | None = None
         self._running: dict[str, asyncio.Task[None]] = {}
         self._concurrency = RevocationConcurrency()
         self._has_postponed = False
@@ -111,16 +113,18 @@ class RevocationQueue:
         if changes:
             await self._store.write(*changes)
 
-    def begin(self) -> None:
-        self._wake_up.set()
-        self._worker = asyncio.create_task(self._work())
+    def schedule(self, background: BackgroundJobs) -> None:
+        """Begins with the jobs that an earlier process has left. Without a schedule, only `work_off` works on jobs."""
+        self._job = background.add(NAME, EVERY_SECONDS, self._begin_due, rest_factor=REST_FACTOR)
+        self._job.wake()
 
     def wake(self) -> None:
-        self._wake_up.set()
+        if self._job:
+            self._job.wake()
 
     async def close(self) -> None:
         """Cancels revocations in progress: their jobs remain stored for the next process."""
-        tasks = [*self._running.values(), *([self._worker] if self._worker else [])]
+        tasks = tuple(self._running.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -130,22 +134,9 @@ class RevocationQueue:
         while await self._begin_due() or self._running:
             await asyncio.gather(*self._running.values(), return_exceptions=True)
 
-    async def _work(self) -> None:
-        """Waits only to be woken: a slow authorization server delays no other jobs."""
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(EVERY_SECONDS * between(0.8, 1.2)):
-                    await self._wake_up.wait()
-            self._wake_up.clear()
-            begun = self._clock.monotonic()
-            try:
-                await self._begin_due()
-            except StoreUnavailable as error:
-                _log_failure(error)
-            await asyncio.sleep(PAUSE_FACTOR * (self._clock.monotonic() - begun))
-
     async def _begin_due(self) -> bool:
-        """True if any job was begun. Jobs beyond the limits begin when others have ended."""
+        """True if any job was begun. It does not wait for them, so that a slow authorization server delays no others.
+        Jobs beyond the limits begin when others have ended."""
         after, begun = None, 0
         while not self._is_exhausted() and (items := await self._store.query(SYSTEM, PREFIX, limit=PAGE, after=after)):
             begun += sum(map(self._begin, items))
@@ -182,7 +173,7 @@ class RevocationQueue:
             _log_failure(error)
         if self._has_postponed:
             self._has_postponed = False
-            self._wake_up.set()
+            self.wake()
 
     async def _claim_and_process(self, item: Item, job: RevocationJob) -> None:
         claim = Put(item.key, asdict(replace(job, due=self._clock.now() + CLAIM_SECONDS)), IfVersion(item.version))
@@ -234,8 +225,8 @@ class RevocationQueue:
             log.error("a token could not be revoked for a week: giving up")
             await self._delete(item)
             return
-        backoff = min(FIRST_WAIT * 2.0 ** min(job.tries, 20), LONGEST_WAIT) * between(0.8, 1.2)
-        await self._postpone(item, job, max(backoff, min(error.retry_after or 0.0, LONGEST_WAIT)))
+        retry_after = min(error.retry_after or 0.0, LONGEST_WAIT)
+        await self._postpone(item, job, max(BACKOFF.pause(job.tries), retry_after))
 
     async def _postpone(self, item: Item, job: RevocationJob, seconds: float) -> None:
         postponed = replace(job, due=self._clock.now() + seconds, tries=job.tries + 1)

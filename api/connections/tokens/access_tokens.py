@@ -30,6 +30,7 @@ from api.connections.tokens.refresh import TokenRefresher
 from api.kit.backoff import between
 from api.kit.clock import Clock
 from api.kit.storage.store import Conflict, Store, StoreUnavailable
+from api.kit.tasks import SingleFlight
 from api.servers.service import Server
 from integrations import GrantRefused, GrantUnavailable
 
@@ -95,18 +96,13 @@ class AccessTokens:
         self._writer = TokenWriter(store, sealer, clock, grant_end=grant_end, policy=policy, pause=pause)
         self._policy = policy
         self._pause = pause
-        self._tasks: dict[Hashable, asyncio.Task[AccessToken]] = {}
+        self._loads: SingleFlight[Hashable, AccessToken] = SingleFlight()
         self._is_finishing = False
 
     async def get(self, ctx: WorkspaceContext, server: Server, *, refused: AccessToken | None = None) -> AccessToken:
         """Callers with the same request share one task, which continues if one of them is cancelled."""
         request = TokenKey(ctx, server, refused)
-        task = self._tasks.get(request.key)
-        if task is None:
-            task = self._tasks[request.key] = asyncio.create_task(self._load(request))
-            task.add_done_callback(lambda _: self._tasks.pop(request.key))
-            task.add_done_callback(_retrieve_exception)
-        return await asyncio.shield(task)
+        return await self._loads.get(request.key, lambda: self._load(request))
 
     async def record_missing_scopes(self, ctx: WorkspaceContext, server: Server, scopes: Sequence[str]) -> bool:
         """True if connecting again can grant the scopes."""
@@ -116,8 +112,7 @@ class AccessTokens:
         """Waits until received tokens are stored, since they would be lost. No further refresh begins."""
         self._is_finishing = True
         self._writer.finish()
-        while self._tasks:
-            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await self._loads.finish()
 
     async def _load(self, request: TokenKey) -> AccessToken:
         expired_owner = ""
@@ -225,9 +220,3 @@ class AccessTokens:
         except (Conflict, StoreUnavailable):  # the lease expires anyway
             log.info("the failed token request was not recorded")
         return TokenTemporarilyUnavailable(problem or NOT_AVAILABLE, wait, is_lasting=bool(problem))
-
-
-def _retrieve_exception(task: asyncio.Task[AccessToken]) -> None:
-    """If all callers were cancelled, asyncio would otherwise report the exception as never retrieved."""
-    if not task.cancelled():
-        task.exception()

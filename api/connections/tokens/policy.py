@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from api.kit.backoff import between
+from api.kit.backoff import Backoff, between
 
 Pause = Callable[[float], Awaitable[None]]
 """`asyncio.sleep`, or a test's replacement."""
@@ -57,9 +57,5 @@ class RefreshPolicy:
     def wait_after(self, failures: int, retry_after: float | None) -> float:
         """The wait before the next attempt. It varies, so that processes do not retry at the same moment."""
         if retry_after is None:
-            return min(self.shortest_backoff * 2.0 ** min(failures, 20), self.longest_backoff) * _jitter()
-        return min(max(retry_after, self.shortest_backoff), self.longest_retry_after) * (2.0 - _jitter())
-
-
-def _jitter() -> float:
-    return between(0.8, 1.0)
+            return Backoff(self.shortest_backoff, self.longest_backoff, jitter=(0.8, 1.0)).pause(failures)
+        return min(max(retry_after, self.shortest_backoff), self.longest_retry_after) * between(1.0, 1.2)
