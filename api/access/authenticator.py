@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from api.access.context import OperatorContext, WorkspaceContext, partition_of
-from api.access.principal import AuthenticationScheme, Credentials, Headers, Principal, Scope
+from api.access.principal import SYSTEM_PRINCIPAL, AuthenticationScheme, Credentials, Headers, Principal, Scope
 from api.access.principal_cache import PrincipalCache
 from api.errors import Forbidden, NotFound, Unauthorized
 from api.kit.clock import Clock
@@ -57,6 +57,13 @@ class Authenticator:
         if snapshot is None:
             raise NotFound
         return WorkspaceContext(workspace_id, principal, snapshot, request_id)
+
+    async def enter_as_system(self, workspace_id: str, request_id: str) -> WorkspaceContext | None:
+        """For background jobs. None if the workspace does not exist."""
+        snapshot = await self._revisions.open(partition_of(workspace_id))
+        if snapshot is None:
+            return None
+        return WorkspaceContext(workspace_id, SYSTEM_PRINCIPAL, snapshot, request_id)
 
     async def authenticate_operator(self, headers: Headers, request_id: str) -> OperatorContext:
         credentials = self._credentials(headers)

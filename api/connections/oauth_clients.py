@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from api.access.context import WorkspaceContext
-from api.connections.encryption import TokenSealer
-from api.connections.repository import (
+from api.connections.client_repository import (
     ClientRegistration,
     ClientRegistrationRepository,
     ClientSecretUse,
-    OAuthClientRef,
     registration_key,
 )
+from api.connections.encryption import TokenSealer
+from api.connections.repository import OAuthClientRef
 from api.kit.clock import Clock
 from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Store
@@ -25,6 +25,8 @@ from integrations import ClientAuth, OAuthClient
 SECRET = "secret"  # noqa: S105  a field's name
 FINGERPRINT = "mark"
 MARGIN_SECONDS = 60.0
+IN_USE_SECONDS = 24 * 3600.0
+"""For so long after a registration was used for a consent, it is not deleted."""
 WITH_SECRET: tuple[ClientAuth, ...] = ("client_secret_basic", "client_secret_post")
 
 
@@ -117,9 +119,12 @@ class OAuthClients:
         self, ctx: WorkspaceContext, issuer: str, redirect_uri: str, scopes: Sequence[str]
     ) -> OAuthClient | None:
         """An existing registration with the redirect URI and at least the scopes."""
-        for registration in await ClientRegistrationRepository(self._store, ctx).list_by_issuer(issuer):
+        registrations = ClientRegistrationRepository(self._store, ctx)
+        for registration in await registrations.list_by_issuer(issuer):
             is_suitable = registration.redirect_uri == redirect_uri and set(scopes) <= set(registration.scopes)
-            if is_suitable and self._is_trusted(registration):
+            if not is_suitable or not self._is_trusted(registration):
+                continue
+            if await registrations.mark_in_use(registration, self._in_use_until()):
                 return await self._client(ctx, registration)
         return None
 
@@ -135,7 +140,7 @@ class OAuthClients:
         secret = {SECRET: client.secret} if client.secret else {}
         sealed, guards = await self._sealer.seal(ctx, registration_key(issuer, client.id), secret)
         registration = ClientRegistration(issuer, client.id, client.auth, redirect_uri, scopes, expires_at, sealed)
-        await ClientRegistrationRepository(self._store, ctx).save(registration, *guards)
+        await ClientRegistrationRepository(self._store, ctx).save(registration, self._in_use_until(), *guards)
 
     async def mark_doubted(self, ctx: WorkspaceContext, issuer: str, client_id: str, *, is_doubted: bool) -> None:
         """True from the redirect to the authorization server until the browser returns. An attempt in between uses
@@ -145,6 +150,9 @@ class OAuthClients:
     async def forget(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> None:
         """The authorization server has deleted the registration: the next connection registers a new client."""
         await ClientRegistrationRepository(self._store, ctx).delete(issuer, client_id)
+
+    def _in_use_until(self) -> int:
+        return int(self._clock.now() + IN_USE_SECONDS)
 
     def _is_trusted(self, registration: ClientRegistration) -> bool:
         expires_at = registration.expires_at

@@ -1,16 +1,25 @@
-"""Stored grants, registrations of OAuth clients, and the issuers that configured client secrets belong to."""
+"""Stored grants: the tokens of connected servers, and the OAuth client that they were issued to."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
 from api.access.context import WorkspaceContext
-from api.kit.storage.store import Always, Change, Check, Conflict, Delete, IfAbsent, IfVersion, Item, Key, Put, Store
-from api.servers.service import Server, client_secret_use_key, server_key
+from api.kit.storage.store import (
+    Always,
+    Change,
+    Check,
+    Delete,
+    IfAbsent,
+    IfVersion,
+    Item,
+    Key,
+    Put,
+    Store,
+)
+from api.servers.service import Server, server_key
 from integrations import ClientAuth, Tokens
 
 PREFIX = "GRANT#"
@@ -165,106 +174,3 @@ class GrantRepository:
 
     def _key(self, server_id: str) -> Key:
         return Key(self._partition, grant_key(server_id))
-
-
-@dataclass(frozen=True, slots=True)
-class ClientRegistration:
-    """An OAuth client that an authorization server registered for this workspace (RFC 7591)."""
-
-    issuer: str
-    id: str
-    auth: ClientAuth
-    redirect_uri: str
-    scopes: tuple[str, ...]
-    expires_at: float | None = None
-    sealed: Mapping[str, str] = field(default_factory=dict)
-    is_doubted: bool = False
-    """A browser was sent to the authorization server as this client and has not returned: the authorization server may
-    have deleted the registration."""
-
-    @classmethod
-    def of(cls, item: Item) -> Self:
-        data = dict(item.data)
-        return cls(**{**data, "scopes": tuple(data["scopes"])})
-
-    @property
-    def key(self) -> str:
-        return registration_key(self.issuer, self.id)
-
-
-@dataclass(frozen=True, slots=True)
-class ClientSecretUse:
-    """The first authorization server that a server's configured client secret was sent to."""
-
-    server_id: str
-    issuer: str
-    sealed: Mapping[str, str]
-    """A fingerprint of the secret."""
-
-    version: int = 0
-
-    @classmethod
-    def of(cls, item: Item) -> Self:
-        return cls(**item.data, version=item.version)
-
-    @property
-    def key(self) -> str:
-        return client_secret_use_key(self.server_id)
-
-
-def registration_key(issuer: str, client_id: str) -> str:
-    """By issuer, so that a client of one authorization server is never used at another. An issuer may have several."""
-    return f"{_issuer_prefix(issuer)}{_digest(client_id)}"
-
-
-def _issuer_prefix(issuer: str) -> str:
-    return f"CLIENT#{_digest(issuer)}#"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-class ClientRegistrationRepository:
-    """The registered clients of one workspace, and the issuers of its configured client secrets."""
-
-    def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
-        self._store = store
-        self._partition = ctx.partition
-
-    async def get(self, issuer: str, client_id: str) -> ClientRegistration | None:
-        item = await self._store.get(self._key(issuer, client_id))
-        return ClientRegistration.of(item) if item else None
-
-    async def list_by_issuer(self, issuer: str) -> list[ClientRegistration]:
-        items = await self._store.query(self._partition, _issuer_prefix(issuer))
-        return [ClientRegistration.of(item) for item in items]
-
-    async def save(self, registration: ClientRegistration, *guards: Change) -> None:
-        put = Put(Key(self._partition, registration.key), asdict(registration), Always())
-        await self._store.write(put, *guards)
-
-    async def mark_doubted(self, issuer: str, client_id: str, *, is_doubted: bool) -> None:
-        """A concurrent change has newer information, so a `Conflict` is ignored."""
-        item = await self._store.get(self._key(issuer, client_id))
-        if item and item.data.get("is_doubted") != is_doubted:
-            with suppress(Conflict):
-                changed = {**item.data, "is_doubted": is_doubted}
-                await self._store.write(Put(item.key, changed, IfVersion(item.version)))
-
-    async def delete(self, issuer: str, client_id: str) -> None:
-        await self._store.write(Delete(self._key(issuer, client_id), Always()))
-
-    async def secret_use(self, server_id: str) -> ClientSecretUse | None:
-        item = await self._store.get(Key(self._partition, client_secret_use_key(server_id)))
-        return ClientSecretUse.of(item) if item else None
-
-    async def save_secret_use(self, use: ClientSecretUse, *guards: Change) -> None:
-        """`Conflict` if it has changed since it was read."""
-        data = asdict(use)
-        version = data.pop("version")
-        condition = IfVersion(version) if version else IfAbsent()
-        await self._store.write(Put(Key(self._partition, use.key), data, condition), *guards)
-
-    def _key(self, issuer: str, client_id: str) -> Key:
-        return Key(self._partition, registration_key(issuer, client_id))

@@ -40,7 +40,7 @@ from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.root_keys import RootKeyUnavailable
 from api.kit.egress.resolver import Lookup, system_lookup
 from api.kit.storage.store import Conflict, ItemTooLarge, StoreUnavailable
-from api.main.container import build_container
+from api.main.container import build_container, schedule_jobs
 from api.main.dependencies import DEPENDENCIES
 from api.main.server_process import metrics_listener
 from api.main.settings import Settings
@@ -104,7 +104,7 @@ def build_router_app(
         app.state.ticker = parts.runtime.ticker
         try:
             await parts.workspace_purge.resume()
-            parts.connections.revocation_queue.schedule(parts.jobs)
+            schedule_jobs(parts)
             parts.jobs.start()
             async with metrics_listener(settings, parts.runtime.metrics):
                 yield

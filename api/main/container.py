@@ -16,6 +16,7 @@ from api.access.peppers import SYSTEM, Peppers
 from api.access.repository import ApiKeyRepository
 from api.api_keys.service import KeyMaker
 from api.audit.journal import CallLog, Journal
+from api.connections.registration_pruner import RegistrationPruner
 from api.kit.clock import Clock, SystemClock
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.kms_root_keys import KmsRootKeys, kms_client
@@ -134,6 +135,16 @@ async def build_container(
         services=ServiceList(catalog, settings.oauth_apps, settings.public_url),
         cursors=CursorSigner((await vault.derived_key(SYSTEM, "cursor", 1)).secret),
     )
+
+
+def schedule_jobs(parts: Container) -> None:
+    """The periodic jobs of a serving process. A command runs none."""
+    parts.connections.revocation_queue.schedule(parts.jobs)
+    registration_pruner(parts).schedule(parts.jobs)
+
+
+def registration_pruner(parts: Container) -> RegistrationPruner:
+    return RegistrationPruner(parts.store, parts.workspaces.ids, parts.authenticator.enter_as_system)
 
 
 async def open_encrypted_store(settings: Settings, clock: Clock) -> tuple[RootKeys, Store, KeyRing, Vault]:

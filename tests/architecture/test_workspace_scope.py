@@ -17,7 +17,7 @@ MAY_NAME_A_PARTITION = {
 }
 MAY_MAKE_A_PARTITION_FROM_AN_ID = {
     "api/access/context.py",  # its home
-    "api/access/authenticator.py",  # from the path of the request, together with the key that came with it
+    "api/access/authenticator.py",  # from the path of the request with its key, or for background jobs
     "api/workspaces/service.py",  # of the workspace that it makes
     "api/workspaces/repository.py",  # for operators: the list of workspaces, and clearing away what a deleted one left
     "api/main/commands.py",  # for the operator at the machine: keys of all workspaces, or of the one that was named
@@ -37,6 +37,7 @@ MAY_TAKE_A_CONTEXT_APART = {
     "api/toolbox/protocol_repository.py",
     "api/toolbox/credentials/static.py",  # to open what is sealed for the workspace
     "api/connections/repository.py",
+    "api/connections/client_repository.py",
     "api/connections/encryption.py",  # to seal and open tokens for the workspace
 }
 MAY_ASK_A_STORE = {
@@ -47,6 +48,7 @@ MAY_ASK_A_STORE = {
     "api/workspaces/repository.py",
     "api/toolbox/protocol_repository.py",
     "api/connections/repository.py",
+    "api/connections/client_repository.py",
     "api/connections/consent/state.py",  # a browser brings no workspace: what is pending is found by a secret alone
     "api/connections/revocation/queue.py",  # what is to be revoked is of no workspace any more
     "api/audit/journal.py",  # the journal
