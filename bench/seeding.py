@@ -12,8 +12,9 @@ import msgspec
 from api.access.context import WorkspaceContext, partition_of
 from api.access.principal import Principal, Scope
 from api.access.repository import revision_key
-from api.agents.repository import Agent, AgentRepository
-from api.audit.journal import AuditEvent
+from api.agents.agent import Agent
+from api.agents.repository import AgentRepository
+from api.audit.events import AuditEvent
 from api.kit.clock import rfc3339
 from api.kit.crypto.secret import Secret
 from api.kit.crypto.vault import Sealer, SecretLocation
@@ -24,9 +25,9 @@ from api.kit.storage.sqlite import COLUMNS
 from api.kit.storage.store import Change, IfPresent, Put
 from api.main.container import DATABASE, Container, build_container
 from api.main.settings import Settings
-from api.servers.credentials import bind_credential
-from api.servers.repository import Server, ServerRepository, server_key
-from api.servers.service import credential_binding
+from api.servers.credential_binding import bind_credential, credential_binding
+from api.servers.repository import ServerRepository, server_key
+from api.servers.server import Server
 from api.workspaces.service import setup_context
 from bench import upstream
 

@@ -20,7 +20,7 @@ from api.kit.storage.store import Key
 from api.main.app import create_app
 from api.main.container import build_container
 from api.main.settings import Settings
-from api.servers import credentials
+from api.servers.credential_binding import unbind_credential
 from api.servers.repository import server_key
 from demo.serving import PATIENCE_SECONDS, listening
 from integrations import Service
@@ -165,7 +165,7 @@ async def _unsealed(workspace: Workspace, server_id: str) -> dict[str, str]:
             name: await parts.vault.unseal(partition, SecretLocation(sk, name), Sealed.parse(text))
             for name, text in sealed.items()
         }
-        return {name: credentials.unbind_credential(secret)[1].reveal_text() for name, secret in opened.items()}
+        return {name: unbind_credential(secret)[1].reveal_text() for name, secret in opened.items()}
     finally:
         await parts.close()
 

@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from api.access.context import WorkspaceContext
-from api.kit.storage.store import Always, Change, Delete, IfAbsent, IfVersion, Item, Key, Put, Store
+from api.agents.agent import Agent
+from api.kit.storage.store import Always, Change, Delete, IfAbsent, IfVersion, Key, Put, Store
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Agent:
-    id: str
-    name: str
-    description: str
-    instructions: str
-    enabled_mcp_server_ids: Sequence[str]
-    enabled_mcp_server_tool_names: Mapping[str, Sequence[str]]
-    created_at: str
-    updated_at: str
-    version: int = 1
-
-    @classmethod
-    def of(cls, item: Item) -> Agent:
-        return cls(**item.data, version=item.version)
-
-    def data(self) -> dict[str, Any]:
-        data = asdict(self)
-        del data["version"]
-        return data
 
 
 class AgentRepository:

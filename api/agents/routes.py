@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from api.access.guards import RequiresScope
 from api.access.idempotency.creates import IdempotencyChanges, IdempotentCreate
 from api.access.principal import Scope
-from api.agents.repository import Agent
+from api.agents.agent import Agent
 from api.agents.schemas import AgentChange, AgentDraft, AgentView
 from api.agents.service import AgentService
 from api.errors import ValidationFailed

@@ -9,9 +9,11 @@ from typing import TypeVar
 from pydantic.alias_generators import to_camel
 
 from api.access.context import WorkspaceContext
-from api.agents.repository import Agent, AgentRepository
+from api.agents.agent import Agent
+from api.agents.repository import AgentRepository
 from api.agents.schemas import AgentChange, AgentDraft
-from api.audit.journal import AuditEvent, Journal
+from api.audit.events import AuditEvent
+from api.audit.journal import Journal
 from api.errors import FieldError, NotFound, ValidationFailed
 from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339
@@ -19,8 +21,6 @@ from api.kit.ids import new_id
 from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Change, Store
 from api.servers.service import ServerService
-
-__all__ = ["Agent", "AgentService", "EnabledServers"]
 
 T = TypeVar("T")
 

@@ -13,7 +13,8 @@ from api.access.peppers import Peppers
 from api.access.principal import Scope
 from api.access.repository import OPERATORS, ApiKeyRecord, ApiKeyRepository, add_key, remove_key, revision_key
 from api.api_keys.schemas import ApiKeyDraft
-from api.audit.journal import AuditEvent, Journal
+from api.audit.events import AuditEvent
+from api.audit.journal import Journal
 from api.errors import FieldError, NotFound, ValidationFailed
 from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339

@@ -10,37 +10,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
+
+from api.audit.events import ToolCallRecord
 
 CALLS_IN_A_BATCH = 100
 SPAN_SECONDS = 1.0
 LONGEST_TEXT = 128
 
 _time = attrgetter("at")
-
-
-class ToolCallRecord(NamedTuple):
-    """What is recorded of a call of a tool: who, what and how it went; never what was sent or answered."""
-
-    at: float
-    """When it was answered."""
-    workspace_id: str
-    actor_id: str
-    actor_name: str
-    request_id: str
-    agent_id: str
-    server_id: str
-    server_name: str
-    tool: str
-    """As the upstream names it; of a generic tool, the method."""
-    outcome: str
-    """`ok`, `tool_error`, or which kind of failure."""
-    milliseconds: int
-    actor_type: str
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        return (*self[2:10], self.actor_type)
 
 
 def split_into_batches(calls: Iterable[ToolCallRecord]) -> Iterator[list[ToolCallRecord]]:

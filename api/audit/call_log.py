@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 
-from api.audit.call_batches import ToolCallRecord
+from api.audit.events import ToolCallRecord
 from api.audit.repository import BatchWrite, batch_calls, write_calls
 from api.kit.storage.store import Store, StoreUnavailable
 

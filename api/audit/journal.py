@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from api.access.context import OperatorContext, WorkspaceContext
 from api.access.idempotency.creates import raise_if_completed
 from api.access.principal import Principal
 from api.access.repository import beginning_of, existence_checks, revision_key
-from api.audit.call_batches import ToolCallRecord
-from api.audit.call_log import CallLog
+from api.audit.events import AuditEvent
 from api.audit.repository import AuditRecord, AuditRepository, RecordKind, add_record
 from api.errors import NotFound, Unauthorized
 from api.kit.clock import Clock, rfc3339
 from api.kit.storage.store import Change, Conflict, IfPresent, IfVersion, Put, Store
-
-__all__ = ["AuditEvent", "CallLog", "Journal", "RecordKind", "ToolCallRecord"]
-
-
-@dataclass(frozen=True, slots=True)
-class AuditEvent:
-    """`server.updated`, of which thing, and which of its fields changed (their names, never their values)."""
-
-    action: str
-    target_id: str
-    target_name: str
-    fields: tuple[str, ...] = ()
-
-    @property
-    def target_type(self) -> str:
-        return self.action.partition(".")[0]
 
 
 class Journal:

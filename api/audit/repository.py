@@ -14,7 +14,8 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from api.audit.call_batches import ToolCallRecord, pack, split_into_batches, unpack
+from api.audit.call_batches import pack, split_into_batches, unpack
+from api.audit.events import ToolCallRecord
 from api.kit.clock import rfc3339
 from api.kit.ids import random_text, sortable_time, time_of
 from api.kit.storage.store import MAX_CHANGES, Change, Conflict, IfAbsent, Item, Key, Put, Store

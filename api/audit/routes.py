@@ -8,7 +8,8 @@ from pydantic import TypeAdapter
 from api.access.context import WorkspaceContext
 from api.access.guards import RequiresScope
 from api.access.principal import Scope
-from api.audit.journal import Journal, RecordKind
+from api.audit.journal import Journal
+from api.audit.repository import RecordKind
 from api.audit.schemas import AuditView
 from api.errors import ValidationFailed
 from api.http.dependencies import Injected

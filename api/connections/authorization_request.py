@@ -13,7 +13,7 @@ from api.connections.dependencies import AuthServerHttpFactory, ConfiguredServic
 from api.connections.oauth_clients import ConfiguredClient, OAuthClients
 from api.connections.repository import OAuthClientRef
 from api.errors import NotConnectable, ServiceUnavailable
-from api.servers.service import EXTERNAL, OAuthGrant, Server
+from api.servers.server import EXTERNAL, OAuthGrant, Server
 from integrations import (
     Authorization,
     AuthorizationServer,

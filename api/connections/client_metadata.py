@@ -16,7 +16,7 @@ from api.errors import NotFound
 from api.http.dependencies import Injected
 from api.http.operations import OperationDoc, SuccessResponse, documented, get
 from api.http.responses import OK, StoredResponse, encode
-from api.servers.service import EXTERNAL
+from api.servers.server import EXTERNAL
 
 FOR_ALL = "authorization servers read it, and it is the same for all"
 _NAME = re.compile(rf"([0-9a-f]{{{SUFFIX_LENGTH}}})\.json")

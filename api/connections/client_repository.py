@@ -23,7 +23,6 @@ from api.kit.storage.store import (
     Put,
     Store,
 )
-from api.servers.service import client_secret_use_key
 from integrations import ClientAuth
 
 CLIENT_PREFIX, USE_PREFIX = "CLIENT#", "CLIENTUSE#"
@@ -72,6 +71,11 @@ class ClientSecretUse:
     @property
     def key(self) -> str:
         return client_secret_use_key(self.server_id)
+
+
+def client_secret_use_key(server_id: str) -> str:
+    """Attached to the server, and deleted with it."""
+    return f"FIRSTUSE#{server_id}"
 
 
 def registration_key(issuer: str, client_id: str) -> str:

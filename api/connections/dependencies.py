@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from api.access.context import WorkspaceContext
 from api.kit.egress.policy import EgressPolicy
 from api.kit.http_client.client import HttpClient
-from api.servers.service import EXTERNAL, Server
+from api.servers.server import EXTERNAL, Server
 from api.upstream_http import AuthServerHttp
 from integrations import AuthorizationServer, Service
 

@@ -10,7 +10,13 @@ from api.kit.crypto.secret import Secret
 from api.kit.crypto.vault import Sealed, SecretLocation, Vault
 from api.kit.egress.policy import EgressPolicy
 from api.kit.storage.store import Change
-from api.servers.service import Server, bind_credential, credential_binding, server_key, unbind_credential
+from api.servers.credential_binding import (
+    bind_credential,
+    credential_binding,
+    credential_location,
+    unbind_credential,
+)
+from api.servers.server import Server
 
 
 class TokenSealer:
@@ -35,7 +41,7 @@ class TokenSealer:
         return await self._open_bound(ctx, server, SecretLocation(grant_key(server.id), name), grant.sealed.get(name))
 
     async def config(self, ctx: WorkspaceContext, server: Server, name: str) -> str | None:
-        return await self._open_bound(ctx, server, SecretLocation(server_key(server.id), name), server.sealed.get(name))
+        return await self._open_bound(ctx, server, credential_location(server.id, name), server.sealed.get(name))
 
     async def seal(
         self, ctx: WorkspaceContext, record: str, values: Mapping[str, str]

@@ -12,6 +12,7 @@ from api.connections.client_repository import (
     ClientRegistration,
     ClientRegistrationRepository,
     ClientSecretUse,
+    client_secret_use_key,
     registration_key,
 )
 from api.connections.encryption import TokenSealer
@@ -19,7 +20,7 @@ from api.connections.repository import OAuthClientRef
 from api.kit.clock import Clock
 from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Store
-from api.servers.service import Server, client_secret_use_key
+from api.servers.server import Server
 from integrations import ClientAuth, OAuthClient
 
 SECRET = "secret"  # noqa: S105  a field's name

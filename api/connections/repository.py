@@ -10,7 +10,6 @@ from api.access.context import WorkspaceContext
 from api.kit.storage.store import (
     Always,
     Change,
-    Check,
     Delete,
     IfAbsent,
     IfVersion,
@@ -19,7 +18,6 @@ from api.kit.storage.store import (
     Put,
     Store,
 )
-from api.servers.service import Server, server_key
 from integrations import ClientAuth, Tokens
 
 PREFIX = "GRANT#"
@@ -156,10 +154,6 @@ class GrantRepository:
         put = self.replacement(grant)
         await self._store.write(put, *guards)
         return replace(grant, version=put.version)
-
-    async def create(self, grant: Grant, server: Server) -> Grant:
-        """`Conflict` if the server has changed since the grant was requested for it."""
-        return await self.save(grant, Check(Key(self._partition, server_key(server.id)), IfVersion(server.version)))
 
     def overwrite(self, grant: Grant) -> Put:
         return Put(self._key(grant.server_id), grant.data(), Always())

@@ -5,26 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from api.access.context import WorkspaceContext
-from api.audit.journal import AuditEvent, Journal
+from api.audit.events import AuditEvent
+from api.audit.journal import Journal
 from api.connections.consent.tickets import ConsentTickets
 from api.connections.repository import ACCESS, Grant, GrantRepository
 from api.connections.revocation.grant_end import GrantEnd
-from api.connections.tokens.access_tokens import AccessToken, AccessTokens
-from api.connections.tokens.errors import NotConnected, ReconnectRequired, TokenTemporarilyUnavailable
 from api.errors import NotConnectable, NotFound
 from api.kit.clock import rfc3339
 from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Store
-from api.servers.service import AuthType, Connection, OAuthGrant, Server, get_server, with_connection
-
-__all__ = [
-    "AccessToken",
-    "AccessTokens",
-    "ConnectionService",
-    "NotConnected",
-    "ReconnectRequired",
-    "TokenTemporarilyUnavailable",
-]
+from api.servers.records import ServerRecords
+from api.servers.server import AuthType, Connection, OAuthGrant, Server
 
 NO_CONSENT_NEEDED = "This server needs no user consent: the client in its `config` requests tokens on its own."
 NO_OAUTH = "This server does not use OAuth. To connect it, set its `authType` to `oauth` first."
@@ -72,13 +63,13 @@ class ConnectionService:
         end_changes = await self._grant_end.end_changes(self._ctx, server)
         if not end_changes and server.connection is None:
             return server
-        changes = [*end_changes, *with_connection(self._store, self._ctx, server, None)]
+        changes = [*end_changes, *ServerRecords(self._store, self._ctx).connection_changes(server, None)]
         event = AuditEvent("server.disconnected", server.id, server.name)
         await self._journal.commit(self._ctx, changes, event)
         return replace(server, connection=None)
 
     async def _server(self, server_id: str) -> Server:
-        server = await get_server(self._store, self._ctx, server_id)
+        server = await ServerRecords(self._store, self._ctx).get(server_id)
         if server is None:
             raise NotFound
         if server.auth_type != AuthType.OAUTH:

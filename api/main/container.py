@@ -15,7 +15,9 @@ from api.access.last_used import LastUsedRecorder
 from api.access.peppers import SYSTEM, Peppers
 from api.access.repository import ApiKeyRepository
 from api.api_keys.service import KeyMaker
-from api.audit.journal import CallLog, Journal
+from api.audit.call_log import CallLog
+from api.audit.journal import Journal
+from api.connections.client_repository import client_secret_use_key
 from api.connections.registration_pruner import RegistrationPruner
 from api.kit.clock import Clock, SystemClock
 from api.kit.crypto.data_keys import KeyRing
@@ -41,6 +43,7 @@ from api.services.service import ServiceList
 from api.toolbox.calling.bulkheads import Bulkheads
 from api.toolbox.calling.circuit_breakers import CircuitBreakers
 from api.toolbox.credentials.static import CredentialStore
+from api.toolbox.protocol_repository import protocol_key
 from api.toolbox.runtime import ToolRuntime
 from api.toolbox.toolsets.registry import ToolsetDeps, ToolsetRegistry
 from api.workspaces.service import WorkspacePurge, Workspaces
@@ -53,6 +56,9 @@ NO_ROOT_KEY = (
     "or PLUGBOARD_ROOT_KEY to `id:base64` of 32 random bytes, made for instance with: "
     """python3 -c "import base64, os; print('k1:' + base64.b64encode(os.urandom(32)).decode())\""""
 )
+
+ATTACHED = (protocol_key, client_secret_use_key)
+"""The keys of records that the connections and the toolbox attach to a server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,7 @@ async def build_container(
     jobs = BackgroundJobs(clock, JobLease(store, SYSTEM, clock))
     journal, egress = Journal(store, clock), settings.reachable
     peppers, keys, usage = Peppers(vault), ApiKeyRepository(store), LastUsedRecorder(store, clock)
-    maker = KeyMaker(peppers, clock)
+    rules, maker = Rules(catalog, egress), KeyMaker(peppers, clock)
     access = Authenticator([ApiKeyScheme(keys, peppers, usage)], RevisionCache(store), clock)
     outbound = HttpClient(egress, names=Resolver(lookup))
     joined = build_connections(SharedDeps(settings, store, vault, journal, clock, access, lookup), outbound, catalog)
@@ -130,7 +136,7 @@ async def build_container(
         key_maker=maker,
         workspaces=Workspaces(store, journal, keyring, clock, maker),
         workspace_purge=WorkspacePurge(store),
-        server_deps=ServerDeps(store, vault, journal, clock, Rules(catalog, egress), egress, joined.grant_end),
+        server_deps=ServerDeps(store, vault, journal, clock, rules, egress, joined.grant_end, ATTACHED),
         connections=joined,
         services=ServiceList(catalog, settings.oauth_apps, settings.public_url),
         cursors=CursorSigner((await vault.derived_key(SYSTEM, "cursor", 1)).secret),

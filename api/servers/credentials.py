@@ -9,7 +9,8 @@ import msgspec
 from api.errors import FieldError
 from api.kit.crypto.secret import Secret
 from api.kit.egress.custom_headers import HeaderRefused, check_header_value, check_headers
-from api.servers.schemas import AuthType, ConfigDraft
+from api.servers.schemas import ConfigDraft
+from api.servers.server import AuthType
 from integrations import is_signing_key
 
 JSON_NAMES = {
@@ -35,17 +36,6 @@ def given(config: ConfigDraft) -> dict[str, Secret]:
 def cleared(config: ConfigDraft) -> set[str]:
     """The names given as null. They clear fields only where nothing else is given: values replace everything."""
     return {json_name(name) for name in config.model_fields_set if _is_nothing(getattr(config, name))}
-
-
-def bind_credential(secret: Secret, place: str) -> Secret:
-    """The credential together with the place that it was entered for, so that whoever opens it can hold it to that."""
-    return Secret(msgspec.msgpack.encode((place, secret.reveal())))
-
-
-def unbind_credential(sealed: Secret) -> tuple[str, Secret]:
-    """The place and the credential."""
-    place, value = msgspec.msgpack.decode(sealed.reveal(), type=tuple[str, bytes])
-    return place, Secret(value)
 
 
 def check(config: ConfigDraft, takes: Sequence[str], auth_type: AuthType) -> Iterator[FieldError]:

@@ -2,95 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from api.access.context import WorkspaceContext
-from api.kit.storage.store import Always, Change, Delete, IfAbsent, IfVersion, Item, Key, Put, Store
+from api.kit.storage.store import Always, Change, Check, Delete, IfAbsent, IfVersion, Key, Put, Store
+from api.servers.server import Server
 from api.servers.slugs import numbered
 
 SLUGS_AT_ONCE = 25
-BY_CLIENT = "client_credentials"
-
 
 T = TypeVar("T")
 
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """That somebody has consented, and to what, for people to see. The tokens are kept elsewhere, under `grant_id`."""
-
-    grant_id: str
-    connected_at: str
-    asked: Sequence[str] = ()
-    granted: Sequence[str] = ()
-    wanted: Sequence[str] = ()
-    """What tools have turned out to need beside."""
-
-    account: Mapping[str, str] = field(default_factory=dict)
-    ended: str | None = None
-    """Why somebody has to connect again; None while the grant stands."""
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    id: str
-    name: str
-    slug: str
-    description: str
-    url: str | None
-    auth_type: str
-    service_type: str
-    enabled: bool
-    timeout_seconds: int
-    exposure: str
-    created_at: str
-    updated_at: str
-    sealed: Mapping[str, str] = field(default_factory=dict)
-    oauth_grant: str = "authorization_code"
-    connection: Connection | None = None
-    version: int = 1
-
-    @classmethod
-    def of(cls, item: Item) -> Server:
-        data = dict(item.data)
-        connection = data.pop("connection", None)
-        return cls(**data, connection=Connection(**connection) if connection else None, version=item.version)
-
-    @property
-    def is_connected(self) -> bool:
-        """A client that asks in its own name needs nobody's consent."""
-        if self.oauth_grant == BY_CLIENT:
-            return "clientId" in self.sealed
-        return self.connection is not None and self.connection.ended is None
-
-    def data(self) -> dict[str, Any]:
-        data = asdict(self)
-        del data["version"]
-        return data
+AttachedKey = Callable[[str], str]
+"""From a server's id, the sort key of a record that another feature attaches to it and that is deleted with it."""
 
 
 def server_key(server_id: str) -> str:
     return f"SERVER#{server_id}"
 
 
-def protocol_key(server_id: str) -> str:
-    """How the server speaks, as was found out: it goes when the server goes."""
-    return f"PROTOCOL#{server_id}"
-
-
-def client_secret_use_key(server_id: str) -> str:
-    """Whom its client's secret was shown to first: it goes when the server goes."""
-    return f"FIRSTUSE#{server_id}"
-
-
 class ServerRepository:
     """The servers of one workspace. There is no way to ask for another's."""
 
-    def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
+    def __init__(self, store: Store, ctx: WorkspaceContext, attached_keys: Sequence[AttachedKey] = ()) -> None:
         self._store = store
+        self._attached_keys = attached_keys
         self._snapshot = ctx.snapshot
         self._partition = ctx.partition
 
@@ -138,9 +76,11 @@ class ServerRepository:
         return [
             Delete(self._key(server.id), IfVersion(server.version)),
             Delete(self._claim(server.slug), Always()),
-            Delete(Key(self._partition, protocol_key(server.id)), Always()),
-            Delete(Key(self._partition, client_secret_use_key(server.id)), Always()),
+            *(Delete(Key(self._partition, attached(server.id)), Always()) for attached in self._attached_keys),
         ]
+
+    def unchanged(self, server: Server) -> Check:
+        return Check(self._key(server.id), IfVersion(server.version))
 
     def slug_key(self, slug: str) -> Key:
         return self._claim(slug)

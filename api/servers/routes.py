@@ -27,8 +27,8 @@ from api.http.operations import (
 from api.http.pagination import PAGING, Paging
 from api.http.request import AnyRequest, query_bool
 from api.http.responses import StoredResponse, created, item
-from api.servers.repository import Server
-from api.servers.schemas import AuthType, Exposure, OAuthGrant, ServerChange, ServerDraft, ServerView
+from api.servers.schemas import ServerChange, ServerDraft, ServerView
+from api.servers.server import AuthType, Exposure, OAuthGrant, Server
 from api.servers.service import EnablingAgents, ServerService
 
 SERVERS = "/api/workspaces/{workspace_id:str}/mcp-servers"

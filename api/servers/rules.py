@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from api.errors import FieldError, ValidationFailed
 from api.kit.egress.policy import EgressPolicy, UrlRefused, check_url
 from api.servers import credentials
-from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure, OAuthGrant
+from api.servers.schemas import ConfigDraft
+from api.servers.server import EXTERNAL, AuthType, Exposure, OAuthGrant
 from integrations import Service
 
 # What each way of signing in takes at an external server.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field, SecretStr, StringConstraints, WithJsonSchema
@@ -11,6 +10,7 @@ from api.http.models import Name, PatchModel, Prose, RequestModel, ResponseModel
 from api.kit.egress.custom_headers import MAX_HEADERS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH
 from api.kit.egress.policy import MAX_URL_LENGTH
 from api.kit.ids import id_pattern
+from api.servers.server import EXTERNAL, AuthType, Exposure, OAuthGrant
 from api.servers.slugs import MAX_SLUG, SLUG_PATTERN
 
 ServerId = Annotated[str, StringConstraints(pattern=id_pattern("server"))]
@@ -24,26 +24,6 @@ Url = Annotated[str, StringConstraints(min_length=1, max_length=MAX_URL_LENGTH)]
 Description = Annotated[Prose, StringConstraints(max_length=500)]
 SecretText = Annotated[SecretStr, Field(min_length=1, max_length=MAX_VALUE_LENGTH)]
 HeaderName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME_LENGTH)]
-
-EXTERNAL = "external"
-
-
-class AuthType(StrEnum):
-    NONE = "none"
-    HEADER = "header"
-    BASIC = "basic"
-    OAUTH = "oauth"
-
-
-class OAuthGrant(StrEnum):
-    AUTHORIZATION_CODE = "authorization_code"
-    CLIENT_CREDENTIALS = "client_credentials"
-
-
-class Exposure(StrEnum):
-    BOTH = "both"
-    GENERIC = "generic"
-    TOOLS = "tools"
 
 
 class ConfigDraft(RequestModel):

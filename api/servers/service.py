@@ -9,47 +9,28 @@ from typing import Any, Protocol, TypeVar
 from pydantic.alias_generators import to_camel
 
 from api.access.context import WorkspaceContext
-from api.audit.journal import AuditEvent, Journal
+from api.audit.events import AuditEvent
+from api.audit.journal import Journal
 from api.errors import ConflictProblem, InUse, NotFound, ValidationFailed
 from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.secret import Secret
-from api.kit.crypto.vault import Sealer, SecretLocation, Vault
-from api.kit.egress.policy import EgressPolicy, Origin, UrlRefused, check_url
+from api.kit.crypto.vault import Sealer, Vault
+from api.kit.egress.policy import EgressPolicy
 from api.kit.ids import new_id
 from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Change, Conflict, Store
 from api.servers import credentials
-from api.servers.credentials import bind_credential, unbind_credential
-from api.servers.repository import Connection, Server, ServerRepository, client_secret_use_key, protocol_key, server_key
+from api.servers.credential_binding import bind_credential, credential_binding, credential_location
+from api.servers.repository import AttachedKey, ServerRepository
 from api.servers.rules import ProposedServer, Rules
-from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure, OAuthGrant, ServerChange, ServerDraft
+from api.servers.schemas import ConfigDraft, ServerChange, ServerDraft
+from api.servers.server import AuthType, Server
 from api.servers.slugs import is_reserved, slug_of
 
 DETACHED_AT_ONCE = 10  # the largest of agents, so many at once, still fit in one write of every store
 NAMED_AGENTS = 10
 WHAT_THE_RULES_ARE_ABOUT = {"url", "auth_type", "service_type", "exposure", "config", "oauth_grant"}
-
-__all__ = [
-    "EXTERNAL",
-    "AuthType",
-    "Connection",
-    "EnablingAgents",
-    "Exposure",
-    "GrantLifecycle",
-    "OAuthGrant",
-    "Server",
-    "ServerDeps",
-    "ServerService",
-    "bind_credential",
-    "client_secret_use_key",
-    "credential_binding",
-    "get_server",
-    "protocol_key",
-    "server_key",
-    "unbind_credential",
-    "with_connection",
-]
 
 T = TypeVar("T")
 
@@ -79,6 +60,8 @@ class ServerDeps:
     rules: Rules
     egress: EgressPolicy
     grants: GrantLifecycle
+    attached_keys: Sequence[AttachedKey]
+    """Of the records that other features attach to a server."""
 
 
 class EnablingAgents(Protocol):
@@ -92,10 +75,10 @@ class EnablingAgents(Protocol):
 
 
 class ServerService:
-    def __init__(self, ctx: WorkspaceContext, shop: ServerDeps) -> None:
+    def __init__(self, ctx: WorkspaceContext, deps: ServerDeps) -> None:
         self._ctx = ctx
-        self._shop = shop
-        self._servers = ServerRepository(shop.store, ctx)
+        self._deps = deps
+        self._servers = ServerRepository(deps.store, ctx, deps.attached_keys)
 
     async def render_cached(self, server_id: str, show: Callable[[Server], T]) -> T:
         shown = await self._servers.render_cached(server_id, show)
@@ -111,13 +94,13 @@ class ServerService:
         return await self._servers.page(limit, after)
 
     async def create(self, draft: ServerDraft, receipt: Receipt) -> Server:
-        self._shop.rules.check(_shape_of(draft, credentials.given(draft.config)), draft.config)
+        self._deps.rules.check(_shape_of(draft, credentials.given(draft.config)), draft.config)
         if draft.slug is not None:
             _check_slug(draft.slug)
         return await retry_on_conflict(lambda: self._create(draft, receipt))
 
     async def _create(self, draft: ServerDraft, receipt: Receipt) -> Server:
-        now = self._shop.clock.now()
+        now = self._deps.clock.now()
         server_id = new_id("server", self._ctx.workspace_id, now)
         sealed, guards = await self._seal(server_id, self._place(draft), credentials.given(draft.config))
         server = Server(
@@ -140,18 +123,18 @@ class ServerService:
     async def _update(self, server_id: str, change: ServerChange, if_match: str | None) -> Server:
         old = _found(await self._servers.get(server_id))
         check_if_match(if_match, old.version)
-        draft = replace(old, **self._fields(old, change), updated_at=rfc3339(self._shop.clock.now()))
+        draft = replace(old, **self._fields(old, change), updated_at=rfc3339(self._deps.clock.now()))
         config = change.config if "config" in change.model_fields_set else None
         kept, fresh = self._credentials(old, draft, config)
         if change.model_fields_set & WHAT_THE_RULES_ARE_ABOUT:
-            self._shop.rules.check(_shape_of(draft, {*kept, *fresh}), config if fresh else None)
+            self._deps.rules.check(_shape_of(draft, {*kept, *fresh}), config if fresh else None)
         sealed, guards = await self._seal(server_id, self._place(draft), fresh)
         new = replace(draft, sealed={**kept, **sealed}, version=old.version + 1)
         new, ended = await self._without_grant(old, new)
         event = AuditEvent("server.updated", new.id, new.name, _changed(old, new))
         slug = new.slug if new.slug != old.slug else None
         await self._write([*self._servers.replace(old, new), *guards, *ended], event, slug)
-        self._shop.grants.after_commit()
+        self._deps.grants.after_commit()
         return new
 
     async def _without_grant(self, old: Server, new: Server) -> tuple[Server, list[Change]]:
@@ -160,14 +143,14 @@ class ServerService:
         same = same and self._place(old) == self._place(new)
         if same or old.auth_type != AuthType.OAUTH:
             return new, []
-        return replace(new, connection=None), await self._shop.grants.end_changes(self._ctx, old)
+        return replace(new, connection=None), await self._deps.grants.end_changes(self._ctx, old)
 
     def _fields(self, old: Server, change: ServerChange) -> dict[str, Any]:
         """The fields to set; a service that brings its own address takes the place of one that was typed."""
         fields = change.given()
         fields.pop("config", None)
         service_type = fields.get("service_type", old.service_type)
-        if "url" not in fields and self._shop.rules.brings_its_own_url(service_type):
+        if "url" not in fields and self._deps.rules.brings_its_own_url(service_type):
             fields["url"] = None
         return fields
 
@@ -186,15 +169,14 @@ class ServerService:
         return {name: text for name, text in old.sealed.items() if name not in gone}, {}
 
     def _place(self, server: Server | ServerDraft) -> str:
-        return credential_binding(server, self._shop.egress)
+        return credential_binding(server, self._deps.egress)
 
     async def _seal(self, server_id: str, place: str, fresh: dict[str, Secret]) -> tuple[dict[str, str], list[Change]]:
         if not fresh:
             return {}, []
-        sealing: Sealer = await self._shop.vault.sealer(self._ctx.partition)
-        sk = server_key(server_id)
+        sealing: Sealer = await self._deps.vault.sealer(self._ctx.partition)
         sealed = {
-            name: sealing.seal(SecretLocation(sk, name), credentials.bind_credential(secret, place)).text
+            name: sealing.seal(credential_location(server_id, name), bind_credential(secret, place)).text
             for name, secret in fresh.items()
         }
         return sealed, [sealing.guard]
@@ -203,7 +185,7 @@ class ServerService:
         self, changes: Sequence[Change], event: AuditEvent, slug: str | None = None, receipt: Sequence[Change] = ()
     ) -> None:
         try:
-            await self._shop.journal.commit(self._ctx, changes, event, receipt=receipt)
+            await self._deps.journal.commit(self._ctx, changes, event, receipt=receipt)
         except Conflict as conflict:
             if slug is not None and self._servers.slug_key(slug) in conflict.failed:
                 raise ConflictProblem(f"Another server of this workspace has the slug `{slug}`.") from conflict
@@ -216,7 +198,7 @@ class ServerService:
             finished = await retry_on_conflict(lambda: self._delete(server_id, users, detach, if_match))
 
     async def _delete(self, server_id: str, users: EnablingAgents, detach: bool, if_match: str | None) -> bool:
-        revision = await self._shop.journal.revision(self._ctx)
+        revision = await self._deps.journal.revision(self._ctx)
         server = _found(await self._servers.get(server_id))
         check_if_match(if_match, server.version)
         agents = await users.of(server_id, DETACHED_AT_ONCE + 1)
@@ -225,38 +207,16 @@ class ServerService:
         changes, events = await users.detached(server_id, agents[:DETACHED_AT_ONCE])
         last = len(agents) <= DETACHED_AT_ONCE
         if last:
-            changes += [*self._servers.remove(server), *await self._shop.grants.end_changes(self._ctx, server)]
+            changes += [*self._servers.remove(server), *await self._deps.grants.end_changes(self._ctx, server)]
             events.append(AuditEvent("server.deleted", server.id, server.name))
-        await self._shop.journal.commit(self._ctx, changes, *events, while_revision=revision)
-        self._shop.grants.after_commit()
+        await self._deps.journal.commit(self._ctx, changes, *events, while_revision=revision)
+        self._deps.grants.after_commit()
         return last
 
     async def missing(self, server_ids: Sequence[str]) -> set[str]:
         """Those of the ids that are not servers of this workspace: another's and nobody's are told apart nowhere."""
         found = await self._servers.get_many(server_ids)
         return set(server_ids) - {server.id for server in found}
-
-
-async def get_server(store: Store, ctx: WorkspaceContext, server_id: str) -> Server | None:
-    """As stored this moment."""
-    return await ServerRepository(store, ctx).get(server_id)
-
-
-def with_connection(store: Store, ctx: WorkspaceContext, old: Server, connection: Connection | None) -> list[Change]:
-    """What to write so that people see how the server is connected, and whoever has it open opens it anew."""
-    return ServerRepository(store, ctx).replace(old, replace(old, connection=connection, version=old.version + 1))
-
-
-def credential_binding(server: Server | ServerDraft, egress: EgressPolicy) -> str:
-    """What a credential is entered for."""
-    return f"{server.auth_type} {server.service_type} {_origin(server.url, egress)}"
-
-
-def _origin(url: str | None, egress: EgressPolicy) -> Origin | None:
-    try:
-        return None if url is None else check_url(url, egress).origin
-    except UrlRefused:  # it was acceptable once; nothing is sent there now
-        return None
 
 
 def _found(server: Server | None) -> Server:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from api.agents.service import Agent
+from api.agents.agent import Agent
 from api.kit.ids import is_from_workspace
-from api.servers.service import EXTERNAL, Exposure, Server
+from api.servers.server import EXTERNAL, Exposure, Server
 from api.toolbox.failures import server_not_found, server_of_another_workspace
 from api.toolbox.output.sanitize import safe_line
 from api.toolbox.tool_names import generic_name, tool_name

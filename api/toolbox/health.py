@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from api.access.context import WorkspaceContext
-from api.servers.service import Server
+from api.servers.server import Server
 from api.toolbox.calling.bulkheads import LimitReached
 from api.toolbox.calling.circuit_breakers import BreakerHealth
 from api.toolbox.failures import CredentialsUnavailable

@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from api.access.context import WorkspaceContext
-from api.kit.storage.store import Always, Check, Conflict, IfVersion, Key, Put, Store, StoreUnavailable
-from api.servers.service import Server, protocol_key, server_key
+from api.kit.storage.store import Always, Conflict, Key, Put, Store, StoreUnavailable
+from api.servers.records import ServerRecords
+from api.servers.server import Server
 from integrations import Era
+
+
+def protocol_key(server_id: str) -> str:
+    """Attached to the server, and deleted with it."""
+    return f"PROTOCOL#{server_id}"
 
 
 class ProtocolRepository:
@@ -15,6 +21,7 @@ class ProtocolRepository:
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
         self._store = store
+        self._servers = ServerRecords(store, ctx)
         self._partition = ctx.partition
 
     async def get(self, server: Server) -> Era | None:
@@ -26,10 +33,10 @@ class ProtocolRepository:
     async def keep(self, server: Server, era: Era) -> None:
         """Only while the server is there and as it was. If it cannot be kept now, somebody will find it out again."""
         plain = replace(era, server={})  # what a server says of itself is for show, and may hold anything
-        unchanged = Check(Key(self._partition, server_key(server.id)), IfVersion(server.version))
         try:
             await self._store.write(
-                Put(self._key(server), {"server": server.version, "era": plain.to_dict()}, Always()), unchanged
+                Put(self._key(server), {"server": server.version, "era": plain.to_dict()}, Always()),
+                self._servers.unchanged(server),
             )
         except (Conflict, StoreUnavailable):
             return

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from api.audit.journal import CallLog
+from api.audit.call_log import CallLog
 from api.kit.clock import Clock
 from api.kit.deadline import Ticker
 from api.kit.http_client.client import HttpClient
 from api.kit.metrics import Metrics
-from api.servers.service import Server
+from api.servers.server import Server
 from api.toolbox.calling.bulkheads import Bulkheads
 from api.toolbox.calling.circuit_breakers import BreakerHealth, CircuitBreaker, CircuitBreakers
 from api.toolbox.credentials.static import CredentialStore

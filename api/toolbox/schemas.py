@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 from pydantic.json_schema import SkipJsonSchema
 
 from api.http.models import RequestModel, ResponseModel
-from api.servers.service import Server
+from api.servers.server import Server
 from api.toolbox.health import ServerHealth
 from api.toolbox.listing.client_formats import as_mcp
 from api.toolbox.listing.server_tools import ToolsUnavailable

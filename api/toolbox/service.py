@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from api.access.context import WorkspaceContext
-from api.agents.service import Agent, AgentService
+from api.agents.agent import Agent
+from api.agents.service import AgentService
 from api.errors import NotFound
-from api.servers.service import EXTERNAL, Server, ServerService
+from api.servers.server import EXTERNAL, Server
+from api.servers.service import ServerService
 from api.toolbox.agent_toolbox import Toolbox
 from api.toolbox.calling.tool_caller import Args, ToolCaller
 from api.toolbox.health import ServerHealth, check

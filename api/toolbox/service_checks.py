@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from api.access.context import WorkspaceContext
-from api.servers.service import Server
+from api.servers.server import Server
 from api.toolbox.calling.bulkheads import LimitReached
 from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.failures import CredentialsUnavailable

@@ -13,7 +13,8 @@ from api.access.idempotency.creates import raise_if_completed
 from api.access.principal import Principal, Scope
 from api.access.repository import add_key
 from api.api_keys.service import KeyMaker
-from api.audit.journal import AuditEvent, Journal
+from api.audit.events import AuditEvent
+from api.audit.journal import Journal
 from api.errors import NotFound
 from api.http.responses import check_if_match
 from api.kit.clock import Clock, rfc3339

@@ -1,6 +1,7 @@
 """Who may import whom: kit ← http, errors ← access ← audit ← features ← toolbox ← what wires them together."""
 
 import ast
+from collections.abc import Mapping
 from functools import cache
 
 import pytest
@@ -19,9 +20,15 @@ LEVELS = {
     "api.toolbox": 5,
     "api.main": 6,
 }
-# The one module of each folder that the folders above it import.
-DOOR = "service"
-DOORS = {"api.audit": "journal"}
+# The public modules of each feature: the only ones that other features and the toolbox import. What they import from
+# such a module is defined in it: a public module does not hand on what is in the others.
+PUBLIC = {
+    "api.audit": {"journal", "events", "call_log"},
+    "api.servers": {"service", "server", "records", "credential_binding"},
+    "api.agents": {"service", "agent"},
+    "api.connections": {"tokens.access_tokens", "tokens.errors"},
+}
+ONLY_SERVICE = {"service"}
 # What every service shares, and a service's folder may import beside itself: the loose files, and the model of OAuth.
 SHARED_BY_SERVICES = {
     "integrations.oauth.model",
@@ -62,12 +69,18 @@ def _of_levels(importer: str, imported: str) -> str | None:
     return "that is a level above it" if higher else None
 
 
-def _of_doors(importer: str, imported: str) -> str | None:
+def _is_foreign(importer: str, imported: str) -> bool:
     mine, other = LEVELS.get(room(importer), 0), LEVELS.get(room(imported), 0)
-    if mine not in (4, 5) or room(importer) == room(imported) or not (other == 4 or room(imported) == "api.audit"):
+    return mine in (4, 5) and room(importer) != room(imported) and (other == 4 or room(imported) == "api.audit")
+
+
+def _of_doors(importer: str, imported: str) -> str | None:
+    if not _is_foreign(importer, imported):
         return None
-    door = DOORS.get(room(imported), DOOR)
-    return None if imported == f"{room(imported)}.{door}" else f"a feature uses another through its {door}.py only"
+    public = PUBLIC.get(room(imported), ONLY_SERVICE)
+    if imported.removeprefix(f"{room(imported)}.") in public:
+        return None
+    return f"a feature uses another through its public modules only: {named(public)}"
 
 
 @cache
@@ -81,6 +94,54 @@ def test_nobody_imports_what_is_above_or_behind_a_door() -> None:
     objections = {why for one, others in edges().items() for other in others if (why := objection(one, other))}
 
     assert not objections, named(objections)
+
+
+def handed_on(importer: Module, public: Mapping[str, Module]) -> set[str]:
+    """What the module imports from a public module of another feature that is not defined there."""
+    return {
+        f"{importer.name} imports {alias.name} from {node.module}, which does not define it"
+        for node in ast.walk(importer.tree)
+        if isinstance(node, ast.ImportFrom) and node.module in public and _is_foreign(importer.name, node.module)
+        for alias in node.names
+        if alias.name not in definitions(public[node.module])
+    }
+
+
+def definitions(module: Module) -> set[str]:
+    names: set[str] = set()
+    for node in module.tree.body:
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+            case ast.Assign(targets=targets):
+                names |= {each.id for each in targets if isinstance(each, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names.add(name)
+    return names
+
+
+def test_no_public_module_hands_on_what_is_in_another() -> None:
+    public = {each.name: each for each in modules("api")}
+    found = {text for each in public.values() for text in handed_on(each, public)}
+
+    assert not found, named(found)
+
+
+def test_what_is_handed_on_is_noticed() -> None:
+    service = Module("api.servers.service", "service.py", "from api.servers.repository import server_key\nclass S: ...")
+    importer = Module("api.toolbox.x", "x.py", "from api.servers.service import S, server_key")
+
+    assert handed_on(importer, {service.name: service}) == {
+        "api.toolbox.x imports server_key from api.servers.service, which does not define it"
+    }
+
+
+def test_every_public_module_exists_and_is_used_by_another_feature() -> None:
+    foreign = {other for one, others in edges().items() for other in others if _is_foreign(one, other)}
+
+    assert {f"{feature}.{name}" for feature, names in PUBLIC.items() for name in names} == {
+        each for each in foreign if room(each) in PUBLIC
+    }
 
 
 def test_every_folder_has_its_level() -> None:
@@ -126,6 +187,8 @@ def test_imports_are_written_from_the_top() -> None:
         ("api.servers.service", "api.main.settings"),
         ("api.agents.service", "api.servers.repository"),
         ("api.agents.routes", "api.servers.schemas"),
+        ("api.connections.repository", "api.servers.repository"),
+        ("api.toolbox.credentials.oauth", "api.connections.repository"),
         ("api.servers.service", "api.audit.repository"),
         ("api.servers.rules", "integrations.manifest"),
         ("api.no_level_yet.service", "api.kit.storage.store"),
@@ -147,6 +210,8 @@ def test_a_forbidden_import_is_noticed(importer: str, imported: str) -> None:
         ("api.main.app", "api.servers.routes"),
         ("api.agents.service", "api.servers.service"),
         ("api.agents.service", "api.audit.journal"),
+        ("api.connections.repository", "api.servers.records"),
+        ("api.toolbox.credentials.oauth", "api.connections.tokens.access_tokens"),
         ("api.toolbox.service", "api.agents.service"),
         ("api.audit.journal", "api.audit.repository"),
         ("api.servers.rules", "integrations"),

@@ -8,14 +8,15 @@ from typing import get_args
 import pytest
 
 from api.access.principal import Scope
-from api.audit.journal import RecordKind
+from api.audit.repository import RecordKind
 from api.connections.consent.html import FAILURES
 from api.errors import AppError
 from api.kit.logs import FIELDS as LOG_FIELDS
 from api.main.cli import main
 from api.main.settings import ADDRESSES, Settings
 from api.servers.rules import FIELDS as CONFIG_FIELDS
-from api.servers.schemas import EXTERNAL, AuthType, ConfigDraft, Exposure, OAuthGrant, ServerDraft
+from api.servers.schemas import ConfigDraft, ServerDraft
+from api.servers.server import EXTERNAL, AuthType, Exposure, OAuthGrant
 from api.toolbox.calling.circuit_breakers import State
 from api.toolbox.calling.tool_caller import ABANDONED, NOT_FOUND
 from api.toolbox.health import Status

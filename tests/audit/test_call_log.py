@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from api.audit.call_log import EVERY_SECONDS, CallLog
-from api.audit.journal import ToolCallRecord
+from api.audit.events import ToolCallRecord
 from api.audit.repository import AuditRepository
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Change, Conflict, Item, StoreUnavailable

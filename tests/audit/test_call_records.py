@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from api.audit.call_batches import SPAN_SECONDS
 from api.audit.call_log import CallLog
-from api.audit.journal import ToolCallRecord
+from api.audit.events import ToolCallRecord
 from api.audit.repository import AuditRecord, AuditRepository, RecordKind, add_record
 from api.kit.clock import SystemClock, rfc3339
 from api.kit.ids import random_text

@@ -14,7 +14,7 @@ from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.vault import Sealed, SecretLocation
 from api.kit.storage.store import Always, Item, Key, Put
 from api.main.container import Container, build_container
-from api.servers import credentials
+from api.servers.credential_binding import unbind_credential
 from api.workspaces.repository import DELETED, WorkspaceDirectory
 from tests.harness import Plugboard, Workspace, many_callers, served
 
@@ -70,7 +70,7 @@ async def test_no_backup_of_a_deleted_workspace_can_be_opened(any_workspace: Wor
         backup = await everything(parts, partition)
         (sealed,) = [Sealed.parse(item.data["sealed"]["headerValue"]) for item in backup if item.key.sk == sk]
         place = SecretLocation(sk, "headerValue")
-        entered_for, value = credentials.unbind_credential(await parts.vault.unseal(partition, place, sealed))
+        entered_for, value = unbind_credential(await parts.vault.unseal(partition, place, sealed))
         assert entered_for == "header external https://api.weather.example.com:443"
         assert value.reveal_text() == "Bearer canary-weather"
 

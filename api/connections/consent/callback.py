@@ -30,7 +30,8 @@ from api.connections.encryption import TokenSealer
 from api.connections.oauth_clients import ClientUnavailable, OAuthClients
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.storage.store import Store
-from api.servers.service import OAuthGrant, Server, get_server
+from api.servers.records import ServerRecords
+from api.servers.server import OAuthGrant, Server
 from integrations import AuthorizationServer, GrantRefused, GrantUnavailable
 
 MAX_CODE = 4096
@@ -129,7 +130,7 @@ class AuthorizationCallback:
             raise ConnectFailed("expired") from error
 
     async def _unchanged_server(self, ctx: WorkspaceContext, pending: AuthorizationState) -> Server:
-        server = await get_server(self._store, ctx, pending.server_id)
+        server = await ServerRecords(self._store, ctx).get(pending.server_id)
         if server is None or not self._is_unchanged(server, pending):
             raise ConnectFailed("server_changed")
         return server

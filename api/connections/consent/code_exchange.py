@@ -8,7 +8,8 @@ from dataclasses import asdict, replace
 
 from api.access.authenticator import Authenticator
 from api.access.context import WorkspaceContext
-from api.audit.journal import AuditEvent, Journal
+from api.audit.events import AuditEvent
+from api.audit.journal import Journal
 from api.connections.consent.errors import NotAllowed, ServerChanged
 from api.connections.consent.state import AuthorizationState
 from api.connections.dependencies import AuthServerHttpFactory, ConfiguredService
@@ -21,7 +22,8 @@ from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.data_keys import NoDataKey
 from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Change, Store
-from api.servers.service import Connection, Server, get_server, with_connection
+from api.servers.records import ServerRecords
+from api.servers.server import Connection, Server
 from integrations import Account, AuthorizationServer, GrantRefused, OAuthClient, Tokens, account_of, exchange_code
 
 
@@ -71,7 +73,7 @@ class ConnectionWriter:
         grant = replace(new, sealed=sealed, renewed_at=received.at, expires_at=received.expires_at)
         connection = _connection(grant, received.tokens, account, server.connection)
         changes: list[Change] = [
-            *with_connection(self._store, ctx, server, connection),
+            *ServerRecords(self._store, ctx).connection_changes(server, connection),
             *await self._grant_end.replacement_changes(ctx, server, account.id),
             GrantRepository(self._store, ctx).overwrite(grant),
             check,
@@ -85,7 +87,7 @@ class ConnectionWriter:
         """The server as it is stored now, if the grant is still valid for it."""
         if await self._authenticator.reauthorize(ctx.workspace_id, ctx.principal.id, ctx.request_id) is None:
             raise NotAllowed
-        server = await get_server(self._store, ctx, old.id)
+        server = await ServerRecords(self._store, ctx).get(old.id)
         if server is None or server.url != old.url or self._sealer.binding(server) != self._sealer.binding(old):
             raise ServerChanged
         has_another_client = new.client.kind == "given" and server.sealed != old.sealed

@@ -21,7 +21,7 @@ from api.connections.encryption import TokenSealer
 from api.connections.repository import OAuthClientRef
 from api.kit.clock import Clock
 from api.kit.storage.store import Change, Conflict, Delete, IfAbsent, IfPresent, Item, Key, Put, Store
-from api.servers.service import Server
+from api.servers.server import Server
 
 LIFE_SECONDS = 600
 VERIFIER = "verifier"

@@ -15,7 +15,7 @@ from api.connections.consent.state import AuthorizationState, StateStore, client
 from api.connections.dependencies import PublicUrls
 from api.connections.encryption import TokenSealer
 from api.errors import ServiceUnavailable
-from api.servers.service import Server
+from api.servers.server import Server
 
 FOR_A_WORKSPACE = 16
 TOO_MANY_STARTS = "This workspace is connecting too many servers at once. Try again when some of them have finished."

@@ -9,7 +9,8 @@ from dataclasses import replace
 import msgspec
 
 from api.access.context import WorkspaceContext, as_system
-from api.audit.journal import AuditEvent, Journal
+from api.audit.events import AuditEvent
+from api.audit.journal import Journal
 from api.connections.encryption import TokenSealer
 from api.connections.oauth_clients import ClientUnavailable, OAuthClients
 from api.connections.repository import ACCESS, REFRESH, Grant, GrantRepository
@@ -19,7 +20,8 @@ from api.errors import NotFound
 from api.kit.crypto.envelope import CannotOpen
 from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.store import Change, Conflict, Store, StoreUnavailable
-from api.servers.service import Server, get_server, with_connection
+from api.servers.records import ServerRecords
+from api.servers.server import Server
 from integrations import AuthorizationServer, OAuthClient, Tokens
 
 GRANTS_PAGE = 20
@@ -80,11 +82,12 @@ class GrantEnd:
         if current.ended:
             return True
         changes: list[Change] = [grants.replacement(replace(current.without_lease(), ended=reason))]
-        server = await get_server(self._store, ctx, server_id)
+        server = await ServerRecords(self._store, ctx).get(server_id)
         if server is None:
             return False
         if server.connection and server.connection.grant_id == grant.id:
-            changes += with_connection(self._store, ctx, server, replace(server.connection, ended=reason))
+            connection = replace(server.connection, ended=reason)
+            changes += ServerRecords(self._store, ctx).connection_changes(server, connection)
         await self._journal.commit(ctx, changes, AuditEvent("server.reconnect_required", server.id, server.name))
         return True
 
@@ -98,7 +101,7 @@ class GrantEnd:
             return False
 
     async def _record_missing_scopes(self, ctx: WorkspaceContext, server_id: str, scopes: Sequence[str]) -> bool:
-        server = await get_server(self._store, ctx, server_id)
+        server = await ServerRecords(self._store, ctx).get(server_id)
         connection = server.connection if server else None
         if server is None or connection is None:
             return False
@@ -106,7 +109,7 @@ class GrantEnd:
         room = MAX_WANTED_LENGTH - len(" ".join(connection.wanted))
         if new and len(" ".join(new)) < room:
             wanted = replace(connection, wanted=(*connection.wanted, *sorted(new)))
-            changes = with_connection(self._store, ctx, server, wanted)
+            changes = ServerRecords(self._store, ctx).connection_changes(server, wanted)
             await self._journal.commit(ctx, changes, AuditEvent("server.scopes_needed", server.id, server.name))
         return not set(scopes) <= set(connection.asked)
 
@@ -136,7 +139,7 @@ class GrantEnd:
             after = page[-1].server_id
 
     async def _deferred_revocation(self, ctx: WorkspaceContext, grant: Grant) -> list[Change]:
-        server = await get_server(self._store, ctx, grant.server_id)
+        server = await ServerRecords(self._store, ctx).get(grant.server_id)
         return await self._revocation(ctx, server, grant, unless_there=True) if server else []
 
     async def _revocation(

@@ -20,7 +20,7 @@ from api.kit.clock import Clock
 from api.kit.crypto.secret import Secret
 from api.kit.crypto.vault import Sealed, SecretLocation, Vault
 from api.kit.storage.store import Always, Change, Item, Key, Put
-from api.servers.service import Server
+from api.servers.server import Server
 from integrations import OAuthClient
 
 PREFIX, TOKENS = "OUTBOX#", "tokens"

@@ -23,7 +23,7 @@ from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.root_keys import RootKeyUnavailable
 from api.kit.jobs import BackgroundJobs, Job
 from api.kit.storage.store import Change, Conflict, Delete, IfVersion, Item, Put, Store, StoreUnavailable
-from api.servers.service import Server
+from api.servers.server import Server
 from integrations import AuthorizationServer, GrantRefused, GrantUnavailable, OAuthClient, revoke
 
 NAME = "revocations"

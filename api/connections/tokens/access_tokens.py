@@ -31,7 +31,7 @@ from api.kit.backoff import between
 from api.kit.clock import Clock
 from api.kit.storage.store import Conflict, Store, StoreUnavailable
 from api.kit.tasks import SingleFlight
-from api.servers.service import Server
+from api.servers.server import Server
 from integrations import GrantRefused, GrantUnavailable
 
 NOT_AVAILABLE = "The authorization server is not available right now."

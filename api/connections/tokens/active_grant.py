@@ -14,7 +14,8 @@ from api.connections.tokens.errors import (
 )
 from api.connections.tokens.refresh import TokenRefresher
 from api.kit.storage.store import Conflict, Store
-from api.servers.service import OAuthGrant, Server, get_server
+from api.servers.records import ServerRecords
+from api.servers.server import OAuthGrant, Server
 
 
 class ActiveGrant:
@@ -36,7 +37,7 @@ class ActiveGrant:
 
     async def current_server(self, ctx: WorkspaceContext, server: Server) -> Server:
         """The stored server, with its current client and the address that the caller expects."""
-        current = await get_server(self._store, ctx, server.id)
+        current = await ServerRecords(self._store, ctx).get(server.id)
         if current is None or self._sealer.binding(current) != self._sealer.binding(server):
             raise NotConnected
         return current
@@ -53,7 +54,8 @@ class ActiveGrant:
             raise NotConnected
         try:
             grant = await self._refresher.client_credentials_grant(ctx, current)
-            return await GrantRepository(self._store, ctx).create(grant, current)
+            unchanged = ServerRecords(self._store, ctx).unchanged(current)
+            return await GrantRepository(self._store, ctx).save(grant, unchanged)
         except RefreshFailed as error:
             raise TokenTemporarilyUnavailable(str(error)) from error
         except Conflict as conflict:

@@ -16,7 +16,7 @@ from api.kit.clock import Clock
 from api.kit.crypto.data_keys import NoDataKey
 from api.kit.crypto.root_keys import RootKeyUnavailable
 from api.kit.storage.store import Conflict, Store, StoreUnavailable
-from api.servers.service import Server
+from api.servers.server import Server
 from integrations import Tokens
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from api.connections.oauth_clients import ClientUnavailable, OAuthClients
 from api.connections.repository import REFRESH, Grant
 from api.connections.tokens.errors import RefreshFailed
 from api.errors import NotConnectable, ServiceUnavailable
-from api.servers.service import Server
+from api.servers.server import Server
 from api.upstream_http import AuthServerHttp
 from integrations import (
     AuthorizationServer,

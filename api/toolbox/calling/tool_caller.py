@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.access.context import WorkspaceContext
-from api.audit.journal import ToolCallRecord
+from api.audit.events import ToolCallRecord
 from api.errors import NotFound
 from api.kit.deadline import Deadline
 from api.toolbox.agent_toolbox import EnabledServer, Toolbox

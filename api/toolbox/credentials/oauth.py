@@ -5,15 +5,10 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from api.access.context import WorkspaceContext
-from api.connections.service import (
-    AccessToken,
-    AccessTokens,
-    NotConnected,
-    ReconnectRequired,
-    TokenTemporarilyUnavailable,
-)
+from api.connections.tokens.access_tokens import AccessToken, AccessTokens
+from api.connections.tokens.errors import NotConnected, ReconnectRequired, TokenTemporarilyUnavailable
 from api.kit.clock import Clock
-from api.servers.service import OAuthGrant, Server
+from api.servers.server import OAuthGrant, Server
 from api.toolbox.failures import CLIENT_LACKS, client_refused, ended, lacking, not_consented, not_now
 from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from integrations import StatusRefused, challenge_of

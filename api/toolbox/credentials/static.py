@@ -13,11 +13,12 @@ from typing import Protocol
 import msgspec
 
 from api.access.context import WorkspaceContext
-from api.connections.service import AccessTokens
+from api.connections.tokens.access_tokens import AccessTokens
 from api.kit.clock import Clock
-from api.kit.crypto.vault import Sealed, SecretLocation, Vault
+from api.kit.crypto.vault import Sealed, Vault
 from api.kit.egress.policy import EgressPolicy
-from api.servers.service import AuthType, Server, credential_binding, server_key, unbind_credential
+from api.servers.credential_binding import credential_binding, credential_location, unbind_credential
+from api.servers.server import AuthType, Server
 from api.toolbox.credentials.oauth import OAuthCredentials
 from api.toolbox.failures import no_credentials
 from api.toolbox.output.redaction import Redactor
@@ -87,7 +88,7 @@ class CredentialStore:
         return StaticCredentials(headers, Redactor(_to_look_for(found, headers)))
 
     async def _open(self, ctx: WorkspaceContext, server: Server, name: str, place: str) -> str:
-        where, sealed = SecretLocation(server_key(server.id), name), Sealed.parse(server.sealed[name])
+        where, sealed = credential_location(server.id, name), Sealed.parse(server.sealed[name])
         entered_for, value = unbind_credential(await self._vault.unseal(ctx.partition, where, sealed))
         if entered_for != place:
             raise no_credentials()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from api.access.context import WorkspaceContext
-from api.servers.service import EXTERNAL, Server
+from api.servers.server import EXTERNAL, Server
 from api.toolbox.failures import ENDED, CredentialsUnavailable, failure_of, is_down, not_answered
 from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from api.toolbox.output.tool_result import FailureKind

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from api.access.context import WorkspaceContext
-from api.servers.service import EXTERNAL, Server
+from api.servers.server import EXTERNAL, Server
 from api.toolbox.agent_toolbox import EnabledServer, Toolbox
 from api.toolbox.calling.tool_caller import GENERIC_SCHEMA
 from api.toolbox.failures import generic_description

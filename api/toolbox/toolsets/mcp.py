@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from api.kit.clock import Clock
-from api.servers.service import Server
+from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.output import results
 from api.toolbox.output.redaction import Redactor

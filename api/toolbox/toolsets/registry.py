@@ -13,7 +13,7 @@ from api.kit.egress.policy import EgressPolicy, UrlRefused, check_url
 from api.kit.http_client.client import HttpClient
 from api.kit.http_client.errors import ConnectionFailed as NotReached
 from api.kit.storage.store import Store
-from api.servers.service import EXTERNAL, Server
+from api.servers.server import EXTERNAL, Server
 from api.toolbox.credentials.static import CredentialStore
 from api.toolbox.protocol_repository import ProtocolRepository
 from api.toolbox.toolsets.catalog import ListVersion

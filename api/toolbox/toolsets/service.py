@@ -11,7 +11,7 @@ from typing import Any
 
 from api.kit.clock import Clock
 from api.kit.http_client.client import Exchange
-from api.servers.service import Server
+from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.failures import CredentialsUnavailable
 from api.toolbox.output import results

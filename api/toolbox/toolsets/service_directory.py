@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from api.access.context import WorkspaceContext
 from api.kit.egress.policy import EgressPolicy, check_url
 from api.kit.http_client.client import HttpClient
-from api.servers.service import Server
+from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.toolsets.catalog import ToolCatalog
 from api.toolbox.toolsets.service_catalog import service_tools

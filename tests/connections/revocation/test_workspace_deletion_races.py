@@ -15,8 +15,8 @@ from api.connections.revocation.job import PREFIX
 from api.connections.revocation.queue import CLAIM_SECONDS, LEAVING_SECONDS
 from api.kit.storage.store import Conflict
 from api.main.container import Container, build_container
-from api.servers.service import Server as McpServer
-from api.servers.service import get_server
+from api.servers.records import ServerRecords
+from api.servers.server import Server as McpServer
 from demo.oauth_provider.server import Server, Tenant
 from tests.connections.desk import Desk, emptied, entries, until
 from tests.fakes.still_clock import StillClock
@@ -31,7 +31,7 @@ class Beside:
     ctx: WorkspaceContext
 
     async def server(self, server_id: str) -> McpServer:
-        found = await get_server(self.parts.store, self.ctx, server_id)
+        found = await ServerRecords(self.parts.store, self.ctx).get(server_id)
         assert found is not None
         return found
 

@@ -11,13 +11,14 @@ from typing import Protocol
 from api.access.context import WorkspaceContext
 from api.connections.dependencies import AuthServerHttpFactory
 from api.connections.repository import PREFIX, Grant, GrantRepository
-from api.connections.service import AccessToken, AccessTokens
+from api.connections.tokens.access_tokens import AccessToken, AccessTokens
 from api.connections.tokens.policy import Pause, RefreshPolicy
 from api.connections.tokens.refresh import TokenRefresher
 from api.kit.clock import Clock, SystemClock
 from api.kit.storage.store import Change, Item, Key, Put, Store
 from api.main.container import Container, build_container
-from api.servers.service import Server, get_server
+from api.servers.records import ServerRecords
+from api.servers.server import Server
 from demo.oauth_provider.server import Tenant
 from tests.connections.desk import Desk
 from tests.harness import bearer
@@ -90,7 +91,7 @@ class Process:
     ctx: WorkspaceContext
 
     async def server(self, server_id: str) -> Server:
-        found = await get_server(self.parts.store, self.ctx, server_id)
+        found = await ServerRecords(self.parts.store, self.ctx).get(server_id)
         assert found is not None
         return found
 

@@ -17,12 +17,13 @@ from functools import partial
 from multiprocessing.connection import Client, Connection
 from typing import NamedTuple
 
-from api.connections.service import AccessToken, NotConnected, ReconnectRequired, TokenTemporarilyUnavailable
+from api.connections.tokens.access_tokens import AccessToken
+from api.connections.tokens.errors import NotConnected, ReconnectRequired, TokenTemporarilyUnavailable
 from api.connections.tokens.policy import RefreshPolicy
 from api.kit.storage.store import Change, Store
 from api.main.container import Container, build_container
 from api.main.settings import Settings
-from api.servers.service import get_server
+from api.servers.records import ServerRecords
 from tests.connections.tokens.refresh_process import USUAL, Ahead, Beside, TokenDeps, keeping, step_of
 from tests.harness import bearer
 
@@ -85,7 +86,7 @@ class Worker:
         self._clock.seconds = order.ahead
         parts = await self._parts(order)
         ctx = await parts.authenticator.authenticate(bearer(order.key), order.workspace_id, "test")
-        server = await get_server(parts.store, ctx, order.server_id)
+        server = await ServerRecords(parts.store, ctx).get(order.server_id)
         assert server is not None
         refused = self._last if order.was_refused else None
 

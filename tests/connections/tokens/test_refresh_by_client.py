@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from api.access.context import partition_of
-from api.connections.service import NotConnected, TokenTemporarilyUnavailable
+from api.connections.tokens.errors import NotConnected, TokenTemporarilyUnavailable
 from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.reencryption import rewrap
 from api.kit.storage.store import Change, Store

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from api.connections.service import NotConnected
+from api.connections.tokens.errors import NotConnected
 from api.kit.storage.store import Change, Store
 from demo.oauth_provider.server import Fault, Server
 from tests.connections.desk import Desk

@@ -26,7 +26,8 @@ from api.connections.encryption import TokenSealer
 from api.connections.oauth_clients import OAuthClients
 from api.connections.repository import ACCESS, REFRESH, Grant, GrantRepository, OAuthClientRef
 from api.connections.revocation.grant_end import GrantEnd
-from api.connections.service import AccessToken, AccessTokens, ReconnectRequired
+from api.connections.tokens.access_tokens import AccessToken, AccessTokens
+from api.connections.tokens.errors import ReconnectRequired
 from api.connections.tokens.policy import RefreshPolicy
 from api.connections.tokens.refresh import TokenRefresher
 from api.kit.crypto.data_keys import KeyRing
@@ -48,7 +49,8 @@ from api.kit.storage.store import (
     Put,
     StoreUnavailable,
 )
-from api.servers.repository import Connection, Server, server_key
+from api.servers.repository import server_key
+from api.servers.server import Connection, Server
 from integrations import AuthorizationServer, OAuthClient
 from tests.connections.tokens.refresh_process import Beside, step_of
 from tests.fakes.still_clock import StillClock

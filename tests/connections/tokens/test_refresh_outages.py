@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from api.access.context import WorkspaceContext
 from api.connections.dependencies import AuthServerHttpFactory
-from api.connections.service import TokenTemporarilyUnavailable
+from api.connections.tokens.errors import TokenTemporarilyUnavailable
 from api.connections.tokens.policy import RefreshPolicy
 from api.kit.egress.policy import check_url
 from api.kit.http_client.client import Exchange
 from api.kit.storage.store import Change, StoreUnavailable
-from api.servers.service import Server as McpServer
+from api.servers.server import Server as McpServer
 from api.upstream_http import AUTH_SERVER_LIMITS, AuthServerHttp, to_upstream_error
 from demo.oauth_provider.server import Fault, Server, Tenant
 from tests.connections.desk import Desk, kind_of

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from api.connections.service import ReconnectRequired, TokenTemporarilyUnavailable
+from api.connections.tokens.errors import ReconnectRequired, TokenTemporarilyUnavailable
 from demo.oauth_provider.server import Fault, Server
 from tests.connections.desk import Desk, kind_of, until
 from tests.connections.tokens.refresh_process import held, process

@@ -12,7 +12,7 @@ import pytest
 from api.access.peppers import SYSTEM
 from api.connections.encryption import TokenSealer
 from api.connections.revocation.job import PREFIX as OUTBOX
-from api.connections.service import NotConnected, TokenTemporarilyUnavailable
+from api.connections.tokens.errors import NotConnected, TokenTemporarilyUnavailable
 from api.connections.tokens.policy import RefreshPolicy
 from api.kit.clock import SystemClock
 from api.kit.crypto.data_keys import KeyRing

@@ -11,7 +11,8 @@ import pytest
 
 from api.main.container import Container, build_container
 from api.main.settings import Settings
-from api.servers.service import Server, ServerService
+from api.servers.server import Server
+from api.servers.service import ServerService
 from api.toolbox.toolsets.mcp import McpToolset
 from api.toolbox.toolsets.registry import IDLE_SECONDS, LAST_SECONDS
 from demo.mcp_servers import NEVER, Fake, LegacyServer, ModernServer, PlainServer, SessionServer

@@ -1,0 +1,28 @@
+"""The stored servers of a workspace, for features whose own records depend on a server."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from api.access.context import WorkspaceContext
+from api.kit.storage.store import Change, Check, Store
+from api.servers.repository import ServerRepository
+from api.servers.server import Connection, Server
+
+
+class ServerRecords:
+    def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
+        self._servers = ServerRepository(store, ctx)
+
+    async def get(self, server_id: str) -> Server | None:
+        """As stored at this moment."""
+        return await self._servers.get(server_id)
+
+    def unchanged(self, server: Server) -> Check:
+        """Refuses a write if the server was changed or deleted after it was read."""
+        return self._servers.unchanged(server)
+
+    def connection_changes(self, server: Server, connection: Connection | None) -> list[Change]:
+        """Writes the server with this connection. Its new version makes readers open it again."""
+        new = replace(server, connection=connection, version=server.version + 1)
+        return self._servers.replace(server, new)

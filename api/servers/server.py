@@ -1,0 +1,84 @@
+"""A stored server, as the other features see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from api.kit.storage.store import Item
+
+EXTERNAL = "external"
+
+
+class AuthType(StrEnum):
+    NONE = "none"
+    HEADER = "header"
+    BASIC = "basic"
+    OAUTH = "oauth"
+
+
+class OAuthGrant(StrEnum):
+    AUTHORIZATION_CODE = "authorization_code"
+    CLIENT_CREDENTIALS = "client_credentials"
+
+
+class Exposure(StrEnum):
+    BOTH = "both"
+    GENERIC = "generic"
+    TOOLS = "tools"
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What a person has consented to. The tokens are stored in the grant `grant_id`."""
+
+    grant_id: str
+    connected_at: str
+    asked: Sequence[str] = ()
+    granted: Sequence[str] = ()
+    wanted: Sequence[str] = ()
+    """Further scopes that tools turned out to need."""
+
+    account: Mapping[str, str] = field(default_factory=dict)
+    ended: str | None = None
+    """Why the server has to be connected again; None while the grant is valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    id: str
+    name: str
+    slug: str
+    description: str
+    url: str | None
+    auth_type: str
+    service_type: str
+    enabled: bool
+    timeout_seconds: int
+    exposure: str
+    created_at: str
+    updated_at: str
+    sealed: Mapping[str, str] = field(default_factory=dict)
+    oauth_grant: str = "authorization_code"
+    connection: Connection | None = None
+    version: int = 1
+
+    @classmethod
+    def of(cls, item: Item) -> Server:
+        data = dict(item.data)
+        connection = data.pop("connection", None)
+        return cls(**data, connection=Connection(**connection) if connection else None, version=item.version)
+
+    @property
+    def is_connected(self) -> bool:
+        """A client that uses client credentials needs no consent."""
+        if self.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
+            return "clientId" in self.sealed
+        return self.connection is not None and self.connection.ended is None
+
+    def data(self) -> dict[str, Any]:
+        data = asdict(self)
+        del data["version"]
+        return data
