@@ -109,8 +109,6 @@ class OAuth(ManifestModel):
     scopes: tuple[Text, ...] = Many
     scope_separator: Literal[" ", ","] = " "
     pkce: bool
-    rotates: bool
-    """A refresh answers a new refresh token and ends the old one."""
     expires_in: int | None = Field(default=None, gt=0)
     """Seconds an access token lives, where the vendor says so; None where it says nothing or it depends on the app."""
     revoke: RevocationFacts | None = None
@@ -131,12 +129,6 @@ class OAuth(ManifestModel):
         return self.scope_separator.join(self.scopes)
 
 
-QUALITY_RULES = (
-    *("reads_paged", "errors_actionable", "rate_limits", "retries", "lost_answers", "token_expiry"),
-    *("contract_checked", "large_results", "links", "docs"),
-)
-
-
 class Service(ManifestModel):
     name: Name
     title: Text
@@ -152,10 +144,6 @@ class Service(ManifestModel):
     probe: Probe | None = None
     """Without one a check tells only whether there is a credential that holds."""
     tools: tuple[ManifestTool, ...] = Field(strict=False, min_length=1)
-    quality: Mapping[str, Annotated[str, StringConstraints(pattern=r"^done$|^exempt: .{5,200}$")]] = Field(
-        default_factory=dict
-    )
-    """Which rules its tools keep: `done`, or `exempt: ` and why."""
     _folder: Path | None = PrivateAttr(default=None)
 
     def model_post_init(self, context: object) -> None:
@@ -193,12 +181,6 @@ class Service(ManifestModel):
             raise ValueError("config_fields: they and the auth type header go together")
         if bool(self.urls) == (self.api_base_url is not None):
             raise ValueError("api_base_url: either this or urls is given")
-        return self
-
-    @model_validator(mode="after")
-    def _quality_is_known(self) -> Self:
-        if unknown := self.quality.keys() - set(QUALITY_RULES):
-            raise ValueError(f"quality: there is no rule {min(unknown)}")
         return self
 
     @model_validator(mode="after")

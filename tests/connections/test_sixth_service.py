@@ -32,7 +32,6 @@ token_body = "form"
 scopes = ["read", "issues:create"]
 scope_separator = ","
 pkce = true
-rotates = true
 
 [oauth.revoke]
 url = "https://desk.acme.example/oauth/revoke"

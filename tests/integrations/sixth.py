@@ -19,7 +19,6 @@ token_url = "https://sixth.example.com/token"
 client_auth = "basic"
 token_body = "form"
 pkce = true
-rotates = true
 
 [[tools]]
 name = "sixth_read"

@@ -1,3 +1,4 @@
+import ast
 import re
 import shutil
 import subprocess
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from integrations import ManifestError, Service, services
-from integrations.manifest import load_service, load_services
+from integrations.manifest import ManifestModel, load_service, load_services
 from tests.integrations.sixth import SMALL, write
 
 HERE = Path(__file__).parents[2] / "integrations"
@@ -35,8 +36,9 @@ def complaint(tmp_path: Path, text: str) -> str:
     return str(refused.value)
 
 
-def test_the_five_services_are_found_in_order_and_read_once() -> None:
-    assert list(services()) == ["hubspot", "linear", "notion", "posthog", "slack"]
+def test_every_folder_with_a_manifest_is_a_service_in_order_and_read_once() -> None:
+    assert list(services()) == sorted(path.parent.name for path in HERE.glob("*/manifest.toml"))
+    assert {"hubspot", "linear", "notion", "posthog", "slack"} <= services().keys()
     assert services() is services()
 
 
@@ -45,7 +47,7 @@ def test_a_sixth_service_needs_only_a_folder(tmp_path: Path) -> None:
         shutil.copytree(HERE / service.name, tmp_path / service.name)
     write(tmp_path, SMALL)
     (tmp_path / "mcp").mkdir()  # a folder without a manifest is no service
-    assert list(load_services(tmp_path)) == ["hubspot", "linear", "notion", "posthog", "sixth", "slack"]
+    assert list(load_services(tmp_path)) == sorted([*services(), "sixth"])
 
 
 def test_the_smallest_manifest_has_the_plainest_facts(tmp_path: Path) -> None:
@@ -53,6 +55,32 @@ def test_the_smallest_manifest_has_the_plainest_facts(tmp_path: Path) -> None:
     assert service.oauth is not None
     assert (service.oauth.scope, service.oauth.expires_in, service.oauth.revoke) == ("", None, None)
     assert (service.urls, service.config_fields) == ((), ())
+
+
+def fields_of(model: type[ManifestModel]) -> set[str]:
+    """The keys that manifests may have, of every block; pydantic refuses any other."""
+    return set(model.model_fields).union(*(fields_of(block) for block in model.__subclasses__()))
+
+
+def names_read(folder: str) -> set[str]:
+    """Attributes, and the fields of views, which are read from an object by their names."""
+    trees = [
+        ast.parse(path.read_text(encoding="utf-8"))
+        for path in (HERE.parent / folder).rglob("*.py")
+        if path.name != "manifest.py"
+    ]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
+    return attributes | {
+        node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+
+
+def test_every_fact_of_a_manifest_is_read_by_the_product() -> None:
+    read = names_read("integrations") | names_read("api")
+
+    assert {"rotates", "quality"} & read == set(), "the test tells facts that are read from those that are not"
+    assert fields_of(ManifestModel) - read == set()
 
 
 def test_nothing_is_read_when_the_package_is_imported() -> None:
@@ -204,14 +232,14 @@ def test_a_service_has_these_tools_and_a_star_marks_those_that_write(name: str, 
             "https://api.notion.com/v1/oauth/authorize",
             "https://api.notion.com/v1/oauth/token",
             "https://api.notion.com/v1/oauth/revoke",
-            ("basic", "json", "", False, True, None, {"owner": "user"}),
+            ("basic", "json", "", False, None, {"owner": "user"}),
         ),
         (
             "linear",
             "https://linear.app/oauth/authorize",
             "https://api.linear.app/oauth/token",
             "https://api.linear.app/oauth/revoke",
-            ("body", "form", "read", True, True, 86399, {"actor": "app"}),
+            ("body", "form", "read", True, 86399, {"actor": "app"}),
         ),
         (
             "hubspot",
@@ -222,7 +250,6 @@ def test_a_service_has_these_tools_and_a_star_marks_those_that_write(name: str, 
                 "body",
                 "form",
                 HUBSPOT_SCOPES,
-                False,
                 False,
                 1800,
                 {},
@@ -238,7 +265,6 @@ def test_a_service_has_these_tools_and_a_star_marks_those_that_write(name: str, 
                 "form",
                 "channels:read,channels:history,groups:read,groups:history,chat:write",
                 False,
-                True,
                 None,
                 {},
             ),
@@ -252,7 +278,7 @@ def test_a_service_is_connected_this_way(
     assert oauth is not None
     assert oauth.revoke is not None
     assert (oauth.authorize_url, oauth.token_url, oauth.revoke.url) == (authorize, token, revoke)
-    told = (oauth.client_auth, oauth.token_body, oauth.scope, oauth.pkce, oauth.rotates, oauth.expires_in)
+    told = (oauth.client_auth, oauth.token_body, oauth.scope, oauth.pkce, oauth.expires_in)
     assert (*told, oauth.authorize_params) == how
 
 

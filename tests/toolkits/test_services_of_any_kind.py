@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +47,8 @@ description = "Keep a number."
 writes = true
 """
 TOOLS = '''
+"""Read and keep numbers of Sixth."""
+
 from __future__ import annotations
 
 from pydantic import Field
@@ -91,6 +97,7 @@ async def sixth_keep_number(api: SixthApi, ask: Keep) -> Number:
 TOOLS = [sixth_get_number, sixth_keep_number]
 API = SixthApi
 '''
+NOT_SOURCES = (".git", ".venv", "node_modules", "__pycache__", ".*_cache", ".hypothesis", "var", "results")
 
 
 @pytest.fixture
@@ -101,6 +108,28 @@ def sixth(tmp_path: Path) -> Path:
     (folder / "manifest.toml").write_text(MANIFEST, encoding="utf-8")
     (folder / "tools.py").write_text(TOOLS, encoding="utf-8")
     return folder.parent
+
+
+def test_a_service_keeps_the_rules_of_the_project_without_a_line_elsewhere(sixth: Path, tmp_path: Path) -> None:
+    """The rules about tests say nothing about a service, so they are left out."""
+    project = Path(__file__).parents[2]
+    copy = shutil.copytree(project, tmp_path / "project", ignore=shutil.ignore_patterns(*NOT_SOURCES))
+    shutil.copytree(sixth / "sixth", copy / "integrations" / "sixth")
+    rules = [
+        path for path in sorted((copy / "tests/architecture").glob("test_*.py")) if "requirements" not in path.name
+    ]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "PYTEST"))}
+
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:xdist", *rules],
+        cwd=copy,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert run.returncode == 0, run.stdout
 
 
 class Numbers:

@@ -7,7 +7,6 @@ import pytest
 
 from integrations import load_toolkit, services
 from integrations.linear.tools import TOOLS
-from integrations.manifest import QUALITY_RULES
 
 LINEAR = services()["linear"]
 README = (Path(__file__).parents[3] / "integrations" / "linear" / "README.md").read_text(encoding="utf-8")
@@ -22,11 +21,6 @@ def test_the_toolkit_is_found_by_its_folder() -> None:
     found = load_toolkit(LINEAR)
     assert found is not None
     assert list(found.tools) == [tool.name for tool in TOOLS]
-
-
-def test_the_ledger_says_of_each_rule_how_it_is_kept() -> None:
-    assert LINEAR.quality.keys() == set(QUALITY_RULES)
-    assert {rule for rule, kept in LINEAR.quality.items() if kept != "done"} == {"lost_answers"}
 
 
 def test_nothing_is_asked_for_but_to_read() -> None:
