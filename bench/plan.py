@@ -31,15 +31,13 @@ class Plan:
     seconds: float
     warm_up_seconds: float
     only_judged: bool = False
-    tolerance: float = 1.0
-    """For the noise of few and short rounds: every limit is multiplied by it."""
 
     def comparisons(self) -> list[Comparison]:
         every = comparisons(self.stored, FEW)
         return [each for each in every if _is_possible(each) and (each.at_most or not self.only_judged)]
 
 
-QUICK = Plan(stored=10_000, rounds=5, seconds=0.2, warm_up_seconds=0.2, only_judged=True, tolerance=1.1)
+QUICK = Plan(stored=10_000, rounds=5, seconds=0.2, warm_up_seconds=0.2, only_judged=True)
 FULL = Plan(stored=100_000, rounds=9, seconds=0.4, warm_up_seconds=0.3)
 
 

@@ -24,12 +24,12 @@ def measured(plan: Plan, compared: Comparison, these: Sequence[Round], those: Se
 def test_more_time_than_the_limit_is_missed() -> None:
     found = measured(FULL, CALL, [round_of(0.16)], [round_of(0.10)])
 
-    assert found.missed
+    assert found.misses()
     assert found.ratio == pytest.approx(1.6)
 
 
 def test_what_is_within_the_limit_is_not_missed() -> None:
-    assert not measured(FULL, CALL, [round_of(0.14)], [round_of(0.10)]).missed
+    assert not measured(FULL, CALL, [round_of(0.14)], [round_of(0.10)]).misses()
 
 
 def test_one_bad_round_decides_nothing() -> None:
@@ -61,11 +61,14 @@ def test_the_quick_run_judges_all_that_the_full_one_does_and_tells_nothing_else(
     assert of_quick == of_full
 
 
-def test_the_limits_of_the_quick_run_are_wider_by_its_tolerance_alone() -> None:
-    these, those = [round_of(0.16)], [round_of(0.10)]
+@pytest.mark.parametrize("plan", [FULL, QUICK])
+@pytest.mark.parametrize(("cpu_seconds", "misses"), [(0.16, False), (0.17, True)])
+def test_a_tolerance_forgives_so_much_above_the_limit(plan: Plan, cpu_seconds: float, misses: bool) -> None:
+    result = measured(plan, CALL, [round_of(cpu_seconds)], [round_of(0.10)])
 
-    assert FULL.tolerance == 1.0
-    assert measured(QUICK, CALL, these, those).at_most == pytest.approx(1.5 * QUICK.tolerance)
+    assert result.at_most == 1.5
+    assert result.misses(tolerance=0.1) is misses
+    assert result.misses()
 
 
 @pytest.mark.parametrize(
