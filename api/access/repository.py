@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from api.access.principal import Principal, Scope
 from api.kit.crypto.envelope import bind
+from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.revision_cache import REVISION, Snapshot
 from api.kit.storage.store import Always, Change, Check, Delete, IfAbsent, IfPresent, IfVersion, Item, Key, Put, Store
 
@@ -16,7 +17,9 @@ META = "META"
 
 
 @dataclass(frozen=True, slots=True)
-class ApiKeyRecord:
+class ApiKeyRecord(Record):
+    PARSERS: ClassVar = {"scope": Scope, "agent_ids": tuple}
+
     id: str
     name: str
     scope: Scope
@@ -26,35 +29,16 @@ class ApiKeyRecord:
     created_by: str
     agent_ids: tuple[str, ...] | None = None
     expires_at: str | None = None
-    version: int = 1
+    version: int = field(default=1, metadata=NOT_STORED)
 
     @classmethod
     def of(cls, item: Item) -> ApiKeyRecord:
-        data = dict(item.data)
-        agent_ids = data.pop("agent_ids")
-        return cls(
-            **{**data, "scope": Scope(data["scope"])},
-            agent_ids=None if agent_ids is None else tuple(agent_ids),
-            version=item.version,
-        )
+        return cls.decode(item.data, version=item.version)
 
     def rights(self, partition: str) -> bytes:
         """Where the key belongs and what it may do, in the one form that its hash is bound to."""
         agents = ("all",) if self.agent_ids is None else ("these", *self.agent_ids)
         return bind(partition, self.id, self.scope, self.expires_at or "", *agents)
-
-    def data(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "name": self.name,
-            "scope": self.scope,
-            "hash": self.hash,
-            "pepper": self.pepper,
-            "created_at": self.created_at,
-            "created_by": self.created_by,
-            "agent_ids": self.agent_ids,
-            "expires_at": self.expires_at,
-        }
 
 
 class ApiKeyRepository:
@@ -83,7 +67,7 @@ class ApiKeyRepository:
 
 def add_key(partition: str, record: ApiKeyRecord) -> list[Change]:
     return [
-        Put(key_record(partition, record.id), record.data(), IfAbsent()),
+        Put(key_record(partition, record.id), record.encode(), IfAbsent()),
         Put(_lookup(record.id), {"partition": partition}, IfAbsent()),
     ]
 

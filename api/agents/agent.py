@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
+from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.store import Item
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Record):
     id: str
     name: str
     description: str
@@ -19,13 +19,8 @@ class Agent:
     enabled_mcp_server_tool_names: Mapping[str, Sequence[str]]
     created_at: str
     updated_at: str
-    version: int = 1
+    version: int = field(default=1, metadata=NOT_STORED)
 
     @classmethod
     def of(cls, item: Item) -> Agent:
-        return cls(**item.data, version=item.version)
-
-    def data(self) -> dict[str, Any]:
-        data = asdict(self)
-        del data["version"]
-        return data
+        return cls.decode(item.data, version=item.version)

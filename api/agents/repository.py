@@ -45,10 +45,10 @@ class AgentRepository:
         return [item.key.sk.removeprefix(prefix) for item in items]
 
     def add(self, agent: Agent) -> list[Change]:
-        return [Put(self._key(agent.id), agent.data(), IfAbsent()), *self._uses(agent.id, (), agent)]
+        return [Put(self._key(agent.id), agent.encode(), IfAbsent()), *self._uses(agent.id, (), agent)]
 
     def replace(self, old: Agent, new: Agent) -> list[Change]:
-        changed = Put(self._key(new.id), new.data(), IfVersion(old.version))
+        changed = Put(self._key(new.id), new.encode(), IfVersion(old.version))
         return [changed, *self._uses(new.id, old.enabled_mcp_server_ids, new)]
 
     def remove(self, agent: Agent) -> list[Change]:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from api.audit.call_batches import pack, split_into_batches, unpack
 from api.audit.events import ToolCallRecord
 from api.kit.clock import rfc3339
 from api.kit.ids import random_text, sortable_time, time_of
+from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.store import MAX_CHANGES, Change, Conflict, IfAbsent, Item, Key, Put, Store
 
 CALLS_IN_A_WRITE = 1000  # of the longest texts they are half of what a write may have; packed in a millisecond
@@ -31,8 +32,10 @@ class RecordKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditRecord:
+class AuditRecord(Record):
     """Names and ids only: no value that anyone entered as a secret is ever put in here."""
+
+    PARSERS: ClassVar = {"fields": tuple}
 
     at: str
     action: str
@@ -44,7 +47,7 @@ class AuditRecord:
     actor_name: str
     request_id: str
     fields: tuple[str, ...] = ()
-    id: str = ""
+    id: str = field(default="", metadata=NOT_STORED)
     agent_id: str | None = None
     tool: str | None = None
     outcome: str | None = None
@@ -52,7 +55,7 @@ class AuditRecord:
 
     @classmethod
     def of(cls, item: Item) -> AuditRecord:
-        return cls(**{**item.data, "fields": tuple(item.data["fields"]), "id": item.key.sk})
+        return cls.decode(item.data, id=item.key.sk)
 
     @classmethod
     def of_call(cls, call: ToolCallRecord, record_id: str) -> AuditRecord:
@@ -74,7 +77,7 @@ class AuditRecord:
         )
 
     def data(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "id" and value is not None}
+        return {name: value for name, value in self.encode().items() if value is not None}
 
 
 def add_record(workspace_id: str, record: AuditRecord, now: float, position: int) -> Change:

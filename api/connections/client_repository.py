@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
-from typing import Self
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
 
 from api.access.context import WorkspaceContext
+from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.store import (
     Always,
     Change,
@@ -29,8 +30,10 @@ CLIENT_PREFIX, USE_PREFIX = "CLIENT#", "CLIENTUSE#"
 
 
 @dataclass(frozen=True, slots=True)
-class ClientRegistration:
+class ClientRegistration(Record):
     """An OAuth client that an authorization server registered for this workspace (RFC 7591)."""
+
+    PARSERS: ClassVar = {"scopes": tuple}
 
     issuer: str
     id: str
@@ -45,8 +48,7 @@ class ClientRegistration:
 
     @classmethod
     def of(cls, item: Item) -> Self:
-        data = dict(item.data)
-        return cls(**{**data, "scopes": tuple(data["scopes"])})
+        return cls.decode(item.data)
 
     @property
     def key(self) -> str:
@@ -54,7 +56,7 @@ class ClientRegistration:
 
 
 @dataclass(frozen=True, slots=True)
-class ClientSecretUse:
+class ClientSecretUse(Record):
     """The first authorization server that a server's configured client secret was sent to."""
 
     server_id: str
@@ -62,11 +64,11 @@ class ClientSecretUse:
     sealed: Mapping[str, str]
     """A fingerprint of the secret."""
 
-    version: int = 0
+    version: int = field(default=0, metadata=NOT_STORED)
 
     @classmethod
     def of(cls, item: Item) -> Self:
-        return cls(**item.data, version=item.version)
+        return cls.decode(item.data, version=item.version)
 
     @property
     def key(self) -> str:
@@ -114,7 +116,7 @@ class ClientRegistrationRepository:
         return await self._store.query(self._partition, CLIENT_PREFIX, limit=limit, after=after)
 
     async def save(self, registration: ClientRegistration, in_use_until: int, *guards: Change) -> None:
-        put = Put(Key(self._partition, registration.key), asdict(registration), Always())
+        put = Put(Key(self._partition, registration.key), registration.encode(), Always())
         await self._store.write(put, self._use(registration.key, in_use_until), *guards)
 
     async def mark_in_use(self, registration: ClientRegistration, until: int) -> bool:
@@ -152,10 +154,8 @@ class ClientRegistrationRepository:
 
     async def save_secret_use(self, use: ClientSecretUse, *guards: Change) -> None:
         """`Conflict` if it has changed since it was read."""
-        data = asdict(use)
-        version = data.pop("version")
-        condition = IfVersion(version) if version else IfAbsent()
-        await self._store.write(Put(Key(self._partition, use.key), data, condition), *guards)
+        condition = IfVersion(use.version) if use.version else IfAbsent()
+        await self._store.write(Put(Key(self._partition, use.key), use.encode(), condition), *guards)
 
     def _key(self, issuer: str, client_id: str) -> Key:
         return Key(self._partition, registration_key(issuer, client_id))

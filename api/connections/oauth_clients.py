@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from api.access.context import WorkspaceContext
 from api.connections.client_repository import (
@@ -113,7 +113,8 @@ class OAuthClients:
             if stored and hmac.compare_digest(stored, fingerprint):
                 return use.issuer == issuer
         sealed, guards = await self._sealer.seal(ctx, client_secret_use_key(server.id), {FINGERPRINT: fingerprint})
-        await uses.save_secret_use(ClientSecretUse(server.id, issuer, sealed, use.version if use else 0), *guards)
+        first = ClientSecretUse(server.id, issuer, sealed)
+        await uses.save_secret_use(replace(use, issuer=issuer, sealed=sealed) if use else first, *guards)
         return True
 
     async def registered(

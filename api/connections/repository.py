@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self
 
 from api.access.context import WorkspaceContext
+from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.store import (
     Always,
     Change,
@@ -25,7 +26,7 @@ ACCESS, REFRESH = "access", "refresh"
 
 
 @dataclass(frozen=True, slots=True)
-class OAuthClientRef:
+class OAuthClientRef(Record):
     """The OAuth client that a grant was issued to, without its secret."""
 
     kind: Literal["service", "given", "registered", "document"]
@@ -37,7 +38,7 @@ class OAuthClientRef:
 
 
 @dataclass(frozen=True, slots=True)
-class RefreshLease:
+class RefreshLease(Record):
     """The exclusive right of one process to send a token request for the grant, until a point in time."""
 
     owner: str = ""
@@ -45,7 +46,9 @@ class RefreshLease:
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Record):
+    PARSERS: ClassVar = {"client": OAuthClientRef.decode, "lease": RefreshLease.decode, "scopes": tuple}
+
     id: str
     server_id: str
     provider: Mapping[str, Any]
@@ -71,23 +74,12 @@ class Grant:
     by_client: bool = False
     """Issued by the client credentials grant, without the consent of a person (RFC 6749 section 4.4)."""
 
-    version: int = 0
+    version: int = field(default=0, metadata=NOT_STORED)
     """0 until the grant is stored."""
 
     @classmethod
     def of(cls, item: Item) -> Self:
-        data = dict(item.data)
-        client, lease, scopes = (
-            OAuthClientRef(**data.pop("client")),
-            RefreshLease(**data.pop("lease")),
-            data.pop("scopes"),
-        )
-        return cls(**data, client=client, lease=lease, scopes=tuple(scopes), version=item.version)
-
-    def data(self) -> dict[str, Any]:
-        data = asdict(self)
-        del data["version"]
-        return data
+        return cls.decode(item.data, version=item.version)
 
     @property
     def can_be_renewed(self) -> bool:
@@ -156,11 +148,11 @@ class GrantRepository:
         return replace(grant, version=put.version)
 
     def overwrite(self, grant: Grant) -> Put:
-        return Put(self._key(grant.server_id), grant.data(), Always())
+        return Put(self._key(grant.server_id), grant.encode(), Always())
 
     def replacement(self, grant: Grant) -> Put:
         condition = IfVersion(grant.version) if grant.version else IfAbsent()
-        return Put(self._key(grant.server_id), grant.data(), condition)
+        return Put(self._key(grant.server_id), grant.encode(), condition)
 
     def deletion(self, grant: Grant) -> Change:
         """Only of the version that was read. A concurrent refresh then finds no grant to store its tokens in."""

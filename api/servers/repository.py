@@ -64,10 +64,10 @@ class ServerRepository:
                 return free[0]
 
     def add(self, server: Server) -> list[Change]:
-        return [Put(self._key(server.id), server.data(), IfAbsent()), self._claim_for(server)]
+        return [Put(self._key(server.id), server.encode(), IfAbsent()), self._claim_for(server)]
 
     def replace(self, old: Server, new: Server) -> list[Change]:
-        changed: list[Change] = [Put(self._key(new.id), new.data(), IfVersion(old.version))]
+        changed: list[Change] = [Put(self._key(new.id), new.encode(), IfVersion(old.version))]
         if new.slug != old.slug:
             changed += [Delete(self._claim(old.slug), Always()), self._claim_for(new)]
         return changed

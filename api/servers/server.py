@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import ClassVar
 
+from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.store import Item
 
 EXTERNAL = "external"
@@ -31,7 +32,7 @@ class Exposure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Record):
     """What a person has consented to. The tokens are stored in the grant `grant_id`."""
 
     grant_id: str
@@ -47,7 +48,9 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class Server(Record):
+    PARSERS: ClassVar = {"connection": Connection.decode}
+
     id: str
     name: str
     slug: str
@@ -63,13 +66,11 @@ class Server:
     sealed: Mapping[str, str] = field(default_factory=dict)
     oauth_grant: str = "authorization_code"
     connection: Connection | None = None
-    version: int = 1
+    version: int = field(default=1, metadata=NOT_STORED)
 
     @classmethod
     def of(cls, item: Item) -> Server:
-        data = dict(item.data)
-        connection = data.pop("connection", None)
-        return cls(**data, connection=Connection(**connection) if connection else None, version=item.version)
+        return cls.decode(item.data, version=item.version)
 
     @property
     def is_connected(self) -> bool:
@@ -77,8 +78,3 @@ class Server:
         if self.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS:
             return "clientId" in self.sealed
         return self.connection is not None and self.connection.ended is None
-
-    def data(self) -> dict[str, Any]:
-        data = asdict(self)
-        del data["version"]
-        return data

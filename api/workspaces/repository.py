@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from api.access.context import WorkspaceContext, partition_of
 from api.access.repository import META, owned_keys, remove_lookup, revision_key
+from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.store import Always, Change, Delete, IfAbsent, IfPresent, IfVersion, Item, Key, Put, Store
 
 ALL = "WORKSPACES"
@@ -16,21 +16,16 @@ CLEARED_AT_ONCE = 45  # each may be an API key, which has a lookup beside it
 
 
 @dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(Record):
     id: str
     name: str
     created_at: str
     updated_at: str
-    version: int = 1
+    version: int = field(default=1, metadata=NOT_STORED)
 
     @classmethod
     def of(cls, item: Item) -> Workspace:
-        return cls(**item.data, version=item.version)
-
-    def data(self) -> dict[str, Any]:
-        data = asdict(self)
-        del data["version"]
-        return data
+        return cls.decode(item.data, version=item.version)
 
 
 class WorkspaceRecord:
@@ -51,7 +46,7 @@ class WorkspaceRecord:
         return Workspace.of(item) if item else None
 
     def replace(self, old: Workspace, new: Workspace) -> list[Change]:
-        return [Put(_key(new.id), new.data(), IfVersion(old.version))]
+        return [Put(_key(new.id), new.encode(), IfVersion(old.version))]
 
     def remove(self, workspace: Workspace) -> list[Change]:
         """From here on nobody gets in; the rest is cleared away after."""
@@ -83,7 +78,7 @@ class WorkspaceDirectory:
 
     def add(self, workspace: Workspace) -> list[Change]:
         return [
-            Put(_key(workspace.id), workspace.data(), IfAbsent()),
+            Put(_key(workspace.id), workspace.encode(), IfAbsent()),
             Put(revision_key(partition_of(workspace.id)), {}, IfAbsent()),
             Put(_listed(workspace.id), {}, IfAbsent()),
         ]

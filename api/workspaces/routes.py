@@ -37,7 +37,13 @@ MANY = TypeAdapter(list[WorkspaceView])
 
 
 def view(workspace: Workspace) -> WorkspaceView:
-    return WorkspaceView(**workspace.data(), version=workspace.version)
+    return WorkspaceView(
+        id=workspace.id,
+        name=workspace.name,
+        created_at=workspace.created_at,
+        updated_at=workspace.updated_at,
+        version=workspace.version,
+    )
 
 
 @get(

@@ -10,8 +10,8 @@ import json
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 from api.access.authenticator import Authenticator
 from api.access.context import WorkspaceContext
@@ -20,6 +20,7 @@ from api.connections.consent.errors import ConnectFailed
 from api.connections.encryption import TokenSealer
 from api.connections.repository import OAuthClientRef
 from api.kit.clock import Clock
+from api.kit.storage.records import Record
 from api.kit.storage.store import Change, Conflict, Delete, IfAbsent, IfPresent, Item, Key, Put, Store
 from api.servers.server import Server
 
@@ -33,8 +34,10 @@ class StateNotFound(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class AuthorizationState:
+class AuthorizationState(Record):
     """Everything that the callback needs. None of it is read from a URL."""
+
+    PARSERS: ClassVar = {"client": OAuthClientRef.decode, "scopes": tuple}
 
     workspace_id: str
     server_id: str
@@ -60,9 +63,7 @@ class AuthorizationState:
 
     @classmethod
     def of(cls, item: Item) -> Self:
-        data = dict(item.data)
-        client, scopes = OAuthClientRef(**data.pop("client")), tuple(data.pop("scopes"))
-        return cls(**data, client=client, scopes=scopes)
+        return cls.decode(item.data)
 
 
 class StateStore:
@@ -112,7 +113,7 @@ class StateStore:
         return await self._sealer.open(ctx, _state_key(state).pk, VERIFIER, pending.sealed)
 
     def _put(self, key: Key, pending: AuthorizationState) -> Put:
-        return Put(key, asdict(pending), IfAbsent(), expires_at=int(self._clock.now()) + LIFE_SECONDS)
+        return Put(key, pending.encode(), IfAbsent(), expires_at=int(self._clock.now()) + LIFE_SECONDS)
 
 
 async def reauthorize_initiator(

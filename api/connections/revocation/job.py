@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,6 +19,7 @@ from api.connections.repository import Grant, OAuthClientRef
 from api.kit.clock import Clock
 from api.kit.crypto.secret import Secret
 from api.kit.crypto.vault import Sealed, SecretLocation, Vault
+from api.kit.storage.records import Record
 from api.kit.storage.store import Always, Change, Item, Key, Put
 from api.servers.server import Server
 from integrations import OAuthClient
@@ -37,7 +38,9 @@ class RevocationSecrets:
 
 
 @dataclass(frozen=True, slots=True)
-class RevocationJob:
+class RevocationJob(Record):
+    PARSERS: ClassVar = {"client": OAuthClientRef.decode}
+
     workspace_id: str
     """The workspace that the grant belonged to. Its DNS lookups and connections are not shared with others."""
 
@@ -54,10 +57,9 @@ class RevocationJob:
 
     @classmethod
     def of(cls, item: Item) -> RevocationJob:
-        """`ValueError` for an unknown format, for example after a downgrade."""
-        if unknown := item.data.keys() - {known.name for known in fields(cls)}:
-            raise ValueError(f"a job with the unknown fields {', '.join(sorted(unknown))}")
-        return msgspec.convert(item.data, cls)
+        """`ValueError` for an unknown format."""
+        msgspec.convert(item.data, cls)
+        return cls.decode(item.data)
 
     @property
     def host(self) -> str:
@@ -98,7 +100,7 @@ class RevocationJobs:
             unless_there=ctx.workspace_id if unless_there else None,
             sealed={TOKENS: sealed.text},
         )
-        return [Put(key, asdict(job), Always()), sealer.guard]
+        return [Put(key, job.encode(), Always()), sealer.guard]
 
     async def secrets(self, key: Key, job: RevocationJob) -> RevocationSecrets:
         sealed = Sealed.parse(job.sealed[TOKENS])

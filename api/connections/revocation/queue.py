@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -176,7 +176,7 @@ class RevocationQueue:
             self.wake()
 
     async def _claim_and_process(self, item: Item, job: RevocationJob) -> None:
-        claim = Put(item.key, asdict(replace(job, due=self._clock.now() + CLAIM_SECONDS)), IfVersion(item.version))
+        claim = Put(item.key, replace(job, due=self._clock.now() + CLAIM_SECONDS).encode(), IfVersion(item.version))
         with suppress(Conflict):  # another process has claimed it
             await self._store.write(claim)
             await self._process(replace(item, version=claim.version), job)
@@ -230,7 +230,7 @@ class RevocationQueue:
 
     async def _postpone(self, item: Item, job: RevocationJob, seconds: float) -> None:
         postponed = replace(job, due=self._clock.now() + seconds, tries=job.tries + 1)
-        await self._store.write(Put(item.key, asdict(postponed), IfVersion(item.version)))
+        await self._store.write(Put(item.key, postponed.encode(), IfVersion(item.version)))
 
     async def _delete(self, item: Item) -> None:
         await self._store.write(Delete(item.key, IfVersion(item.version)))

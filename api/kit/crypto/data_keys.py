@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.envelope import CannotOpen, from_text, to_text
 from api.kit.crypto.root_keys import RootKeys, WrappedKey
 from api.kit.crypto.secret import Secret
 from api.kit.storage.conflict_retry import retry_on_conflict
+from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.store import Change, Check, Conflict, Delete, IfAbsent, IfPresent, IfVersion, Item, Key, Put, Store
 
 HEAD = "DATAKEY"
@@ -33,11 +34,11 @@ class TooManyDataKeys(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class KeyRingState:
+class KeyRingState(Record):
     active: int
     minimum: int
     permanent: bool
-    version: int  # of the item
+    version: int = field(default=0, metadata=NOT_STORED)  # of the item
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,8 @@ class KeyRing:
             return 0
         old = [item.key for item in await self.keys(partition) if item.key.sk != _sk(seen.active)]
         if old or seen.minimum != seen.active:
-            head = Put(Key(partition, HEAD), _head_data(seen.active, seen.active), IfVersion(seen.version))
+            state = replace(seen, minimum=seen.active)
+            head = Put(Key(partition, HEAD), state.encode(), IfVersion(seen.version))
             await self._store.write(head, *(Delete(key, IfPresent()) for key in old), *changes)
             self.forget(partition)
         return len(old)
@@ -133,7 +135,7 @@ class KeyRing:
             del self._loading[under_way]
 
     async def _first_key_changes(self, partition: str, *, permanent: bool) -> tuple[Put, Put]:
-        head = Put(Key(partition, HEAD), _head_data(1, 1, permanent=permanent), IfAbsent())
+        head = Put(Key(partition, HEAD), KeyRingState(1, 1, permanent).encode(), IfAbsent())
         return head, await self._new_key(partition, 1)
 
     async def _new_key(self, partition: str, version: int) -> Put:
@@ -146,10 +148,8 @@ class KeyRing:
         if len(await self.keys(partition)) >= MAX_VERSIONS:
             raise TooManyDataKeys
         version = head.active + 1
-        data = _head_data(version, head.minimum, permanent=head.permanent)
-        await self._store.write(
-            Put(Key(partition, HEAD), data, IfVersion(head.version)), await self._new_key(partition, version)
-        )
+        state = Put(Key(partition, HEAD), replace(head, active=version).encode(), IfVersion(head.version))
+        await self._store.write(state, await self._new_key(partition, version))
         return version
 
     async def _rewrap(self, item: Item) -> bool:
@@ -207,12 +207,8 @@ def _context(partition: str, version: int) -> dict[str, str]:
     return {"app": "plugboard", "owner": partition, "purpose": "data-key", "version": str(version)}
 
 
-def _head_data(active: int, minimum: int, *, permanent: bool = False) -> dict[str, int | bool]:
-    return {"active": active, "minimum": minimum, "permanent": permanent}
-
-
 def _head(item: Item) -> KeyRingState:
-    return KeyRingState(item.data["active"], item.data["minimum"], item.data["permanent"], item.version)
+    return KeyRingState.decode(item.data, version=item.version)
 
 
 def _wrapped_data(wrapped: WrappedKey) -> dict[str, str]:

@@ -266,7 +266,7 @@ async def set_up() -> Setting:
     )
     setting = Setting(store, world, TokenEndpoint(world), ctx)
     await store.write(*await KeyRing(store, ROOTS, world.clock).first_key_changes(partition))
-    await store.write(Put(Key(partition, server_key(SERVER.id)), SERVER.data(), IfAbsent()))
+    await store.write(Put(Key(partition, server_key(SERVER.id)), SERVER.encode(), IfAbsent()))
     await store.write(Put(revision_key(partition), {}, IfAbsent()))
     sealed, check = await setting.sealer().seal_tokens(ctx, SERVER, {ACCESS: "access-0", REFRESH: "refresh-0"})
     grant = Grant("grant", SERVER.id, msgspec.to_builtins(PROVIDER), OAuthClientRef("service", "plugboard", "none"), ())
