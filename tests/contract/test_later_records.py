@@ -305,7 +305,7 @@ def test_a_repeated_request_whose_record_a_later_version_wrote_is_answered_again
     again = workspace.admin.post(workspace.agents, **post)
 
     assert (again.status_code, again.json()) == (201, first.json())
-    assert len(workspace.admin.get(workspace.agents).json()["data"]) == 1
+    assert len(workspace.admin.get(workspace.agents).json()) == 1
 
 
 async def idempotency_record(workspace: Workspace) -> Key:
