@@ -6,17 +6,18 @@ wrapped by a root key. Opened keys are remembered for a few minutes and no longe
 
 from __future__ import annotations
 
-import asyncio
-import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from api.kit.clock import Clock, rfc3339
 from api.kit.crypto.envelope import CannotOpen, from_text, to_text
 from api.kit.crypto.root_keys import RootKeys, WrappedKey
 from api.kit.crypto.secret import Secret
+from api.kit.lru import LruCache
 from api.kit.storage.conflict_retry import retry_on_conflict
 from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.store import Change, Check, Conflict, Delete, IfAbsent, IfPresent, IfVersion, Item, Key, Put, Store
+from api.kit.tasks import SingleFlight
 
 HEAD = "DATAKEY"
 TTL_SECONDS = 300.0
@@ -60,8 +61,8 @@ class KeyRing:
         self._roots = roots
         self._clock = clock
         self._ttl = ttl
-        self._remembered: dict[tuple[str, int], _Remembered] = {}
-        self._loading: dict[tuple[str, int], asyncio.Task[Secret]] = {}
+        self._remembered: LruCache[tuple[str, int], _Remembered] = LruCache(REMEMBERED_KEYS)
+        self._loading: SingleFlight[tuple[str, int], Secret] = SingleFlight(self._remember)
 
     @property
     def sealing_root(self) -> str:
@@ -93,10 +94,10 @@ class KeyRing:
         return ActiveKey(head.active, secret, Check(Key(partition, HEAD), IfVersion(head.version)))
 
     async def key(self, partition: str, version: int) -> Secret:
-        known = self._remembered.get((partition, version))
+        known = self._remembered.peek((partition, version))
         if known and self._clock.monotonic() < known.until:
             return known.secret
-        return await self._load_once(partition, version)
+        return await self._loading.get((partition, version), partial(self._load, partition, version))
 
     async def keys(self, partition: str) -> list[Item]:
         return await self._store.query(partition, f"{HEAD}#", limit=2 * MAX_VERSIONS)
@@ -129,10 +130,9 @@ class KeyRing:
         return head + [Delete(key.key, IfPresent()) for key in await self.keys(partition)]
 
     def forget(self, partition: str) -> None:
-        for known in [key for key in self._remembered if key[0] == partition]:
-            del self._remembered[known]
-        for under_way in [key for key in self._loading if key[0] == partition]:
-            del self._loading[under_way]
+        for key in [key for key in self._remembered if key[0] == partition]:
+            self._remembered.pop(key)
+        self._loading.forget(lambda key: key[0] == partition)
 
     async def _first_key_changes(self, partition: str, *, permanent: bool) -> tuple[Put, Put]:
         head = Put(Key(partition, HEAD), KeyRingState(1, 1, permanent).encode(), IfAbsent())
@@ -161,22 +161,6 @@ class KeyRing:
             return False
         return True
 
-    async def _load_once(self, partition: str, version: int) -> Secret:
-        """Those who want the same key share one question to the root key; one who gives up takes nobody along."""
-        wanted = (partition, version)
-        task = self._loading.get(wanted)
-        if task is None:
-            task = self._loading[wanted] = asyncio.create_task(self._load(partition, version))
-            task.add_done_callback(lambda done: self._loaded(wanted, done))
-        return await asyncio.shield(task)
-
-    def _loaded(self, wanted: tuple[str, int], task: asyncio.Task[Secret]) -> None:
-        still_wanted = self._loading.get(wanted) is task
-        if still_wanted:
-            del self._loading[wanted]
-        if not task.cancelled() and task.exception() is None and still_wanted:
-            self._remember(wanted, task.result())
-
     async def _load(self, partition: str, version: int) -> Secret:
         head_key, key = Key(partition, HEAD), Key(partition, _sk(version))
         found = await self._store.get_many([head_key, key])
@@ -186,13 +170,12 @@ class KeyRing:
 
     def _remember(self, wanted: tuple[str, int], secret: Secret) -> None:
         now = self._clock.monotonic()
-        self._remembered.pop(wanted, None)
-        self._remembered[wanted] = _Remembered(secret, now + self._ttl)
-        while len(self._remembered) > REMEMBERED_KEYS or self._oldest_until() <= now:
-            del self._remembered[next(iter(self._remembered))]
-
-    def _oldest_until(self) -> float:
-        return next((known.until for known in self._remembered.values()), math.inf)
+        self._remembered.put(wanted, _Remembered(secret, now + self._ttl))
+        for key in list(self._remembered):  # in the order of their loading, and so of their expiry
+            remembered = self._remembered.peek(key)
+            if remembered is None or remembered.until > now:
+                return
+            self._remembered.pop(key)
 
 
 def version_of(item: Item) -> int:

@@ -1,7 +1,7 @@
-"""The store in one file beside the process: SQLite in WAL mode, durable, nothing to set up.
+"""The store in one file: SQLite in WAL mode, durable, with nothing to set up.
 
-Reads run on the event loop: one takes microseconds, a hop to a thread costs ten times more. Writes wait for the disk,
-so they run in a thread of their own. Several processes may share the file.
+Reads run on the event loop, because one takes microseconds and a hop to a thread ten times that. Writes wait for the
+disk and run in their own thread. Several processes may share the file.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class SqliteStore:
         self._clock = clock or SystemClock()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         try:
-            path.touch(mode=0o600)  # what SQLite puts beside it gets the same rights
+            path.touch(mode=0o600)  # SQLite gives its other files the same permissions
             self._writing = self._connect(path, WRITE_PATIENCE_SECONDS)
             self._writing.executescript(SCHEMA)
             self._reading = self._connect(path, READ_PATIENCE_SECONDS)
@@ -79,7 +79,7 @@ class SqliteStore:
         return connection
 
     def version_now(self, key: Key) -> int | None:
-        """For whoever asks at each request and needs nothing else."""
+        """The version alone, for the read that every request makes."""
         rows = self._read(VERSION, (*key, self._now()))
         return rows[0][0] if rows else None
 
@@ -88,8 +88,8 @@ class SqliteStore:
         return _item(rows[0]) if rows else None
 
     async def get_many(self, keys: Sequence[Key]) -> dict[Key, Item]:
-        found = [await self.get(key) for key in dict.fromkeys(keys)]
-        return {item.key: item for item in found if item}
+        items = [await self.get(key) for key in dict.fromkeys(keys)]
+        return {item.key: item for item in items if item}
 
     async def query(
         self,
@@ -121,7 +121,7 @@ class SqliteStore:
         await asyncio.get_running_loop().run_in_executor(self._writer, self._apply, changes, encoded)
 
     async def close(self) -> None:
-        """Waits for the writes under way. Safe to call twice."""
+        """Waits for the writes in progress. May be called twice."""
         await asyncio.get_running_loop().run_in_executor(None, self._writer.shutdown)
         self._reading.close()
         self._writing.close()
@@ -148,12 +148,12 @@ class SqliteStore:
         except sqlite3.DatabaseError as error:
             raise StoreUnavailable(str(error)) from error
         if swept or any(isinstance(change, Delete) for change in changes):
-            self._forget_on_disk()
+            self._erase_deleted()
 
-    def _forget_on_disk(self) -> None:
-        """What was deleted or replaced stands in the log, and under it in the file, until the log is written back.
+    def _erase_deleted(self) -> None:
+        """Checkpoints, because deleted and replaced data stays in the log, and in the file, until then.
 
-        Where a reader of another process is in the way, the next time will do: the writers behind are not kept waiting.
+        Where a reader of another process is in the way, the next write does it: other writers do not wait for it.
         """
         with suppress(sqlite3.OperationalError):
             self._writing.execute(f"PRAGMA busy_timeout = {CLEANING_PATIENCE_MS}")
@@ -174,12 +174,12 @@ class SqliteStore:
                 case Check():
                     pass
 
-    def _holds(self, key: Key, when: Condition) -> bool:
-        if isinstance(when, Always):
+    def _holds(self, key: Key, condition: Condition) -> bool:
+        if isinstance(condition, Always):
             return True
         sql = f"SELECT version FROM items WHERE pk = ? AND sk = ? AND {LIVE}"
         row = self._writing.execute(sql, (*key, self._now())).fetchone()
-        match when:
+        match condition:
             case IfAbsent():
                 return row is None
             case IfPresent():
@@ -188,7 +188,7 @@ class SqliteStore:
                 return row is not None and row[0] == version
 
     def _sweep(self) -> bool:
-        """Clears what has expired, a little at a time; reads do not see it anyway. Says whether it was time for it."""
+        """Deletes some expired items, which reads ignore anyway. Returns whether it was due."""
         if self._clock.monotonic() - self._swept_at < SWEEP_EVERY_SECONDS:
             return False
         self._swept_at = self._clock.monotonic()
@@ -200,7 +200,7 @@ class SqliteStore:
 
 
 def _after_prefix(prefix: str) -> str:
-    """The first text in order that does not start with `prefix`."""
+    """The first string in sort order after all that start with `prefix`."""
     return prefix[:-1] + chr(ord(prefix[-1]) + 1)
 
 

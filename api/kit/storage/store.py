@@ -1,7 +1,7 @@
-"""What can be stored, and on which conditions: the port that SQLite and DynamoDB implement.
+"""The store port that SQLite and DynamoDB implement: items, conditions and atomic writes.
 
-Items live at `(pk, sk)`. A read sees every write that was acknowledged before it began; a `write` happens whole or not
-at all. An item past its expiry does not exist, whether or not the engine has cleared it away yet.
+Items are stored at `(pk, sk)`. A read sees every write that was acknowledged before it began; a `write` is atomic. An
+item past its expiry does not exist, whether or not the engine has removed it yet.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class Item:
     version: int
     expires_at: int | None = None
     size: int = field(default=0, compare=False)
-    """How many bytes it takes in the store."""
+    """In bytes, as stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class IfAbsent:
-    """Nothing is stored there yet."""
+    """No item is stored at the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class IfPresent:
-    """Something is stored there, whatever it is."""
+    """An item is stored at the key, whatever its version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class IfVersion:
 Condition = IfAbsent | IfPresent | Always | IfVersion
 
 
-def _next_version(when: Condition) -> int:
-    match when:
+def _next_version(condition: Condition) -> int:
+    match condition:
         case IfAbsent():
             return 1
         case IfVersion(version):
             return version + 1
-        case _:  # nobody read it first, so no number follows from another: a fresh one that no reader has seen
+        case _:  # the old version is not known, so the new one is a number that no reader has seen
             return secrets.randbits(53)
 
 
@@ -86,7 +86,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Writes nothing; the other changes happen only if this holds."""
+    """Writes nothing; the other changes of the write happen only if the condition holds."""
 
     key: Key
     condition: Condition
@@ -96,12 +96,12 @@ Change = Put | Delete | Check
 
 
 class StoreError(Exception):
-    """What a store can answer instead of a result.
+    """An operation of the store failed.
 
     StoreError
-    ├── Conflict       a condition did not hold, nothing was written
-    ├── ItemTooLarge   an item or all together are over the limit, nothing was written
-    └── StoreUnavailable      throttled, down or too slow; a write may be tried again
+    ├── Conflict          a condition did not hold; nothing was written
+    ├── ItemTooLarge      an item, or the whole write, is over the limit; nothing was written
+    └── StoreUnavailable  throttled, down or too slow; the write may be retried
     """
 
 
@@ -134,11 +134,11 @@ class Store(Protocol):
         after: str | None = None,
         newest_first: bool = False,
     ) -> list[Item]:
-        """Items of one partition whose `sk` starts with `prefix`, ordered by `sk`, from beyond `after`."""
+        """Items of one partition whose `sk` starts with `prefix`, ordered by `sk`, beginning after `after`."""
         ...
 
     async def write(self, *changes: Change) -> None:
-        """All of the changes, or none and a `Conflict`. At most `MAX_CHANGES`, each to a key of its own."""
+        """Applies all of the changes, or none and raises `Conflict`. At most `MAX_CHANGES`, each to another key."""
         ...
 
     async def close(self) -> None: ...
@@ -146,13 +146,13 @@ class Store(Protocol):
 
 @runtime_checkable
 class SyncReads(Protocol):
-    """A store that has its answers in this process. To wait for it in turns would cost more than to ask."""
+    """A store that reads within the process: a read costs less than waiting for another task's read."""
 
     def version_now(self, key: Key) -> int | None: ...
 
 
 def check_sizes(encoded: Sequence[bytes]) -> None:
-    """One engine could take more than the other: what is stored on one must fit into the other."""
+    """Applies the same limits to every engine, so that data fits into each of them."""
     total = sum(map(len, encoded))
     largest = max(map(len, encoded), default=0)
     if largest > MAX_ITEM_BYTES:
@@ -162,7 +162,7 @@ def check_sizes(encoded: Sequence[bytes]) -> None:
 
 
 def check_changes(changes: Sequence[Change]) -> None:
-    """Refuses what no engine could do in one write: a mistake of ours, not of a caller."""
+    """Refuses a write that no engine can apply. Such a write is a mistake in our code."""
     if not 0 < len(changes) <= MAX_CHANGES:
         message = f"a write takes 1 to {MAX_CHANGES} changes, got {len(changes)}"
         raise ValueError(message)

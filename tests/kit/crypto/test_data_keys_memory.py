@@ -76,7 +76,8 @@ async def test_a_failure_nobody_waits_for_is_no_noise_and_is_not_remembered(stor
     await roots.asked.wait()
     waiting.cancel()
     roots.gate.set()
-    await asyncio.wait([waiting, *ring._loading.values()])
+    await asyncio.wait([waiting])
+    await ring._loading.finish()
 
     roots.down = False
     assert await ring.key(W, 1)

@@ -85,7 +85,9 @@ async def test_a_shared_data_key_would_not_make_owners_one(ring: KeyRing, vault:
     """The owner is bound in the value itself, not only by whose key it is."""
     sealing = await vault.sealer(W)
     sealed = sealing.seal(HEADER, TOKEN)
-    ring._remembered[(OTHER, 1)] = ring._remembered[(W, 1)]
+    known = ring._remembered.peek((W, 1))
+    assert known
+    ring._remembered.put((OTHER, 1), known)
 
     with pytest.raises(CannotOpen):
         await vault.unseal(OTHER, HEADER, sealed)

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from api.kit.storage.conflict_retry import LONGEST_PAUSE_SECONDS, TRIES, retry_on_conflict
+from api.kit.storage.conflict_retry import PAUSES, TRIES, retry_on_conflict
 from api.kit.storage.store import Conflict, Key, StoreUnavailable
 
 CONFLICT = Conflict([Key("WS#a", "SERVER#s")])
@@ -39,8 +39,8 @@ async def test_work_that_met_a_conflict_runs_again_from_the_start() -> None:
 async def test_there_is_an_end_to_trying() -> None:
     work = Work(TRIES)
 
-    with pytest.raises(StoreUnavailable, match="too many others"):
-        await asyncio.wait_for(retry_on_conflict(work), TRIES * LONGEST_PAUSE_SECONDS)
+    with pytest.raises(StoreUnavailable, match="too many concurrent"):
+        await asyncio.wait_for(retry_on_conflict(work), TRIES * PAUSES.longest)
     assert work.runs == TRIES
 
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
-from api.kit.storage.dynamodb.retries import pause_before
+from api.kit.storage.dynamodb.retries import PAUSES
 from api.kit.storage.dynamodb.store import DynamoStore, dynamo_client
 from api.kit.storage.store import Always, Check, Conflict, IfAbsent, IfPresent, Key, Put, StoreUnavailable
 from tests.fakes.dynamodb import PATIENT, aws_access, moto_endpoint, new_table
@@ -129,7 +129,7 @@ async def test_after_an_outage_tries_are_earned_again(store: DynamoStore, faults
 @pytest.mark.requirement("REL-09")
 @pytest.mark.parametrize(("tries", "most"), [(1, 0.05), (2, 0.1), (5, 0.8), (6, 1.0), (20, 1.0)])
 def test_pauses_are_spread_over_all_of_their_length(tries: int, most: float) -> None:
-    pauses = [pause_before(tries) for _ in range(500)]
+    pauses = [PAUSES.pause(tries - 1) for _ in range(500)]
 
     assert 0 <= min(pauses) < most * 0.1
     assert most * 0.9 < max(pauses) <= most

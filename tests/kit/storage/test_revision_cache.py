@@ -192,7 +192,7 @@ async def test_partitions_are_kept_apart(store: CountingStore) -> None:
     assert store.reads["KEY#k"] == 0  # a change over there costs nothing here
 
 
-async def test_memory_is_bounded_and_the_oldest_goes_first(store: CountingStore) -> None:
+async def test_the_cache_is_bounded_and_the_item_not_used_for_longest_goes_first(store: CountingStore) -> None:
     memory = RevisionCache(store, at_most=3)
     for number in range(5):
         await put(store, f"KEY#{number}", number)
@@ -203,8 +203,10 @@ async def test_memory_is_bounded_and_the_oldest_goes_first(store: CountingStore)
     assert store.reads == {REVISION: 1}
     assert await read(memory, "KEY#0") == [0]
     assert store.reads["KEY#0"] == 1
-    assert await read(memory, "KEY#0", "KEY#4", "KEY#3") == [0, 4, 3]
+    assert await read(memory, "KEY#0", "KEY#3", "KEY#2") == [0, 3, 2]
     assert store.reads == {REVISION: 3, "KEY#0": 1}
+    assert await read(memory, "KEY#4") == [4]
+    assert store.reads["KEY#4"] == 1
 
 
 class SlowStore(CountingStore):

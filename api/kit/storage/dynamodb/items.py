@@ -1,7 +1,7 @@
-"""How is an item, a condition or a change said in DynamoDB's own words.
+"""Items, conditions and changes in the form of DynamoDB's API.
 
-An item has the attributes `pk`, `sk`, `version`, `data` (JSON text), `expires` (DynamoDB clears it some time after)
-and `write_id`, the mark of the one write that put it there.
+An item has the attributes `pk`, `sk`, `version`, `data` (JSON text), `expires` (DynamoDB removes it some time after)
+and `write_id`, the mark of the write that put it there.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def write_id_of(attributes: Attributes) -> str | None:
 
 
 def live_item(attributes: Attributes, now: int) -> Item | None:
-    """DynamoDB clears an expired item up to days late, so every read looks for itself."""
+    """None where the item has expired: DynamoDB may remove it days later."""
     expires_at = int(attributes["expires"]["N"]) if "expires" in attributes else None
     if expires_at is not None and expires_at <= now:
         return None
@@ -58,7 +58,7 @@ def live_item(attributes: Attributes, now: int) -> Item | None:
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """One write, put into words once, so that each try of it says exactly the same."""
+    """One write, encoded once, so that each attempt sends exactly the same."""
 
     write_id: str
     changes: Sequence[Change]
@@ -74,15 +74,17 @@ class Transaction:
 
 
 def transaction(changes: Sequence[Change], table: str, write_id: str, now: int) -> Transaction:
-    said = [change for change in changes if not _is_noop(change)]
-    encoded = [_encode(change.data) if isinstance(change, Put) else b"" for change in said]
+    effective = [change for change in changes if not _is_noop(change)]
+    encoded = [_encode(change.data) if isinstance(change, Put) else b"" for change in effective]
     check_sizes(encoded)
-    actions = [_action(change, data.decode(), table, write_id, now) for change, data in zip(said, encoded, strict=True)]
-    return Transaction(write_id, said, actions)
+    actions = [
+        _action(change, data.decode(), table, write_id, now) for change, data in zip(effective, encoded, strict=True)
+    ]
+    return Transaction(write_id, effective, actions)
 
 
 def _is_noop(change: Change) -> bool:
-    """A check that always holds: DynamoDB has no word for it."""
+    """A check that always holds, which DynamoDB cannot express."""
     return isinstance(change, Check) and isinstance(change.condition, Always)
 
 
@@ -91,9 +93,9 @@ def _action(change: Change, data: str, table: str, write_id: str, now: int) -> d
     match change:
         case Put():
             item = _put_attributes(change, data, write_id)
-            # What stood in the way comes back: our own mark on it shows that an earlier try has already succeeded.
-            seen = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"} if condition else {}
-            return {"Put": {"TableName": table, "Item": item, **condition, **seen}}
+            # The item that failed the condition is returned: our mark on it shows that an earlier attempt succeeded.
+            returned = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"} if condition else {}
+            return {"Put": {"TableName": table, "Item": item, **condition, **returned}}
         case Delete():
             return {"Delete": {"TableName": table, "Key": key_attributes(change.key), **condition}}
         case Check():
@@ -112,9 +114,9 @@ def _put_attributes(put: Put, data: str, write_id: str) -> dict[str, dict[str, s
     return attributes
 
 
-def _condition(when: Condition, now: int) -> dict[str, Any]:
+def _condition(condition: Condition, now: int) -> dict[str, Any]:
     values = {":now": {"N": str(now)}}
-    match when:
+    match condition:
         case Always():
             return {}
         case IfAbsent():

@@ -1,6 +1,6 @@
-"""How is one call to DynamoDB tried, how often, how long, and what does it mean when it fails.
+"""Retries of calls to DynamoDB, and the meaning of their failures.
 
-botocore itself is told to try once: two nested ways of trying again multiply, and only who counts every try knows
+botocore is configured to try once: two nested retry loops multiply, and only the loop that counts every attempt knows
 whether a lost answer may stand for a write that happened.
 """
 
@@ -14,15 +14,14 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as NoConnection
 
-from api.kit.backoff import between
+from api.kit.backoff import Backoff
 from api.kit.clock import Clock
 from api.kit.storage.store import StoreUnavailable
 
 READ_PATIENCE_SECONDS = 5.0
 WRITE_PATIENCE_SECONDS = 10.0
-MOST_TRIES = 20  # patience ends first, unless the clock stands still
-FIRST_PAUSE_SECONDS = 0.05
-LONGEST_PAUSE_SECONDS = 1.0
+MOST_TRIES = 20  # patience ends first, unless the clock stops
+PAUSES = Backoff(first=0.05, longest=1.0, jitter=(0, 1))
 SPARE_TRIES = 200.0
 EARNED_TRIES = 0.5
 
@@ -37,14 +36,16 @@ THROTTLED = frozenset(
     }
 )
 SERVER_ERROR = 500
-HINTS = {"ResourceNotFoundException": ": no such table. PLUGBOARD_TABLE names it, `plugboard table create` makes it"}
+HINTS = {
+    "ResourceNotFoundException": ": no such table. Set PLUGBOARD_TABLE to its name, or create it with `plugboard table create`"
+}
 
 Answer = Mapping[str, Any]
 Reasons = Sequence[Mapping[str, Any]]
 
 
 class TransactionCancelled(Exception):
-    """Conditions of a transaction did not hold. `in_doubt`: an earlier try of it may have happened."""
+    """Conditions of a transaction did not hold. `in_doubt`: an earlier attempt may have succeeded."""
 
     def __init__(self, reasons: Reasons, *, in_doubt: bool) -> None:
         super().__init__("conditions did not hold")
@@ -55,14 +56,19 @@ class TransactionCancelled(Exception):
 @dataclass(frozen=True, slots=True)
 class CallFailure:
     text: str
-    retryable: bool = False  # another try may succeed
-    spends_budget: bool = False  # the other side is overloaded or gone, so another try costs from what is spare
-    maybe_applied: bool = False  # it may have happened all the same
-    reasons: Reasons = ()  # of conditions that did not hold
+    retryable: bool = False
+    spends_budget: bool = False
+    """DynamoDB is overloaded or unreachable, so a retry takes from the shared budget."""
+
+    maybe_applied: bool = False
+    """The write may have happened, although the call failed."""
+
+    reasons: Reasons = ()
+    """Of conditions that did not hold."""
 
 
 class RetryBudget:
-    """Tries beyond the first that all calls share: earned by success, so that an outage is not answered by a storm."""
+    """Retries that all calls share. Successes earn them, so that an outage does not cause a storm of retries."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -99,7 +105,7 @@ class RetryingClient:
             in_doubt = in_doubt or outcome.maybe_applied
             if outcome.reasons:
                 raise TransactionCancelled(outcome.reasons, in_doubt=in_doubt)
-            pause = pause_before(tries)
+            pause = PAUSES.pause(tries - 1)
             if tries == MOST_TRIES or self._clock.monotonic() + pause >= deadline or not self._may_repeat(outcome):
                 raise StoreUnavailable(outcome.text)
             self._pause(pause)
@@ -108,17 +114,11 @@ class RetryingClient:
         return failure.retryable and (not failure.spends_budget or self._spare.spend())
 
     def wait(self, tries: int) -> None:
-        self._pause(pause_before(tries))
-
-
-def pause_before(tries: int) -> float:
-    """Full jitter: those who failed together do not come back together."""
-    most = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (tries - 1))
-    return between(0, most)
+        self._pause(PAUSES.pause(tries - 1))
 
 
 def _outcome(send: Callable[[], Answer]) -> Answer | CallFailure:
-    """A failure is returned, so that no error of ours has one of botocore's behind it: those may quote a token."""
+    """Failures are returned, not raised: no error of ours has one of botocore's as context, which may quote a token."""
     try:
         return send()
     except ClientError as error:

@@ -1,6 +1,6 @@
-"""The store for more than one machine: one DynamoDB table, every read consistent, every write a transaction.
+"""The store for several machines: one DynamoDB table, consistent reads, transactional writes.
 
-boto3 blocks, so each operation runs in a thread of this store. What botocore raises never leaves here.
+boto3 blocks, so each operation runs in a thread of this store. botocore's errors never leave this module.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ def dynamo_client(
     region: str | None = None,
     read_seconds: float = READ_SECONDS,
 ) -> Any:
-    """A boto3 client; credentials and region from where AWS programs look for them."""
+    """A boto3 client, with credentials and region from AWS's usual sources."""
     config = Config(
         connect_timeout=CONNECT_SECONDS,
         read_timeout=read_seconds,
-        retries={"mode": "standard", "total_max_attempts": 1},  # `Calls` tries again
+        retries={"mode": "standard", "total_max_attempts": 1},  # `RetryingClient` retries
         max_pool_connections=threads,
         tcp_keepalive=True,
     )
     try:
         return _session().create_client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
     except BotoCoreError as error:
-        raise StoreUnavailable(f"DynamoDB cannot be used: {error} (AWS_DEFAULT_REGION says where it is)") from None
+        raise StoreUnavailable(f"DynamoDB cannot be used: {error} (AWS_DEFAULT_REGION sets its region)") from None
 
 
 def _session() -> botocore.session.Session:
@@ -82,7 +82,7 @@ def _session() -> botocore.session.Session:
 
 @cache
 def _loader() -> botocore.loaders.Loader:
-    """What is known of services is read once: that is most of what a client costs."""
+    """Reads the service descriptions once: that is most of the cost of a client."""
     return botocore.loaders.create_loader()
 
 
@@ -118,7 +118,7 @@ class DynamoStore:
         newest_first: bool = False,
     ) -> list[Item]:
         if after is not None and not (after and after.startswith(prefix)):
-            # DynamoDB refuses to start outside of what is asked for: there, either all of it follows or nothing.
+            # DynamoDB refuses to start outside the queried range: there, either all items follow or none.
             if (after <= prefix) == newest_first:
                 return []
             after = None
@@ -128,12 +128,12 @@ class DynamoStore:
 
     async def write(self, *changes: Change) -> None:
         check_changes(changes)
-        asked = transaction(changes, self._table, uuid.uuid4().hex, self._now())
-        if asked.actions:
-            await self._in_thread(partial(self._write, asked))
+        request = transaction(changes, self._table, uuid.uuid4().hex, self._now())
+        if request.actions:
+            await self._in_thread(partial(self._write, request))
 
     async def close(self) -> None:
-        """Waits for the operations under way. Safe to call twice."""
+        """Waits for the operations in progress. May be called twice."""
         await asyncio.get_running_loop().run_in_executor(None, self._threads.shutdown)
         self._client.close()
 
@@ -153,19 +153,19 @@ class DynamoStore:
     def _get_many(self, keys: Sequence[Key]) -> dict[Key, Item]:
         now = self._now()
         items = (live_item(attributes, now) for attributes in self._batches(keys))
-        found = {item.key: item for item in items if item}
-        return {key: found[key] for key in keys if key in found}
+        by_key = {item.key: item for item in items if item}
+        return {key: by_key[key] for key in keys if key in by_key}
 
     def _batches(self, keys: Sequence[Key], **options: Any) -> Iterator[Attributes]:
         for first in range(0, len(keys), BATCH):
             yield from self._batch(keys[first : first + BATCH], options)
 
     def _batch(self, keys: Sequence[Key], options: Mapping[str, Any]) -> Iterator[Attributes]:
-        """Asks again for what was left out, until nothing is or nothing more comes."""
+        """Requests the unprocessed keys again, until none are left or several requests in a row return nothing."""
         wanted, fruitless = [key_attributes(key) for key in keys], 0
         while wanted:
-            asked = {self._table: {"Keys": wanted, "ConsistentRead": True, **options}}
-            answer = self._read(self._client.batch_get_item, RequestItems=asked)
+            request = {self._table: {"Keys": wanted, "ConsistentRead": True, **options}}
+            answer = self._read(self._client.batch_get_item, RequestItems=request)
             yield from answer.get("Responses", {}).get(self._table, ())
             left = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
             fruitless = fruitless + 1 if len(left) == len(wanted) else 0
@@ -195,7 +195,7 @@ class DynamoStore:
         return list(islice(filter(None, items), limit))
 
     def _pages(self, request: Mapping[str, Any], start: Attributes | None) -> Iterator[Attributes]:
-        """A page may be short, or empty, and still not be the last."""
+        """A page may be short or empty and still not be the last."""
         while True:
             begin = {"ExclusiveStartKey": start} if start else {}
             answer = self._read(self._client.query, **request, **begin)
@@ -204,30 +204,30 @@ class DynamoStore:
             if not start:
                 return
 
-    def _write(self, asked: Transaction) -> None:
+    def _write(self, request: Transaction) -> None:
         send = partial(
-            self._client.transact_write_items, TransactItems=asked.actions, ClientRequestToken=asked.write_id
+            self._client.transact_write_items, TransactItems=request.actions, ClientRequestToken=request.write_id
         )
         try:
             self._calls.make(send, WRITE_PATIENCE_SECONDS)
         except TransactionCancelled as cancelled:
-            if not (cancelled.in_doubt and self._happened(asked, cancelled)):
-                pairs = zip(asked.changes, cancelled.reasons, strict=True)
-                failed = [change.key for change, why in pairs if why.get("Code") == "ConditionalCheckFailed"]
+            if not (cancelled.in_doubt and self._was_applied(request, cancelled)):
+                pairs = zip(request.changes, cancelled.reasons, strict=True)
+                failed = [change.key for change, reason in pairs if reason.get("Code") == "ConditionalCheckFailed"]
                 raise Conflict(failed) from None
 
-    def _happened(self, asked: Transaction, cancelled: TransactionCancelled) -> bool:
-        """Whether the conditions fail because an earlier try, whose answer was lost, did succeed.
+    def _was_applied(self, request: Transaction, cancelled: TransactionCancelled) -> bool:
+        """Whether the conditions fail because an earlier attempt, whose answer was lost, succeeded.
 
-        A write happens whole or not at all and its mark is used once: one item that carries it proves the write,
-        whatever became of the others. DynamoDB itself knows a token again for ten minutes; this is the second line.
+        A write is atomic and its mark is used once, so one item that carries the mark proves the write. DynamoDB itself
+        recognises a token for ten minutes; this is a second safeguard.
         """
-        in_the_way = (write_id_of(reason["Item"]) for reason in cancelled.reasons if reason.get("Item"))
-        if asked.write_id in in_the_way:
+        marks_of_failed = (write_id_of(reason["Item"]) for reason in cancelled.reasons if reason.get("Item"))
+        if request.write_id in marks_of_failed:
             return True
-        if asked.puts:
-            marks = self._batches(asked.puts, ProjectionExpression="pk, sk, write_id")
-            return any(write_id_of(attributes) == asked.write_id for attributes in marks)
-        if asked.has_deletes:  # they leave nothing to recognise: to claim either answer would be a guess
-            raise StoreUnavailable("the answer to a delete was lost, it may have happened")
+        if request.puts:
+            marks = self._batches(request.puts, ProjectionExpression="pk, sk, write_id")
+            return any(write_id_of(attributes) == request.write_id for attributes in marks)
+        if request.has_deletes:  # they leave no mark, so either result would be a guess
+            raise StoreUnavailable("the answer to a delete was lost; it may have happened")
         return False

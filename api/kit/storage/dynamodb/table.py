@@ -1,4 +1,4 @@
-"""What is the table like: read from infra/stack.yaml, the one place that defines it, for who has no CloudFormation."""
+"""Creates the table without CloudFormation, from its definition in infra/stack.yaml."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def stack() -> dict[str, Any]:
 
 
 def table_definition(name: str) -> dict[str, Any]:
-    """What `CreateTable` takes."""
+    """The parameters of `CreateTable`."""
     properties = _properties()
     definition = {key: value for key, value in properties.items() if key not in SET_BY_CALLS_OF_THEIR_OWN}
-    encrypted = {"Enabled": properties["SSESpecification"]["SSEEnabled"]}  # the one name that differs
+    encrypted = {"Enabled": properties["SSESpecification"]["SSEEnabled"]}  # the only name that differs
     return definition | {"TableName": name, "SSESpecification": encrypted}
 
 
 def create_table(client: Any, name: str, *, pause: Callable[[float], None] = time.sleep) -> bool:
-    """Makes the table as the stack would and waits until it can be used. False: there is one of that name."""
+    """Creates the table as the stack does, and waits until it is ready. False where it exists already."""
     try:
         return _create_table(client, name, pause)
     except ClientError as error:
@@ -84,9 +84,9 @@ def _recovery_is_on(client: Any, name: str, specification: dict[str, Any]) -> bo
         client.update_continuous_backups(TableName=name, PointInTimeRecoverySpecification=specification)
     except ClientError as error:
         match _code(error):
-            case "ContinuousBackupsUnavailableException":  # being prepared, for a short while after the table was made
+            case "ContinuousBackupsUnavailableException":  # for a short while after the table was created
                 return False
-            case "UnknownOperationException":  # a stand-in for DynamoDB on one machine has no backups to turn on
+            case "UnknownOperationException":  # local substitutes for DynamoDB have no backups
                 return True
             case _:
                 raise
@@ -98,7 +98,7 @@ def _until(done: Callable[[], bool], pause: Callable[[float], None]) -> None:
         if done():
             return
         pause(1.0)
-    raise StoreUnavailable("the table was made but did not become ready")
+    raise StoreUnavailable("the table was created but did not become ready")
 
 
 def _code(error: ClientError) -> str:
