@@ -36,9 +36,7 @@ THROTTLED = frozenset(
     }
 )
 SERVER_ERROR = 500
-HINTS = {
-    "ResourceNotFoundException": ": no such table. Set PLUGBOARD_TABLE to its name, or create it with `plugboard table create`"
-}
+HINTS = {"ResourceNotFoundException": ": no such table. Check PLUGBOARD_TABLE, or run `plugboard table create`"}
 
 Answer = Mapping[str, Any]
 Reasons = Sequence[Mapping[str, Any]]
