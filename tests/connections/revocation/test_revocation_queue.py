@@ -19,7 +19,7 @@ from api.access.peppers import SYSTEM
 from api.connections.revocation.job import PREFIX
 from api.connections.revocation.queue import CLAIM_SECONDS, KEPT_SECONDS, LONGEST_WAIT
 from api.kit.crypto.secret import Secret
-from api.kit.storage.store import Always, IfVersion, Item, Key, Put
+from api.kit.storage.store import Always, Item, Key, Put
 from api.main.container import Container, build_container
 from api.main.settings import OAuthApp, Settings
 from demo.oauth_provider.server import Fault, Server, Tenant
@@ -230,27 +230,6 @@ async def test_one_that_nobody_can_read_holds_up_no_other(
         assert [item.key.sk for item in await waiting(parts)] == [unknown.key.sk]
     assert notion.live("access") == []
     assert [record.levelno for record in caplog.records if "outbox" in record.message] == [logging.ERROR]
-
-
-async def test_a_job_of_a_later_version_is_worked_on_and_kept_whole(
-    left: Left, settings: Settings, clock: StillClock
-) -> None:
-    notion = await left()
-    clock.advance(CLAIM_SECONDS)
-    async with process(settings, clock) as parts:
-        (item,) = await waiting(parts)
-        later = {**item.data, "colour": "red", "client": {**item.data["client"], "colour": "red"}}
-        await parts.store.write(Put(item.key, later, IfVersion(item.version)))
-
-        await parts.connections.revocation_queue.work_off()
-        (put_off,) = await waiting(parts)
-        assert put_off.data["tries"] == later["tries"] + 1
-        assert {**put_off.data, "tries": later["tries"], "due": later["due"]} == later
-
-        notion.heal()
-        await come_round(parts, clock)
-        assert await waiting(parts) == []
-    assert notion.live("refresh") == []
 
 
 async def test_it_is_asked_ever_less_often_and_given_up_after_a_week(
