@@ -43,15 +43,18 @@ class RequestMiddleware:
             state["is_head"] = True
         extra = [*SECURITY_HEADERS, (b"x-request-id", request_id.encode())]
         asked = _as_get(scope)
-        status = 0
+        status, sent_bytes = 0, 0
 
         async def send_more(message: Message) -> None:
-            nonlocal status
+            nonlocal status, sent_bytes
             if message["type"] == "http.response.start":
                 status = message["status"]
                 await send({**message, "headers": [*message["headers"], *extra]})
-            elif asked is not scope and message["type"] == "http.response.body":
+            elif message["type"] == "http.response.body" and asked is not scope:
                 await send({**message, "body": b""})
+            elif message["type"] == "http.response.body":
+                sent_bytes += len(message["body"])
+                await send(message)
             else:
                 await send(message)
 
@@ -59,7 +62,7 @@ class RequestMiddleware:
             await self._app(asked, receive, send_more)
         finally:
             if self._note:
-                self._note(log_fields(scope["method"], asked, status, time.perf_counter() - started))
+                self._note(log_fields(asked, scope["method"], status, sent_bytes, time.perf_counter() - started))
 
 
 def _as_get(scope: HTTPScope) -> HTTPScope:
@@ -75,13 +78,14 @@ def _request_id(scope: Scope) -> str:
     return f"{_PROCESS}{next(_COUNTER):012x}"
 
 
-def log_fields(method: str, scope: Scope, status: int, seconds: float) -> dict[str, object]:
+def log_fields(scope: Scope, method: str, status: int, sent_bytes: int, seconds: float) -> dict[str, object]:
     context = scope["state"].get("context")  # what a guard left there
     return {
         "request_id": scope["state"]["request_id"],
         "method": method,
         "route": scope.get("path_template"),
         "status": status,
+        "bytes": sent_bytes,
         "ms": round(seconds * 1000, 2),
         "workspace": getattr(context, "workspace_id", None),
         "key": getattr(getattr(context, "principal", None), "id", None),

@@ -18,7 +18,7 @@ import msgspec
 
 from api.kit.clock import Clock, SystemClock, rfc3339
 
-FIELDS = ("request_id", "method", "route", "status", "ms", "workspace", "key", "detail")
+FIELDS = ("request_id", "method", "route", "status", "bytes", "ms", "workspace", "key", "detail")
 
 _encode = msgspec.json.Encoder().encode
 

@@ -37,6 +37,7 @@ def test_each_request_is_a_line_of_json_that_tells_what_was_done_and_not_what_wa
         "method": "GET",
         "route": line["route"],
         "status": 200,
+        "bytes": len(answer.content),
         "ms": line["ms"],
         "workspace": workspace_id,
         "key": key_id,

@@ -81,6 +81,7 @@ def test_a_request_is_a_line_in_the_log(world: World) -> None:
 
     (line,) = lines(stream)
     assert line.pop("ms") > 0
+    assert line.pop("bytes") == len(answer.content)
     assert line.pop("at").endswith("Z")
     assert line.pop("key").startswith("key_")
     assert line == {

@@ -16,6 +16,10 @@ TOO_LONG = (
 )
 
 
+ON_SHUTDOWN = "on_shutdown"
+"""The key in a request's state under which a response that would go on for long keeps what ends it."""
+
+
 class TooManyAtOnce(Exception):
     """More requests wait on one connection than anybody sends before the first is answered. It is closed."""
 
@@ -41,6 +45,12 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._wait_no_more()
         super().connection_lost(exc)
         self.pipeline.clear()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        cycle = getattr(self, "cycle", None)  # none before the first request, whatever its type says
+        if cycle is not None and (end := cycle.scope["state"].get(ON_SHUTDOWN)):
+            end()
 
     def data_received(self, data: bytes) -> None:
         self._head_bytes += len(data)
