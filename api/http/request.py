@@ -43,7 +43,7 @@ class ApiRequest(AnyRequest):
             raise UnsupportedMediaType
         ticker: Ticker = self.app.state.ticker
         try:
-            with Deadline(ticker, BODY_SECONDS):
+            with Deadline(ticker, BODY_SECONDS).enforce():
                 raw = await _read(self.receive)
         except TimeoutError:
             raise BadRequest(f"Timed out reading the request body ({BODY_SECONDS:.0f} s).") from None

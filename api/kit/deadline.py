@@ -1,21 +1,21 @@
-"""How is something ended that takes too long, without a timer for each of the many things that do not?
+"""Points in time by which work must be done, all of them enforced by one timer.
 
-A timer costs a call as much as reading the store. So one for all looks at them twenty times a second, for as long as
-there are any; what ends too late ends by that much later.
+A timer for each call costs as much as reading the store. One timer for all looks at them twenty times a second while
+there are any; work that is late is ended up to that much later.
 """
 
 from __future__ import annotations
 
 import asyncio
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 EVERY_SECONDS = 0.05
 
 
 class Timed(Protocol):
     def on_tick(self, now: float) -> None:
-        """Called from time to time; `now` is the loop's time."""
+        """Called at each tick; `now` is the loop's time."""
         ...
 
 
@@ -38,44 +38,63 @@ class Ticker:
 
     def _tick(self) -> None:
         now = self.loop.time()
-        for each in tuple(self._watched):
-            each.on_tick(now)
+        for watched in tuple(self._watched):
+            watched.on_tick(now)
         self._is_running = bool(self._watched)
         if self._is_running:
             self.loop.call_later(EVERY_SECONDS, self._tick)
 
 
 class Deadline:
-    """`with Deadline(ticker, seconds):` raises `TimeoutError` where its body is not done by then. Within a task."""
+    """The end of the time for one piece of work: made where the work begins and handed down to all its parts."""
 
-    __slots__ = ("_cancelled_before", "_ends", "_passed", "_seconds", "_task", "_ticker")
+    __slots__ = ("_ends_at", "_ticker")
 
     def __init__(self, ticker: Ticker, seconds: float) -> None:
         self._ticker = ticker
-        self._seconds = seconds
-        self._passed = False
+        self._ends_at = ticker.loop.time() + seconds
 
-    def __enter__(self) -> Self:
-        loop = self._ticker.loop
-        task = asyncio.current_task(loop)
+    def remaining(self) -> float:
+        """Seconds; negative once it has passed."""
+        return self._ends_at - self._ticker.loop.time()
+
+    def earlier(self, seconds: float) -> Deadline:
+        """For a part that needs to know first, so that it can say what its failure means."""
+        return Deadline(self._ticker, self.remaining() - seconds)
+
+    def enforce(self) -> TimeLimit:
+        """`with deadline.enforce():` raises `TimeoutError` where its body is not done in time. Within a task only."""
+        return TimeLimit(self._ticker, self._ends_at)
+
+
+class TimeLimit:
+    """One enforcement of a deadline; several tasks may share a deadline."""
+
+    __slots__ = ("_cancelled_before", "_ends_at", "_has_passed", "_task", "_ticker")
+
+    def __init__(self, ticker: Ticker, ends_at: float) -> None:
+        self._ticker = ticker
+        self._ends_at = ends_at
+        self._has_passed = False
+
+    def __enter__(self) -> None:
+        task = asyncio.current_task(self._ticker.loop)
         if task is None:
-            raise RuntimeError("a deadline is kept within a task only")
+            raise RuntimeError("a deadline can be enforced within a task only")
         self._task = task
         self._cancelled_before = task.cancelling()
-        self._ends = loop.time() + self._seconds
         self._ticker.add(self)
-        return self
 
     def on_tick(self, now: float) -> None:
-        if now >= self._ends and not self._passed:
-            self._passed = True
+        if now >= self._ends_at and not self._has_passed:
+            self._has_passed = True
             self._task.cancel()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self._ticker.remove(self)
-        if not self._passed:
+        if not self._has_passed:
             return
-        # Somebody else may have cancelled the task too: then it stays cancelled.
-        ended_by_us = self._task.uncancel() <= self._cancelled_before
-        if ended_by_us and kind is asyncio.CancelledError:
+        # Other code may have cancelled the task too: then it stays cancelled.
+        is_ours = self._task.uncancel() <= self._cancelled_before
+        if is_ours and kind is asyncio.CancelledError:
             raise TimeoutError from error

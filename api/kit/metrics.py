@@ -1,50 +1,41 @@
-"""What does this process count and time, for Prometheus to collect?
+"""The registry of what this process counts and times, for Prometheus to collect.
 
 No label holds what a caller could make more of: no workspace, server or tool. So the number of series is bounded, and
-who reads them learns nothing of what is in a workspace.
+the metrics disclose nothing of what is in a workspace.
 """
 
 from __future__ import annotations
 
 import platform
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
 
 from prometheus_client import Gauge, ProcessCollector, disable_created_metrics
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
-from prometheus_client.utils import floatToGoString
 
 from api.kit.jobs import JobStatus
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
-# From what a warm call costs to the deadline of a request, and what a call of several requests may take.
-SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
 class Metrics:
     def __init__(self, version: str) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the series, and nobody asks for them
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the number of series
         self.registry = CollectorRegistry()
-        self._calls = ToolCallCollector()
-        self.registry.register(self._calls)
         build = Gauge("plugboard_build_info", "What runs.", ["version", "python"], registry=self.registry)
         build.labels(version, platform.python_version()).set(1)
         ProcessCollector(registry=self.registry)
 
-    def call(self, service_type: str, outcome: str, seconds: float) -> None:
-        """`outcome` is of a closed set, and `service_type` of the services that there are."""
-        self._calls.note(service_type, outcome, seconds)
+    def register(self, collector: Collector) -> None:
+        self.registry.register(collector)
 
     def gauge(self, name: str, description: str, value: Callable[[], float]) -> None:
-        """`value` is asked at each collection, maybe from another thread."""
+        """`value` is called at each collection, possibly on another thread."""
         Gauge(f"plugboard_{name}", description, registry=self.registry).set_function(value)
 
     def counter(self, name: str, description: str, value: Callable[[], float]) -> None:
-        """For what counts already: `value` is asked as for a gauge, and only ever grows."""
+        """For what is counted elsewhere: `value` is called as for a gauge, and only ever grows."""
         self.registry.register(_Counted(f"plugboard_{name}", description, value))
 
     def jobs(self, status: Callable[[], Sequence[JobStatus]]) -> None:
@@ -53,34 +44,6 @@ class Metrics:
 
     def text(self) -> bytes:
         return generate_latest(self.registry)
-
-
-class ToolCallCollector(Collector):
-    """Counted in plain numbers: a series of the library's own takes a lock for each, on a path that does thousands."""
-
-    def __init__(self) -> None:
-        self._outcomes: defaultdict[tuple[str, str], int] = defaultdict(int)
-        self._seconds: defaultdict[str, float] = defaultdict(float)
-        self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(SECONDS) + 1))
-
-    def note(self, service_type: str, outcome: str, seconds: float) -> None:
-        self._outcomes[service_type, outcome] += 1
-        self._seconds[service_type] += seconds
-        self._buckets[service_type][bisect_left(SECONDS, seconds)] += 1
-
-    def collect(self) -> Iterator[Metric]:
-        calls = CounterMetricFamily("plugboard_tool_calls", "Calls of tools.", labels=["service", "outcome"])
-        for labels, count in list(self._outcomes.items()):
-            calls.add_metric(labels, count)
-        yield calls
-        times = HistogramMetricFamily(
-            "plugboard_tool_call_seconds", "How long calls of tools took.", labels=["service"]
-        )
-        for service, counts in list(self._buckets.items()):
-            ends = [*map(floatToGoString, SECONDS), "+Inf"]
-            buckets = list(zip(ends, accumulate(counts), strict=True))
-            times.add_metric([service], buckets, self._seconds[service])
-        yield times
 
 
 class _Counted(Collector):

@@ -43,9 +43,11 @@ from api.services.service import ServiceList
 from api.toolbox.calling.bulkheads import Bulkheads
 from api.toolbox.calling.circuit_breakers import CircuitBreakers
 from api.toolbox.credentials.static import CredentialStore
+from api.toolbox.metrics import ToolCallCollector
 from api.toolbox.protocol_repository import protocol_key
 from api.toolbox.runtime import ToolRuntime
-from api.toolbox.toolsets.registry import ToolsetDeps, ToolsetRegistry
+from api.toolbox.toolsets.dependencies import ToolsetDeps
+from api.toolbox.toolsets.registry import ToolsetRegistry
 from api.workspaces.service import WorkspacePurge, Workspaces
 from integrations import Service, services
 
@@ -118,8 +120,8 @@ async def build_container(
     outbound = HttpClient(egress, names=Resolver(lookup))
     joined = build_connections(SharedDeps(settings, store, vault, journal, clock, access, lookup), outbound, catalog)
     vendors = service_directory(settings, catalog, joined.auth_http.vendors)
-    means = ToolsetDeps(store, outbound, egress, CredentialStore(vault, egress, joined.tokens, clock), vendors, clock)
-    works = build_tool_runtime(means, jobs)
+    credentials, ticker = CredentialStore(vault, egress, joined.tokens, clock), Ticker(asyncio.get_running_loop())
+    works = build_tool_runtime(ToolsetDeps(store, outbound, egress, credentials, vendors, clock, ticker), jobs)
     return Container(
         settings=settings,
         clock=clock,
@@ -162,19 +164,19 @@ async def open_encrypted_store(settings: Settings, clock: Clock) -> tuple[RootKe
     return roots, store, keyring, Vault(keyring)
 
 
-def build_tool_runtime(means: ToolsetDeps, jobs: BackgroundJobs) -> ToolRuntime:
+def build_tool_runtime(deps: ToolsetDeps, jobs: BackgroundJobs) -> ToolRuntime:
     works = ToolRuntime(
-        ToolsetRegistry(means),
-        means.credentials,
-        means.services,
-        means.outbound,
-        CircuitBreakers(means.clock),
+        ToolsetRegistry(deps),
+        deps.outbound,
+        CircuitBreakers(deps.clock),
         Bulkheads(),
-        CallLog(means.store),
+        CallLog(deps.store),
         Metrics(version("plugboard")),
-        means.clock,
-        Ticker(asyncio.get_running_loop()),
+        ToolCallCollector(),
+        deps.clock,
+        deps.ticker,
     )
+    works.metrics.register(works.call_metrics)
     register_gauges(works)
     works.metrics.jobs(jobs.status)
     return works

@@ -1,4 +1,4 @@
-"""Which tools does an agent have: its servers, what it may use of each, and whose a name is."""
+"""An agent's toolbox: its servers, what it may use of each, and the server that a tool's name belongs to."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 
 from api.agents.agent import Agent
 from api.kit.ids import is_from_workspace
-from api.servers.server import EXTERNAL, Exposure, Server
+from api.servers.server import Exposure, Server
 from api.toolbox.failures import server_not_found, server_of_another_workspace
 from api.toolbox.output.sanitize import safe_line
-from api.toolbox.tool_names import generic_name, tool_name
-
-PREFIX = "mcp_"
-GENERIC_PREFIX = f"{PREFIX}server_"
+from api.toolbox.tool_names import GENERIC_PREFIX, PREFIX, generic_name
+from api.toolbox.toolsets.naming import SCHEMES, NamingScheme, naming_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +19,24 @@ class EnabledServer:
     """What an agent may use of one server."""
 
     server: Server
+    naming: NamingScheme
     names: frozenset[str] | None
-    """The only tools that are allowed, as the upstream calls them; None for all."""
+    """The tools that are allowed, by their own names; None for all."""
     aliases: frozenset[str] | None
-    """The same, as agents call them: what is not allowed is refused without asking anybody."""
+    """The same by the names that agents use, so that others are refused without a request."""
 
     @classmethod
-    def of(cls, server: Server, names: Collection[str] | None) -> EnabledServer:
+    def of(cls, server: Server, names: Collection[str] | None = None) -> EnabledServer:
+        naming = naming_of(server)
         if names is None:
-            return cls(server, None, None)
-        return cls(server, frozenset(names), frozenset(_alias(server, name) for name in names))
+            return cls(server, naming, None, None)
+        aliases = frozenset(naming.tool_name(server.slug, name) for name in names)
+        return cls(server, naming, frozenset(names), aliases)
 
     @property
     def has_generic(self) -> bool:
-        return (
-            self.server.service_type == EXTERNAL
-            and self.names is None
-            and self.server.exposure in (Exposure.BOTH, Exposure.GENERIC)
-        )
+        is_exposed = self.server.exposure in (Exposure.BOTH, Exposure.GENERIC)
+        return self.naming.has_generic_tool and self.names is None and is_exposed
 
     @property
     def has_tools(self) -> bool:
@@ -47,8 +45,8 @@ class EnabledServer:
     def offers(self, alias: str) -> bool:
         return self.has_tools and self.server.enabled and (self.aliases is None or alias in self.aliases)
 
-    def allows(self, upstream_name: str) -> bool:
-        return self.names is None or upstream_name in self.names
+    def allows(self, own_name: str) -> bool:
+        return self.names is None or own_name in self.names
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,8 @@ class Toolbox:
 
     @classmethod
     def of(cls, workspace_id: str, agent: Agent, servers: Mapping[str, Server]) -> Toolbox:
-        there = [servers[each] for each in agent.enabled_mcp_server_ids if each in servers]
-        shares = [EnabledServer.of(server, agent.enabled_mcp_server_tool_names.get(server.id)) for server in there]
+        existing = [servers[server_id] for server_id in agent.enabled_mcp_server_ids if server_id in servers]
+        shares = [EnabledServer.of(server, agent.enabled_mcp_server_tool_names.get(server.id)) for server in existing]
         return cls(
             workspace_id,
             agent,
@@ -73,51 +71,40 @@ class Toolbox:
             {share.server.slug: share for share in shares},
         )
 
-    def generic(self, name: str) -> EnabledServer | None:
-        """Whose generic tool has this name, if the agent has it."""
-        share = self.by_id.get(name.removeprefix(PREFIX)) if name.startswith(GENERIC_PREFIX) else None
-        return share if share and share.has_generic and share.server.enabled else None
-
-    def named(self, name: str) -> EnabledServer | None:
-        """Whose tool could have this name: of a service's, the slug is at the end; of any other's, behind `mcp_`."""
+    def find(self, name: str) -> EnabledServer | None:
+        """The server whose tool has this name, or could have it."""
         if name.startswith(GENERIC_PREFIX):
-            return None
-        is_external = name.startswith(PREFIX)
-        slug = name[len(PREFIX) :].partition("_")[0] if is_external else name.rpartition("_")[2]
-        share = self.by_slug.get(slug)
-        if share is None or (share.server.service_type == EXTERNAL) is not is_external:
-            return None
-        return share if share.offers(name) else None
+            share = self.by_id.get(name.removeprefix(PREFIX))
+            return share if share and share.has_generic and share.server.enabled else None
+        for naming in SCHEMES:
+            if (slug := naming.slug_in(name)) is not None:
+                share = self.by_slug.get(slug)
+                return share if share and share.naming is naming and share.offers(name) else None
+        return None
 
     def not_found_text(self, name: str) -> str:
-        """What is said of a name that is not in the toolbox."""
         server_id = name.removeprefix(PREFIX)
         if not name.startswith(GENERIC_PREFIX):
-            told = f"Error: tool {name} is not in this agent's toolbox. Its tools are listed at `tools`."
-            return safe_line(told + self._meant(name), limit=600)
+            text = f"Error: tool {name} is not in this agent's toolbox. Its tools are listed at `tools`."
+            return safe_line(text + self._suggestion(name), limit=600)
         if not is_from_workspace(server_id, self.workspace_id):
             return server_of_another_workspace(server_id)
         share = self.by_id.get(server_id)
         if share is None:
             return server_not_found(server_id)
-        return f"Error: MCP server {server_id} {'; '.join(_why_not(share))}"
+        return f"Error: MCP server {server_id} {'; '.join(_why_not_generic(share))}"
 
-    def _meant(self, name: str) -> str:
-        """A service's tools have the server's slug at their end, and who knows the service may have left it out."""
-        of_it = [each for each in self.servers if name.startswith(f"{each.server.service_type}_")]
-        if any(name.endswith(f"_{each.server.slug}") for each in of_it):
+    def _suggestion(self, name: str) -> str:
+        """The names of a service's tools end with the server's slug, which a model that knows the service may omit."""
+        shares = [share for share in self.servers if share.naming.lacks_slug(name, share.server.service_type)]
+        if any(name.endswith(f"_{share.server.slug}") for share in shares):
             return ""
-        names = [f"`{alias}`" for each in of_it if each.offers(alias := _alias(each.server, name))]
+        aliases = [(share, share.naming.tool_name(share.server.slug, name)) for share in shares]
+        names = [f"`{alias}`" for share, alias in aliases if share.offers(alias)]
         return f" Did you mean {' or '.join(names)}?" if names else ""
 
 
-def _alias(server: Server, name: str) -> str:
-    if server.service_type == EXTERNAL:
-        return tool_name(server.slug, name)
-    return f"{name}_{server.slug}"
-
-
-def _why_not(share: EnabledServer) -> Iterator[str]:
+def _why_not_generic(share: EnabledServer) -> Iterator[str]:
     if not share.server.enabled:
         yield "is disabled"
     if not share.has_generic:

@@ -19,6 +19,9 @@ ENDED = "The connection of this server has ended. Who manages the workspace has 
 LACKS = "The connection of this server lacks rights that are needed here ({}). Somebody has to connect it again."
 NOT_NOW = "The connection stands: try again."
 CLIENT_LACKS = "The client of this server has no rights that are needed here ({}). Add them to `scope` in its `config`."
+DISABLED = "The server is disabled. Enable it to use its tools."
+NOT_CONNECTED_SERVICE = "Connect this service first."
+NO_TOOLS = "This version of Plugboard has no tools for this service."
 MAYBE_DONE = "It is not known whether the call was carried out."
 LONGEST_WAIT = 3600.0
 _DATA = JsonSize(32, 1000)
@@ -31,6 +34,12 @@ def invalid_arguments(tool_name: str, problems: list[str]) -> Failure:
     return Failure(
         FailureKind.INVALID_ARGUMENTS, safe_line(f"Error: the arguments of {tool_name} do not fit. {told}", limit=2000)
     )
+
+
+_NOT_CONNECTED_REASONS = {
+    FailureKind.NOT_CONNECTED: "not_connected",
+    FailureKind.RECONNECT_REQUIRED: "reconnect_required",
+}
 
 
 class CredentialsUnavailable(Exception):
@@ -66,26 +75,90 @@ def not_now(text: str, retry_after: float | None) -> CredentialsUnavailable:
     return CredentialsUnavailable(FailureKind.UPSTREAM_UNAVAILABLE, f"{text} {NOT_NOW}", retry_after)
 
 
-def timed_out(seconds: float, *, sent: bool = True) -> Failure:
-    return Failure(FailureKind.TIMEOUT, not_answered(f"no answer within {seconds:g} s.{_maybe_done(sent)}"))
+Problem = UpstreamError | TimeoutError | CredentialsUnavailable
 
 
-def failure_of(error: UpstreamError, redact: Redactor, seconds: float) -> Failure:
+class ToolsUnavailable(Exception):
+    """A server has no tools to show: a word for programs, a sentence for people."""
+
+    def __init__(self, reason: str, detail: str, *, is_down: bool = False, is_answer: bool = False) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+        self.is_down = is_down
+        self.is_answer = is_answer
+
+
+def connection_ended() -> ToolsUnavailable:
+    return ToolsUnavailable("reconnect_required", ENDED)
+
+
+def circuit_open(text: str, retry_after: float) -> Failure:
+    return Failure(FailureKind.UPSTREAM_UNAVAILABLE, text, retry_after)
+
+
+def limit_reached(text: str, retry_after: float) -> Failure:
+    return Failure(FailureKind.RATE_LIMITED, f"Error: {text}", retry_after)
+
+
+def without_uncertainty(failure: Failure) -> str:
+    """The text for later callers, whom the outcome of this one call does not concern."""
+    return failure.text.removesuffix(f" {MAYBE_DONE}")
+
+
+def failure_of(error: Problem, redact: Redactor, seconds: float) -> Failure:
+    if isinstance(error, CredentialsUnavailable):
+        return error.failure
+    kind, text, retry_after = _kind_and_text(error, redact, seconds)
+    is_down = _is_down(error)
+    return Failure(kind, text, retry_after, is_down=is_down, is_answer=not is_down)
+
+
+def unavailable(error: Problem, redact: Redactor, seconds: float) -> ToolsUnavailable:
+    if isinstance(error, CredentialsUnavailable):
+        return ToolsUnavailable(_NOT_CONNECTED_REASONS.get(error.failure.kind, "unreachable"), error.text)
+    if isinstance(error, TimeoutError | UpstreamTimeout):
+        return ToolsUnavailable("timeout", not_answered("no answer in time."), is_down=True)
+    failure = failure_of(error, redact, seconds)
+    return ToolsUnavailable(_reason_of(error), failure.text, is_down=failure.is_down, is_answer=failure.is_answer)
+
+
+def service_unavailable(error: Problem, redact: Redactor, seconds: float, title: str) -> ToolsUnavailable:
+    """The same for a service, which has a name."""
+    match error:
+        case StatusRefused(text=text):
+            return ToolsUnavailable(_reason_of(error), safe_line(f"{title} answered {text}.", redact))
+        case Unreachable():
+            return ToolsUnavailable("unreachable", f"{title} could not be reached.")
+        case UpstreamTimeout() | TimeoutError():
+            return ToolsUnavailable("timeout", f"{title} did not answer within {seconds} s.")
+        case _:
+            return unavailable(error, redact, seconds)
+
+
+def _kind_and_text(
+    error: UpstreamError | TimeoutError, redact: Redactor, seconds: float
+) -> tuple[FailureKind, str, float | None]:
     match error:
         case RpcErrorResponse(message=message, data=data):
-            return Failure(FailureKind.UPSTREAM_REFUSED, upstream_error(message, data, redact))
+            return FailureKind.UPSTREAM_REFUSED, upstream_error(message, data, redact), None
         case StatusRefused():
             return _refused(error, redact)
+        case TimeoutError():
+            return FailureKind.TIMEOUT, _timed_out(seconds, sent=True), None
         case UpstreamTimeout(sent=sent):
-            return timed_out(seconds, sent=sent)
+            return FailureKind.TIMEOUT, _timed_out(seconds, sent=sent), None
         case Unreachable(sent=sent):
-            told = not_answered(error.text + _maybe_done(sent), redact)
-            return Failure(FailureKind.UPSTREAM_UNAVAILABLE, told)
+            return FailureKind.UPSTREAM_UNAVAILABLE, not_answered(error.text + _maybe_done(sent), redact), None
         case _:
-            return Failure(FailureKind.UPSTREAM_UNAVAILABLE, not_answered(error.text, redact))
+            return FailureKind.UPSTREAM_UNAVAILABLE, not_answered(error.text, redact), None
 
 
-def is_down(error: Exception | None) -> bool:
+def _timed_out(seconds: float, *, sent: bool) -> str:
+    return not_answered(f"no answer within {seconds:g} s.{_maybe_done(sent)}")
+
+
+def _is_down(error: UpstreamError | TimeoutError) -> bool:
     """Whether it says that the server is down, and not what it thinks of the request."""
     match error:
         case StatusRefused(status=status):
@@ -94,13 +167,23 @@ def is_down(error: Exception | None) -> bool:
             return isinstance(error, Unreachable | UpstreamTimeout | TimeoutError)
 
 
-def _refused(error: StatusRefused, redact: Redactor) -> Failure:
+def _reason_of(error: UpstreamError) -> str:
+    match error:
+        case StatusRefused(status=HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN):
+            return "unauthorized"
+        case _ if _is_down(error):
+            return "unreachable"
+        case _:
+            return "invalid"
+
+
+def _refused(error: StatusRefused, redact: Redactor) -> tuple[FailureKind, str, float | None]:
     text = request_failed(error.status, error.reason, redact)
     if error.status == HTTPStatus.TOO_MANY_REQUESTS:
-        return Failure(FailureKind.RATE_LIMITED, text, _seconds(error.headers.get("retry-after")))
+        return FailureKind.RATE_LIMITED, text, _seconds(error.headers.get("retry-after"))
     if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Failure(FailureKind.UPSTREAM_UNAVAILABLE, text, _seconds(error.headers.get("retry-after")))
-    return Failure(FailureKind.UPSTREAM_REFUSED, text)
+        return FailureKind.UPSTREAM_UNAVAILABLE, text, _seconds(error.headers.get("retry-after"))
+    return FailureKind.UPSTREAM_REFUSED, text, None
 
 
 def _seconds(text: str | None) -> float | None:

@@ -1,25 +1,23 @@
-"""How is a server right now? It is asked as if nothing were known of it, and no answer is held against it."""
+"""A check of one server, as if nothing were known about it. The outcome is not held against it."""
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from api.access.context import WorkspaceContext
+from api.kit.deadline import Deadline
 from api.servers.server import Server
 from api.toolbox.calling.bulkheads import LimitReached
 from api.toolbox.calling.circuit_breakers import BreakerHealth
-from api.toolbox.failures import CredentialsUnavailable
-from api.toolbox.listing.server_tools import ToolsUnavailable, unavailable_reason
-from api.toolbox.output.sanitize import safe_line
+from api.toolbox.failures import ToolsUnavailable
 from api.toolbox.runtime import ToolRuntime
-from api.toolbox.toolsets.mcp import McpToolset
-from integrations import UpstreamError
+from api.toolbox.toolsets.kinds import ServerReport
 
 Status = Literal["ok", "unauthorized", "unreachable", "invalid"]
 
-# What a reason comes to for who only wants to know whether it works.
+# For readers who only want to know whether the server works.
 STATUS: dict[str, Status] = {
     "not_connected": "unauthorized",
     "reconnect_required": "unauthorized",
@@ -32,41 +30,26 @@ STATUS: dict[str, Status] = {
 class ServerHealth:
     status: Status
     detail: str
-    health: BreakerHealth
+    breaker: BreakerHealth
     protocol: str | None = None
-    server_info: dict[str, Any] = field(default_factory=dict)
+    server_info: Mapping[str, str] = field(default_factory=dict)
     tool_count: int | None = None
 
 
-async def check(ctx: WorkspaceContext, works: ToolRuntime, server: Server) -> ServerHealth:
-    health = works.health(ctx.workspace_id, server)
-    toolset: McpToolset | None = None
+async def check_server(ctx: WorkspaceContext, runtime: ToolRuntime, server: Server) -> ServerHealth:
+    breaker = runtime.health(ctx.workspace_id, server)
+    deadline = Deadline(runtime.ticker, server.timeout_seconds)
     try:
-        with works.bulkheads.enter(ctx.workspace_id, server.id):
-            async with asyncio.timeout(server.timeout_seconds):
-                toolset = await works.toolsets.fresh(ctx, server)
-                found = await toolset.tools()
-    except (UpstreamError, TimeoutError, CredentialsUnavailable) as error:
-        return failed(unavailable_reason(error, toolset, server), health)
-    except LimitReached as full:
-        return failed(ToolsUnavailable("unreachable", str(full)), health)
-    finally:
-        if toolset is not None:
-            works.toolsets.close_later(toolset)
-    era = toolset.era
-    return ServerHealth(
-        "ok",
-        _left_out(found.left_out),
-        health,
-        f"{era.kind} {era.version or ''}".strip() if era else None,
-        {name: safe_line(str(value), toolset.redact, 200) for name, value in (era.server if era else {}).items()},
-        len(found.tools),
-    )
+        with runtime.bulkheads.enter(ctx.workspace_id, server.id):
+            report = await runtime.toolsets.kind_of(server).check(ctx, server, deadline)
+    except ToolsUnavailable as missing:
+        return ServerHealth(STATUS.get(missing.reason, "unreachable"), missing.detail, breaker)
+    except LimitReached as limit:
+        return ServerHealth("unreachable", str(limit), breaker)
+    return ServerHealth("ok", _detail(report), breaker, report.protocol, report.server_info, report.tool_count)
 
 
-def failed(missing: ToolsUnavailable, health: BreakerHealth) -> ServerHealth:
-    return ServerHealth(STATUS.get(missing.reason, "unreachable"), missing.detail, health)
-
-
-def _left_out(count: int) -> str:
-    return f"{count} of its tools are left out: they have no usable name or description." if count else "It answers."
+def _detail(report: ServerReport) -> str:
+    if report.left_out:
+        return f"{report.left_out} of its tools are left out: they have no usable name or description."
+    return "It answers."

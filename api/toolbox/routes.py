@@ -23,9 +23,9 @@ from api.http.request import AnyRequest, query_bool
 from api.http.responses import OK, BytesResponse, StoredResponse, encode
 from api.kit.deadline import Ticker
 from api.toolbox.calling.disconnect import CancelOnDisconnect
-from api.toolbox.listing.caches import Format
+from api.toolbox.listing.client_formats import Format, as_upstream, render
 from api.toolbox.output.tool_result import ToolResult
-from api.toolbox.schemas import CallDraft, CallView, CheckView, ToolsView, server_tools
+from api.toolbox.schemas import CallDraft, CallView, CheckView, ToolsView
 from api.toolbox.service import ToolboxService
 
 SERVER = "/api/workspaces/{workspace_id:str}/mcp-servers/{server_id:str}"
@@ -86,9 +86,9 @@ async def check_server(server_id: FromPath[str], toolbox: Injected[ToolboxServic
 async def list_server_tools(
     request: AnyRequest, server_id: FromPath[str], toolbox: Injected[ToolboxService]
 ) -> Response[bytes]:
-    anew = query_bool(request, REFRESH.name)
-    server, found = await toolbox.tools(server_id, anew=anew)
-    return BytesResponse(OK, msgspec.json.encode(server_tools(server, found)), {})
+    refresh = query_bool(request, REFRESH.name)
+    tools = await toolbox.list_server_tools(server_id, refresh=refresh)
+    return BytesResponse(OK, render(tools, as_upstream), {})
 
 
 @get(

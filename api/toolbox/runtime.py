@@ -12,22 +12,20 @@ from api.kit.metrics import Metrics
 from api.servers.server import Server
 from api.toolbox.calling.bulkheads import Bulkheads
 from api.toolbox.calling.circuit_breakers import BreakerHealth, CircuitBreaker, CircuitBreakers
-from api.toolbox.credentials.static import CredentialStore
 from api.toolbox.listing.caches import RenderedListCache, ToolboxCache
+from api.toolbox.metrics import ToolCallCollector
 from api.toolbox.toolsets.registry import ToolsetRegistry
-from api.toolbox.toolsets.service_directory import ServiceDirectory
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRuntime:
     toolsets: ToolsetRegistry
-    credentials: CredentialStore
-    services: ServiceDirectory
     outbound: HttpClient
     breakers: CircuitBreakers
     bulkheads: Bulkheads
     call_log: CallLog
     metrics: Metrics
+    call_metrics: ToolCallCollector
     clock: Clock
     ticker: Ticker
     toolboxes: ToolboxCache = field(default_factory=ToolboxCache)

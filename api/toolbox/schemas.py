@@ -8,12 +8,8 @@ from pydantic import Field, StringConstraints
 from pydantic.json_schema import SkipJsonSchema
 
 from api.http.models import RequestModel, ResponseModel
-from api.servers.server import Server
 from api.toolbox.health import ServerHealth
-from api.toolbox.listing.client_formats import as_mcp
-from api.toolbox.listing.server_tools import ToolsUnavailable
 from api.toolbox.output.tool_result import FailureKind
-from api.toolbox.toolsets.catalog import Tool
 
 MAX_TOOL_NAME = 128
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TOOL_NAME)]
@@ -83,21 +79,13 @@ class CheckView(ResponseModel):
     breaker: BreakerView
 
     @classmethod
-    def of(cls, found: ServerHealth) -> CheckView:
-        health = found.health
+    def of(cls, health: ServerHealth) -> CheckView:
+        breaker = health.breaker
         return cls(
-            status=found.status,
-            protocol=found.protocol,
-            server_info=found.server_info,
-            tool_count=found.tool_count,
-            detail=found.detail,
-            breaker=BreakerView(state=health.state, failures=health.failures, retry_after=health.retry_after),
+            status=health.status,
+            protocol=health.protocol,
+            server_info=dict(health.server_info),
+            tool_count=health.tool_count,
+            detail=health.detail,
+            breaker=BreakerView(state=breaker.state, failures=breaker.failures, retry_after=breaker.retry_after),
         )
-
-
-def server_tools(server: Server, found: list[Tool] | ToolsUnavailable) -> dict[str, Any]:
-    """As `ToolsView`."""
-    if isinstance(found, ToolsUnavailable):
-        missing = {"serverId": server.id, "name": server.name, "reason": found.reason, "detail": found.detail}
-        return {"tools": [], "unavailable": [missing]}
-    return {"tools": [{**as_mcp(tool), "upstreamName": tool.upstream_name} for tool in found], "unavailable": []}

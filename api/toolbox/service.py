@@ -1,77 +1,105 @@
-"""What can be done with the tools of servers and agents: see them, call them, ask how a server is."""
+"""The tools of servers and agents: list them, call them, check their servers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 from api.access.context import WorkspaceContext
 from api.agents.agent import Agent
 from api.agents.service import AgentService
 from api.errors import NotFound
-from api.servers.server import EXTERNAL, Server
+from api.kit.deadline import Deadline
+from api.servers.server import Server
 from api.servers.service import ServerService
-from api.toolbox.agent_toolbox import Toolbox
-from api.toolbox.calling.tool_caller import Args, ToolCaller
-from api.toolbox.health import ServerHealth, check
-from api.toolbox.listing.caches import Format
-from api.toolbox.listing.server_tools import ServerTools, ToolsUnavailable
-from api.toolbox.listing.tool_list import Listing, tools_of
+from api.toolbox.agent_toolbox import EnabledServer, Toolbox
+from api.toolbox.composition import toolset_for
+from api.toolbox.health import ServerHealth, check_server
+from api.toolbox.listing.caches import RenderedList
+from api.toolbox.listing.client_formats import FORMATS, Format, render
+from api.toolbox.listing.tool_list import SourceCollector, ToolList, agent_list, fresh_until, server_list
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.runtime import ToolRuntime
-from api.toolbox.service_checks import check_service
-from api.toolbox.toolsets.catalog import Tool
+from api.toolbox.toolsets.toolset import ToolCall, UnknownTool
+
+LIST_SECONDS = 10.0
 
 
 class ToolboxService:
-    """The other services are made only where something is not remembered."""
+    """The services of agents and servers are made only where something is not cached."""
 
     def __init__(
         self,
         ctx: WorkspaceContext,
-        works: ToolRuntime,
+        runtime: ToolRuntime,
         agents: Callable[[], AgentService],
         servers: Callable[[], ServerService],
     ) -> None:
         self._ctx = ctx
-        self._works = works
+        self._runtime = runtime
         self._agents = agents
         self._servers = servers
 
-    async def call(self, agent_id: str, tool_name: str, args: Args) -> ToolResult:
+    async def call(self, agent_id: str, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """`NotFound` where the agent has no such tool; all other failures are results."""
+        toolbox, runtime = await self._toolbox(agent_id), self._runtime
+        share = toolbox.find(name)
+        if share is None:
+            raise NotFound(toolbox.not_found_text(name))
+        deadline = Deadline(runtime.ticker, share.server.timeout_seconds)
+        try:
+            return await toolset_for(self._ctx, runtime, share).call(ToolCall(agent_id, name, arguments, deadline))
+        except UnknownTool as error:
+            raise NotFound(toolbox.not_found_text(name)) from error
+
+    async def list_tools(self, agent_id: str) -> ToolList:
         toolbox = await self._toolbox(agent_id)
-        return await ToolCaller(self._ctx, self._works).call(toolbox, tool_name, args)
+        return agent_list(toolbox, await self._collector().collect(toolbox, self._list_deadline()))
 
     async def list_rendered(self, agent_id: str, form: Format) -> bytes:
-        toolbox = await self._toolbox(agent_id)
-        return await Listing(self._ctx, self._works).of(toolbox, form)
+        """The same, as the JSON that a client takes."""
+        toolbox, runtime = await self._toolbox(agent_id), self._runtime
+        cache, version = runtime.lists, runtime.toolsets.list_version.number
+        cached = cache.get_unchanged(toolbox, form, version, runtime.clock.monotonic())
+        if cached is not None:
+            return cached
+        sources = await self._collector().collect(toolbox, self._list_deadline())
+        body = cache.get(toolbox, form, sources) or render(agent_list(toolbox, sources), FORMATS[form])
+        cache.put(form, RenderedList(toolbox, sources, body, version, fresh_until(sources)))
+        return body
 
-    async def tools(self, server_id: str, *, anew: bool) -> tuple[Server, list[Tool] | ToolsUnavailable]:
-        server = await self._server(server_id)
-        found = await ServerTools(self._ctx, self._works).tools(server, server.timeout_seconds, anew=anew)
-        return server, found if isinstance(found, ToolsUnavailable) else tools_of(server, found, lambda _: True)
+    async def list_server_tools(self, server_id: str, *, refresh: bool) -> ToolList:
+        share = EnabledServer.of(await self._server(server_id))
+        deadline = Deadline(self._runtime.ticker, share.server.timeout_seconds)
+        return server_list(share, await self._collector().list_server(share, deadline, refresh=refresh))
 
     async def check(self, server_id: str) -> ServerHealth:
-        server = await self._server(server_id)
-        asked = check if server.service_type == EXTERNAL else check_service
-        return await asked(self._ctx, self._works, server)
+        return await check_server(self._ctx, self._runtime, await self._server(server_id))
+
+    def _collector(self) -> SourceCollector:
+        return SourceCollector(partial(toolset_for, self._ctx, self._runtime), self._runtime.clock)
+
+    def _list_deadline(self) -> Deadline:
+        return Deadline(self._runtime.ticker, LIST_SECONDS)
 
     async def _toolbox(self, agent_id: str) -> Toolbox:
-        """One read where nothing has changed: that of the revision, by which the caller was let in."""
-        known = self._works.toolboxes.get(self._ctx.workspace_id, agent_id, self._ctx.snapshot.revision)
-        return known or await self._assembled(agent_id)
+        """One read where nothing has changed: that of the revision, which the guard has made."""
+        cached = self._runtime.toolboxes.get(self._ctx.workspace_id, agent_id, self._ctx.snapshot.revision)
+        return cached or await self._assemble(agent_id)
 
-    async def _assembled(self, agent_id: str) -> Toolbox:
+    async def _assemble(self, agent_id: str) -> Toolbox:
         agent: Agent = await self._agents().render_cached(agent_id, _itself)
         servers = await self._servers().get_many_cached(agent.enabled_mcp_server_ids)
         toolbox = Toolbox.of(self._ctx.workspace_id, agent, servers)
-        self._works.toolboxes.remember(toolbox, self._ctx.snapshot.revision)
+        self._runtime.toolboxes.put(toolbox, self._ctx.snapshot.revision)
         return toolbox
 
     async def _server(self, server_id: str) -> Server:
-        found = (await self._servers().get_many_cached([server_id])).get(server_id)
-        if found is None:
+        server = (await self._servers().get_many_cached([server_id])).get(server_id)
+        if server is None:
             raise NotFound
-        return found
+        return server
 
 
 def _itself(agent: Agent) -> Agent:

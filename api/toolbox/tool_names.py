@@ -15,7 +15,8 @@ from typing import Any
 
 MAX_NAME = 64
 NAME_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
-_PREFIX = "mcp_"
+PREFIX = "mcp_"
+GENERIC_PREFIX = f"{PREFIX}server_"
 _HASH_LENGTH = 8
 _HASH_MARK = "__"
 _LEGAL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -29,7 +30,7 @@ _SERVER_ID = re.compile(r"server_[a-z0-9_]+")
 
 def tool_name(slug: str, upstream_name: str) -> str:
     """`mcp_<slug>_<tool>`, shortened or altered where no vendor would take it."""
-    beginning = f"{_PREFIX}{_checked(slug)}_"
+    beginning = f"{PREFIX}{_checked(slug)}_"
     room = MAX_NAME - len(beginning)
     if _fits(upstream_name, room):
         return beginning + upstream_name
@@ -38,7 +39,7 @@ def tool_name(slug: str, upstream_name: str) -> str:
 
 
 def generic_name(server_id: str) -> str:
-    name = f"{_PREFIX}{server_id}"
+    name = f"{PREFIX}{server_id}"
     if not _SERVER_ID.fullmatch(server_id) or len(name) > MAX_NAME:
         raise ValueError(f"not the id of a server: {server_id!r}")
     return name
@@ -47,7 +48,7 @@ def generic_name(server_id: str) -> str:
 def service_tool_name(base: str, slug: str) -> str:
     """`notion_read_acme` for `notion_read` of server `acme`. The base is ours: one that doesn't fit is a mistake."""
     name = f"{base}_{_checked(slug)}"
-    if not _LEGAL_NAME.fullmatch(name) or not base or f"{base}_".startswith(_PREFIX):
+    if not _LEGAL_NAME.fullmatch(name) or not base or f"{base}_".startswith(PREFIX):
         raise ValueError(f"no name for a service's tool: {name!r}")
     return name
 
@@ -74,19 +75,19 @@ class ToolNameRewriter:
         self._bare = re.compile(rf"\b(?:{one_of})\b")
         self._quoted = re.compile(rf"(?<=`)(?:{one_of})(?=`)")
 
-    def named(self, text: str, slug: str, *, quoted: bool = False) -> str:
+    def rewrite(self, text: str, slug: str, *, quoted: bool = False) -> str:
         """`quoted`: only between backticks, in a text that shows a vendor's data too, which are to stay as they are."""
         mention = self._quoted if quoted else self._bare
         return mention.sub(lambda found: service_tool_name(found.group(), slug), text)
 
-    def named_in(self, schema: Any, slug: str) -> Any:
+    def rewrite_in(self, schema: Any, slug: str) -> Any:
         """In each text of it."""
         match schema:
             case str():
-                return self.named(schema, slug)
+                return self.rewrite(schema, slug)
             case dict():
-                return {name: self.named_in(each, slug) for name, each in schema.items()}
+                return {name: self.rewrite_in(each, slug) for name, each in schema.items()}
             case list():
-                return [self.named_in(each, slug) for each in schema]
+                return [self.rewrite_in(each, slug) for each in schema]
             case _:
                 return schema

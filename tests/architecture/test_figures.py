@@ -32,11 +32,11 @@ from api.toolbox.calling.circuit_breakers import FAILURES_TO_OPEN, FIRST_PAUSE_S
 from api.toolbox.json_schema.normalise import MAX_BYTES as MAX_SCHEMA
 from api.toolbox.json_schema.validation import MAX_DEPTH, MAX_VALUES
 from api.toolbox.listing.client_formats import OPENAI_DESCRIPTION
-from api.toolbox.listing.tool_list import LIST_SECONDS
 from api.toolbox.output.redaction import SHORTEST_SECRET
 from api.toolbox.output.results import MAX_BLOCKS, MAX_MEDIA, MAX_STRUCTURED, MAX_TEXT
+from api.toolbox.service import LIST_SECONDS
 from api.toolbox.tool_names import NAME_PATTERN
-from api.toolbox.toolsets.catalog import HOLDS_SECONDS, LONGEST_TEXT, LONGEST_TOOL, USABLE_SECONDS
+from api.toolbox.toolsets.catalog import FRESH_SECONDS, LONGEST_TEXT, LONGEST_TOOL, USABLE_SECONDS
 from api.toolbox.toolsets.registry import IDLE_SECONDS
 from api.upstream_http import LIMITS
 from bench import plan, targets
@@ -147,7 +147,7 @@ SENTENCES = {
         f"`{NAME_PATTERN}`",
         f"answers within {seconds(LIST_SECONDS)}",
         f"has at most {MAX_SERVERS} servers, and an entry at most {MAX_TOOL_NAMES} names",
-        f"and {WORDS[HOLDS_SECONDS // MINUTE]} minutes if the server does not say",
+        f"and {WORDS[FRESH_SECONDS // MINUTE]} minutes if the server does not say",
         f"For {WORDS[USABLE_SECONDS // HOUR]} more hour",
     ],
     "errors": [f"within {seconds(BODY_SECONDS)}", f"more than {MAX_HEAD_BYTES // 1024} KB"],

@@ -22,20 +22,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api.connections.tokens": {"api.connections.revocation"},
     "api.connections.consent": {"api.connections.revocation"},
     "api.toolbox.output": set(),
-    "api.toolbox.json_schema": set(),
+    "api.toolbox.json_schema": {"api.toolbox.output"},
     "api.toolbox.credentials": {"api.toolbox.output"},
     "api.toolbox.toolsets": {"api.toolbox.credentials", "api.toolbox.json_schema", "api.toolbox.output"},
     "api.toolbox.listing": {"api.toolbox.toolsets", "api.toolbox.json_schema", "api.toolbox.output"},
-    "api.toolbox.calling": {"api.toolbox.toolsets", "api.toolbox.json_schema", "api.toolbox.output"},
+    "api.toolbox.calling": set(),
+    "api.toolbox.wrappers": {"api.toolbox.calling", "api.toolbox.toolsets", "api.toolbox.output"},
 }
 # Imports that still have to go. Nothing may be added.
 NOT_YET: set[Edge] = {
     ("api.kit.egress", "api.kit.http_client"),
-    ("api.toolbox.json_schema", "api.toolbox.output"),
-    ("api.toolbox.toolsets", "api.toolbox.listing"),
-    ("api.toolbox.listing", "api.toolbox.calling"),
 }
-CIRCULAR_YET = {"api.kit", "api.toolbox"}
+CIRCULAR_YET = {"api.kit"}
 
 
 def part(name: str) -> str:

@@ -18,11 +18,11 @@ from api.servers.rules import FIELDS as CONFIG_FIELDS
 from api.servers.schemas import ConfigDraft, ServerDraft
 from api.servers.server import EXTERNAL, AuthType, Exposure, OAuthGrant
 from api.toolbox.calling.circuit_breakers import State
-from api.toolbox.calling.tool_caller import ABANDONED, NOT_FOUND
 from api.toolbox.health import Status
-from api.toolbox.listing.caches import Format
+from api.toolbox.listing.client_formats import Format
 from api.toolbox.output.tool_result import NEVER_DONE, FailureKind
 from api.toolbox.schemas import UnavailableView
+from api.toolbox.wrappers.call_recorder import ABANDONED, NOT_FOUND
 from tests.architecture.modules import modules
 from tests.architecture.test_imports import LEVELS
 from tests.architecture.test_repository import variables_read

@@ -26,7 +26,7 @@ def test_the_table_has_each_service_with_what_it_needs() -> None:
 def test_all_tools_are_as_many_and_as_large_as_the_guide_says() -> None:
     toolkits = [load_toolkit(service) for service in services().values()]
     tools = [tool for toolkit in toolkits if toolkit for tool in service_tools(toolkit).tools]
-    listed = [as_anthropic(tool.shown(f"{tool.name}_acme", "server_1", "acme")) for tool in tools]
+    listed = [as_anthropic(tool.present(f"{tool.name}_acme", "server_1", "acme")) for tool in tools]
     (sentence,) = [line for line in SERVICES.text.splitlines() if line.startswith("All ")]
     number, kilobytes = numbers_in(sentence)
 

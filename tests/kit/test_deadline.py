@@ -13,12 +13,12 @@ pytestmark = pytest.mark.requirement("REL-12")
 
 
 async def test_what_takes_too_long_is_ended() -> None:
-    with pytest.raises(TimeoutError), Deadline(ticker(), 0):
+    with pytest.raises(TimeoutError), Deadline(ticker(), 0).enforce():
         await asyncio.Event().wait()
 
 
 async def test_what_is_done_in_time_is_left_alone() -> None:
-    with Deadline(ticker(), 60):
+    with Deadline(ticker(), 60).enforce():
         await asyncio.sleep(0)
 
     task = asyncio.current_task()
@@ -27,7 +27,7 @@ async def test_what_is_done_in_time_is_left_alone() -> None:
 
 
 async def test_who_is_ended_may_go_on_afterwards() -> None:
-    with pytest.raises(TimeoutError), Deadline(ticker(), 0):
+    with pytest.raises(TimeoutError), Deadline(ticker(), 0).enforce():
         await asyncio.Event().wait()
 
     await asyncio.sleep(0)
@@ -37,7 +37,7 @@ async def test_who_is_cancelled_by_another_stays_cancelled() -> None:
     began = asyncio.Event()
 
     async def waits() -> None:
-        with Deadline(ticker(), 60):
+        with Deadline(ticker(), 60).enforce():
             began.set()
             await asyncio.Event().wait()
 
@@ -51,7 +51,7 @@ async def test_who_is_cancelled_by_another_stays_cancelled() -> None:
 
 async def test_who_is_cancelled_by_another_and_late_is_cancelled() -> None:
     async def waits() -> None:
-        with Deadline(ticker(), 0):
+        with Deadline(ticker(), 0).enforce():
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
@@ -65,14 +65,34 @@ async def test_who_is_cancelled_by_another_and_late_is_cancelled() -> None:
 
 
 async def test_an_error_of_its_own_is_not_taken_for_lateness() -> None:
-    with pytest.raises(ValueError, match="mine"), Deadline(ticker(), 60):
+    with pytest.raises(ValueError, match="mine"), Deadline(ticker(), 60).enforce():
         raise ValueError("mine")
 
 
 async def test_the_nearer_of_two_deadlines_ends_it() -> None:
-    with pytest.raises(TimeoutError), Deadline(ticker(), 60), Deadline(ticker(), 0):
+    with pytest.raises(TimeoutError), Deadline(ticker(), 60).enforce(), Deadline(ticker(), 0).enforce():
         await asyncio.Event().wait()
-    with Deadline(ticker(), 60):
-        with pytest.raises(TimeoutError), Deadline(ticker(), 0):
+    with Deadline(ticker(), 60).enforce():
+        with pytest.raises(TimeoutError), Deadline(ticker(), 0).enforce():
             await asyncio.Event().wait()
         await asyncio.sleep(0)
+
+
+async def test_a_deadline_tells_how_much_time_is_left() -> None:
+    deadline = Deadline(ticker(), 60)
+
+    assert 59 < deadline.remaining() <= 60
+    assert 49 < deadline.earlier(10).remaining() <= 50
+    assert Deadline(ticker(), -1).remaining() < 0
+
+
+async def test_several_tasks_share_a_deadline() -> None:
+    deadline = Deadline(ticker(), 0)
+
+    async def waits() -> None:
+        with deadline.enforce():
+            await asyncio.Event().wait()
+
+    outcomes = await asyncio.gather(waits(), waits(), return_exceptions=True)
+
+    assert [type(outcome) for outcome in outcomes] == [TimeoutError, TimeoutError]

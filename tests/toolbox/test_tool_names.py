@@ -132,13 +132,13 @@ REWRITER = ToolNameRewriter(["posthog_get", "posthog_get_insight", "posthog_list
     ],
 )
 def test_each_whole_name_gets_the_slug(text: str, rewritten: str) -> None:
-    assert REWRITER.named(text, "acme") == rewritten
+    assert REWRITER.rewrite(text, "acme") == rewritten
 
 
 def test_each_text_of_a_schema_is_rewritten() -> None:
     schema = {"description": "First,\nposthog_get.", "properties": {"of": {"enum": ["posthog_get", 1]}}, "minimum": 0}
 
-    assert REWRITER.named_in(schema, "acme") == {
+    assert REWRITER.rewrite_in(schema, "acme") == {
         "description": "First,\nposthog_get_acme.",
         "properties": {"of": {"enum": ["posthog_get_acme", 1]}},
         "minimum": 0,
@@ -148,6 +148,6 @@ def test_each_text_of_a_schema_is_rewritten() -> None:
 def test_in_text_with_data_of_the_service_only_quoted_names_are_rewritten() -> None:
     text = "An insight called posthog_get. More: `posthog_get` reads it."
 
-    assert REWRITER.named(text, "acme", quoted=True) == (
+    assert REWRITER.rewrite(text, "acme", quoted=True) == (
         "An insight called posthog_get. More: `posthog_get_acme` reads it."
     )

@@ -1,87 +1,82 @@
-"""What is remembered of agents' tools, so that nothing is put together twice while nothing has changed."""
+"""Caches of agents' toolboxes and of their rendered tool lists."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import NamedTuple
 
 from api.toolbox.agent_toolbox import Toolbox
+from api.toolbox.listing.client_formats import Format
+from api.toolbox.listing.tool_list import Source
 
-REMEMBERED_TOOLBOXES = 10_000
-REMEMBERED_LISTS = 2000
-REMEMBERED_BYTES = 64_000_000
-
-
-class Format(StrEnum):
-    MCP = "mcp"
-    OPENAI = "openai"
-    ANTHROPIC = "anthropic"
+MAX_TOOLBOXES = 10_000
+MAX_LISTS = 2000
+MAX_BYTES = 64_000_000
 
 
 class ToolboxCache:
-    """Each as of a revision of its workspace, after which it is made anew."""
+    """Toolboxes, each valid for one revision of its workspace."""
 
-    def __init__(self, at_most: int = REMEMBERED_TOOLBOXES) -> None:
-        self._at_most = at_most
-        self._known: OrderedDict[tuple[str, str], tuple[int, Toolbox]] = OrderedDict()
+    def __init__(self, max_toolboxes: int = MAX_TOOLBOXES) -> None:
+        self._max_toolboxes = max_toolboxes
+        self._entries: OrderedDict[tuple[str, str], tuple[int, Toolbox]] = OrderedDict()
 
     def get(self, workspace_id: str, agent_id: str, revision: int) -> Toolbox | None:
-        known = self._known.get((workspace_id, agent_id))
-        return known[1] if known and known[0] == revision else None
+        entry = self._entries.get((workspace_id, agent_id))
+        return entry[1] if entry and entry[0] == revision else None
 
-    def remember(self, toolbox: Toolbox, revision: int) -> None:
-        whose = (toolbox.workspace_id, toolbox.agent.id)
-        self._known.pop(whose, None)
-        if len(self._known) >= self._at_most:
-            self._known.popitem(last=False)
-        self._known[whose] = (revision, toolbox)
+    def put(self, toolbox: Toolbox, revision: int) -> None:
+        key = (toolbox.workspace_id, toolbox.agent.id)
+        self._entries.pop(key, None)
+        if len(self._entries) >= self._max_toolboxes:
+            self._entries.popitem(last=False)
+        self._entries[key] = (revision, toolbox)
 
 
 class RenderedList(NamedTuple):
     toolbox: Toolbox
-    made_of: Sequence[object]
-    made: bytes
-    changes: int
-    holds_until: float
+    sources: Sequence[Source]
+    body: bytes
+    list_version: int
+    fresh_until: float
 
 
 class RenderedListCache:
-    """The bytes of lists, each for as long as it would be made of the same things."""
+    """The bytes of lists, each valid as long as it would be rendered from the same objects."""
 
-    def __init__(self, at_most: int = REMEMBERED_LISTS, bytes_at_most: int = REMEMBERED_BYTES) -> None:
-        self._at_most = at_most
-        self._bytes_at_most = bytes_at_most
+    def __init__(self, max_lists: int = MAX_LISTS, max_bytes: int = MAX_BYTES) -> None:
+        self._max_lists = max_lists
+        self._max_bytes = max_bytes
         self._bytes = 0
-        self._known: OrderedDict[tuple[str, str, Format], RenderedList] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, str, Format], RenderedList] = OrderedDict()
 
-    def at_once(self, toolbox: Toolbox, form: Format, changes: int, now: float) -> bytes | None:
-        """Where nothing at all has changed meanwhile, it is not even asked what the list is made of."""
-        known = self._known.get(_place(toolbox, form))
-        if known is None or known.toolbox is not toolbox or known.changes != changes or now >= known.holds_until:
+    def get_unchanged(self, toolbox: Toolbox, form: Format, list_version: int, now: float) -> bytes | None:
+        """Where no list in the process has changed, without looking at those of this toolbox."""
+        entry = self._entries.get(_key(toolbox, form))
+        if entry is None or entry.toolbox is not toolbox or entry.list_version != list_version:
             return None
-        return known.made
+        return entry.body if now < entry.fresh_until else None
 
-    def get(self, toolbox: Toolbox, form: Format, made_of: Sequence[object]) -> bytes | None:
-        known = self._known.get(_place(toolbox, form))
-        if known is None or known.toolbox is not toolbox or len(known.made_of) != len(made_of):
+    def get(self, toolbox: Toolbox, form: Format, sources: Sequence[Source]) -> bytes | None:
+        entry = self._entries.get(_key(toolbox, form))
+        if entry is None or entry.toolbox is not toolbox or len(entry.sources) != len(sources):
             return None
-        same = all(before is now for before, now in zip(known.made_of, made_of, strict=True))
-        return known.made if same else None
+        is_same = all(before is now for before, now in zip(entry.sources, sources, strict=True))
+        return entry.body if is_same else None
 
-    def remember(self, form: Format, known: RenderedList) -> None:
-        place, size = _place(known.toolbox, form), len(known.made)
-        self._forget(place)
-        while self._known and (len(self._known) >= self._at_most or self._bytes + size > self._bytes_at_most):
-            self._forget(next(iter(self._known)))
-        self._known[place] = known
+    def put(self, form: Format, entry: RenderedList) -> None:
+        key, size = _key(entry.toolbox, form), len(entry.body)
+        self._drop(key)
+        while self._entries and (len(self._entries) >= self._max_lists or self._bytes + size > self._max_bytes):
+            self._drop(next(iter(self._entries)))
+        self._entries[key] = entry
         self._bytes += size
 
-    def _forget(self, place: tuple[str, str, Format]) -> None:
-        if known := self._known.pop(place, None):
-            self._bytes -= len(known.made)
+    def _drop(self, key: tuple[str, str, Format]) -> None:
+        if entry := self._entries.pop(key, None):
+            self._bytes -= len(entry.body)
 
 
-def _place(toolbox: Toolbox, form: Format) -> tuple[str, str, Format]:
+def _key(toolbox: Toolbox, form: Format) -> tuple[str, str, Format]:
     return toolbox.workspace_id, toolbox.agent.id, form

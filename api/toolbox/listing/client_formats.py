@@ -1,12 +1,16 @@
-"""How is a tool described so that OpenAI's, Anthropic's and MCP's clients take it as it stands?"""
+"""Tool lists in the formats of clients: each takes its own as it stands."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import Any
 
+import msgspec
+
 from api.toolbox.json_schema.flatten import Schema, noted
+from api.toolbox.listing.tool_list import ToolList
 from api.toolbox.output.json_size import JsonSize, measure
 from api.toolbox.output.redaction import NO_SECRETS
 from api.toolbox.output.sanitize import clean, clean_json, one_line, shortened
@@ -17,6 +21,12 @@ _PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # what Anthropic takes as the n
 _LONGEST_HINT = 200
 _SMALL = JsonSize(4, 20)
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
+
+class Format(StrEnum):
+    MCP = "mcp"
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
 
 
 def as_mcp(tool: Tool) -> Schema:
@@ -73,3 +83,23 @@ def _with_plain_properties(schema: Mapping[str, Any]) -> Schema:
         made["required"] = [name for name in schema["required"] if name not in odd]
     named = ", ".join(f"`{name}`" for name in odd[:8])
     return noted(made, f"(Not shown, for their names: {clean(named)[:400]}.)")
+
+
+def as_upstream(tool: Tool) -> Schema:
+    """For those who choose which tools an agent may use, by their own names."""
+    return as_mcp(tool) | {"upstreamName": tool.upstream_name}
+
+
+FORMATS: Mapping[Format, Callable[[Tool], Schema]] = {
+    Format.MCP: as_mcp,
+    Format.OPENAI: as_openai,
+    Format.ANTHROPIC: as_anthropic,
+}
+
+
+def render(tools: ToolList, show: Callable[[Tool], Schema]) -> bytes:
+    unavailable = [
+        {"serverId": server.server_id, "name": server.name, "reason": server.reason, "detail": server.detail}
+        for server in tools.unavailable
+    ]
+    return msgspec.json.encode({"tools": [show(tool) for tool in tools.tools], "unavailable": unavailable})

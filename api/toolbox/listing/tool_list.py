@@ -1,40 +1,25 @@
-"""Which tools has an agent right now, in the form that its client takes, and which of its servers have none to give?"""
+"""The tools of an agent's servers, and the servers that have none to show."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import inf
-from typing import Any
 
-import msgspec
-
-from api.access.context import WorkspaceContext
-from api.servers.server import EXTERNAL, Server
+from api.kit.clock import Clock
+from api.kit.deadline import Deadline
+from api.servers.server import Server
 from api.toolbox.agent_toolbox import EnabledServer, Toolbox
-from api.toolbox.calling.tool_caller import GENERIC_SCHEMA
-from api.toolbox.failures import generic_description
-from api.toolbox.listing.caches import Format, RenderedList
-from api.toolbox.listing.client_formats import as_anthropic, as_mcp, as_openai
-from api.toolbox.listing.server_tools import ServerTools, ToolsUnavailable
-from api.toolbox.runtime import ToolRuntime
-from api.toolbox.tool_names import generic_name
+from api.toolbox.failures import DISABLED, ToolsUnavailable
 from api.toolbox.toolsets.catalog import Tool, ToolCatalog
-
-LIST_SECONDS = 10.0
-
-
-SHOW: dict[Format, Callable[[Tool], dict[str, Any]]] = {
-    Format.MCP: as_mcp,
-    Format.OPENAI: as_openai,
-    Format.ANTHROPIC: as_anthropic,
-}
+from api.toolbox.toolsets.generic_tool import generic_tool
+from api.toolbox.toolsets.toolset import Toolset
 
 
 @dataclass(frozen=True, slots=True)
-class Unavailable:
-    """A server of the agent whose tools are not in the list, and why."""
+class UnavailableServer:
+    """A server whose tools are not in the list, and why."""
 
     server_id: str
     name: str
@@ -42,79 +27,88 @@ class Unavailable:
     detail: str
 
 
-Found = ToolCatalog | ToolsUnavailable
-"""What was learned of one server."""
-DISABLED = ToolsUnavailable("disabled", "The server is disabled. Enable it to use its tools.")
-NOTHING = ToolsUnavailable("", "")  # only its generic tool is shown, which needs no list
-ASK = ToolsUnavailable("", "")
-LASTING = (DISABLED, NOTHING)
+@dataclass(frozen=True, slots=True)
+class ToolList:
+    tools: Sequence[Tool]
+    unavailable: Sequence[UnavailableServer]
 
 
-class Listing:
-    def __init__(self, ctx: WorkspaceContext, works: ToolRuntime) -> None:
-        self._sources = ServerTools(ctx, works)
-        self._works = works
+@dataclass(frozen=True, slots=True)
+class NoTools:
+    """Why a server adds nothing to a list."""
 
-    async def of(self, toolbox: Toolbox, form: Format) -> bytes:
-        """As JSON. What was put together for the same servers and lists is not put together again."""
-        lists, changes = self._works.lists, self._works.toolsets.changes.number
-        known = lists.at_once(toolbox, form, changes, self._works.clock.monotonic())
-        if known is not None:
-            return known
-        found = await self._all(toolbox)
-        made = lists.get(toolbox, form, found) or _encoded(toolbox, form, found)
-        lists.remember(form, RenderedList(toolbox, found, made, changes, _holds_until(found)))
-        return made
+    reason: str
+    detail: str
 
-    async def _all(self, toolbox: Toolbox) -> list[Found]:
-        """What is remembered at once; the rest is asked for together."""
+
+Source = ToolCatalog | NoTools
+"""What one server adds to a list."""
+IS_DISABLED = NoTools("disabled", DISABLED)
+NOT_EXPOSED = NoTools("", "")  # only its generic tool is shown, which needs no list
+_PERMANENT = (IS_DISABLED, NOT_EXPOSED)
+
+
+class SourceCollector:
+    """Collects what the servers of a toolbox list: remembered lists at once, the others together."""
+
+    def __init__(self, toolset_for: Callable[[EnabledServer], Toolset], clock: Clock) -> None:
+        self._toolset_for = toolset_for
+        self._clock = clock
+
+    async def collect(self, toolbox: Toolbox, deadline: Deadline) -> list[Source]:
         known = [self._known(share) for share in toolbox.servers]
-        asked = [share for share, each in zip(toolbox.servers, known, strict=True) if each is ASK]
-        if not asked:
-            return known
-        answers = iter(await asyncio.gather(*(self._sources.tools(share.server, LIST_SECONDS) for share in asked)))
-        return [next(answers) if each is ASK else each for each in known]
+        if None not in known:
+            return [source for source in known if source is not None]
+        missing = [share for share, source in zip(toolbox.servers, known, strict=True) if source is None]
+        listed = iter(await asyncio.gather(*(self.list_server(share, deadline) for share in missing)))
+        return [source if source is not None else next(listed) for source in known]
 
-    def _known(self, share: EnabledServer) -> Found:
+    async def list_server(self, share: EnabledServer, deadline: Deadline, *, refresh: bool = False) -> Source:
+        try:
+            return await self._toolset_for(share).list_tools(deadline, refresh=refresh)
+        except ToolsUnavailable as missing:
+            return NoTools(missing.reason, missing.detail)
+
+    def _known(self, share: EnabledServer) -> Source | None:
         if not share.server.enabled:
-            return DISABLED
-        if share.server.service_type == EXTERNAL and not share.has_tools:
-            return NOTHING
-        return self._sources.known(share.server) or ASK
+            return IS_DISABLED
+        if not share.has_tools:
+            return NOT_EXPOSED
+        tools = self._toolset_for(share).known_tools
+        return tools if tools and tools.is_ready and tools.is_fresh(self._clock.monotonic()) else None
 
 
-def _holds_until(found: Sequence[Found]) -> float:
-    """A server that could not be asked may be there the next moment."""
-    ends = [each.holds_until if isinstance(each, ToolCatalog) else -inf for each in found if each not in LASTING]
+def fresh_until(sources: Sequence[Source]) -> float:
+    """A server that was not available may be so the next moment."""
+    ends = [
+        source.fresh_until if isinstance(source, ToolCatalog) else -inf
+        for source in sources
+        if source not in _PERMANENT
+    ]
     return min(ends, default=inf)
 
 
-def tools_of(server: Server, found: ToolCatalog, allows: Callable[[str], bool]) -> list[Tool]:
-    aliases = found.by_alias(server.slug)
-    names = {tool.name: alias for alias, tool in aliases.items()}
-    shown = [tool for tool in found.tools if tool.name in names and allows(tool.name)]
-    return [tool.shown(names[tool.name], server.id, server.slug) for tool in shown]
-
-
-def generic_tool(server: Server) -> Tool:
-    return Tool(generic_name(server.id), None, generic_description(server.name), GENERIC_SCHEMA, None, server.id, "")
-
-
-def _encoded(toolbox: Toolbox, form: Format, found: Sequence[Found]) -> bytes:
-    tools, unavailable = list[Tool](), list[Unavailable]()
-    for share, each in zip(toolbox.servers, found, strict=True):
+def agent_list(toolbox: Toolbox, sources: Sequence[Source]) -> ToolList:
+    tools, unavailable = list[Tool](), list[UnavailableServer]()
+    for share, source in zip(toolbox.servers, sources, strict=True):
         if share.has_generic and share.server.enabled:
             tools.append(generic_tool(share.server))
-        if isinstance(each, ToolCatalog):
-            tools += tools_of(share.server, each, share.allows)
-        elif each is not NOTHING:
-            unavailable.append(Unavailable(share.server.id, share.server.name, each.reason, each.detail))
-    shown = [SHOW[form](tool) for tool in tools]
-    told = [{"serverId": each.server_id, **_rest(each)} for each in unavailable]
-    return msgspec.json.encode({"tools": shown, "unavailable": told})
+        if source is NOT_EXPOSED:
+            continue
+        listed = server_list(share, source)
+        tools += listed.tools
+        unavailable += listed.unavailable
+    return ToolList(tools, unavailable)
 
 
-def _rest(each: Unavailable) -> dict[str, str]:
-    rest = asdict(each)
-    del rest["server_id"]
-    return rest
+def server_list(share: EnabledServer, source: Source) -> ToolList:
+    server = share.server
+    if isinstance(source, ToolCatalog):
+        return ToolList(_tools(server, source, share), [])
+    return ToolList([], [UnavailableServer(server.id, server.name, source.reason, source.detail)])
+
+
+def _tools(server: Server, catalog: ToolCatalog, share: EnabledServer) -> list[Tool]:
+    aliases = {tool.name: alias for alias, tool in catalog.by_alias(server.slug).items()}
+    shown = [tool for tool in catalog.tools if tool.name in aliases and share.allows(tool.name)]
+    return [tool.present(aliases[tool.name], server.id, server.slug) for tool in shown]

@@ -41,6 +41,9 @@ class Failure:
     is_down: bool = False
     """It says that the upstream is down, and not what it thinks of the request."""
 
+    is_answer: bool = False
+    """It is what the upstream answered, so it works."""
+
     is_begun: bool = False
     """A part was done before it failed."""
 

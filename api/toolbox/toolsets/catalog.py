@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,7 +18,7 @@ from api.toolbox.output.sanitize import clean, clean_json, shortened
 from api.toolbox.tool_names import tool_name
 from integrations import ToolList
 
-HOLDS_SECONDS = 300.0
+FRESH_SECONDS = 300.0
 """Where the server does not say."""
 LONGEST_HOLD = 24 * 3600.0
 USABLE_SECONDS = 3600.0
@@ -43,6 +43,16 @@ class Tool:
     output_schema: Mapping[str, Any] | None = None
 
 
+class ParsedArguments(NamedTuple):
+    """Arguments as a tool takes them, or what to change about them."""
+
+    value: Any
+    problems: Sequence[str] = ()
+    """A sentence each."""
+    recorded_name: str | None = None
+    """What the audit trail calls this call; None where the arguments do not tell."""
+
+
 class CatalogTool:
     """What is made of a listed tool is made once, when it is first wanted."""
 
@@ -63,11 +73,14 @@ class CatalogTool:
     def input_schema(self) -> dict[str, Any]:
         return normalise(self.listed.get("inputSchema"))
 
-    def said(self, text: str, slug: str, *, quoted: bool = False) -> str:  # noqa: ARG002
-        """What is told of it, with the names that an agent knows. Of what upstreams say themselves nothing is known."""
+    def parse(self, arguments: Any) -> ParsedArguments:
+        return ParsedArguments(arguments, self.validator.check(arguments), self.name)
+
+    def with_agent_names(self, text: str, slug: str, *, quoted: bool = False) -> str:  # noqa: ARG002
+        """A text about the tool, with tools named as agents know them. An MCP server's own texts stay as they are."""
         return text
 
-    def shown(self, name: str, server_id: str, slug: str) -> Tool:  # noqa: ARG002
+    def present(self, name: str, server_id: str, slug: str) -> Tool:  # noqa: ARG002
         return Tool(
             name,
             self.text("title"),
@@ -96,7 +109,7 @@ class ToolCatalog:
     tools: Sequence[CatalogTool]
     left_out: int
     listed_at: float
-    holds_until: float
+    fresh_until: float
     by_name: Mapping[str, CatalogTool] = field(repr=False)
     naming: Callable[[str, str], str] = tool_name
     _aliases: dict[str, Mapping[str, CatalogTool]] = field(default_factory=dict, repr=False)
@@ -107,7 +120,7 @@ class ToolCatalog:
         for each in (safe for listed in found.tools if (safe := _without_secrets(listed, redact))):
             by_name.setdefault(each["name"], CatalogTool(each))
         twice = len(found.tools) - len(by_name)
-        hold = HOLDS_SECONDS if found.ttl_ms is None else min(found.ttl_ms / 1000, LONGEST_HOLD)
+        hold = FRESH_SECONDS if found.ttl_ms is None else min(found.ttl_ms / 1000, LONGEST_HOLD)
         return cls(tuple(by_name.values()), found.left_out + twice, now, now + hold, by_name)
 
     def by_alias(self, slug: str) -> Mapping[str, CatalogTool]:
@@ -135,15 +148,15 @@ class ToolCatalog:
         return self
 
     def is_fresh(self, now: float) -> bool:
-        return now < self.holds_until
+        return now < self.fresh_until
 
     def as_stale(self) -> ToolCatalog:
         """The same, good for calls and for nothing else."""
-        return replace(self, holds_until=self.listed_at, _aliases={})
+        return replace(self, fresh_until=self.listed_at, _aliases={})
 
     def is_usable(self, now: float) -> bool:
         """Where the server wants it asked for each time, an old list is none."""
-        return self.holds_until > self.listed_at and now < self.holds_until + USABLE_SECONDS
+        return self.fresh_until > self.listed_at and now < self.fresh_until + USABLE_SECONDS
 
 
 class ListVersion:

@@ -8,12 +8,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from api.kit.clock import Clock
+from api.kit.deadline import Deadline, Ticker
 from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
 from api.toolbox.output import results
 from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.toolsets.catalog import ListVersion, ToolCatalog
+from api.toolbox.toolsets.generic_tool import GENERIC_TOOL
+from api.toolbox.toolsets.toolset import ToolCall, Toolset
 from integrations import Era, McpClient, StatusRefused, UnreadableResponse, UpstreamError
 
 UNKNOWN_TOOL_CODES = (-32601, -32602)
@@ -25,7 +28,7 @@ OnEra = Callable[[Era], Awaitable[None]]
 log = logging.getLogger(__name__)
 
 
-class McpToolset:
+class McpToolset(Toolset):
     """Good for as long as the server's record stays as it is."""
 
     def __init__(
@@ -34,16 +37,17 @@ class McpToolset:
         opened: UpstreamCredentials,
         client: McpClient,
         clock: Clock,
+        ticker: Ticker,
         on_era: OnEra,
-        changes: ListVersion,
+        version: ListVersion,
     ) -> None:
         self.server = server
-        self.used_at = clock.monotonic()
         self._opened = opened
         self._client = client
         self._clock = clock
+        self._ticker = ticker
         self._on_era = on_era
-        self._changes = changes
+        self._version = version
         self._era = client.era
         self._tools: ToolCatalog | None = None
         self._listing: asyncio.Task[ToolCatalog] | None = None
@@ -63,16 +67,24 @@ class McpToolset:
         """What was listed last, whether or not it still holds."""
         return self._tools
 
-    async def tools(self, *, anew: bool = False) -> ToolCatalog:
-        """A list that no longer holds is good for a while longer, during which a new one is fetched."""
+    async def list_tools(self, deadline: Deadline, *, refresh: bool = False) -> ToolCatalog:  # noqa: ARG002
+        """A list that is no longer fresh is usable for a while longer, during which a new one is fetched.
+
+        The request for it has a deadline of its own, since several callers share it.
+        """
         known, now = self._tools, self._clock.monotonic()
-        if known is None or anew or not (known.is_fresh(now) or known.is_usable(now)):
+        if known is None or refresh or not (known.is_fresh(now) or known.is_usable(now)):
             return await self._waited_for(self._refresh())
         if not known.is_fresh(now):
             self._refresh()
         return known
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+    async def call(self, call: ToolCall) -> ToolResult:
+        if call.tool is GENERIC_TOOL:
+            return await self._call_method(call.arguments["method"], call.arguments.get("params"))
+        return await self._call_tool(call.tool.name, call.arguments)
+
+    async def _call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         self._busy += 1
         try:
             found = await self._asked(lambda: self._client.call_tool(name, arguments))
@@ -84,7 +96,7 @@ class McpToolset:
         await self._keep_era()
         return _bounded(results.of_tool, found, self._opened.redact)
 
-    async def call_method(self, method: str, params: Mapping[str, Any] | None) -> ToolResult:
+    async def _call_method(self, method: str, params: Mapping[str, Any] | None) -> ToolResult:
         self._busy += 1
         try:
             found = await self._asked(lambda: self._client.call(method, params))
@@ -136,7 +148,7 @@ class McpToolset:
         return self._listing
 
     async def _list(self) -> ToolCatalog:
-        async with asyncio.timeout(self.server.timeout_seconds):
+        with Deadline(self._ticker, self.server.timeout_seconds).enforce():
             found = await self._asked(self._client.list_tools)
         tools = ToolCatalog.of(found, self._clock.monotonic(), self._opened.redact)
         self._replace(tools)
@@ -145,7 +157,7 @@ class McpToolset:
 
     def _replace(self, tools: ToolCatalog) -> None:
         self._tools = tools
-        self._changes.number += 1
+        self._version.number += 1
 
     async def _keep_era(self) -> None:
         if self._client.era is not self._era and self._client.era is not None:

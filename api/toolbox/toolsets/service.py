@@ -7,9 +7,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any
 
-from api.kit.clock import Clock
+from api.kit.deadline import Deadline
 from api.kit.http_client.client import Exchange
 from api.servers.server import Server
 from api.toolbox.credentials.static import UpstreamCredentials
@@ -18,7 +17,8 @@ from api.toolbox.output import results
 from api.toolbox.output.redaction import Redactor
 from api.toolbox.output.sanitize import safe_line
 from api.toolbox.output.tool_result import Failure, FailureKind, ToolResult
-from api.toolbox.toolsets.catalog import ToolCatalog
+from api.toolbox.toolsets.catalog import CatalogTool, ToolCatalog
+from api.toolbox.toolsets.toolset import ToolCall, Toolset
 from api.upstream_http import UpstreamHttp
 from integrations import (
     Params,
@@ -32,7 +32,7 @@ from integrations import (
 )
 
 LONGEST_TEXT = 2000
-ENOUGH_TO_TELL = 0.1
+MARGIN_SECONDS = 0.1
 TOO_MUCH = "{0}'s answer is larger than is taken in, or cannot be read. Ask for less, or look at it in {0} itself."
 MAYBE_DONE = "It may have been done all the same: look before you repeat it."
 HALF_DONE = "It was done, or a part of it, before that: look before you repeat it."
@@ -47,105 +47,96 @@ log = logging.getLogger(__name__)
 class ServiceHttpAdapter:
     """What the APIs of services know as `ServiceHttp`."""
 
-    def __init__(self, upstream: UpstreamHttp, opened: UpstreamCredentials, until: float, clock: Clock) -> None:
+    def __init__(self, upstream: UpstreamHttp, credentials: UpstreamCredentials, deadline: Deadline) -> None:
         self._upstream = upstream
-        self._opened = opened
-        self._until = until
-        self._clock = clock
+        self._credentials = credentials
+        self._deadline = deadline
 
     def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, lasting: bool = False
     ) -> Exchange:
-        """Over just before the call is: whoever sent it knows what it means that no answer came."""
-        within = max(self.seconds_left() - ENOUGH_TO_TELL, 0.0)
+        """Times out slightly before the call does, so that the tool can explain a missing answer."""
+        within = max(self._deadline.remaining() - MARGIN_SECONDS, 0.0)
         return self._upstream.request(method, url, headers, body, lasting=lasting, within=within)
 
     def current_credential(self) -> object:
-        return self._opened.sent
+        return self._credentials.sent
 
     async def renew(self, sent: object) -> bool:
-        return await self._opened.renew_after_rejection(StatusRefused(HTTPStatus.UNAUTHORIZED, "Unauthorized"), sent)
+        return await self._credentials.renew_after_rejection(
+            StatusRefused(HTTPStatus.UNAUTHORIZED, "Unauthorized"), sent
+        )
 
     def seconds_left(self) -> float:
-        return self._until - self._clock.monotonic()
+        return self._deadline.remaining()
 
 
-class ServiceToolset:
-    """Good for as long as the server's record stays as it is, like an `McpToolset`."""
+class ServiceToolset(Toolset):
+    """Valid as long as the server's record stays the same, like an `McpToolset`."""
 
     def __init__(
         self,
         server: Server,
-        opened: UpstreamCredentials,
+        credentials: UpstreamCredentials,
         upstream: UpstreamHttp,
         toolkit: Toolkit,
         tools: ToolCatalog,
         base_url: str,
         title: str,
-        clock: Clock,
     ) -> None:
         self.server = server
-        self.used_at = clock.monotonic()
-        self._opened = opened
+        self._credentials = credentials
         self._upstream = upstream
         self._toolkit = toolkit
         self._tools = tools
         self._base_url = base_url
         self._title = title
-        self._clock = clock
         self._busy = 0
         self._left = asyncio.Event()
 
     @property
     def redact(self) -> Redactor:
-        return self._opened.redact
+        return self._credentials.redact
 
     @property
     def known_tools(self) -> ToolCatalog:
         return self._tools
 
-    async def tools(self, *, anew: bool = False) -> ToolCatalog:  # noqa: ARG002  # they are what they are
+    async def list_tools(self, deadline: Deadline, *, refresh: bool = False) -> ToolCatalog:  # noqa: ARG002
         return self._tools
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        tool = self._toolkit.tools[name]
-        parsed = tool.parse(arguments)
-        if isinstance(parsed, list):
-            return results.failed(Failure(FailureKind.INVALID_ARGUMENTS, self._line(name, " ".join(parsed))))
+    async def call(self, call: ToolCall) -> ToolResult:
+        tool = self._toolkit.tools[call.tool.name]
+        deadline = call.deadline.earlier(MARGIN_SECONDS)
+        http = ServiceHttpAdapter(self._upstream, self._credentials, deadline)
+        client = self._toolkit.client(http, self._base_url, title=self._title)
         self._busy += 1
-        api = self._api()
         try:
-            return self._told(name, await self._run(tool, api, parsed))
+            with deadline.enforce():
+                return self._result(call.tool, await self._run(tool, client, call.parsed_arguments))
         except CredentialsUnavailable as error:
-            if not api.has_written:  # who called says what is to be said of that
+            if not client.has_written:  # the caller has the words for that
                 raise
-            told = f"{error.failure.text} {HALF_DONE}"
-            return results.failed(replace(error.failure, text=told, is_begun=True))
+            text = f"{error.failure.text} {HALF_DONE}"
+            return results.failed(replace(error.failure, text=text, is_begun=True))
         except (ToolFailed, StatusRefused, UnreadableResponse, TimeoutError, *ODD) as error:
-            failure = self._failure(error, tool, has_written=api.has_written)
-            return results.failed(replace(failure, is_begun=api.has_written))
+            failure = self._failure(error, tool, has_written=client.has_written)
+            return results.failed(replace(failure, is_begun=client.has_written))
         finally:
             self._busy -= 1
             self._left.set()
 
-    def _told(self, name: str, found: Result) -> ToolResult:
-        listed, slug, structured = self._tools.by_name[name], self.server.slug, found.structured()
-        text = {"type": "text", "text": listed.said(found.text(), slug, quoted=True)}
+    def _result(self, tool: CatalogTool, result: Result) -> ToolResult:
+        slug, structured = self.server.slug, result.structured()
+        text = {"type": "text", "text": tool.with_agent_names(result.text(), slug, quoted=True)}
         if notes := structured.get("notes"):
-            structured["notes"] = [listed.said(each, slug, quoted=True) for each in notes]
+            structured["notes"] = [tool.with_agent_names(note, slug, quoted=True) for note in notes]
         return results.of_tool({"content": [text], "structuredContent": structured}, self.redact)
 
-    def _api(self) -> ServiceClient:
-        """For one call, which is over just before its time is, so that who knows the tool can say what that means."""
-        until = self._clock.monotonic() + self.server.timeout_seconds - ENOUGH_TO_TELL
-        http = ServiceHttpAdapter(self._upstream, self._opened, until, self._clock)
-        return self._toolkit.client(http, self._base_url, title=self._title)
-
-    async def _run(self, tool: ServiceTool, api: ServiceClient, parsed: Params) -> Result:
-        async with asyncio.timeout(self.server.timeout_seconds - ENOUGH_TO_TELL):
-            if not self._opened.is_ready():
-                await self._opened.ready()
-            return await tool.run(api, parsed)
+    async def _run(self, tool: ServiceTool, client: ServiceClient, params: Params) -> Result:
+        if not self._credentials.is_ready():
+            await self._credentials.ready()
+        return await tool.run(client, params)
 
     def _failure(self, error: Exception, tool: ServiceTool, *, has_written: bool) -> Failure:
         half_done = f" {HALF_DONE}" if has_written else ""
@@ -174,8 +165,8 @@ class ServiceToolset:
                 return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(name, told))
 
     def _line(self, name: str, text: str) -> str:
-        said = self._tools.by_name[name].said(text, self.server.slug)
-        return safe_line(f"Error: {said}", self.redact, LONGEST_TEXT)
+        text = self._tools.by_name[name].with_agent_names(text, self.server.slug)
+        return safe_line(f"Error: {text}", self.redact, LONGEST_TEXT)
 
     async def close(self) -> None:
         """Calls that are under way are let finish first; they have a deadline."""

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from api.kit.deadline import Deadline
 from api.main.container import Container, build_container
 from api.main.settings import Settings
 from api.servers.server import Server
 from api.servers.service import ServerService
-from api.toolbox.toolsets.mcp import McpToolset
-from api.toolbox.toolsets.registry import IDLE_SECONDS, LAST_SECONDS
+from api.toolbox.toolsets.registry import IDLE_SECONDS, SHUTDOWN_SECONDS
+from api.toolbox.toolsets.toolset import Toolset
 from demo.mcp_servers import NEVER, Fake, LegacyServer, ModernServer, PlainServer, SessionServer
 from tests.fakes.still_clock import StillClock
 from tests.fakes.street import Street
@@ -110,15 +111,15 @@ def test_a_server_that_takes_no_leave_does_not_hold_up_the_end(tmp_path: Path, s
             office.call(agent, f"mcp_stuck{n}_echo")
         begun = time.monotonic()
 
-    assert time.monotonic() - begun < LAST_SECONDS + 5
+    assert time.monotonic() - begun < SHUTDOWN_SECONDS + 5
     assert [len(fake.asked("DELETE")) for fake in fakes] == [1, 1, 1]
 
 
-async def opened(parts: Container, workspace: Workspace, server_id: str) -> tuple[McpToolset, Server, Any]:
+async def opened(parts: Container, workspace: Workspace, server_id: str) -> tuple[Toolset, Server, Any]:
     ctx = await parts.authenticator.authenticate(bearer(workspace.key), workspace.id, "a-test")
     server = (await ServerService(ctx, parts.server_deps).get_many_cached([server_id]))[server_id]
     toolset = await parts.runtime.toolsets.get(ctx, server)
-    await toolset.tools()
+    await toolset.list_tools(Deadline(parts.runtime.ticker, 30))
     return toolset, server, ctx
 
 
@@ -151,7 +152,7 @@ async def test_a_list_that_is_waited_for_outlives_a_change_of_its_server(office:
     try:
         toolset, _, _ = await opened(parts, office.workspace, server_id)
 
-        listing = asyncio.create_task(toolset.tools(anew=True))
+        listing = asyncio.create_task(toolset.list_tools(Deadline(parts.runtime.ticker, 30), refresh=True))
         await asyncio.sleep(0)
         parts.runtime.toolsets.close_later(toolset)
 

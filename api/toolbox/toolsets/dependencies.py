@@ -1,0 +1,24 @@
+"""What toolsets are made with, the same for every request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from api.kit.clock import Clock
+from api.kit.deadline import Ticker
+from api.kit.egress.policy import EgressPolicy
+from api.kit.http_client.client import HttpClient
+from api.kit.storage.store import Store
+from api.toolbox.credentials.static import CredentialStore
+from api.toolbox.toolsets.service_directory import ServiceDirectory
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsetDeps:
+    store: Store
+    outbound: HttpClient
+    egress: EgressPolicy
+    credentials: CredentialStore
+    services: ServiceDirectory
+    clock: Clock
+    ticker: Ticker

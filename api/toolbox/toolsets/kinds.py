@@ -1,0 +1,35 @@
+"""What differs between the kinds of servers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from api.access.context import WorkspaceContext
+from api.kit.deadline import Deadline
+from api.servers.server import Server
+from api.toolbox.toolsets.toolset import Toolset
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReport:
+    """What a check of a working server has found."""
+
+    tool_count: int
+    left_out: int = 0
+    """Tools that have no usable name or description."""
+    protocol: str | None = None
+    server_info: Mapping[str, str] = field(default_factory=dict)
+
+
+class ServerKind(Protocol):
+    async def open(self, ctx: WorkspaceContext, server: Server) -> Toolset: ...
+
+    def with_known_list(self, toolset: Toolset, server: Server) -> Toolset:
+        """The toolset, listing without a request what is known without one."""
+        ...
+
+    async def check(self, ctx: WorkspaceContext, server: Server, deadline: Deadline) -> ServerReport:
+        """Asks the server as if nothing were known about it; `ToolsUnavailable` where it does not work."""
+        ...

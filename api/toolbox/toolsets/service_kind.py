@@ -1,0 +1,92 @@
+"""Connected services: opened, listed without a request, and checked."""
+
+from __future__ import annotations
+
+from api.access.context import WorkspaceContext
+from api.kit.deadline import Deadline
+from api.servers.server import Server
+from api.toolbox.credentials.static import UpstreamCredentials
+from api.toolbox.failures import (
+    NO_TOOLS,
+    NOT_CONNECTED_SERVICE,
+    CredentialsUnavailable,
+    ToolsUnavailable,
+    connection_ended,
+    service_unavailable,
+)
+from api.toolbox.output.redaction import NO_SECRETS
+from api.toolbox.toolsets.catalog import ToolCatalog
+from api.toolbox.toolsets.dependencies import ToolsetDeps
+from api.toolbox.toolsets.kinds import ServerKind, ServerReport
+from api.toolbox.toolsets.service import ServiceToolset
+from api.toolbox.toolsets.toolset import Toolset, ToolsetWrapper
+from integrations import StatusRefused, UnreadableResponse, UpstreamError, probe_service
+
+
+class ServiceToolList(ToolsetWrapper):
+    """Lists a service's tools without a request: they are part of Plugboard, and the server's record says the rest."""
+
+    __slots__ = ("_server", "_tools")
+
+    def __init__(self, inner: Toolset, server: Server, tools: ToolCatalog | None) -> None:
+        super().__init__(inner)
+        self._server = server
+        self._tools = tools
+
+    async def list_tools(self, deadline: Deadline, *, refresh: bool = False) -> ToolCatalog:  # noqa: ARG002
+        connection = self._server.connection
+        if connection and connection.ended:
+            raise connection_ended()
+        if not (self._server.is_connected or self._server.sealed):
+            raise ToolsUnavailable("not_connected", NOT_CONNECTED_SERVICE)
+        if self._tools is None:
+            raise ToolsUnavailable("invalid", NO_TOOLS)
+        return self._tools
+
+
+class ConnectedServices(ServerKind):
+    def __init__(self, deps: ToolsetDeps) -> None:
+        self._deps = deps
+
+    async def open(self, ctx: WorkspaceContext, server: Server) -> Toolset:
+        services = self._deps.services
+        toolkit, tools = services.toolkit(server.service_type), services.tools(server.service_type)
+        if toolkit is None or tools is None:
+            raise UnreadableResponse(NO_TOOLS, sent=False)
+        credentials = await self._deps.credentials.open(ctx, server)
+        http, base_url = services.upstream(ctx, server, credentials), services.base_url(server)
+        title = services.services[server.service_type].title
+        return ServiceToolset(server, credentials, http, toolkit, tools, base_url, title)
+
+    def with_known_list(self, toolset: Toolset, server: Server) -> Toolset:
+        return ServiceToolList(toolset, server, self._deps.services.tools(server.service_type))
+
+    async def check(self, ctx: WorkspaceContext, server: Server, deadline: Deadline) -> ServerReport:
+        service = self._deps.services.services.get(server.service_type)
+        if service is None:
+            raise ToolsUnavailable("invalid", NO_TOOLS)
+        credentials: UpstreamCredentials | None = None
+        try:
+            with deadline.enforce():
+                credentials = await self._deps.credentials.open(ctx, server)
+                await self._probe(ctx, server, credentials)
+        except (UpstreamError, TimeoutError, CredentialsUnavailable) as error:
+            redact = credentials.redact if credentials else NO_SECRETS
+            raise service_unavailable(error, redact, server.timeout_seconds, service.title) from error
+        tools = self._deps.services.tools(server.service_type)
+        return ServerReport(len(tools.tools) if tools else 0)
+
+    async def _probe(self, ctx: WorkspaceContext, server: Server, credentials: UpstreamCredentials) -> None:
+        """One request, with the credential that the tools would use."""
+        services = self._deps.services
+        http, base_url = services.upstream(ctx, server, credentials), services.base_url(server)
+        probe = services.services[server.service_type].probe
+        if probe is None:
+            return
+        sent = credentials.sent
+        try:
+            await probe_service(http, base_url, probe)
+        except StatusRefused as refused:
+            if not await credentials.renew_after_rejection(refused, sent):
+                raise
+            await probe_service(http, base_url, probe)

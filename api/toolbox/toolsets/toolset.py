@@ -1,0 +1,87 @@
+"""The port through which tools are listed and called, whatever kind of server has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from api.kit.deadline import Deadline
+from api.toolbox.output.redaction import Redactor
+from api.toolbox.output.tool_result import ToolResult
+from api.toolbox.toolsets.catalog import CatalogTool, ToolCatalog
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """A call on its way to its server. What one wrapper finds out, those inside it need not find out again."""
+
+    agent_id: str
+    name: str
+    """As the agent knows the tool."""
+    arguments: Mapping[str, Any]
+    deadline: Deadline
+    tool: CatalogTool = field(init=False)
+    """Set where the name is resolved."""
+    catalog: ToolCatalog | None = None
+    """The list in which the tool was found; None where a new list would say nothing else."""
+    parsed_arguments: Any = None
+    """As the tool takes them; set where they are checked."""
+    recorded_name: str = ""
+    """The tool's own name, for the audit trail."""
+
+
+class UnknownTool(Exception):
+    """The agent has no tool of this name; nothing was called."""
+
+
+class Toolset(Protocol):
+    """The tools of one server."""
+
+    __slots__ = ()
+
+    @property
+    def redact(self) -> Redactor:
+        """Removes the credentials that are sent to the server from a text."""
+        ...
+
+    @property
+    def known_tools(self) -> ToolCatalog | None:
+        """What was listed last, whether or not it is still fresh; no request is made."""
+        ...
+
+    async def list_tools(self, deadline: Deadline, *, refresh: bool = False) -> ToolCatalog:
+        """`refresh`: ask the server, whatever is remembered."""
+        ...
+
+    async def call(self, call: ToolCall) -> ToolResult: ...
+
+    async def close(self) -> None:
+        """Calls under way are finished first."""
+        ...
+
+
+class ToolsetWrapper(Toolset):
+    """A toolset around another one. Subclasses override what they change."""
+
+    __slots__ = ("_inner",)
+
+    def __init__(self, inner: Toolset) -> None:
+        self._inner = inner
+
+    @property
+    def redact(self) -> Redactor:
+        return self._inner.redact
+
+    @property
+    def known_tools(self) -> ToolCatalog | None:
+        return self._inner.known_tools
+
+    async def list_tools(self, deadline: Deadline, *, refresh: bool = False) -> ToolCatalog:
+        return await self._inner.list_tools(deadline, refresh=refresh)
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        return await self._inner.call(call)
+
+    async def close(self) -> None:
+        await self._inner.close()

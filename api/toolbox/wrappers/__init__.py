@@ -1,0 +1,1 @@
+"""Toolsets around a toolset, each of which adds one concern to listing and calling."""

@@ -1,0 +1,32 @@
+"""What goes wrong becomes an answer: a result that an agent can act on, or the reason why there is no list."""
+
+from __future__ import annotations
+
+from api.kit.deadline import Deadline
+from api.servers.server import Server
+from api.toolbox.failures import CredentialsUnavailable, failure_of, unavailable
+from api.toolbox.output.results import failed
+from api.toolbox.output.tool_result import ToolResult
+from api.toolbox.toolsets.catalog import ToolCatalog
+from api.toolbox.toolsets.toolset import ToolCall, Toolset, ToolsetWrapper
+from integrations import UpstreamError
+
+
+class FailureTranslator(ToolsetWrapper):
+    __slots__ = ("_seconds",)
+
+    def __init__(self, inner: Toolset, server: Server) -> None:
+        super().__init__(inner)
+        self._seconds = server.timeout_seconds
+
+    async def list_tools(self, deadline: Deadline, *, refresh: bool = False) -> ToolCatalog:
+        try:
+            return await self._inner.list_tools(deadline, refresh=refresh)
+        except (UpstreamError, TimeoutError, CredentialsUnavailable) as error:
+            raise unavailable(error, self._inner.redact, self._seconds) from error
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        try:
+            return await self._inner.call(call)
+        except (UpstreamError, TimeoutError, CredentialsUnavailable) as error:
+            return failed(failure_of(error, self._inner.redact, self._seconds))
