@@ -12,7 +12,7 @@ from typing import Any
 from integrations.errors import UnreadableResponse
 from integrations.json_object import Json
 from integrations.notion.client import MAX_PAGE, OLD_CURSOR, NotionApi
-from integrations.notion.rendering import Node, as_markdown
+from integrations.notion.markdown.rendering import Node, as_markdown
 from integrations.service_client import ToolFailed, too_large_hint
 
 MAX_CHARS = 30_000

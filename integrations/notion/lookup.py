@@ -9,7 +9,7 @@ from typing import Any
 from integrations.json_object import Json
 from integrations.notion.client import NOT_THERE, OTHERS, Missing, NotionApi
 from integrations.notion.ids import address, database_id, page_id
-from integrations.notion.rich_text import plain
+from integrations.notion.markdown.rich_text import plain
 from integrations.notion.schema import Schema
 from integrations.service_client import ToolFailed
 from integrations.text import one_line

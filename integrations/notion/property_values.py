@@ -10,7 +10,7 @@ from typing import Any
 
 from integrations.json_object import Json
 from integrations.notion.ids import page_id
-from integrations.notion.rich_text import marked, plain, unmarked
+from integrations.notion.markdown.rich_text import marked, plain, unmarked
 from integrations.text import shortened
 
 READ_ONLY = (

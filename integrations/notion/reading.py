@@ -8,10 +8,10 @@ from integrations.json_object import Json
 from integrations.notion.client import MAX_PAGE, NotionApi
 from integrations.notion.content import Content, Reader, parted
 from integrations.notion.lookup import DataSource, data_sources, thing
+from integrations.notion.markdown.rendering import Node, as_markdown, block_address
+from integrations.notion.markdown.rich_text import plain
 from integrations.notion.params import ReadPage
-from integrations.notion.rendering import Node, as_markdown, block_address
 from integrations.notion.results import READ_IN_PART, Kind, Page, Read, Source, place_of
-from integrations.notion.rich_text import plain
 from integrations.notion.showing import MAX_READ_VALUE, bounded
 from integrations.text import one_line, shortened
 

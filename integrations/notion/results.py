@@ -13,8 +13,8 @@ from integrations.json_object import Json
 from integrations.notion.content import Place
 from integrations.notion.ids import address
 from integrations.notion.lookup import DataSource
+from integrations.notion.markdown.rich_text import plain
 from integrations.notion.property_values import shown, title_of
-from integrations.notion.rich_text import plain
 from integrations.notion.schema import MOST_PROPERTIES
 from integrations.notion.showing import MAX_VALUE, bounded, in_words, listed, raw
 from integrations.text import more_follow, one_line

@@ -6,11 +6,11 @@ from asyncio import to_thread
 from collections.abc import Sequence
 
 from integrations.json_object import Json
-from integrations.notion.blocks import Draft, all_drafted
 from integrations.notion.client import NotionApi
 from integrations.notion.content import Place
 from integrations.notion.filters import filtered, ordered
 from integrations.notion.lookup import data_source, parent_of
+from integrations.notion.markdown.blocks import Draft, all_drafted
 from integrations.notion.params import (
     LONGEST_CONTENT,
     AppendBlocks,

@@ -7,13 +7,13 @@ from typing import Any
 
 from integrations.errors import StatusRefused
 from integrations.json_object import Json
-from integrations.notion.blocks import Draft, batches
 from integrations.notion.client import Missing, NotionApi
 from integrations.notion.ids import address
 from integrations.notion.lookup import Parent, thing
+from integrations.notion.markdown.blocks import Draft, batches
+from integrations.notion.markdown.rich_text import unmarked
 from integrations.notion.people import knowing
 from integrations.notion.results import SAVED_IN_PART, Appended, Page, Saved, notes_on
-from integrations.notion.rich_text import unmarked
 from integrations.notion.schema import Property, Schema
 from integrations.notion.showing import MAX_READ_VALUE
 from integrations.service_client import ToolFailed

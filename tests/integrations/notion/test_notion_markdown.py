@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from demo.services.notion.rules import check_blocks
-from integrations.notion.blocks import as_blocks, batches
+from integrations.notion.markdown.blocks import as_blocks, batches
+from integrations.notion.markdown.rendering import Node, as_markdown
+from integrations.notion.markdown.rich_text import marked, unmarked, written
 from integrations.notion.params import LONGEST_CONTENT
-from integrations.notion.rendering import Node, as_markdown
-from integrations.notion.rich_text import marked, unmarked, written
 from integrations.service_client import ToolFailed
 
 Json = dict[str, object]

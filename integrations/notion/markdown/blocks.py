@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from integrations.json_object import Json
-from integrations.notion.languages import language
-from integrations.notion.rich_text import unmarked, written
+from integrations.notion.markdown.languages import language
+from integrations.notion.markdown.rich_text import unmarked, written
 from integrations.service_client import ToolFailed
 
 MAX_BLOCKS = 100

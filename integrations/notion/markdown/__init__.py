@@ -1,0 +1,1 @@
+"""Markdown and Notion's blocks: each is made from the other."""
