@@ -1,35 +1,56 @@
-"""How does text with marks look in Markdown, and how does Notion want Markdown's marks?"""
+"""Rich text: to Markdown, from Markdown, and from text that has no formatting."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from markdown_it.token import Token
 
 from integrations.json_object import Json
 from integrations.notion.ids import address
+from integrations.notion.markdown.parser import parse_inline
 
 MAX_TEXT = 2000
 MAX_ITEMS = 100
-MAX_NESTED = 5
 MOST_MARKS = 1000
 """In one paragraph. Notion takes a hundred pieces of text: far more marks than that could not be sent."""
-_MARKED = re.compile(  # whatever stands between two marks is bounded: a mark that never ends is looked for only so far
-    r"(?P<code>`{1,3})(?P<coded>[^`].{0,500}?)(?P=code)(?!`)"
-    r"|\[(?P<label>[^\]\n]{1,500})\]\((?P<url>(?:https?://|mailto:)[^\s()]{0,1900}(?:\([^\s()]{0,99}\)[^\s()]{0,99})?)\)"
-    r"|(?P<bold>\*\*|__)(?=\S)(?P<bolded>.{1,500}?)(?<=\S)(?P=bold)"
-    r"|~~(?=\S)(?P<struck>.{1,500}?)(?<=\S)~~"
-    r"|(?<![\w*])(?P<italic>[*_])(?=[^\s*_])(?P<slanted>.{1,500}?)(?<=[^\s*_])(?P=italic)(?![\w*])",
-    re.DOTALL,
-)
+_BREAKS = ("softbreak", "hardbreak")
+_ANNOTATIONS = {"strong": "bold", "em": "italic", "s": "strikethrough"}
+
+RichText = list[Json]
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image that has a line of its own."""
+
+    url: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Text of one formatting."""
+
+    text: str
+    annotations: frozenset[str] = frozenset()
+    url: str | None = None
+
+    @property
+    def formatting(self) -> tuple[frozenset[str], str | None]:
+        return self.annotations, self.url
 
 
 def plain(items: Iterable[Json] | None) -> str:
-    return "".join(str(each.get("plain_text") or "") for each in items or ())
+    return "".join(str(item.get("plain_text") or "") for item in items or ())
 
 
 def marked(items: Iterable[Json] | None) -> str:
     """As Markdown."""
-    return "".join(_marked(each) for each in items or ())
+    return "".join(_marked(item) for item in items or ())
 
 
 def _marked(item: Json) -> str:
@@ -40,11 +61,11 @@ def _marked(item: Json) -> str:
     if not core:
         return text
     before, _, after = text.partition(core)
-    marks = item.get("annotations") or {}
-    if marks.get("code"):
+    annotations = item.get("annotations") or {}
+    if annotations.get("code"):
         core = f"`{core}`"
     for name, mark in (("italic", "*"), ("bold", "**"), ("strikethrough", "~~")):
-        if marks.get(name):
+        if annotations.get(name):
             core = f"{mark}{core}{mark}"
     url = _target(item)
     return f"{before}[{core}]({url}){after}" if url else f"{before}{core}{after}"
@@ -58,43 +79,104 @@ def _target(item: Json) -> str:
             return str(item.get("href") or "")
 
 
-def written(markdown: str) -> list[Json]:
-    """Of one paragraph. What has more marks than Notion takes loses them."""
-    if sum(map(markdown.count, "*_[`~")) > MOST_MARKS:
-        return unmarked(markdown)
-    items = list(_items(markdown, {}, None))
-    return items if len(items) <= MAX_ITEMS else unmarked(markdown)
+def written(markdown: str) -> RichText:
+    """Of one paragraph. What has more marks than Notion takes stays as it was written."""
+    items = _items(_runs(_tokens(markdown)))
+    return items if items and len(items) <= MAX_ITEMS else unmarked(markdown)
 
 
-def unmarked(text: str) -> list[Json]:
+def written_parts(markdown: str) -> list[RichText | Image]:
+    """Of one paragraph, at whose lines that are only an image it is divided."""
+    parts = list(_parts(_tokens(markdown)))
+    has_too_many = any(len(part) > MAX_ITEMS for part in parts if isinstance(part, list))
+    return [unmarked(markdown)] if has_too_many or not parts else parts
+
+
+def unmarked(text: str) -> RichText:
     """Text as it stands, in pieces that Notion takes."""
-    return [_item(piece, {}, None) for piece in _pieces(text)]
+    return _items([_Run(text)])
 
 
-def _items(text: str, marks: Json, url: str | None, depth: int = 0) -> Iterator[Json]:
-    at = 0
-    for found in _MARKED.finditer(text) if depth < MAX_NESTED else ():
-        yield from (_item(piece, marks, url) for piece in _pieces(text[at : found.start()]))
-        yield from _inside(found, marks, url, depth + 1)
-        at = found.end()
-    yield from (_item(piece, marks, url) for piece in _pieces(text[at:]))
+def _tokens(markdown: str) -> list[Token]:
+    if sum(map(markdown.count, "*_[`~")) > MOST_MARKS:
+        return [Token("text", "", 0, content=markdown)]
+    return parse_inline(markdown)
 
 
-def _inside(found: re.Match[str], marks: Json, url: str | None, depth: int) -> Iterator[Json]:
-    parts = found.groupdict()
-    if parts["coded"] is not None:
-        return (_item(piece, {**marks, "code": True}, url) for piece in _pieces(parts["coded"]))
-    if parts["label"] is not None:
-        return _items(parts["label"], marks, parts["url"], depth)
-    if parts["bolded"] is not None:
-        return _items(parts["bolded"], {**marks, "bold": True}, url, depth)
-    if parts["struck"] is not None:
-        return _items(parts["struck"], {**marks, "strikethrough": True}, url, depth)
-    return _items(parts["slanted"], {**marks, "italic": True}, url, depth)
+def _parts(tokens: Sequence[Token]) -> Iterator[RichText | Image]:
+    text: list[Token] = []
+    for is_break, group in groupby(tokens, key=lambda token: token.type in _BREAKS and not token.level):
+        line = list(group)
+        image = None if is_break else _image_alone(line)
+        if image is None:
+            text += line
+            continue
+        if items := _items(_runs(_without_breaks(text))):
+            yield items
+        yield image
+        text = []
+    if items := _items(_runs(_without_breaks(text))):
+        yield items
 
 
-def _item(content: str, marks: Json, url: str | None) -> Json:
+def _without_breaks(tokens: list[Token]) -> list[Token]:
+    """Around an image there is no line to break."""
+    while tokens and tokens[0].type in _BREAKS:
+        tokens = tokens[1:]
+    while tokens and tokens[-1].type in _BREAKS:
+        tokens = tokens[:-1]
+    return tokens
+
+
+def _image_alone(line: Sequence[Token]) -> Image | None:
+    found = [token for token in line if token.type != "text" or token.content.strip()]
+    url = str(found[0].attrs.get("src", "")) if len(found) == 1 and found[0].type == "image" else ""
+    return Image(url, found[0].content) if url.startswith("http") else None
+
+
+def _runs(tokens: Sequence[Token]) -> Iterator[_Run]:
+    open_marks: list[str] = []
+    url, is_empty = None, True
+    for token in tokens:
+        name, _, end = token.type.rpartition("_")
+        if name == "link":
+            if end == "close" and is_empty and url:
+                yield _Run(url, frozenset(open_marks), url)
+            url, is_empty = (str(token.attrs["href"]), True) if end == "open" else (None, False)
+        elif name in _ANNOTATIONS and end == "open":
+            open_marks.append(_ANNOTATIONS[name])
+        elif name in _ANNOTATIONS:
+            open_marks.remove(_ANNOTATIONS[name])
+        elif run := _run(token):
+            is_empty = False
+            yield replace(run, annotations=run.annotations.union(open_marks), url=url or run.url)
+
+
+def _run(token: Token) -> _Run | None:
+    """None of a token without text."""
+    match token.type:
+        case "softbreak" | "hardbreak":
+            return _Run("\n")
+        case "code_inline":
+            return _Run(token.content, frozenset({"code"}))
+        case "image":
+            url = str(token.attrs["src"])
+            return _Run(token.content or url, url=url)
+        case _:
+            return _Run(token.content) if token.content else None
+
+
+def _items(runs: Iterable[_Run]) -> RichText:
+    return [
+        _item(piece, annotations, url)
+        for (annotations, url), group in groupby(runs, key=lambda run: run.formatting)
+        for piece in _pieces("".join(run.text for run in group))
+    ]
+
+
+def _item(content: str, annotations: frozenset[str], url: str | None) -> Json:
     text: Json = {"content": content} | ({"link": {"url": url}} if url else {})
+    marks: dict[str, Any] = dict.fromkeys(sorted(annotations), True)
     return {"type": "text", "text": text} | ({"annotations": marks} if marks else {})
 
 
