@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -17,6 +18,7 @@ MAX_TEXT = 2000
 MAX_ITEMS = 100
 MOST_MARKS = 1000
 """In one paragraph. Notion takes a hundred pieces of text: far more marks than that could not be sent."""
+_FORMATTED = re.compile(r"[*_`~\[\]<&\\\n]")
 _BREAKS = ("softbreak", "hardbreak")
 _ANNOTATIONS = {"strong": "bold", "em": "italic", "s": "strikethrough"}
 
@@ -98,7 +100,7 @@ def unmarked(text: str) -> RichText:
 
 
 def _tokens(markdown: str) -> list[Token]:
-    if sum(map(markdown.count, "*_[`~")) > MOST_MARKS:
+    if not _FORMATTED.search(markdown) or sum(map(markdown.count, "*_[`~")) > MOST_MARKS:
         return [Token("text", "", 0, content=markdown)]
     return parse_inline(markdown)
 
