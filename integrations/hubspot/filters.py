@@ -1,183 +1,116 @@
-"""How is a search narrowed: which property, compared how, with what?"""
+"""What is HubSpot sent for a filter, so that it finds what was meant?"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-from pydantic.alias_generators import to_camel
-
+from integrations.hubspot.dates import Span, span
+from integrations.hubspot.filter_params import Filter
+from integrations.hubspot.lookup import Meant
+from integrations.hubspot.object_types import ASSOCIATED, DEALS, PIPELINE, STAGE, Kind
+from integrations.hubspot.properties import Properties, Property
 from integrations.json_object import Json
-from integrations.tool import Params
+from integrations.service_client import ToolFailed
 
-LONGEST_VALUE = 200
-"""Of one of several."""
-
-MAX_FILTERS = 6
-"""In one group, of which all have to hold; those that tools add count as well."""
-SIGNS = {
-    **dict.fromkeys(("=", "==", "EQUALS"), "EQ"),
-    **dict.fromkeys(("!=", "<>", "NOT_EQUALS"), "NEQ"),
-    "<": "LT",
-    "<=": "LTE",
-    ">": "GT",
-    ">=": "GTE",
-    "CONTAINS": "CONTAINS_TOKEN",
-    "EXISTS": "HAS_PROPERTY",
-    "IS_EMPTY": "NOT_HAS_PROPERTY",
-}
-"""Of HubSpot's operators, what else they are called."""
-
-LISTS = ("IN", "NOT_IN")
-NEEDS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(LISTS, ("values",)),
-    **dict.fromkeys(("HAS_PROPERTY", "NOT_HAS_PROPERTY"), ()),
-    "BETWEEN": ("value", "high_value"),
-}
-"""Of all others, `value`."""
-LONGEST_ORDER = 200
-_NAME = re.compile(r"[a-z0-9_.]{1,100}")
-_ORDER = re.compile(r"(?P<down>-?)(?P<name>.*?)(?:[\s:]+(?P<order>asc|desc)\w*)?", re.IGNORECASE)
-
-Operator = Literal[
-    "EQ",
-    "NEQ",
-    "LT",
-    "LTE",
-    "GT",
-    "GTE",
-    "BETWEEN",
-    "IN",
-    "NOT_IN",
-    "HAS_PROPERTY",
-    "NOT_HAS_PROPERTY",
-    "CONTAINS_TOKEN",
-    "NOT_CONTAINS_TOKEN",
-]
+SEVERAL = {"EQ": "IN", "NEQ": "NOT_IN"}
+"""What stands for an operator where a name stands for several values."""
+ALONE = {several: one for one, several in SEVERAL.items()}
+LISTS = frozenset(ALONE)
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
-def property_name(given: object) -> object:
-    """HubSpot's names of properties are in lower case, always."""
-    return given.strip().lower() if isinstance(given, str) else given
+@dataclass(frozen=True)
+class Conditions:
+    kind: Kind
+    properties: Properties
+    meant: Meant
+
+    async def of(self, one: Filter) -> Json:
+        found = await self.properties.called(one.property_name)
+        match one.operator:
+            case "HAS_PROPERTY" | "NOT_HAS_PROPERTY":
+                return _condition(found.name, one.operator)
+            case "CONTAINS_TOKEN" | "NOT_CONTAINS_TOKEN":
+                return _condition(found.name, one.operator, value=one.value)
+        try:
+            return _of_moments(found.name, one) if found.type in ("date", "datetime") else await self._of(found, one)
+        except ValueError as error:
+            raise ToolFailed("invalid_arguments", f"The filter on `{found.name}`: {error}.") from error
+
+    async def _of(self, found: Property, one: Filter) -> Json:
+        match one.operator:
+            case "EQ" | "NEQ" | "IN" | "NOT_IN":
+                given = one.values if one.operator in LISTS else [one.value]
+                several = [value for each in given for value in await self._values(found, each)]
+                return among(found.name, one.operator, _written(found, one.operator, several))
+            case "BETWEEN":
+                return _condition(
+                    found.name, one.operator, value=_number(found, one.value), highValue=_number(found, one.high_value)
+                )
+            case _:
+                return _condition(found.name, one.operator, value=_number(found, one.value))
+
+    async def _values(self, found: Property, given: str) -> list[str]:
+        if found.is_owner:
+            return [await self.meant.owner(given)]
+        if self.kind is DEALS and found.name == STAGE:
+            return await self.meant.stages(given, [])
+        if self.kind is DEALS and found.name == PIPELINE:
+            return await self.meant.pipelines(given)
+        return [_number(found, found.value_of(given))]
 
 
-def _operator(given: object) -> object:
-    if not isinstance(given, str):
-        return given
-    word = re.sub(r"[\s-]+", "_", given.strip()).upper()
-    return SIGNS.get(word, word)
+def among(name: str, operator: str, values: Iterable[str]) -> Json:
+    """With one of the values."""
+    several = list(dict.fromkeys(values))
+    if operator in LISTS or len(several) > 1:
+        return _condition(name, SEVERAL.get(operator, operator), values=several)
+    return _condition(name, operator, value=several[0])
 
 
-def _is_name(given: str) -> str:
-    if not _NAME.fullmatch(given):
-        raise ValueError("must be an internal name such as `createdate`: letters, digits and underscores alone")
+def belongs_to(kind: Kind, number: str) -> Json:
+    """To be associated is a property in a search, and in nothing else."""
+    return _condition(f"{ASSOCIATED}{kind.one}", "EQ", value=number)
+
+
+def _condition(name: str, operator: str, **values: object) -> Json:
+    return {"propertyName": name, "operator": operator, **values}
+
+
+def _written(found: Property, operator: str, values: list[str]) -> list[str]:
+    """Texts in lists are looked for in lower case alone."""
+    return [each.lower() for each in values] if found.type == "string" and operator in LISTS else values
+
+
+def _number(found: Property, given: str) -> str:
+    if found.type == "number" and not _NUMBER.fullmatch(given):
+        raise ValueError(f"“{given}” is no number: write it as 1234.5")
     return given
 
 
-PropertyName = Annotated[str, BeforeValidator(property_name), AfterValidator(_is_name)]
+def _of_moments(name: str, one: Filter) -> Json:
+    """HubSpot compares milliseconds; whoever names a day means all of it."""
+    low, high = _span_of(one), span(one.high_value) if one.high_value else None
+    match one.operator:
+        case "BETWEEN" if high:
+            return _condition(name, "BETWEEN", value=str(low.first), highValue=str(high.last))
+        case "GT" | "LTE":
+            return _condition(name, one.operator, value=str(low.last))
+        case "LT" | "GTE":
+            return _condition(name, one.operator, value=str(low.first))
+        case "EQ" | "IN" if low.is_day:
+            return _condition(name, "BETWEEN", value=str(low.first), highValue=str(low.last))
+        case "NEQ" | "NOT_IN" if low.is_day:
+            raise ValueError("HubSpot cannot leave out one day; search before it with LT, and after it with GT")
+        case operator:
+            return _condition(name, ALONE.get(operator, operator), value=str(low.first))
 
 
-def _plain(value: object) -> object:
-    return str(value).lower() if isinstance(value, bool) else value
-
-
-def _several(given: object) -> object:
-    return given if isinstance(given, list) else [given]
-
-
-class Filter(Params):
-    aliases: ClassVar = {
-        **dict.fromkeys(("property", "field", "name"), "property_name"),
-        **dict.fromkeys(("to", "valueto"), "high_value"),
-        "op": "operator",
-    }
-    property_name: str = Field(
-        min_length=1, max_length=200, description="The property's internal name, or its label.", examples=["amount"]
-    )
-    operator: Annotated[Operator, BeforeValidator(_operator)] = Field(
-        default="EQ", description="CONTAINS_TOKEN finds whole words; `*` stands for the rest of one, as in `ada*`."
-    )
-    value: Annotated[str, BeforeValidator(_plain)] = Field(
-        default="",
-        max_length=3000,
-        description="For owners, stages and other choices the name or the id. "
-        "For dates 2026-11-30, which is all of that day in UTC, or 2026-11-30T15:00:00Z.",
-    )
-    high_value: str = Field(
-        default="", max_length=100, description="The upper end, for BETWEEN. It belongs to what is found."
-    )
-    values: Annotated[list[Annotated[str, Field(max_length=LONGEST_VALUE)]], BeforeValidator(_several)] = Field(
-        default=[], max_length=100, description="For IN and NOT_IN."
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _in_its_place(cls, given: object) -> object:
-        """Several values may come as `value`, and the two of a range as `values`."""
-        if not isinstance(given, dict):
-            return given
-        operator = _operator(given.get("operator", given.get("op", "EQ")))
-        value, values = given.get("value"), given.get("values")
-        if operator in LISTS and not values and value not in (None, "", []):
-            return {**given, "value": "", "values": value}
-        several = values or value
-        if operator == "BETWEEN" and isinstance(several, list) and len(several) == len(("low", "high")):
-            return {**given, "value": several[0], "highValue": several[1], "values": []}
-        return given
-
-    @model_validator(mode="after")
-    def _has_what_it_needs(self) -> Filter:
-        needed = NEEDS.get(self.operator, ("value",))
-        for name in needed:
-            if not getattr(self, name):
-                raise ValueError(f"{self.operator} needs `{to_camel(name)}`{', a list' if name == 'values' else ''}")
-        return self
-
-
-def one_group(given: object) -> object:
-    """Of filters as HubSpot's own API takes them, in groups, the only group."""
-    found = [given] if isinstance(given, dict) else given
-    if not isinstance(found, list) or not any(isinstance(each, dict) and "filters" in each for each in found):
-        return found
-    if len(found) > 1:
-        raise ValueError("must be one group, as all filters have to hold; for alternatives use IN, or search twice")
-    return found[0]["filters"]
-
-
-Filters = Annotated[list[Filter], BeforeValidator(one_group), Field(max_length=MAX_FILTERS)]
-
-
-def _sort_order(given: object) -> object:
-    """Also as HubSpot has it, a list of which it honours one."""
-    first = given[0] if isinstance(given, list) and given else given
-    if isinstance(first, dict):
-        name = first.get("propertyName") or first.get("property")
-        return f"{name} {first.get('direction', '')}"
-    return first
-
-
-def _sort_text(given: str) -> str:
-    found = _ORDER.fullmatch(given.strip()[:LONGEST_ORDER])
-    if found is None or not found["name"]:
-        return ""
-    is_down = found["down"] or (found["order"] or "").lower() == "desc"
-    return f"{'-' if is_down else ''}{found['name'].strip()}"
-
-
-SortOrder = Annotated[
-    str,
-    BeforeValidator(_sort_order),
-    AfterValidator(_sort_text),
-    Field(
-        max_length=100,
-        description="The property to sort by, with `-` before it for the highest or latest first.",
-        examples=["-createdate"],
-    ),
-]
-
-
-def sorts(name: str, order: str) -> list[Json]:
-    """By that property, in the direction of the order that was asked for."""
-    return [{"propertyName": name, "direction": "DESCENDING" if order.startswith("-") else "ASCENDING"}]
+def _span_of(one: Filter) -> Span:
+    if one.operator not in LISTS:
+        return span(one.value)
+    if len(one.values) > 1:
+        raise ValueError("dates are not compared with lists; use BETWEEN, or search for each")
+    return span(one.values[0])

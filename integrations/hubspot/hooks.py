@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from integrations.http_port import Http
-from integrations.hubspot.api import DETAILS
+from integrations.hubspot.client import DETAILS
 from integrations.oauth.model import Account
 
 

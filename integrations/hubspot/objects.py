@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, starmap
 from urllib.parse import quote
 
-from integrations.hubspot.api import NOT_THERE, HubSpotApi
-from integrations.hubspot.asking import REACHABLE, One, Page, Search
-from integrations.hubspot.conditions import Conditions, among, belongs_to
-from integrations.hubspot.filters import MAX_FILTERS, sorts
-from integrations.hubspot.kinds import OWNER, Kind
-from integrations.hubspot.meant import Meant
-from integrations.hubspot.names import Names, next_cursor, results
+from integrations.hubspot.client import NOT_THERE, HubSpotApi
+from integrations.hubspot.filter_params import MAX_FILTERS, sorts
+from integrations.hubspot.filters import Conditions, among, belongs_to
+from integrations.hubspot.labels import Names, next_cursor, results
+from integrations.hubspot.lookup import Meant
+from integrations.hubspot.object_types import OWNER, Kind
+from integrations.hubspot.params import REACHABLE, One, Page, Search
 from integrations.hubspot.properties import Properties
-from integrations.hubspot.reading import read_many, read_one
-from integrations.hubspot.records import Record, Records
+from integrations.hubspot.record_reading import read_many, read_one
+from integrations.hubspot.results import Record, Records
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed, too_large_hint
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from integrations.json_object import Json
-from integrations.linear.words import IDENTIFIER, PRIORITIES, SLUG_ID, UUID
+from integrations.linear.parsing import IDENTIFIER, PRIORITIES, SLUG_ID, UUID
 
 STATE_TYPES = ("triage", "backlog", "unstarted", "started", "completed", "canceled", "duplicate")
 PROJECT_STATE_TYPES = ("backlog", "planned", "started", "paused", "completed", "canceled")

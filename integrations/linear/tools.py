@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from integrations.json_object import Json
-from integrations.linear import documents, names
-from integrations.linear.api import LinearApi, read
-from integrations.linear.asks import GetIssue, ListIssues, ListProjects, ListTeams, SearchIssues
-from integrations.linear.details import (
+from integrations.linear import lookup, queries
+from integrations.linear.client import LinearApi, read
+from integrations.linear.issue_details import (
     Comment,
     IssueAnswer,
     WholeIssue,
@@ -18,10 +17,11 @@ from integrations.linear.details import (
     relations,
     with_way_back,
 )
-from integrations.linear.lines import bounded, excerpt, is_cut
-from integrations.linear.listings import HitPage, IssuePage, ProjectPage, TeamPage, paging
-from integrations.linear.pages import of, page, whole
-from integrations.linear.shapes import Hit, Issue, Project, Team
+from integrations.linear.pagination import of, page, whole
+from integrations.linear.params import GetIssue, ListIssues, ListProjects, ListTeams, SearchIssues
+from integrations.linear.rendering import bounded, excerpt, is_cut
+from integrations.linear.result_lists import HitPage, IssuePage, ProjectPage, TeamPage, paging
+from integrations.linear.results import Hit, Issue, Project, Team
 from integrations.tool import tool
 
 MOST_OF_COMMENTS, ROOM_OF_ONE = 16_000, 8_000
@@ -48,13 +48,13 @@ async def linear_list_teams(api: LinearApi, ask: ListTeams) -> TeamPage:
     Page by page: where there is more, `nextCursor` goes into `after`. A team that is missing has to be granted to
     the app by a workspace admin.
     """
-    answer = await api.ask_some(documents.teams(full=ask.full), ask.variables())
+    answer = await api.ask_some(queries.teams(full=ask.full), ask.variables())
     place = (answer.data.get("organization") or {}).get("urlKey")
     teams = answer.data.get("teams")
     full = whole(teams, ask.full)
     link = of(Team, lambda node: {"url": f"https://linear.app/{place}/team/{node.get('key')}/all", **full(node)})
     found = page(teams, "teams", link, answer.notes)
-    why = [] if found.items or ask.after else [names.NO_TEAM if ask.query is None else names.NO_SUCH_TEAM]
+    why = [] if found.items or ask.after else [lookup.NO_TEAM if ask.query is None else lookup.NO_SUCH_TEAM]
     return TeamPage(teams=list(found.items), **paging(found, *why, *_cut((each.full for each in found.items), FEWER)))
 
 
@@ -68,10 +68,10 @@ async def linear_list_projects(api: LinearApi, ask: ListProjects) -> ProjectPage
     milestones, members and the last update ask with `full` true and a `query`. Page by page: where there is more,
     `nextCursor` goes into `after`.
     """
-    answer = await api.ask_some(documents.projects(full=ask.full), ask.variables())
+    answer = await api.ask_some(queries.projects(full=ask.full), ask.variables())
     projects = answer.data.get("projects")
     found = page(projects, "projects", of(Project, whole(projects, ask.full)), answer.notes)
-    why = await names.why(api, ask, [each.status for each in found.items])
+    why = await lookup.why(api, ask, [each.status for each in found.items])
     return ProjectPage(
         projects=list(found.items), **paging(found, *why, *_cut((each.full for each in found.items), FEWER))
     )
@@ -88,10 +88,10 @@ async def linear_list_issues(api: LinearApi, ask: ListIssues) -> IssuePage:
     unknown. The latest change comes first. Page by page: where there is more, `nextCursor` goes into `after`, with the
     same filters. Archived issues only with `includeArchived`.
     """
-    answer = await api.ask_some(documents.issues(full=ask.full), ask.variables())
+    answer = await api.ask_some(queries.issues(full=ask.full), ask.variables())
     issues = answer.data.get("issues")
     found = page(issues, "issues", of(Issue, whole(issues, ask.full)), answer.notes)
-    why = await names.why(api, ask, [each.state for each in found.items])
+    why = await lookup.why(api, ask, [each.state for each in found.items])
     return IssuePage(
         issues=list(found.items),
         order=ask.order_by,
@@ -109,7 +109,7 @@ async def linear_get_issue(api: LinearApi, ask: GetIssue) -> IssueAnswer:
     long description you get the first 12,000 characters; `nextDescriptionFrom` goes into `descriptionFrom` for more.
     `first` says how many comments (10, at most 50); `nextCursor` goes into `after` for the older ones alone.
     """
-    answer = await api.ask_some(documents.issue(full=ask.full), ask.variables(), "comments")
+    answer = await api.ask_some(queries.issue(full=ask.full), ask.variables(), "comments")
     node: Json = answer.data.get("issue") or {}
     edges = with_way_back(node.get("comments"), ask.after)
     made = of(Comment, lambda each: comment(each, ask.first))
@@ -141,12 +141,12 @@ async def linear_search_issues(api: LinearApi, ask: SearchIssues) -> HitPage:
     all; read one with linear_get_issue. `includeComments` searches comments too. Page by page: where there is more,
     `nextCursor` goes into `after`, with the same arguments. Linear takes 30 searches a minute.
     """
-    answer = await api.ask_some(documents.search(full=ask.full), ask.variables())
+    answer = await api.ask_some(queries.search(full=ask.full), ask.variables())
     hits = answer.data.get("searchIssues")
     full = whole(hits, ask.full)
     made = of(Hit, lambda node: {"excerpt": excerpt(node.get("description"), ask.query), **full(node)})
     found = page(hits, "issues", made, answer.notes)
-    why = await names.why(api, ask, [each.state for each in found.items])
+    why = await lookup.why(api, ask, [each.state for each in found.items])
     return HitPage(
         issues=list(found.items),
         total=found.total,

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from integrations.json_object import Json
-from integrations.posthog.api import IN_THE_APP, NOT_THERE, Found, PosthogApi, Project
-from integrations.posthog.asking import Paged
-from integrations.posthog.cutting import fitted, is_cut
-from integrations.posthog.nearest import names_of
+from integrations.posthog.client import IN_THE_APP, NOT_THERE, Found, PosthogApi, Project
+from integrations.posthog.lookup import names_of
+from integrations.posthog.params import Paged
 from integrations.posthog.results import PAST_THE_END, Answer, Item, Page, Part, fitting
+from integrations.posthog.truncation import fitted, is_cut
 from integrations.service_client import ToolFailed, too_large_hint
 
 OTHERWISE = "PostHog answered otherwise than its API promises. Try again later."

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from integrations.json_object import Json
-from integrations.posthog.cutting import MOST_BYTES, is_finite
+from integrations.posthog.truncation import MOST_BYTES, is_finite
 from integrations.text import clipped, more_follow, one_line, shortened
 from integrations.tool import Result
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from integrations.json_object import Json
-from integrations.posthog.cutting import fitted, is_cut, is_finite
+from integrations.posthog.truncation import fitted, is_cut, is_finite
 from integrations.text import clipped, one_line, shortened
 
 TEXT_ROOM, BYTES_ROOM = 30_000, 100_000

@@ -10,10 +10,10 @@ from pydantic import Field
 
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed
-from integrations.slack.api import BOTH_KINDS, MOST_AT_ONCE, Place, SlackApi, next_cursor
-from integrations.slack.marks import NOT_OURS
+from integrations.slack.client import BOTH_KINDS, MOST_AT_ONCE, Place, SlackApi, next_cursor
+from integrations.slack.cursors import NOT_OURS
 from integrations.slack.markup import plain
-from integrations.slack.messages import as_json, counted, in_full
+from integrations.slack.results import as_json, counted, in_full
 from integrations.text import more_follow, objects, one_line
 from integrations.tool import Result
 

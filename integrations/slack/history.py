@@ -11,10 +11,10 @@ from pydantic import Field
 
 from integrations.json_object import Json
 from integrations.service_client import too_large_hint
-from integrations.slack.addresses import Address
-from integrations.slack.api import Place, SlackApi, next_cursor
-from integrations.slack.marks import Mark, beside
-from integrations.slack.messages import (
+from integrations.slack.client import Place, SlackApi, next_cursor
+from integrations.slack.cursors import Mark, beside
+from integrations.slack.references import Address
+from integrations.slack.results import (
     LONGEST,
     Message,
     counted,
@@ -25,7 +25,7 @@ from integrations.slack.messages import (
     message_of,
     people_in,
 )
-from integrations.slack.people import People
+from integrations.slack.users import People
 from integrations.text import more_follow, objects
 from integrations.tool import Result
 

@@ -11,9 +11,9 @@ from pydantic import Field
 from integrations.errors import UnreadableResponse
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed
-from integrations.slack.addresses import Address
-from integrations.slack.api import Place, SlackApi
-from integrations.slack.refusals import LOOK_FIRST
+from integrations.slack.client import Place, SlackApi
+from integrations.slack.errors import LOOK_FIRST
+from integrations.slack.references import Address
 from integrations.text import shortened
 from integrations.tool import Result
 

@@ -11,12 +11,12 @@ from pydantic import Field, model_validator
 from integrations.json_object import Json
 from integrations.paging import paging_aliases
 from integrations.service_client import ToolFailed
-from integrations.slack import channels, history, named, posting
-from integrations.slack.addresses import Address, ChannelText, Ts, read_address
-from integrations.slack.api import Place, SlackApi
-from integrations.slack.marks import Mark
+from integrations.slack import channels, history, lookup, posting
+from integrations.slack.client import Place, SlackApi
+from integrations.slack.cursors import Mark
 from integrations.slack.markup import escaped
-from integrations.slack.times import Beginning, End, is_counted, settled
+from integrations.slack.references import Address, ChannelText, Ts, read_address
+from integrations.slack.timestamps import Beginning, End, is_counted, settled
 from integrations.tool import Params, tool
 
 LONGEST_MARKDOWN = 12_000
@@ -192,7 +192,7 @@ def _settled(api: SlackApi, time: str | None, *, ends: bool) -> str | None:
 
 
 async def _where(api: SlackApi, place: Place, given: str, thread_ts: str | None) -> Address:
-    where = await named.found_by(api, place, read_address(given))
+    where = await lookup.found_by(api, place, read_address(given))
     return replace(where, thread_ts=thread_ts) if thread_ts else where
 
 

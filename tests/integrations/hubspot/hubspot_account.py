@@ -14,7 +14,7 @@ from demo.oauth_provider.facts import Client
 from demo.oauth_provider.tenant import Tenant
 from demo.oauth_provider.wire import Request
 from demo.services.hubspot.world import World
-from integrations.hubspot.api import HubSpotApi
+from integrations.hubspot.client import HubSpotApi
 from integrations.service_client import ToolFailed
 from integrations.tool import Params, Result, ServiceTool
 from tests.integrations.scripted import Lasting, Scripted, Written

@@ -1,7 +1,7 @@
 import re
 
 from integrations import services
-from integrations.hubspot.api import VERSION
+from integrations.hubspot.client import VERSION
 from integrations.hubspot.tools import TOOLS
 
 LONGEST_DESCRIPTION = 900

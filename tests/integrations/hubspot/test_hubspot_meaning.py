@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
-from integrations.hubspot.companies import hubspot_search_companies
-from integrations.hubspot.contacts import hubspot_list_contacts, hubspot_search_contacts
-from integrations.hubspot.deals import hubspot_search_deals
-from integrations.hubspot.owners import hubspot_search_owners
+from integrations.hubspot.tools_companies import hubspot_search_companies
+from integrations.hubspot.tools_contacts import hubspot_list_contacts, hubspot_search_contacts
+from integrations.hubspot.tools_deals import hubspot_search_deals
+from integrations.hubspot.tools_owners import hubspot_search_owners
 from integrations.tool import ServiceTool
 from tests.integrations.hubspot.hubspot_account import Account
 

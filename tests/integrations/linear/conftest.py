@@ -6,7 +6,7 @@ import pytest
 
 from demo.oauth_provider.server import Server, authorization_server
 from demo.services.linear.world import World
-from integrations.linear.api import LinearApi
+from integrations.linear.client import LinearApi
 from integrations.linear.tools import TOOLS
 from tests.fakes.authorization_client import app_of
 from tests.integrations.wired import Wired

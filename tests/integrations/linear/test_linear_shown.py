@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from integrations.errors import UnreadableResponse
-from integrations.linear.api import LinearApi
+from integrations.linear.client import LinearApi
 from integrations.linear.tools import linear_list_issues
 from integrations.service_client import ToolFailed
 from tests.integrations.linear.conftest import Linear

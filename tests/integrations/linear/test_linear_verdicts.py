@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from integrations.linear.api import LinearApi
-from integrations.linear.problems import problems_in
+from integrations.linear.client import LinearApi
+from integrations.linear.errors import problems_in
 from integrations.service_client import CredentialRejected, RateLimited, Rejected, Reply, ServerTrouble, Verdict
 
 API = LinearApi(None, "https://api.linear.app", title="Linear")  # type: ignore[arg-type]  # nobody is asked here

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from integrations.linear.asks import GetIssue, ListIssues, ListProjects, SearchIssues
-from integrations.linear.lines import excerpt
+from integrations.linear.params import GetIssue, ListIssues, ListProjects, SearchIssues
+from integrations.linear.rendering import excerpt
 from integrations.linear.tools import TOOLS
 
 UUID = "2C98F1BF-abac-551c-8268-36fab7551104"

@@ -12,7 +12,7 @@ from demo.oauth_provider.tenant import Tenant
 from demo.oauth_provider.wire import Request
 from demo.services.posthog.world import World
 from integrations.json_object import Json
-from integrations.posthog.api import PosthogApi
+from integrations.posthog.client import PosthogApi
 from integrations.posthog.tools import TOOLS
 from integrations.service_client import ToolFailed
 from integrations.tool import Params, Result

@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 
 from integrations.errors import Unreachable, UnreadableResponse
-from integrations.posthog.api import PosthogApi
-from integrations.posthog.events import posthog_list_events
-from integrations.posthog.flags import posthog_list_feature_flags
-from integrations.posthog.querying import posthog_query
+from integrations.posthog.client import PosthogApi
+from integrations.posthog.resources.events import posthog_list_events
+from integrations.posthog.resources.feature_flags import posthog_list_feature_flags
+from integrations.posthog.resources.hogql_query import posthog_query
 from integrations.service_client import ToolFailed
 from integrations.tool import Result, ServiceTool
 from tests.integrations.scripted import Scripted, Written

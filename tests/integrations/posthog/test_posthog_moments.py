@@ -1,6 +1,6 @@
 import pytest
 
-from integrations.posthog.moments import IS_NONE, WHICH_M, WHICH_WEEK, posthogs, span
+from integrations.posthog.parsing import IS_NONE, WHICH_M, WHICH_WEEK, posthogs, span
 
 
 @pytest.mark.parametrize(

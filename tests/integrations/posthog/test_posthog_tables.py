@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from integrations.posthog.cutting import fitted, pruned
 from integrations.posthog.tables import table, table_of
+from integrations.posthog.truncation import fitted, pruned
 
 DAYS = ["2026-11-16", "2026-11-17"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from demo.oauth_provider.server import Server, authorization_server
 from demo.services.slack.world import World
-from integrations.slack.api import SlackApi
+from integrations.slack.client import SlackApi
 from integrations.slack.tools import TOOLS
 from integrations.tool import Result
 from tests.fakes.authorization_client import app_of

@@ -1,6 +1,6 @@
 import pytest
 
-from integrations.slack.addresses import Address, read_address, read_ts, time_of
+from integrations.slack.references import Address, read_address, read_ts, time_of
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from integrations.slack.times import read_beginning, read_end, settled
+from integrations.slack.timestamps import read_beginning, read_end, settled
 
 NOW = datetime(2025, 11, 17, 9, 31, tzinfo=UTC)
 

@@ -2,8 +2,8 @@ import pytest
 
 from integrations import load_toolkit, services
 from integrations.service_client import CredentialRejected, RateLimited, Rejected, Reply, ServerTrouble
-from integrations.slack.api import SlackApi
-from integrations.slack.refusals import TEXTS, WRONG, meaning
+from integrations.slack.client import SlackApi
+from integrations.slack.errors import TEXTS, WRONG, meaning
 from integrations.slack.tools import TOOLS
 
 SLACK = services()["slack"]

@@ -10,8 +10,8 @@ import pytest
 from demo.services.slack.data import GENERAL, channel
 from integrations.errors import Unreachable, UnreadableResponse, UpstreamTimeout
 from integrations.service_client import ToolFailed
-from integrations.slack.api import SlackApi
-from integrations.slack.refusals import LOOK_FIRST
+from integrations.slack.client import SlackApi
+from integrations.slack.errors import LOOK_FIRST
 from integrations.slack.tools import slack_get_channel_history, slack_post_message
 from integrations.tool import ServiceTool
 from tests.integrations.scripted import Scripted, Written

@@ -11,8 +11,8 @@ from graphql import (
 
 from demo.oauth_provider.tenant import Seen
 from demo.services.linear.world import SCHEMA
-from integrations.linear import documents
-from integrations.linear.names import KINDS
+from integrations.linear import queries
+from integrations.linear.lookup import KINDS
 from tests.toolkits.linear.linear_contract import CONTRACT, schema
 
 pytestmark = CONTRACT.needed
@@ -57,11 +57,10 @@ def test_the_world_has_nothing_that_linear_has_not(name: str) -> None:
 
 def test_every_query_there_is_is_taken() -> None:
     asked = [(f"{word}0", word, *kind) for word, kind in KINDS.items()]
-    makers = (documents.teams, documents.projects, documents.issues, documents.search, documents.issue)
+    makers = (queries.teams, queries.projects, queries.issues, queries.search, queries.issue)
     needed: dict[str, Any] = {"first": 1, "term": "x", "id": "x", "comments": 1}
-    queries = [make(full=full) for make in makers for full in (True, False)] + [documents.names(asked)]
-    queries.append(documents.STATUSES)
-    for query in queries:
+    documents = [make(full=full) for make in makers for full in (True, False)]
+    for query in (*documents, queries.names(asked), queries.STATUSES):
         given = {name: value for name, value in needed.items() if f"${name}:" in query}
         CONTRACT.takes(sent(query, **given))
 

@@ -1,0 +1,146 @@
+"""What do the ids stand for that HubSpot gives for owners, stages and pipelines, and where does a record open?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from integrations.hubspot.client import DETAILS, NOT_THERE, OWNERS, PIPELINES, HubSpotApi
+from integrations.hubspot.object_types import BOOKKEEPING, OWNER, PIPELINE, STAGE, Kind
+from integrations.hubspot.parsing import is_number
+from integrations.hubspot.properties import Properties, Property, no_property, where_names_are
+from integrations.json_object import Json
+from integrations.service_client import ToolFailed, too_large_hint
+from integrations.text import objects, one_line, shortened
+
+MOST_OWNERS = 500
+"""In one answer."""
+
+SHOWN = "HubSpot shows them."
+MOST_GUESSED = 2
+"""Misspelt names for which those like them are looked for, as that takes time."""
+
+MOST_TOLD = 10
+"""Properties that there are none of."""
+
+LONGEST_WORDS = 200
+
+Meanings = Mapping[str, Mapping[str, str]]
+"""By the name of a property, what each of its values stands for."""
+
+
+@dataclass
+class Names:
+    """Beside what was asked for: where it cannot be had, the answer says so and is given all the same."""
+
+    api: HubSpotApi
+    notes: list[str] = field(default_factory=list)
+
+    async def meanings(self, records: list[Json], shown: Iterable[str]) -> Meanings:
+        values = {name: _values(records, name) for name in shown if name in (OWNER, STAGE, PIPELINE)}
+        found: dict[str, Mapping[str, str]] = {}
+        if owners := values.get(OWNER):
+            found[OWNER] = await self._owners(owners)
+        if values.get(STAGE) or values.get(PIPELINE):
+            pipelines = await self._asked(PIPELINES, "Names of stages")
+            found[PIPELINE] = labels(results(pipelines))
+            found[STAGE] = labels(stages_of(results(pipelines)))
+        return found
+
+    async def url(self, kind: Kind, records: list[Json]) -> str:
+        """What the URLs of records begin with; nothing where HubSpot says them itself."""
+        if not records or records[0].get("url"):
+            return ""
+        match await self._asked(DETAILS, "Links"):
+            case {"portalId": int(portal), "uiDomain": str(domain)}:
+                return f"https://{domain}/contacts/{portal}/record/{kind.type_id}/"
+            case _:
+                return ""
+
+    async def unknown(self, kind: Kind, records: list[Json], chosen: list[str]) -> None:
+        """Tells of properties that there are none of: HubSpot leaves them out, and says null of what is empty."""
+        seen = {name for each in records for name in each.get("properties") or {}} | BOOKKEEPING
+        if not records or seen.issuperset(chosen):
+            return
+        there = await self._properties(kind)
+        none = [name for name in chosen if name not in seen and name not in there]
+        told = [no_property(kind, name, there.values() if n < MOST_GUESSED else ()) for n, name in enumerate(none)]
+        if there and len(none) == len(chosen):
+            raise ToolFailed("invalid_arguments", " ".join([*told[:MOST_TOLD], where_names_are(kind)]))
+        self.notes.extend(told[:MOST_TOLD])
+
+    async def _properties(self, kind: Kind) -> Mapping[str, Property]:
+        try:
+            with too_large_hint(SHOWN):
+                return await Properties(self.api, kind).all()
+        except ToolFailed as failed:
+            self.notes.append(f"Names of properties are missing here: {failed.text}")
+            return {}
+
+    async def _owners(self, ids: list[str]) -> Mapping[str, str]:
+        """Those who have left are told apart; records keep their ids."""
+        found = await self._people(ids)
+        missing = [each for each in ids if each not in found]
+        left = await self._people(missing, archived=True) if missing and not self.notes else {}
+        return {**{number: f"{name}, has left" for number, name in left.items()}, **found}
+
+    async def _people(self, ids: list[str], *, archived: bool = False) -> Mapping[str, str]:
+        query = {"archived": archived or None}
+        if len(ids) == 1 and not is_number(ids[0]):
+            return {}
+        if len(ids) == 1:
+            one = await self._asked(f"{OWNERS}/{ids[0]}", "Names of owners", query)
+            return {ids[0]: person(one)} if one else {}
+        found = await self._asked(OWNERS, "Names of owners", {**query, "limit": MOST_OWNERS})
+        return {str(each.get("id")): person(each) for each in results(found)}
+
+    async def _asked(self, path: str, what: str, query: Mapping[str, object] | None = None) -> Json:
+        try:
+            with too_large_hint(SHOWN):
+                found: Json = await self.api.get(path, query)
+        except ToolFailed as failed:
+            if failed.text != NOT_THERE:
+                self.notes.append(f"{what} are missing here: {failed.text}")
+            return {}
+        return found
+
+
+def stages_of(pipelines: list[Json]) -> list[Json]:
+    return [stage for each in pipelines for stage in objects(each.get("stages"))]
+
+
+def labels(found: list[Json]) -> dict[str, str]:
+    return {said(each.get("id")): said(each.get("label")) for each in found}
+
+
+def person(owner: Json) -> str:
+    name = " ".join(filter(None, (said(owner.get("firstName")), said(owner.get("lastName")))))
+    return name or said(owner.get("email") or owner.get("id"))
+
+
+def said(found: object) -> str:
+    """What is a word or a few of an answer, on one line, so that it is not taken for more than that."""
+    return one_line(shortened(str(found), LONGEST_WORDS)) if isinstance(found, str | int) else ""
+
+
+def properties_of(record: Json) -> Mapping[str, str]:
+    """Those that have a value."""
+    there = record.get("properties")
+    told = there.items() if isinstance(there, Mapping) else ()
+    return {name: str(value) for name, value in told if isinstance(value, str | int | float) and value != ""}
+
+
+def results(body: Json) -> list[Json]:
+    return objects(body.get("results"))
+
+
+def next_cursor(body: Json) -> str | None:
+    match body:
+        case {"paging": {"next": {"after": after}}} if after:
+            return said(after) or None
+        case _:
+            return None
+
+
+def _values(records: list[Json], name: str) -> list[str]:
+    return list(dict.fromkeys(value for each in records if (value := properties_of(each).get(name))))

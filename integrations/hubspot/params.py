@@ -1,0 +1,159 @@
+"""What can be asked of every kind of record: a page of them, one of them, or those that fit?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from integrations.hubspot.filter_params import Filters, PropertyName, SortOrder
+from integrations.hubspot.object_types import Kind
+from integrations.paging import paging_aliases
+from integrations.similar_names import bare_name
+from integrations.tool import Params
+
+REACHABLE = 10_000
+"""So many results of a search can be paged through, and no more."""
+EVERYWHERE = frozenset({"limit", "after", "properties"})
+"""What of a search neither narrows nor orders anything."""
+_NAME = re.compile(r"[\w.]+")
+_PLACE = re.compile(r"[0-9]{1,9}")
+_CURSOR = re.compile(r"[\w=.:+/-]{0,200}", re.ASCII)
+
+
+def _names(given: object) -> object:
+    """Also as one text, with commas or spaces between the names."""
+    return _NAME.findall(given) if isinstance(given, str) else given
+
+
+def place(given: str) -> str:
+    """Of cursors that count."""
+    if given and not _PLACE.fullmatch(given):
+        raise ValueError("must be the `nextCursor` of the page before, a number")
+    return given
+
+
+def _cursor(given: str) -> str:
+    if not _CURSOR.fullmatch(given):
+        raise ValueError("must be the `nextCursor` of the page before")
+    return given
+
+
+def _within_reach(given: str) -> str:
+    if int(given or 0) >= REACHABLE:
+        raise ValueError(f"must be below {REACHABLE:,}: HubSpot pages no further; narrow the search with `filters`")
+    return given
+
+
+Properties = Annotated[
+    list[PropertyName],
+    BeforeValidator(_names),
+    Field(
+        max_length=100,
+        description="Internal names of the properties to read instead of the usual ones; custom ones work as well.",
+        examples=[["email", "lifecyclestage"]],
+    ),
+]
+Limit = Annotated[int, Field(ge=1, le=100, description="How many to answer at most.")]
+Cursor = Annotated[
+    str,
+    AfterValidator(_cursor),
+    Field(max_length=200, description="For the next page: `nextCursor` of the page before."),
+]
+PAGED = {**paging_aliases(cursor="after", size="limit", counts=True)}
+CHOSEN = dict.fromkeys(("fields", "propertynames", "columns"), "properties")
+
+
+SEARCHED = {
+    **dict.fromkeys(("q", "text", "search", "term", "keyword", "keywords"), "query"),
+    **dict.fromkeys(("filtergroups", "filter", "where"), "filters"),
+    **dict.fromkeys(("ownerid", "hubspotownerid", "owneremail", "ownername"), "owner"),
+    **dict.fromkeys(("sorts", "sortby", "orderby", "order"), "sort"),
+}
+NARROWS = {*SEARCHED, *SEARCHED.values(), "stage", "pipeline", "companyid", "contactid", "dealid"}
+"""What a search takes and a list does not."""
+
+
+class Page(Params):
+    """For one kind."""
+
+    aliases: ClassVar = PAGED | CHOSEN
+    kind: ClassVar[Kind]
+    limit: Limit = 50
+    after: Cursor = ""
+    properties: Properties = Field(default_factory=list)
+    archived: bool = Field(default=False, description="List deleted records instead.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_no_search(cls, given: object) -> object:
+        return not_for_lists(given, NARROWS, f"hubspot_search_{cls.kind.many}")
+
+
+class One(Params):
+    """For one kind."""
+
+    aliases: ClassVar = CHOSEN
+    kind: ClassVar[Kind]
+    properties: Properties = Field(default_factory=list)
+    full: bool = Field(default=False, description="Read every property that has a value, custom ones included.")
+    archived: bool = Field(default=False, description="Read a deleted record.")
+
+
+class Search(Params):
+    """For one kind, with what its records belong to."""
+
+    aliases: ClassVar = PAGED | CHOSEN | SEARCHED
+    kind: ClassVar[Kind]
+    query: str = Field(
+        default="",
+        max_length=3000,
+        description="Words to look for, by their beginnings. A phone number without the code of its country.",
+    )
+    filters: Filters = Field(
+        default=[],
+        description="What has to hold, all of it.",
+        examples=[[{"propertyName": "createdate", "operator": "GTE", "value": "2026-11-01"}]],
+    )
+    owner: str = Field(
+        default="",
+        max_length=200,
+        description="Only those of this owner: a name, an email address or an id.",
+        examples=["Grace Hopper"],
+    )
+    sort: SortOrder = ""
+    limit: Limit = 50
+    after: Annotated[Cursor, AfterValidator(place), AfterValidator(_within_reach)] = ""
+    properties: Properties = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_what_is_there(cls, given: object) -> object:
+        """Models fill in `archived`, which lists have, also where there is no choice."""
+        if not isinstance(given, dict):
+            return given
+        if str(given.get("archived", False)).lower() in ("true", "1"):
+            raise ValueError(
+                f"A search never finds deleted records; `hubspot_list_{cls.kind.many}` with `archived: true` lists them"
+            )
+        return {name: value for name, value in given.items() if name != "archived"}
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Search:
+        if not any(self.model_dump(exclude=set(EVERYWHERE)).values()):
+            raise ValueError(
+                "Give a `query`, a `sort` or something to narrow the search by; "
+                f"`hubspot_list_{self.kind.many}` lists all there is"
+            )
+        return self
+
+
+def not_for_lists(given: object, names: Container[str], search: str) -> object:
+    """Whoever searches in a list is told where to."""
+    there = given if isinstance(given, dict) else {}
+    asked = [name for name, value in there.items() if value and bare_name(str(name)) in names]
+    if asked:
+        raise ValueError(f"A list takes no `{asked[0]}`; `{search}` does")
+    return given

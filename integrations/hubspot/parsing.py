@@ -1,0 +1,51 @@
+"""Which record is meant by what a model gives for an id: a number, a URL, an email address?"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from integrations.hubspot.object_types import COMPANIES, CONTACTS, DEALS, KINDS, Kind
+
+_URL = re.compile(r"https?://[^/\s]*hubspot\.com/\S*?/(?:record/(0-[0-9]+)|(contact|company|deal))/([0-9]+)")
+_NUMBER = re.compile(r"[0-9]{1,20}")
+_EMAIL = re.compile(r"[^@\s/]+@[^@\s/.]+(\.[^@\s/.]+)+")
+LONGEST_EMAIL, LONGEST_URL = 320, 2_000
+"""In bytes, and in characters: more of either is no address that anybody has."""
+
+
+def is_email(text: str) -> bool:
+    return len(text.encode("utf-8", "replace")) <= LONGEST_EMAIL and bool(_EMAIL.fullmatch(text))
+
+
+def is_number(text: str) -> bool:
+    """As ids of HubSpot are, of any kind."""
+    return bool(_NUMBER.fullmatch(text))
+
+
+def id_of(kind: Kind, given: object) -> str:
+    """Nothing stays nothing."""
+    text = str(given).strip()
+    if link := _URL.match(text[:LONGEST_URL]):
+        return _id_in(link, kind)
+    if not text or is_number(text) or (kind is CONTACTS and is_email(text)):
+        return text
+    also = "a number, an email address or a URL" if kind is CONTACTS else "a number or a URL"
+    raise ValueError(f"must be {also}; `hubspot_search_{kind.many}` finds {kind.many} by name")
+
+
+def _id_in(link: re.Match[str], kind: Kind) -> str:
+    type_id, word, number = link.groups()
+    meant = next((each for each in KINDS.values() if type_id == each.type_id or word == each.one), None)
+    if meant is None:
+        raise ValueError(f"must be the URL of a {kind.one}; this one is not")
+    if meant is not kind:
+        raise ValueError(f"must be the URL of a {kind.one}; `hubspot_get_{meant.one}` reads this one, of a {meant.one}")
+    return number
+
+
+ContactId = Annotated[str, BeforeValidator(lambda given: id_of(CONTACTS, given))]
+CompanyId = Annotated[str, BeforeValidator(lambda given: id_of(COMPANIES, given))]
+DealId = Annotated[str, BeforeValidator(lambda given: id_of(DEALS, given))]

@@ -1,0 +1,104 @@
+"""What does a model get to read of a record, and of many?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from integrations.hubspot.object_types import KINDS
+from integrations.text import more_follow, one_line
+from integrations.tool import Result
+
+ROOM = 45_000
+"""Characters that all records of an answer may have together."""
+IN_A_LIST = (300, 100, 40)
+ALONE = (40_000, 3_000, 1_000, 300, 100)
+"""Characters that one value may have: the first that leaves room for all is taken."""
+
+
+class Record(Result):
+    kind: str = Field(description="contact, company or deal.")
+    id: str
+    name: str = Field(description="What people call it.")
+    url: str | None = Field(default=None, description="Opens it in HubSpot.")
+    properties: Mapping[str, str] = Field(description="Those that have a value, by internal name.")
+    names: Mapping[str, str] = Field(
+        default_factory=dict, description="What an id among the properties stands for, by the property's name."
+    )
+    associations: Mapping[str, list[str]] | None = Field(default=None, description="Ids of what belongs to it.")
+    archived: bool | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    notes: list[str] = Field(default_factory=list)
+
+    def text(self) -> str:
+        lines = [f"{self.name} ({self._what})", *filter(None, [self.url, _begun(self._when())]), ""]
+        lines += [f"{name}: {_indented(value)}" for name, value in self._told()]
+        lines += ["", *self._belongings()] if self.associations else []
+        return "\n".join([*lines, *noted(None, self.notes)])
+
+    def in_a_list(self) -> str:
+        told = [f"{name}: {one_line(value)}" for name, value in self._told()] or ["(no values)"]
+        where = f" {self.url}" if self.url else ""
+        return f"- {self.name} ({self._what}){where}\n  {' · '.join(filter(None, [*told, self._when()]))}"
+
+    @property
+    def _what(self) -> str:
+        return f"{self.kind} {self.id}{', archived' if self.archived else ''}"
+
+    def _when(self) -> str:
+        said = {"created": self.created_at, "updated": self.updated_at}
+        told = ", ".join(f"{word} {moment[:16].replace('T', ' ')}" for word, moment in said.items() if moment)
+        return told and f"{told} UTC"
+
+    def _told(self) -> list[tuple[str, str]]:
+        meant = {name: f" ({told})" for name, told in self.names.items()}
+        return [(name, f"{value}{meant.get(name, '')}") for name, value in self.properties.items()]
+
+    def _belongings(self) -> list[str]:
+        found = self.associations or {}
+        return [f"Associated {kind}: {', '.join(ids) or 'none'}" for kind, ids in found.items()]
+
+
+class Records(Result):
+    records: list[Record]
+    total: int | None = Field(default=None, description="How many there are on all pages, where HubSpot says so.")
+    next_cursor: str | None = Field(default=None, description="Pass it as `after` for the next page.")
+    notes: list[str] = Field(default_factory=list)
+
+    def text(self) -> str:
+        first = counted(len(self.records), self.total, self.next_cursor, self._names())
+        told = [each.in_a_list() for each in self.records]
+        return "\n".join([first, *told, *noted(self.next_cursor, self.notes)])
+
+    def _names(self) -> tuple[str, str]:
+        return next(((each.one, each.many) for each in KINDS.values() if each.one == self._kind), ("record", "records"))
+
+    @property
+    def _kind(self) -> str:
+        return self.records[0].kind if self.records else ""
+
+
+def counted(count: int, total: int | None, next_cursor: str | None, names: tuple[str, str]) -> str:
+    """`names`: what one is called, and what many are."""
+    if not count:
+        return f"Nothing more: there are {total:,} in all, on the pages before." if total else "Nothing found."
+    one, many = names
+    if total and total > count:
+        return f"{count} of {total:,} {many}:"
+    return f"{count} {one if count == 1 else many}{', and more follow' if next_cursor else ''}:"
+
+
+def noted(next_cursor: str | None, notes: list[str]) -> list[str]:
+    more = [more_follow("after", next_cursor)] if next_cursor else []
+    return ["", *more, *notes] if more or notes else []
+
+
+def _indented(value: str) -> str:
+    """What begins a line is ours."""
+    return "\n  ".join(value.splitlines())
+
+
+def _begun(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}"

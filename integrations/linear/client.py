@@ -1,0 +1,137 @@
+"""How is Linear asked, and what does it mean by an answer? It has one GraphQL endpoint, with errors of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from integrations.errors import UnreadableResponse
+from integrations.json_object import Json
+from integrations.linear.errors import BUSY, UNKNOWN_TOKEN, left_out, problems_in, refusal
+from integrations.service_client import (
+    CredentialRejected,
+    RateLimited,
+    Rejected,
+    Reply,
+    ServerTrouble,
+    ServiceClient,
+    ToolFailed,
+    Verdict,
+    too_large_hint,
+)
+
+M = TypeVar("M", bound=BaseModel)
+
+LONGEST_WAIT = 3600.0
+SHARE = 10
+LIMITS = ("x-ratelimit-endpoint-requests", "x-ratelimit-requests", "x-ratelimit-complexity")
+FEWER = "Ask for less, with a smaller `first`, or look at it in Linear itself."
+BAD_AFTER = "This `after` is not valid any more. Start again without it."
+NOT_READ = "Linear answered otherwise than its schema promises."
+_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
+_SECONDS = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    data: Json
+    notes: tuple[str, ...] = ()
+    """What Linear left out, for a model."""
+
+
+class LinearApi(ServiceClient):
+    def verdict(self, reply: Reply) -> Verdict:
+        problems = problems_in(reply.body)
+        words = frozenset[str]().union(*(each.words for each in problems))
+        if reply.status == HTTPStatus.UNAUTHORIZED or words & UNKNOWN_TOKEN:
+            return CredentialRejected()
+        if reply.status == HTTPStatus.TOO_MANY_REQUESTS or words & BUSY:
+            return RateLimited(_seconds(reply.headers))
+        if isinstance(_data(reply.body), dict) and reply.status == HTTPStatus.OK:
+            return None
+        return refusal(problems[0]) if problems else self._no_graphql(reply)
+
+    def _no_graphql(self, reply: Reply) -> Verdict:
+        if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return ServerTrouble(self.unavailable_text(reply))
+        if reply.status >= HTTPStatus.BAD_REQUEST:
+            return Rejected(f"Linear refused the request: {reply.status} {reply.reason}".rstrip() + ".")
+        return ServerTrouble(self.unexpected_response_text(reply))
+
+    async def ask(self, document: str, variables: Mapping[str, object]) -> Answer:
+        """A query, and never anything else: it may be sent again."""
+        given = {name: value for name, value in variables.items() if value is not None}
+        body: Json = await self.request("POST", "/graphql", body={"query": document, "variables": given}, reads=True)
+        return Answer(body["data"], tuple(left_out(problems_in(body))))
+
+    async def ask_some(self, document: str, variables: Mapping[str, object], size: str = "first") -> Answer:
+        """Fewer, where the answer would be more than is taken in: a cursor leads to the others."""
+        with too_large_hint(FEWER), _going_on(variables.get("after")):
+            try:
+                return await self.ask(document, variables)
+            except UnreadableResponse:
+                most = variables.get(size)
+                fewer = most // SHARE if isinstance(most, int) else 0
+                if not fewer:
+                    raise
+                return await self.ask(document, {**variables, size: fewer})
+
+
+@contextmanager
+def _going_on(after: object) -> Iterator[None]:
+    """All else has been taken with the page before."""
+    try:
+        yield
+    except ToolFailed as failed:
+        if after is None or failed.kind != "invalid_arguments":
+            raise
+        raise ToolFailed("invalid_arguments", BAD_AFTER) from failed
+
+
+def read(kind: type[M], value: object) -> M:
+    """What Linear answered, held to what its schema promises."""
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        raise ToolFailed("upstream_unavailable", f"{NOT_READ} Try again later.") from error
+
+
+def _data(body: object) -> object:
+    return body.get("data") if isinstance(body, dict) else None
+
+
+def _seconds(headers: Mapping[str, str]) -> float | None:
+    """Until there is room again. Linear tells the time of that, so it is asked what time it is there."""
+    if _SECONDS.fullmatch(given := headers.get("retry-after", "")):
+        return min(float(given), LONGEST_WAIT)
+    now, reset = _said_at(headers.get("date", "")), _reset_of_the_scarcest(headers)
+    return None if now is None or reset is None else min(max(reset - now, 0.0), LONGEST_WAIT)
+
+
+def _reset_of_the_scarcest(headers: Mapping[str, str]) -> float | None:
+    """Of the limit of which the least is left: of points there may be some, only too few for a query."""
+    known = []
+    for limit in LIMITS:
+        left, most, reset = (_number(headers, f"{limit}-{each}") for each in ("remaining", "limit", "reset"))
+        if left is not None and reset is not None and (most or not left):
+            known.append((left / most if most else 0.0, reset / 1000))
+    return min(known, key=lambda each: each[0])[1] if known else None
+
+
+def _number(headers: Mapping[str, str], name: str) -> float | None:
+    found = headers.get(name, "")
+    return max(float(found), 0.0) if _NUMBER.fullmatch(found) else None
+
+
+def _said_at(date: str) -> float | None:
+    try:
+        return parsedate_to_datetime(date).timestamp()
+    except ValueError:
+        return None

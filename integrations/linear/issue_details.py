@@ -1,0 +1,190 @@
+"""What is told of one issue that is read: all that a person sees on its page, long texts part by part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from integrations.json_object import Json
+from integrations.linear.rendering import bulleted, day, indented, joined, lined, written
+from integrations.linear.results import Issue, Item, Line, Name, Shape, ShortIssue, Url, nodes
+from integrations.text import more_follow, objects, one_line
+from integrations.tool import Result
+
+PART, LONGEST_COMMENT = 12_000, 3_000
+FEW, LONGEST_OF_FEW = 3, 15_000
+RELATIONS: Mapping[str, tuple[str, str]] = {
+    "blocks": ("blocks", "blocked by"),
+    "duplicate": ("duplicate of", "duplicated by"),
+    "related": ("related to", "related to"),
+    "similar": ("similar to", "similar to"),
+}
+
+
+class Comment(Item):
+    id: str
+    author: Line = "somebody"
+    body: str
+    url: Url | None = None
+    created_at: str | None = None
+    resolved_at: str | None = None
+    reply_to: str | None = Field(default=None, description="The id of the comment that it answers.")
+    is_cut: bool = Field(default=False, description="`body` is only its beginning; `rest` says how to get all of it.")
+    rest: str | None = None
+
+    def text(self) -> str:
+        when = one_line(self.created_at)[:16].replace("T", " ")
+        marks = joined("a reply" if self.reply_to else None, "resolved" if self.resolved_at else None)
+        cut = f"\n  ({self.rest})" if self.rest else ""
+        return f"[{when} UTC] {self.author}{f' ({marks})' if marks else ''}: {indented(self.body)}{cut}"
+
+
+class Relation(ShortIssue):
+    relation: Line = Field(description="What this issue is to it: blocks, blocked by, duplicate of, related to …")
+
+    def text(self) -> str:
+        return f"{self.relation} {super().text()}"
+
+
+class Attachment(Shape):
+    title: Line
+    url: Url
+    subtitle: Name = None
+    source: Name = Field(default=None, validation_alias="sourceType", description="Such as github or slack.")
+
+    def text(self) -> str:
+        return f"{joined(self.title, self.subtitle, self.source)}: {self.url}"
+
+
+class WholeIssue(Issue):
+    description: str | None = Field(default=None, description="Markdown; of a long one the part that was asked for.")
+    next_description_from: int | None = Field(default=None, description="Where the rest of the description begins.")
+    creator: Name = None
+    delegate: Name = None
+    milestone: Annotated[Name, Field(validation_alias="projectMilestone")] = None
+    branch_name: Name = None
+    started_at: str | None = None
+    completed_at: str | None = None
+    canceled_at: str | None = None
+    trashed: bool | None = None
+    children: Annotated[list[ShortIssue], BeforeValidator(nodes)] = Field(default=[])
+    relations: list[Relation] = Field(default=[])
+    attachments: Annotated[list[Attachment], BeforeValidator(nodes)] = Field(default=[])
+    comments: list[Comment] = Field(default=[], description="The latest first.")
+
+    @property
+    def is_part(self) -> bool:
+        """More of what was not told at once, without what was."""
+        return self.created_at is None
+
+    def text(self) -> str:
+        title = f"{self.identifier}: {self.title}"
+        comments = "\n\n".join(comment.text() for comment in self.comments)
+        parts = (
+            lined(title, *([self.url] if self.is_part else self._lines())),
+            self._described(),
+            bulleted("Sub-issues", (child.text() for child in self.children)),
+            bulleted("Relations", (relation.text() for relation in self.relations)),
+            bulleted("Attachments", (attachment.text() for attachment in self.attachments)),
+            f"Comments, the latest first:\n\n{comments}" if comments else None,
+            written(self.full),
+        )
+        return "\n\n".join(part for part in parts if part)
+
+    def _described(self) -> str | None:
+        if not self.description:
+            return None if self.is_part else "No description."
+        more = f"\n(It goes on: `descriptionFrom` {self.next_description_from}.)" if self.next_description_from else ""
+        return f"Description:\n  {indented(self.description)}{more}"
+
+    def _lines(self) -> list[str | None]:
+        team = f"team {self.team.name} ({self.team.key})" if self.team else None
+        dates = joined(
+            f"created {day(self.created_at)}{f' by {self.creator}' if self.creator else ''}",
+            f"started {day(self.started_at)}" if self.started_at else None,
+            f"completed {day(self.completed_at)}" if self.completed_at else None,
+            f"canceled {day(self.canceled_at)}" if self.canceled_at else None,
+            "in the trash" if self.trashed else None,
+        )
+        more = joined(
+            f"milestone {self.milestone}" if self.milestone else None,
+            f"estimate {self.estimate:g}" if self.estimate is not None else None,
+            f"delegated to {self.delegate}" if self.delegate else None,
+            f"branch {self.branch_name}" if self.branch_name else None,
+        )
+        state = self.state.text() if self.state else None
+        return [joined(state, team), self.facts(with_creation=False), more, dates, self.url]
+
+
+class IssueAnswer(Result):
+    issue: WholeIssue
+    has_more: bool = Field(default=False, description="Whether there are more comments.")
+    next_cursor: str | None = Field(default=None, description="Pass it as `after` for the comments before those.")
+    notes: list[str] = Field(default=[], description="What is particular about this answer.")
+
+    def text(self) -> str:
+        more = more_follow("after", self.next_cursor) if self.next_cursor else None
+        return "\n\n".join(part for part in (self.issue.text(), *self.notes, more) if part)
+
+
+def with_way_back(found: object, after: str | None) -> object:
+    """Each comment with the cursor behind which it is the first."""
+    edges = objects(found.get("edges")) if isinstance(found, dict) else []
+    cursors = [after, *(each.get("cursor") for each in edges)]
+    told = [_with(edge, behind) for edge, behind in zip(edges, cursors, strict=False)]
+    return {**found, "edges": told} if isinstance(found, dict) else found
+
+
+def _with(edge: Json, behind: object) -> Json:
+    node = edge.get("node")
+    return {**edge, "node": {**node, "behind": behind}} if isinstance(node, dict) else edge
+
+
+def comment(node: Json, first: int) -> Json:
+    """A comment is of a person, of a bot, or of somebody who is in no workspace of Linear's."""
+    body, parent = str(node.get("body") or ""), node.get("parent")
+    longest = LONGEST_COMMENT if first > FEW else LONGEST_OF_FEW
+    return {
+        **node,
+        "author": author(node, "user", "botActor", "externalUser") or "somebody",
+        "replyTo": parent.get("id") if isinstance(parent, dict) else None,
+        "body": body[:longest],
+        "isCut": len(body) > longest,
+        "rest": _rest(node, len(body), longest) if len(body) > longest else None,
+    }
+
+
+def _rest(node: Json, length: int, longest: int) -> str:
+    shown = f"{longest:,} of {length:,} characters."
+    if longest == LONGEST_OF_FEW:
+        return f"{shown} The rest: {one_line(node.get('url'))}"
+    behind = node.get("behind")
+    after = f" and `after` {json.dumps(behind)}" if behind else " and no `after`"
+    return f"{shown} {'All' if length <= LONGEST_OF_FEW else 'More'} of it: `first` 1{after}."
+
+
+def author(node: Json, *fields: str) -> str | None:
+    found = (node.get(field) for field in fields)
+    return next((each["name"] for each in found if isinstance(each, dict) and each.get("name")), None)
+
+
+def relations(node: Json) -> list[Json]:
+    ways = (("relations", "relatedIssue", 0), ("inverseRelations", "issue", 1))
+    found = []
+    for connection, field, way in ways:
+        for each in objects(nodes(node.get(connection))):
+            word = RELATIONS.get(str(each.get("type")), (str(each.get("type")),) * 2)[way]
+            if each.get(field):
+                found.append({**each[field], "relation": word})
+    return found
+
+
+def part_of(text: str | None, start: int) -> tuple[str | None, int | None]:
+    """And where the next one begins."""
+    if not text:
+        return None, None
+    end = start + PART
+    return text[start:end], end if end < len(text) else None

@@ -1,0 +1,81 @@
+"""How much of a list is one answer? As much as a model can read, and a cursor for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from integrations.json_object import Json
+from integrations.linear.client import read
+from integrations.linear.rendering import bounded
+from integrations.linear.results import Item, Number, Shape
+from integrations.text import objects
+
+MOST_BYTES, MOST_CHARACTERS = 150_000, 40_000
+ROOM_OF_FULL, LEAST_OF_FULL = 30_000, 3_000
+ENDED_EARLY = "Fewer {} than asked for, to stay readable; `after` below gives the rest."
+
+
+class PageInfo(Shape):
+    has_next_page: bool
+    end_cursor: str | None = None
+
+
+class Edge(Shape):
+    cursor: str
+    node: Json
+
+
+class Connection(Shape):
+    edges: list[Edge]
+    page_info: PageInfo
+    total_count: Number = None
+
+
+S = TypeVar("S", bound=Item)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[S]):
+    items: Sequence[S]
+    next_cursor: str | None
+    notes: tuple[str, ...] = ()
+    total: int | None = None
+
+
+def page(
+    found: object, what: str, made: Callable[[Json], S], notes: tuple[str, ...] = (), characters: int = MOST_CHARACTERS
+) -> Page[S]:
+    """`found` is a connection of Linear's; it is cut where it would be more than one answer holds."""
+    connection = read(Connection, found)
+    items = [made(edge.node) for edge in connection.edges]
+    kept = _fitting(items, characters)
+    info = connection.page_info
+    total = None if connection.total_count is None else int(connection.total_count)
+    if kept < len(items):
+        return Page(items[:kept], connection.edges[kept - 1].cursor, (*notes, ENDED_EARLY.format(what)), total)
+    return Page(items, info.end_cursor if info.has_next_page else None, notes, total)
+
+
+def whole(found: object, is_wanted: bool) -> Callable[[Json], Mapping[str, object]]:
+    """What makes `full` of a node: the fewer there are on a page, the more of each."""
+    edges = objects(found.get("edges")) if isinstance(found, dict) and is_wanted else []
+    room = max(ROOM_OF_FULL // max(len(edges), 1), LEAST_OF_FULL)
+    return lambda node: {"full": bounded(node, room)} if is_wanted else {}
+
+
+def of(kind: type[S], changes: Callable[[Json], Mapping[str, object]]) -> Callable[[Json], S]:
+    """What makes an item of a node, with a few fields that Linear does not have."""
+    return lambda node: read(kind, {**node, **changes(node)})
+
+
+def _fitting(items: Sequence[Item], characters: int) -> int:
+    """How many; one at least, for what one is made of has its own bounds."""
+    bytes_left, characters_left = MOST_BYTES, characters
+    for index, item in enumerate(items):
+        bytes_left -= len(item.model_dump_json(by_alias=True, exclude_none=True).encode())
+        characters_left -= len(item.text())
+        if index and (bytes_left < 0 or characters_left < 0):
+            return index
+    return len(items)

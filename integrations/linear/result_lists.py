@@ -1,0 +1,92 @@
+"""What is told of a list: its things, where it goes on, and why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from pydantic import Field
+
+from integrations.linear.pagination import Page, S
+from integrations.linear.results import Hit, Issue, Item, Project, Team
+from integrations.text import more_follow
+from integrations.tool import Result
+
+
+class Paging(TypedDict):
+    has_more: bool
+    next_cursor: str | None
+    notes: list[str]
+
+
+def paging(found: Page[S], *more: str) -> Paging:
+    return {"has_more": found.next_cursor is not None, "next_cursor": found.next_cursor, "notes": [*found.notes, *more]}
+
+
+class Listing(Result):
+    has_more: bool = False
+    next_cursor: str | None = Field(default=None, description="Pass it as `after` to go on.")
+    notes: list[str] = Field(default=[], description="What is particular about this answer.")
+
+    def items(self) -> Sequence[Item]:
+        raise NotImplementedError
+
+    def head(self) -> str:
+        raise NotImplementedError
+
+    def counted(self, number: int, what: str, order: str = "") -> str:
+        if not number:
+            return f"No {what} found."
+        several = f"{number} {what}{'s' if number > 1 else ''}"
+        facts = ("and more follow" if self.next_cursor else "", order if number > 1 else "")
+        return ", ".join([several, *filter(None, facts)]) + ":"
+
+    def text(self) -> str:
+        more = more_follow("after", self.next_cursor) if self.next_cursor else None
+        parts = (self.head(), *self.notes, *(item.text() for item in self.items()), more)
+        return "\n\n".join(part for part in parts if part)
+
+
+class TeamPage(Listing):
+    teams: list[Team]
+
+    def items(self) -> Sequence[Item]:
+        return self.teams
+
+    def head(self) -> str:
+        return self.counted(len(self.teams), "team")
+
+
+class ProjectPage(Listing):
+    projects: list[Project]
+
+    def items(self) -> Sequence[Item]:
+        return self.projects
+
+    def head(self) -> str:
+        return self.counted(len(self.projects), "project", "the latest change first")
+
+
+class IssuePage(Listing):
+    issues: list[Issue]
+    order: str = Field(default="updatedAt", exclude=True)
+
+    def items(self) -> Sequence[Item]:
+        return self.issues
+
+    def head(self) -> str:
+        latest = "change" if self.order == "updatedAt" else "one"
+        return self.counted(len(self.issues), "issue", f"the latest {latest} first")
+
+
+class HitPage(Listing):
+    issues: list[Hit]
+    total: int | None = Field(default=None, description="How many match in all.")
+
+    def items(self) -> Sequence[Item]:
+        return self.issues
+
+    def head(self) -> str:
+        if self.total and self.total > len(self.issues) > 0:
+            return f"{len(self.issues)} of {self.total} issues that match, the best first:"
+        return self.counted(len(self.issues), "issue", "the best match first")

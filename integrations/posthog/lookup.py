@@ -1,0 +1,40 @@
+"""Which of the names that there are is like one that there is none of?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from integrations.posthog.client import PosthogApi, Project
+from integrations.posthog.params import MOST
+from integrations.posthog.results import line
+from integrations.similar_names import similar_names, spelling_or_part
+
+MOST_ALIKE, FEW = 5, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    there: list[str]
+    are_all: bool
+
+    def like(self, word: str) -> str:
+        """In a sentence: those that are like it, or all where they are few; nothing where there is nothing to say."""
+        if near := similar_names(word, self.there, limit=MOST_ALIKE, likeness=spelling_or_part):
+            return f"Similar ones: {_written(near)}."
+        if not self.are_all or not 0 < len(self.there) <= FEW:
+            return ""
+        return f"There {'is' if len(self.there) == 1 else 'are'} {_written(self.there)}."
+
+
+async def names_of(
+    api: PosthogApi, project: Project, place: str, query: Mapping[str, object], by: str = "name"
+) -> Names:
+    """`place`: the end of its path."""
+    found = await api.page(project.path(place), query, MOST, 0)
+    there = [str(each[by]) for each in found.items[:MOST] if each.get(by)]
+    return Names(list(dict.fromkeys(there)), found.next is None)
+
+
+def _written(names: Iterable[str]) -> str:
+    return ", ".join(f"`{line(each)}`" for each in names)

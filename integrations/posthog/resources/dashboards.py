@@ -1,0 +1,164 @@
+"""The tools for dashboards and annotations: what a team looks at, and what it has noted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import BeforeValidator, Field
+
+from integrations.json_object import Json
+from integrations.posthog.client import PosthogApi, Project
+from integrations.posthog.objects import Details, cuts, listed, one, read, whole
+from integrations.posthog.params import PAGED, Full, InProject, Paged, Searched, Words, from_link, numbered
+from integrations.posthog.resources.insights import source
+from integrations.posthog.results import Item, Line, Page, Part, Prose, Unusual, Who, prose
+from integrations.text import clipped
+from integrations.tool import tool
+
+DASHBOARDS, ANNOTATIONS, LIST = "dashboards", "annotations", "posthog_list_dashboards"
+LONGEST_TILE = 1_000
+OF_INSIGHTS = "dashboard_item"
+"""What PostHog calls an annotation's scope that is an insight."""
+Body = Annotated[
+    str | None,
+    BeforeValidator(lambda value: clipped(" ".join(value.split()), LONGEST_TILE) if isinstance(value, str) else value),
+]
+
+
+class GetDashboard(InProject):
+    aliases: ClassVar[Mapping[str, str]] = {
+        **InProject.aliases,
+        **dict.fromkeys(("id", "dashboard", "url"), "dashboard_id"),
+    }
+    dashboard_id: Annotated[str, from_link("dashboard"), numbered(LIST)] = Field(
+        description="Its number, or a link to it.", examples=["31"]
+    )
+    full: Full = False
+
+
+class ListAnnotations(Paged):
+    aliases: ClassVar[Mapping[str, str]] = PAGED
+    search: Words | None = Field(default=None, max_length=200, description="Only those whose text has this.")
+
+
+class Tile(Part):
+    """Of a dashboard: an insight, a text, a button, or a widget, which shows something else."""
+
+    id: str | None = Field(default=None, description="Of the insight, for `posthog_get_insight`.")
+    name: Line = None
+    kind: Line = None
+    body: Body = Field(default=None, description="Of a text.")
+    leads_to: Line = Field(default=None, description="Where a button leads.")
+
+
+class Dashboard(Item):
+    name: Line = None
+    description: Prose = None
+    pinned: Unusual = None
+    tags: list[str] = Field(default=[])
+    created_at: str | None = None
+    last_accessed_at: str | None = None
+    created_by: Who = None
+
+
+class WholeDashboard(Dashboard):
+    apart: ClassVar[tuple[str, ...]] = ("description", "tiles")
+    tiles: list[Tile] = Field(default=[])
+
+
+class DashboardPage(Page[Dashboard]):
+    what: ClassVar[tuple[str, str]] = ("dashboard", "dashboards")
+    hint: ClassVar[str] = "`search` looks in names, descriptions and tags."
+    reader: ClassVar[str] = "posthog_get_dashboard"
+
+
+class DashboardDetails(Details):
+    dashboard: WholeDashboard
+
+    def item(self) -> Item:
+        return self.dashboard
+
+
+class Annotation(Item):
+    apart: ClassVar[tuple[str, ...]] = ()
+    content: Annotated[str | None, BeforeValidator(prose)] = None
+    about: str | None = Field(default=None, validation_alias="date_marker", description="The time that it is about.")
+    scope: str | None = Field(default=None, description="Where it shows: an insight, a dashboard, the project, …")
+    insight: str | None = Field(default=None, validation_alias="insight_short_id")
+    dashboard: str | None = Field(default=None, validation_alias="dashboard_id")
+    created_at: str | None = None
+    created_by: Who = None
+
+    def heading(self) -> str:
+        return f"Annotation {self.id}"
+
+
+class AnnotationPage(Page[Annotation]):
+    what: ClassVar[tuple[str, str]] = ("annotation", "annotations")
+    hint: ClassVar[str] = "`search` looks in their texts."
+
+
+@tool("List dashboards")
+async def posthog_list_dashboards(api: PosthogApi, ask: Searched) -> DashboardPage:
+    """List the dashboards of a PostHog project; `search` finds them by name, description or tag, with typos too.
+
+    Comes back: id, name, description, whether it is pinned, tags, when it was last looked at, link.
+    `posthog_get_dashboard` gives what is on one.
+    """
+
+    def made(project: Project, found: Json) -> Dashboard:
+        return read(Dashboard, found, url=_link(project, found), full=whole(found, full=ask.full))
+
+    return await listed(api, ask, DASHBOARDS, {"search": ask.search}, DashboardPage, made)
+
+
+@tool("Read a dashboard")
+async def posthog_get_dashboard(api: PosthogApi, ask: GetDashboard) -> DashboardDetails:
+    """Read one dashboard by its number or link: its description and its tiles, in their order.
+
+    Each tile is an insight (id, name, kind), a text, a button or a widget. `posthog_get_insight` gives the result of
+    an insight; `posthog_get` gives all of them at once, with path
+    `/api/projects/{projectId}/dashboards/{id}/run_insights/` and params `{"output_format": "optimized"}`.
+    """
+    project = await api.project(ask.project_id)
+    found = await one(api, project, DASHBOARDS, ask.dashboard_id, "dashboard", LIST)
+    tiles = [_tile(each) for each in found.get("tiles") or [] if isinstance(each, dict)]
+    more = {"url": _link(project, found), "full": whole(found, full=ask.full, alone=True)}
+    dashboard = read(WholeDashboard, found, tiles=tiles, **more)
+    return DashboardDetails(project_id=project.id, dashboard=dashboard, notes=cuts(dashboard))
+
+
+@tool("List annotations")
+async def posthog_list_annotations(api: PosthogApi, ask: ListAnnotations) -> AnnotationPage:
+    """List the annotations of a PostHog project, the latest first: releases, campaigns, outages that people noted.
+
+    Use it to explain a jump in a chart. Comes back: text, the time it is about, where it shows (an insight, a
+    dashboard, the whole project), who wrote it, link. `search` looks in their texts.
+    """
+
+    def made(project: Project, found: Json) -> Annotation:
+        link = project.link(f"data-management/annotations/{found.get('id')}")
+        scope = "insight" if found.get("scope") == OF_INSIGHTS else found.get("scope")
+        return read(Annotation, found, url=link, scope=scope, full=whole(found, full=ask.full))
+
+    return await listed(api, ask, ANNOTATIONS, {"search": ask.search}, AnnotationPage, made)
+
+
+def _tile(found: Json) -> Tile:
+    match found:
+        case {"insight": dict(insight)}:
+            name = insight.get("name") or insight.get("derived_name")
+            return read(Tile, {"id": insight.get("id"), "name": name, "kind": (source(insight) or {}).get("kind")})
+        case {"text": {"body": body}}:
+            return read(Tile, {"kind": "text", "body": body})
+        case {"button_tile": dict(button)}:
+            return read(Tile, {"kind": "button", "name": button.get("text"), "leads_to": button.get("url")})
+        case {"widget": dict(widget)}:
+            return read(Tile, {"kind": f"widget {widget.get('widget_type') or ''}", "name": widget.get("name")})
+        case _:
+            return Tile(kind="something that can only be seen in PostHog")
+
+
+def _link(project: Project, found: Json) -> str:
+    return project.link(f"dashboard/{found.get('id')}")

@@ -1,0 +1,225 @@
+"""The tools for feature flags: what is switched on, and for whom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field
+
+from integrations.json_object import Json
+from integrations.posthog.client import PosthogApi, Project
+from integrations.posthog.flag_conditions import conditions, filters_of
+from integrations.posthog.lookup import names_of
+from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, none_such, one, read, whole
+from integrations.posthog.params import PAGED, Full, InProject, Names, Searched, Words, choice, from_link, is_number
+from integrations.posthog.results import Count, Item, Line, Number, Page, Part, Prose, Unusual, Who, line
+from integrations.service_client import ToolFailed
+from integrations.tool import tool
+
+PLACE = "feature_flags"
+MOST_CONDITIONS = 30
+WHAT, LIST = "feature flag", "posthog_list_feature_flags"
+MORE_CONDITIONS = "These are the first {} of {} conditions; `full: true` gives the others."
+
+
+class ListFlags(Searched):
+    aliases: ClassVar[Mapping[str, str]] = {**PAGED, "enabled": "active", "status": "active", "flagtype": "type"}
+    search: Words | None = Field(default=None, max_length=200, description="Only those whose key or name has this.")
+    active: Annotated[
+        Literal["true", "false", "STALE"] | None,
+        choice("true", "false", "STALE", on="true", enabled="true", active="true", off="false", disabled="false"),
+    ] = Field(default=None, description="Switched on or off; `STALE`: on, but no longer used.")
+    type: Annotated[
+        Literal["boolean", "multivariant", "experiment", "remote_config"] | None,
+        choice("boolean", "multivariant", "experiment", "remote_config", multivariate="multivariant"),
+    ] = Field(default=None, description="`boolean`: on or off; `multivariant`: with variants.")
+    tags: Names | None = Field(default=None, max_length=20, description="Only those with one of these tags.")
+    archived: Annotated[Literal["true", "false"] | None, choice("true", "false")] = Field(
+        default=None, description="Only archived ones; else they are left out."
+    )
+
+
+class GetFlag(InProject):
+    aliases: ClassVar[Mapping[str, str]] = {
+        **InProject.aliases,
+        **dict.fromkeys(("id", "flagid", "flag", "key", "flagkey", "url", "featureflag"), "feature_flag_id"),
+    }
+    feature_flag_id: Annotated[Words, from_link(PLACE)] = Field(
+        min_length=1,
+        max_length=400,
+        description="Its number, its key, or a link to it.",
+        examples=["7", "new-checkout"],
+    )
+    full: Full = False
+
+
+class Variant(Part):
+    key: str
+    name: Line = None
+    rollout_percentage: Number = None
+    payload: Line = None
+
+
+class Flag(Item):
+    apart: ClassVar[tuple[str, ...]] = ()
+    headed: ClassVar[tuple[str, ...]] = ("id", "key", "name")
+    key: Annotated[str, BeforeValidator(line)]
+    name: Line = Field(default=None, description="What it is for.")
+    active: bool | None = None
+    rollout: Line = Field(default=None, description="For whom it is on, in short.")
+    variants: list[str] = Field(default=[])
+    tags: list[str] = Field(default=[])
+    stale: Unusual = Field(default=None, description="It is on, but no longer used.")
+    archived: Unusual = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    created_by: Who = None
+
+    def heading(self) -> str:
+        return f"{self.key} (id {self.id})" + (f": {self.name}" if self.name else "")
+
+
+class FlagPage(Page[Flag]):
+    what: ClassVar[tuple[str, str]] = ("feature flag", "feature flags")
+    hint: ClassVar[str] = "`search` looks in keys and names."
+    besides: ClassVar[str] = "`archived: true` lists archived flags."
+    unless: ClassVar[str] = "archived"
+    reader: ClassVar[str] = "posthog_get_feature_flag"
+    named: ClassVar[str] = "key"
+
+
+class WholeFlag(Item):
+    headed: ClassVar[tuple[str, ...]] = ("id", "key")
+    apart: ClassVar[tuple[str, ...]] = ("name", "conditions", "variants")
+    key: Annotated[str, BeforeValidator(line)]
+    name: Prose = Field(default=None, description="What it is for.")
+    active: bool | None = None
+    stale: Unusual = Field(default=None, description="It is on, but no longer used.")
+    archived: Unusual = None
+    conditions: list[str] = Field(default=[], description="It is on where one of these holds; each has a share.")
+    variants: list[Variant] = Field(default=[])
+    payload: Line = Field(default=None, description="What is sent along where it is on.")
+    tags: list[str] = Field(default=[])
+    experiments: list[str] = Field(default=[], description="Their ids, for `posthog_get_experiment`.")
+    surveys: list[str] = Field(default=[])
+    ensure_experience_continuity: bool | None = None
+    evaluation_runtime: str | None = None
+    version: Count = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    created_by: Who = None
+
+    def heading(self) -> str:
+        return f"{self.key} (id {self.id})"
+
+
+class FlagDetails(Details):
+    feature_flag: WholeFlag
+
+    def item(self) -> Item:
+        return self.feature_flag
+
+
+@tool("List feature flags")
+async def posthog_list_feature_flags(api: PosthogApi, ask: ListFlags) -> FlagPage:
+    """List the feature flags of a PostHog project: by words in key or name, on or off, type or tags.
+
+    Use it to find a flag or for an overview. Comes back: id, key, what it is for, whether it is active, for whom (in
+    short), variants, tags, when it was changed, link. `posthog_get_feature_flag` gives all conditions and payloads.
+    Active does not mean on for everybody: see `rollout`.
+    """
+    query = {
+        "search": ask.search,
+        "active": ask.active,
+        "type": ask.type,
+        "archived": ask.archived,
+        "tags": json.dumps(ask.tags) if ask.tags else None,
+    }
+    return await listed(api, ask, PLACE, query, FlagPage, lambda project, found: _flag(project, found, ask.full))
+
+
+@tool("Read a feature flag")
+async def posthog_get_feature_flag(api: PosthogApi, ask: GetFlag) -> FlagDetails:
+    """Read one feature flag by its number, its key (as in code) or its link.
+
+    Comes back: every release condition with its share of users, the variants with theirs, payloads, the experiments
+    and surveys that hang on it, who made it and when it was changed, link. `full: true` gives PostHog's own object.
+    Whether it is still evaluated: `posthog_get` with path `/api/projects/{projectId}/feature_flags/{id}/status/`.
+    """
+    project = await api.project(ask.project_id)
+    number = await flag_number(api, project, ask.feature_flag_id)
+    found = await one(api, project, PLACE, number, WHAT, LIST)
+    flag, there = _whole_flag(project, found, full=ask.full), len(list(conditions(found)))
+    more = [MORE_CONDITIONS.format(MOST_CONDITIONS, there)] if there > MOST_CONDITIONS and not ask.full else []
+    return FlagDetails(project_id=project.id, feature_flag=flag, notes=[*more, *cuts(flag)])
+
+
+async def flag_number(api: PosthogApi, project: Project, key: str) -> str:
+    """Of the flag with this key, archived or not; a number is one."""
+    if is_number(key):
+        return key
+    found = await first(api, project, PLACE, {"key": key})
+    if found is None or str(found.get("key")).lower() != key.lower():
+        raise NoneSuch("upstream_refused", await _no_flag(api, project, key))
+    return str(found.get("id"))
+
+
+async def _no_flag(api: PosthogApi, project: Project, key: str) -> str:
+    told = none_such(project, WHAT, f"with the key {key}", LIST).text
+    try:
+        alike = (await names_of(api, project, PLACE, {}, "key")).like(key)
+    except ToolFailed:  # that there is none is known
+        return told
+    return f"{told} {alike}".rstrip()
+
+
+def _flag(project: Project, found: Json, full: bool) -> Flag:
+    variants = [str(each.get("key")) for each in _variants(found)]
+    return read(
+        Flag,
+        found,
+        url=project.link(f"{PLACE}/{found.get('id')}"),
+        rollout=_in_short(list(conditions(found))),
+        variants=variants,
+        stale=_is_stale(found),
+        full=whole(found, full=full),
+    )
+
+
+def _whole_flag(project: Project, found: Json, *, full: bool) -> WholeFlag:
+    payloads = filters_of(found).get("payloads") or {}
+    variants = [{**each, "payload": _payload(payloads.get(each.get("key")))} for each in _variants(found)]
+    return read(
+        WholeFlag,
+        found,
+        url=project.link(f"{PLACE}/{found.get('id')}"),
+        conditions=list(conditions(found))[:MOST_CONDITIONS],
+        variants=variants,
+        payload=_payload(payloads.get("true")),
+        stale=_is_stale(found),
+        experiments=[str(each) for each in found.get("experiment_set") or []],
+        surveys=[str(each.get("name")) for each in found.get("surveys") or [] if isinstance(each, dict)],
+        full=whole(found, full=full, alone=True),
+    )
+
+
+def _is_stale(found: Json) -> bool:
+    return bool(found.get("status") == "STALE")
+
+
+def _payload(value: object) -> str | None:
+    """Mostly it is JSON in a text."""
+    return value if isinstance(value, str | None) else json.dumps(value)
+
+
+def _in_short(conditions: list[str]) -> str | None:
+    more = len(conditions) - 1
+    rest = f"; {more} more condition{'s' if more > 1 else ''}" if more > 0 else ""
+    return f"{conditions[0]}{rest}" if conditions else None
+
+
+def _variants(found: Json) -> list[Json]:
+    told = (filters_of(found).get("multivariate") or {}).get("variants") or []
+    return [each for each in told if isinstance(each, dict)]

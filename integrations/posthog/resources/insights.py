@@ -1,0 +1,197 @@
+"""The tools for insights: what somebody has already asked, and what comes of it now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, get_args
+
+from pydantic import AfterValidator, Field
+
+from integrations.json_object import Json
+from integrations.posthog.client import PosthogApi, Project
+from integrations.posthog.objects import Details, cuts, first, listed, none_such, one, read, whole
+from integrations.posthog.params import PAGED, Full, InProject, Searched, choice, from_link, is_number
+from integrations.posthog.resources.hogql_query import StillRunning, as_of, run
+from integrations.posthog.results import Item, Line, Page, Unusual, Who, written
+from integrations.posthog.tables import Table, table_of
+from integrations.posthog.truncation import fitted, is_cut
+from integrations.service_client import ToolFailed, too_large_hint
+from integrations.tool import tool
+
+INSIGHTS, LIST_INSIGHTS = "insights", "posthog_list_insights"
+NO_QUERY = "It is of an old kind that has no query: its result can be seen in PostHog only."
+WITHOUT = "Without it, `results: false` reads the rest."
+QUERY_CUT = "The query is shortened; `full: true` gives more of it."
+TOO_LARGE = "`results: false` reads the rest; the result can be seen in PostHog."
+IS_NONE = "must be a number, a short id such as AaVQ8Ijw, or a link; `{}` with `search` finds it by name"
+Kind = Literal["TRENDS", "FUNNELS", "RETENTION", "PATHS", "LIFECYCLE", "STICKINESS", "SQL", "JSON", "JOURNEYS"]
+KINDS = get_args(Kind)
+OTHER_WORDS = {
+    **{f"{each.lower()}query": each for each in KINDS},
+    **{each.lower().removesuffix("s"): each for each in KINDS},
+    **dict.fromkeys(("hogql", "hogqlquery", "datavisualizationnode"), "SQL"),
+    "pathsquery": "PATHS",
+    "trend": "TRENDS",
+}
+"""Also those that the list itself gives."""
+
+
+def _identified(given: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", given):
+        raise ValueError(IS_NONE.format(LIST_INSIGHTS))
+    return given
+
+
+class ListInsights(Searched):
+    aliases: ClassVar[Mapping[str, str]] = {**PAGED, "type": "kind", "insight": "kind", "favorite": "favorited"}
+    kind: Annotated[Kind | None, choice(*KINDS, **OTHER_WORDS)] = Field(
+        default=None, description="Only insights of this type.", examples=["FUNNELS"]
+    )
+    saved: bool | None = Field(default=None, description="False: only those that nobody has saved.")
+    favorited: bool | None = Field(default=None, description="True: only favorites.")
+
+
+class GetInsight(InProject):
+    aliases: ClassVar[Mapping[str, str]] = {
+        **InProject.aliases,
+        **dict.fromkeys(("id", "insight", "shortid", "url"), "insight_id"),
+        **dict.fromkeys(("result", "run", "withresults"), "results"),
+        **dict.fromkeys(("refresh", "force"), "fresh"),
+    }
+    insight_id: Annotated[str, from_link(INSIGHTS), AfterValidator(_identified)] = Field(
+        max_length=400,
+        description="Its number, its short id, or a link to it.",
+        examples=["AaVQ8Ijw"],
+    )
+    results: bool = Field(default=True, description="Also compute what it shows.")
+    fresh: bool = Field(default=False, description="Do not take a result that PostHog still has from before.")
+    full: Full = False
+
+
+class Insight(Item):
+    headed: ClassVar[tuple[str, ...]] = ("id", "name", "short_id")
+    short_id: str
+    name: Line = None
+    description: Line = None
+    kind: str | None = Field(default=None, description="What it computes, such as TrendsQuery.")
+    favorited: Unusual = None
+    dashboards: list[str] = Field(default=[], description="Their ids, for `posthog_get_dashboard`.")
+    tags: list[str] = Field(default=[])
+    last_modified_at: str | None = None
+    created_by: Who = None
+
+    def heading(self) -> str:
+        return f"{self.name or '(without a name)'} (id {self.id}, short id {self.short_id})"
+
+
+class InsightPage(Page[Insight]):
+    what: ClassVar[tuple[str, str]] = ("insight", "insights")
+    hint: ClassVar[str] = "`search` looks in names, descriptions and tags."
+    reader: ClassVar[str] = "posthog_get_insight"
+    results: list[Insight]
+
+
+class InsightDetails(Details):
+    insight: Insight
+    query: Json | None = Field(default=None, description="What it asks, as PostHog has it.")
+    result: Table | None = None
+    other: object | None = Field(default=None, description="A result that is no table.")
+
+    def item(self) -> Item:
+        return self.insight
+
+    def text(self) -> str:
+        result = self.result.text() if self.result else written(self.other)
+        query = f"query: {written(self.query)}" if self.query else ""
+        told = f"Result:\n{result or 'none'}" if self.result or self.other is not None else ""
+        return "\n\n".join(each for each in (super().text(), query, told) if each)
+
+
+@tool("List insights")
+async def posthog_list_insights(api: PosthogApi, ask: ListInsights) -> InsightPage:
+    """List the insights (charts, funnels, tables) of a PostHog project, by words, type, saved or favorite.
+
+    Use it to see whether somebody has already made what you want to know, before you write a query. Comes back: id,
+    short id, name, description, what kind of query it is, dashboards, tags, who made it, link; no results, which
+    `posthog_get_insight` gives. If nothing has the words of `search`, similar ones come back.
+    """
+    query = {"search": ask.search, "insight": ask.kind, "saved": ask.saved, "favorited": ask.favorited or None}
+    return await listed(api, ask, INSIGHTS, query, InsightPage, lambda project, each: _insight(project, each, ask.full))
+
+
+@tool("Read an insight with its result")
+async def posthog_get_insight(api: PosthogApi, ask: GetInsight) -> InsightDetails:
+    """Read one insight, and compute what it shows: by its number, short id or link.
+
+    Comes back: name, description, query, and the result as a table: for trends a row a day and a column a series, for
+    funnels a row a step with its conversion, for retention a row a cohort. It may be some minutes or hours old, and
+    then says so; `fresh: true` computes it anew. `results: false` leaves the result out. A result that takes too long
+    comes with a `queryId` for `posthog_query`. Reading results needs the scope `query:read`.
+    """
+    project = await api.project(ask.project_id)
+    number = ask.insight_id if is_number(ask.insight_id) else await _number(api, project, ask.insight_id)
+    found = await one(api, project, INSIGHTS, number, "insight", LIST_INSIGHTS)
+    query, insight = source(found), _insight(project, found, ask.full, alone=True)
+    short = _short(query)
+    told = InsightDetails(project_id=project.id, insight=insight, query=short, notes=_notes(insight, short))
+    return await _with_result(api, project, told, query, ask) if ask.results else told
+
+
+async def _with_result(
+    api: PosthogApi, project: Project, told: InsightDetails, query: Json | None, ask: GetInsight
+) -> InsightDetails:
+    if query is None:
+        return told.model_copy(update={"notes": [*told.notes, NO_QUERY]})
+    try:
+        with too_large_hint(TOO_LARGE):
+            response = await _computed(api, project, query, fresh=ask.fresh)
+    except StillRunning as running:
+        return told.model_copy(update={"notes": [*told.notes, running.text]})
+    result = table_of(response)
+    other = None if result else fitted(response.get("results"))[0]
+    notes = [*told.notes, *as_of(response), *(result.notes() if result else [])]
+    return told.model_copy(update={"result": result, "other": other, "notes": notes})
+
+
+def _notes(insight: Insight, query: Json | None) -> list[str]:
+    shortened = query is not None and is_cut(written(query)) and insight.full is None
+    return [*cuts(insight), *([QUERY_CUT] if shortened else [])]
+
+
+async def _number(api: PosthogApi, project: Project, short_id: str) -> str:
+    found = await first(api, project, INSIGHTS, {"short_id": short_id})
+    if found is None:
+        raise none_such(project, "insight", short_id, LIST_INSIGHTS)
+    return str(found.get("id"))
+
+
+async def _computed(api: PosthogApi, project: Project, query: Json, *, fresh: bool) -> Json:
+    try:
+        return await run(api, project, query, fresh=fresh)
+    except ToolFailed as failed:
+        if "`query:read`" not in failed.text:
+            raise  # also that it is still running
+        raise failed.with_text(f"{failed.text} {WITHOUT}") from failed
+
+
+def _insight(project: Project, found: Json, full: bool, *, alone: bool = False) -> Insight:
+    link = project.link(f"{INSIGHTS}/{found.get('short_id')}")
+    tiles = [str(each.get("dashboard_id")) for each in found.get("dashboard_tiles") or [] if isinstance(each, dict)]
+    name = found.get("name") or found.get("derived_name")
+    more = {"name": name, "kind": (source(found) or {}).get("kind"), "dashboards": tiles}
+    return read(Insight, found, url=link, full=whole(found, full=full, alone=alone), **more)
+
+
+def source(found: Json) -> Json | None:
+    """What is asked, without how it is drawn."""
+    query = found.get("query")
+    inner = query.get("source") if isinstance(query, dict) else None
+    if isinstance(query, dict) and query.get("kind") in ("InsightVizNode", "DataVisualizationNode", "DataTableNode"):
+        return inner if isinstance(inner, dict) else None
+    return query if isinstance(query, dict) else None
+
+
+def _short(query: Json | None) -> Json | None:
+    cut, _ = fitted(query, 6_000)
+    return cut if isinstance(cut, dict) else None

@@ -1,0 +1,165 @@
+"""The tools for surveys: what is asked of users, and how many have answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from integrations.json_object import Json
+from integrations.posthog.client import PosthogApi, Project
+from integrations.posthog.objects import Details, cuts, listed, one, read, whole
+from integrations.posthog.params import PAGED, Full, InProject, Searched, choice, from_link, identified
+from integrations.posthog.results import Count, Item, Line, Number, Page, Part, Prose, Unusual, Who
+from integrations.service_client import ToolFailed
+from integrations.tool import tool
+
+PLACE, LIST = "surveys", "posthog_list_surveys"
+COUNTED = {"shown": "survey shown", "dismissed": "survey dismissed", "answered": "survey sent"}
+"""By our word, PostHog's event."""
+
+STATUSES = choice(
+    *("draft", "running", "complete"),
+    **dict.fromkeys(("completed", "finished", "ended", "stopped", "closed"), "complete"),
+    **dict.fromkeys(("active", "live", "open", "launched"), "running"),
+)
+TYPES = choice("popover", "widget", "external_survey", "api", external="external_survey", popup="popover")
+
+
+class ListSurveys(Searched):
+    aliases: ClassVar[Mapping[str, str]] = {**PAGED, "state": "status", "surveytype": "type"}
+    status: Annotated[Literal["draft", "running", "complete"] | None, STATUSES] = Field(
+        default=None, description="Not yet begun, open, or over."
+    )
+    type: Annotated[Literal["popover", "widget", "external_survey", "api"] | None, TYPES] = Field(
+        default=None, description="How it is shown; `external_survey`: by a link, `api`: by the team's own code."
+    )
+    archived: bool | None = Field(default=None, description="Only archived ones, or only others.")
+
+
+class GetSurvey(InProject):
+    aliases: ClassVar[Mapping[str, str]] = {
+        **InProject.aliases,
+        **dict.fromkeys(("id", "survey", "url"), "survey_id"),
+        **dict.fromkeys(("results", "statistics"), "stats"),
+    }
+    survey_id: Annotated[str, from_link(PLACE), identified(LIST)] = Field(
+        description="Its UUID, or a link to it.", examples=["018f2a52-7c1e-0000-9d0c-1f6f0a5b7c11"]
+    )
+    stats: bool = Field(default=True, description="Also count how often it was shown and answered.")
+    full: Full = False
+
+
+class Survey(Item):
+    name: Line = None
+    description: Line = None
+    type: str | None = None
+    questions: list[str] = Field(default=[])
+    start_date: str | None = None
+    end_date: str | None = None
+    archived: Unusual = None
+    created_by: Who = None
+
+
+class SurveyPage(Page[Survey]):
+    what: ClassVar[tuple[str, str]] = ("survey", "surveys")
+    hint: ClassVar[str] = "`search` looks in names and descriptions."
+    reader: ClassVar[str] = "posthog_get_survey"
+
+
+class Question(Part):
+    id: str | None = None
+    question: Line = None
+    type: str | None = None
+    choices: list[str] = Field(default=[])
+    optional: bool | None = None
+
+
+class Counts(Part):
+    """Events, and persons that they are of."""
+
+    shown: Count = None
+    shown_to: Count = None
+    dismissed: Count = None
+    answered: Count = None
+    answered_by: Count = None
+    response_rate: Number = Field(default=None, description="Percent of the times that it was shown.")
+    first_seen: str | None = None
+    last_answer: str | None = None
+
+
+class WholeSurvey(Survey):
+    apart: ClassVar[tuple[str, ...]] = ("description", "questions")
+    description: Prose = None
+    questions: list[Question] = Field(default=[])  # type: ignore[assignment]  # more of each
+    linked_flag_id: str | None = None
+    responses_limit: Count = None
+    counts: Counts | None = None
+
+
+class SurveyDetails(Details):
+    survey: WholeSurvey
+
+    def item(self) -> Item:
+        return self.survey
+
+
+@tool("List surveys")
+async def posthog_list_surveys(api: PosthogApi, ask: ListSurveys) -> SurveyPage:
+    """List the surveys of a PostHog project, by words, status or type.
+
+    Comes back: id, name, type, the questions, when it began and ended, link. `posthog_get_survey` counts its answers.
+    If nothing has the words of `search`, similar ones come back.
+    """
+    query = {"search": ask.search, "status": ask.status, "type": ask.type, "archived": ask.archived}
+
+    def made(project: Project, found: Json) -> Survey:
+        questions = [str(each.get("question")) for each in _questions(found)]
+        more = {"url": _link(project, found), "full": whole(found, full=ask.full)}
+        return read(Survey, found, questions=questions, **more)
+
+    return await listed(api, ask, PLACE, query, SurveyPage, made)
+
+
+@tool("Read a survey")
+async def posthog_get_survey(api: PosthogApi, ask: GetSurvey) -> SurveyDetails:
+    """Read one survey by its UUID or link, and how often it was shown, dismissed and answered.
+
+    Comes back: questions with their ids, types and choices, dates, counts. The answers themselves: `posthog_get`
+    with path `/api/projects/{projectId}/surveys/{id}/responses/` (params `limit`, `offset`, `question_id`, `since`).
+    """
+    project = await api.project(ask.project_id)
+    found = await one(api, project, PLACE, ask.survey_id, "survey", LIST)
+    counts, notes = await _counts(api, project, ask) if ask.stats and found.get("start_date") else (None, [])
+    more = {"url": _link(project, found), "full": whole(found, full=ask.full, alone=True), "counts": counts}
+    survey = read(WholeSurvey, found, questions=[read(Question, each) for each in _questions(found)], **more)
+    return SurveyDetails(project_id=project.id, survey=survey, notes=[*notes, *cuts(survey)])
+
+
+async def _counts(api: PosthogApi, project: Project, ask: GetSurvey) -> tuple[Counts | None, list[str]]:
+    """Without them the rest is still worth reading."""
+    try:
+        told = await api.get(project.path(PLACE, ask.survey_id, "stats"))
+    except ToolFailed as failed:
+        if failed.kind != "upstream_refused":
+            raise
+        return None, [f"Its counts could not be read: {failed.text}"]
+    by_event = {ours: (told.get("stats") or {}).get(event) or {} for ours, event in COUNTED.items()}
+    found = {
+        **{ours: each.get("total_count") for ours, each in by_event.items()},
+        "shown_to": by_event["shown"].get("unique_persons"),
+        "answered_by": by_event["answered"].get("unique_persons"),
+        "response_rate": (told.get("rates") or {}).get("response_rate"),
+        "first_seen": by_event["shown"].get("first_seen"),
+        "last_answer": by_event["answered"].get("last_seen"),
+    }
+    return read(Counts, found), []
+
+
+def _questions(found: Json) -> list[Json]:
+    return [each for each in found.get("questions") or [] if isinstance(each, dict)]
+
+
+def _link(project: Project, found: Json) -> str:
+    return project.link(f"{PLACE}/{found.get('id')}")

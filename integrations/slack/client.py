@@ -1,0 +1,104 @@
+"""How is Slack asked: one method a request, and an answer that says itself whether it went well?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+from integrations.json_object import Json
+from integrations.service_client import RateLimited, Reply, ServerTrouble, ServiceClient, Verdict
+from integrations.slack.errors import LOOK_FIRST, meaning
+
+MOST_AT_ONCE = 200
+"""Slack advises against larger pages."""
+BOTH_KINDS = "public_channel,private_channel"
+WITH_CHARSET = {"Content-Type": "application/json; charset=utf-8"}
+"""Slack warns in every answer where it is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The workspace in which the app is installed, and who the app is there."""
+
+    url: str
+    bot: str
+
+    def link(self, channel: str, ts: str | None = None) -> str:
+        at = f"/p{ts.replace('.', '')}" if ts else ""
+        return f"{self.url.rstrip('/')}/archives/{channel}{at}"
+
+    def link_to_reply(self, channel: str, ts: str, thread_ts: str) -> str:
+        return f"{self.link(channel, ts)}?thread_ts={thread_ts}&cid={channel}"
+
+
+class SlackApi(ServiceClient):
+    bot = "the-bot"
+    """Its name for `/invite`, once it is known."""
+    rights: frozenset[str] | None = None
+    """What the token may do, once Slack has told."""
+    error = ""
+    """The word that Slack has refused the last request with."""
+    has_posted = False
+    """Whether a message was on its way to Slack."""
+    now: datetime | None = None
+    """What time it is at Slack, once it has told."""
+
+    def verdict(self, reply: Reply) -> Verdict:
+        if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
+            return RateLimited(_seconds(reply.headers.get("retry-after")))
+        self.now = _said_at(reply.headers.get("date", "")) or self.now
+        said = reply.body
+        if not isinstance(said, dict) or not isinstance(said.get("ok"), bool):
+            is_down = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+            return ServerTrouble(
+                self.unavailable_text(reply) if is_down else self.unexpected_response_text(reply),
+                if_maybe_applied=LOOK_FIRST,
+            )
+        if (told := reply.headers.get("x-oauth-scopes")) is not None:
+            self.rights = frozenset(each.strip() for each in told.split(","))
+        if said["ok"]:
+            return None
+        self.error = str(said.get("error") or "")
+        return meaning(said, self.bot)
+
+    async def asked(self, method: str, **arguments: object) -> Json:
+        """One that changes nothing. Arguments that are None are left out."""
+        found: Json = await self.get(f"/api/{method}", arguments)
+        return found
+
+    async def posted(self, message: Json) -> Json:
+        self.has_posted = True
+        found: Json = await self.request(
+            "POST", "/api/chat.postMessage", body=message, headers=WITH_CHARSET, lost=LOOK_FIRST
+        )
+        return found
+
+    async def place(self) -> Place:
+        """Asked before anything else: what it tells is in links and in what is said of failures."""
+        found = await self.asked("auth.test")
+        self.bot = str(found.get("user") or self.bot)
+        return Place(str(found.get("url") or "https://slack.com/"), self.bot)
+
+    def may(self, right: str) -> bool:
+        """Where Slack does not tell, it may be so."""
+        return self.rights is None or right in self.rights
+
+    def seconds_left(self) -> float:
+        return self._http.seconds_left()
+
+
+def next_cursor(page: Json) -> str:
+    return str((page.get("response_metadata") or {}).get("next_cursor") or "")
+
+
+def _seconds(text: str | None) -> float | None:
+    return float(text) if text and text.isascii() and text.isdigit() else None
+
+
+def _said_at(date: str) -> datetime | None:
+    try:
+        return parsedate_to_datetime(date).astimezone(UTC)
+    except ValueError:
+        return None

@@ -1,0 +1,45 @@
+"""Where does reading go on? Slack's cursor for that, with what Slack does not remember."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from integrations.service_client import ToolFailed
+from integrations.slack.references import TS
+
+OURS = "ts:"
+"""Begins those that tell more than Slack's own; there is no colon in one of Slack's."""
+NOT_OURS = "The `cursor` is not one that was given here. Start again without it."
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    slack: str | None = None
+    end: str | None = None
+    """Nothing that lies before it, in the order of reading, is to come again."""
+    thread: str | None = None
+    """The message that the thread hangs on, where another one of it was asked for."""
+
+    @classmethod
+    def read(cls, cursor: str | None) -> Self:
+        if not cursor or not cursor.startswith(OURS):
+            return cls(slack=cursor or None)
+        thread, *rest = cursor.removeprefix(OURS).split(":", 2)
+        end, slack = rest if len(rest) == 2 else ("none", "")  # noqa: PLR2004  one of three parts is the thread
+        if not all(TS.fullmatch(each) for each in (thread, end) if each):
+            raise ToolFailed("invalid_arguments", NOT_OURS)
+        return cls(slack or None, end or None, thread or None)
+
+    def written(self) -> str | None:
+        if not (self.end or self.thread):
+            return self.slack
+        return f"{OURS}{self.thread or ''}:{self.end or ''}:{self.slack or ''}"
+
+
+def beside(ts: str, step: int) -> str:
+    """The time right before a message, or behind it."""
+    seconds, _, rest = ts.partition(".")
+    moment = int(seconds) * MILLION + int(rest.ljust(6, "0")) + step
+    return f"{moment // MILLION}.{moment % MILLION:06d}"

@@ -1,0 +1,170 @@
+"""What of a message is told, and how many of them go into one answer?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from pydantic import Field
+
+from integrations.json_object import Json
+from integrations.slack.client import Place
+from integrations.slack.markup import content, mentioned, plain
+from integrations.slack.references import TS, time_of
+from integrations.slack.users import People
+from integrations.text import objects, one_line, shortened
+from integrations.tool import Result
+
+ROOM = 40_000
+"""Characters of one answer."""
+LONGEST = 2000
+"""Of a message, where many share the room."""
+AROUND = 160
+"""Of one, besides what it says: when, who, and how to get the rest."""
+LONGEST_NAME = 200
+MARKUP = 6
+"""How much longer a text may be with its markup in it."""
+NOTICES = frozenset(
+    {"bot_add", "bot_remove", "channel_join", "channel_leave", "group_join", "group_leave", "joined", "left"}
+)
+
+
+class Message(Result):
+    ts: str = Field(description="Its ID in the channel; `threadTs` of whoever replies to it.")
+    time: str
+    sender: str = Field(description="A name, or an ID where the connection may not know names.")
+    sender_id: str | None = None
+    content: str
+    thread_ts: str | None = Field(default=None, description="Of the message that it replies to.")
+    replies: int | None = Field(default=None, description="In its thread; read them with `threadTs`.")
+    reactions: list[str] | None = None
+    files: list[str] | None = None
+    edited: bool | None = None
+    url: str
+    full: Json | None = Field(default=None, description="With `full`: as Slack gives it.")
+
+    def text(self) -> str:
+        return self.told(in_thread=False)
+
+    def told(self, *, in_thread: bool) -> str:
+        """Within its thread nobody needs to be told of it."""
+        facts = [*self._facts(), *([f"reply in thread {self.thread_ts}"] if self.thread_ts and not in_thread else [])]
+        lines = [f"[{self.time}] {self.sender}: {self._indented()}", f"  {' · '.join(facts)}", *as_json(self.full)]
+        return "\n".join(lines)
+
+    def _indented(self) -> str:
+        return "\n  ".join(self.content.splitlines()) or "(no text)"
+
+    def _facts(self) -> Iterator[str]:
+        yield f"ts {self.ts}"
+        if self.replies:
+            yield f"thread: {counted(self.replies, 'reply', 'replies')}"
+        if self.reactions:
+            yield f"reactions: {', '.join(self.reactions)}"
+        if self.files:
+            yield f"files: {', '.join(self.files)}"
+        if self.edited:
+            yield "edited"
+
+
+def is_notice(message: Json) -> bool:
+    """Somebody came or went: nobody said anything."""
+    return message.get("subtype") in NOTICES
+
+
+def people_in(messages: Sequence[Json]) -> Iterator[str]:
+    for message in messages:
+        if isinstance(user := message.get("user"), str):
+            yield user
+        yield from mentioned(content(message)[:ROOM])
+
+
+def message_of(found: Json, channel: str, place: Place, people: People, longest: int, *, full: bool) -> Message:
+    ts, thread_ts = str(found.get("ts")), str(found.get("thread_ts"))
+    is_reply = bool(TS.fullmatch(thread_ts)) and thread_ts != ts
+    sender_id = found.get("user") or found.get("bot_id")
+    alone = f'ask for it alone, with `limit` 1 and `{"oldest" if is_reply else "latest"}` "{ts}"'
+    return Message(
+        ts=ts,
+        time=time_of(ts),
+        sender=_sender(found, people),
+        sender_id=one_line(str(sender_id)) if sender_id else None,
+        content=_cut(content(found), people, longest, alone if longest < ROOM else "they are to be read in Slack"),
+        thread_ts=thread_ts if is_reply else None,
+        replies=found.get("reply_count") or None,
+        reactions=[_line(f"{each.get('name')} {each.get('count')}") for each in objects(found.get("reactions"))]
+        or None,
+        files=[_file(each) for each in objects(found.get("files"))] or None,
+        edited=True if found.get("edited") else None,
+        url=place.link_to_reply(channel, ts, thread_ts) if is_reply else place.link(channel, ts),
+        full=in_full(found) if full else None,
+    )
+
+
+def in_full(found: Json) -> Json:
+    """As Slack has it; of what is longer than an answer holds, only what is short."""
+    if len(json.dumps(found, ensure_ascii=False)) <= ROOM:
+        return found
+    short = {name: each for name, each in found.items() if len(json.dumps(each, ensure_ascii=False)) <= LONGEST}
+    return {**short, "leftOut": [name for name in found if name not in short]}
+
+
+def as_json(full: Json | None) -> list[str]:
+    return [json.dumps(full, ensure_ascii=False, separators=(",", ":"))] if full else []
+
+
+def longest_of(messages: Sequence[Json]) -> int:
+    """Characters of one, ROOM where there is no other: what the short ones leave is for the long ones."""
+    lengths = sorted(len(content(each)) for each in messages)
+    room = ROOM - AROUND * len(lengths) if len(lengths) > 1 else ROOM
+    for number, length in enumerate(lengths):
+        share = room // (len(lengths) - number)
+        if length > share:
+            return max(share, LONGEST)
+        room -= length
+    return ROOM
+
+
+def fitting(told: Iterable[Message]) -> Iterator[Message]:
+    """Those that have room, one at least. Those behind them are not even made."""
+    room = ROOM
+    for count, message in enumerate(told):
+        room -= len(message.text())
+        if room < 0 and count:
+            return
+        yield message
+
+
+def counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def has_ts(found: Json) -> bool:
+    return bool(TS.fullmatch(str(found.get("ts"))))
+
+
+def _sender(found: Json, people: People) -> str:
+    person = str(found.get("user") or "")
+    profile = next(iter(objects([found.get("bot_profile")])), {})
+    named = found.get("username") or people.name(person) or profile.get("name") or person or found.get("bot_id")
+    return _line(str(named or "")) or "unknown"
+
+
+def _file(found: Json) -> str:
+    name = _line(str(found.get("title") or found.get("name") or found.get("id") or "")) or "a file"
+    link = found.get("permalink")
+    return f"{name} ({one_line(str(link))})" if link else name
+
+
+def _line(text: str) -> str:
+    """What others have named: it is to look like nothing but a part of a line."""
+    return shortened(one_line(text), LONGEST_NAME)
+
+
+def _cut(raw: str, people: People, longest: int, rest: str) -> str:
+    """Before it is made plain, too: that takes its time."""
+    text = plain(raw[: longest * MARKUP], people.name)
+    if len(text) <= longest and len(raw) <= longest * MARKUP:
+        return text
+    missing = len(text[longest:]) + len(raw[longest * MARKUP :])
+    return f"{text[:longest].rstrip()} [{missing:,} more characters: {rest}]"

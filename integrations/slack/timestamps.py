@@ -1,0 +1,103 @@
+"""Which time is meant, however somebody has written it down, as the `ts` that a message would have then?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from integrations.slack.references import MOST_SECONDS, plain_ts
+from integrations.times import Unit, in_utc, parse_ago
+
+NO_TIME = (
+    "must be a date such as 2026-01-31, a time such as 2026-01-31T09:00:00Z, how long ago such as 7d, "
+    "or the `ts` of a message"
+)
+MILLISECONDS_FROM = 10**11
+DAY = timedelta(days=1)
+A_MICROSECOND = timedelta(microseconds=1)
+BEGINNING_OF_ALL = datetime.fromtimestamp(0, UTC)
+LEAST_SECONDS = 10**8
+_NUMBER = re.compile(r"0|[0-9]{9,13}")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8}")
+UNITS: Mapping[Unit | None, timedelta] = {
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": DAY,
+    "week": timedelta(weeks=1),
+}
+DAYS_AGO = {"today": 0, "yesterday": 1}
+
+
+def read_beginning(given: object) -> object:
+    """Of a day, its first moment. Days are those of UTC."""
+    return _read(given, ends=False)
+
+
+def read_end(given: object) -> object:
+    """Of a day, its last moment."""
+    return _read(given, ends=True)
+
+
+Beginning = Annotated[str, BeforeValidator(read_beginning)]
+End = Annotated[str, BeforeValidator(read_end)]
+
+
+def is_counted(time: str) -> bool:
+    """From now, whenever that is."""
+    return plain_ts(time) is None
+
+
+def settled(time: str, now: datetime, *, ends: bool) -> str:
+    """A time that may be counted from now."""
+    if not is_counted(time):
+        return time
+    if ago := parse_ago(time):
+        return _written(now - ago.number * UNITS[ago.unit])
+    if time not in DAYS_AGO:
+        return _written(now)
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    return _of_day(today - DAYS_AGO[time] * DAY, ends=ends)
+
+
+def _read(given: object, *, ends: bool) -> object:
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return _of_number(given)
+    if not isinstance(given, str):
+        return given
+    text = given.strip()
+    if _NUMBER.fullmatch(text):
+        return _of_number(int(text))
+    ago = parse_ago(text)
+    if (counted := text.lower()) in (*DAYS_AGO, "now") or (ago and ago.unit in UNITS):
+        return counted
+    return plain_ts(text) or _of_iso(text, ends=ends)
+
+
+def _of_number(number: float) -> str:
+    """Seconds, or milliseconds, as many programs count; 0 is the beginning of all."""
+    seconds = number / 1000 if MILLISECONDS_FROM <= number < MILLISECONDS_FROM * 100 else number
+    if not (seconds == 0 or LEAST_SECONDS <= seconds < MOST_SECONDS):
+        raise ValueError(NO_TIME)
+    return f"{seconds:017.6f}"
+
+
+def _of_iso(text: str, *, ends: bool) -> str:
+    try:
+        moment = datetime.fromisoformat(text if _DATE.match(text) else "")  # and no week: of that, no end is known
+    except ValueError as error:
+        raise ValueError(NO_TIME) from error
+    return _of_day(in_utc(moment), ends=ends) if _DATE.fullmatch(text) else _written(in_utc(moment))
+
+
+def _of_day(first: datetime, *, ends: bool) -> str:
+    return _written(first.replace(hour=23, minute=59, second=59, microsecond=999_999) if ends else first)
+
+
+def _written(moment: datetime) -> str:
+    """What was before there were such numbers begins where they do."""
+    seconds, rest = divmod(max((moment - BEGINNING_OF_ALL) // A_MICROSECOND, 0), 1_000_000)
+    return f"{min(seconds, MOST_SECONDS - 1):010d}.{rest:06d}"
