@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from integrations.hubspot.dates import Span, span
 from integrations.hubspot.filter_params import Filter
 from integrations.hubspot.lookup import Meant
 from integrations.hubspot.object_types import ASSOCIATED, DEALS, PIPELINE, STAGE, Kind
+from integrations.hubspot.parsing import Span, span
 from integrations.hubspot.properties import Properties, Property
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed

@@ -9,9 +9,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from integrations.hubspot.client import NOT_THERE, OWNERS, HubSpotApi
 from integrations.hubspot.labels import MOST_OWNERS, next_cursor, person, results, said
 from integrations.hubspot.lookup import MOST_PAGES, everybody
-from integrations.hubspot.owner_results import Owner, Owners
 from integrations.hubspot.params import PAGED, Cursor, Limit, not_for_lists, place
 from integrations.hubspot.parsing import is_email, is_number
+from integrations.hubspot.results import Owner, Owners
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed, too_large_hint
 from integrations.similar_names import bare_name

@@ -5,10 +5,15 @@ from typing import Any
 
 import pytest
 
-from integrations.hubspot.tools_companies import hubspot_get_company
-from integrations.hubspot.tools_contacts import hubspot_get_contact, hubspot_list_contacts, hubspot_search_contacts
-from integrations.hubspot.tools_deals import hubspot_list_deals, hubspot_search_deals
 from integrations.hubspot.tools_owners import hubspot_get_owner, hubspot_list_owners, hubspot_search_owners
+from integrations.hubspot.tools_records import (
+    hubspot_get_company,
+    hubspot_get_contact,
+    hubspot_list_contacts,
+    hubspot_list_deals,
+    hubspot_search_contacts,
+    hubspot_search_deals,
+)
 from integrations.tool import Result, ServiceTool
 from tests.integrations.hubspot.hubspot_account import Account, Script, called
 from tests.integrations.scripted import Written

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from integrations.errors import StatusRefused, Unreachable, UnreadableResponse
-from integrations.hubspot.tools_contacts import hubspot_list_contacts, hubspot_search_contacts
+from integrations.hubspot.tools_records import hubspot_list_contacts, hubspot_search_contacts
 from integrations.service_client import ToolFailed
 from tests.integrations.hubspot.hubspot_account import Script, called
 from tests.integrations.scripted import Written

@@ -2,10 +2,13 @@ from typing import Any
 
 import pytest
 
-from integrations.hubspot.tools_companies import hubspot_search_companies
-from integrations.hubspot.tools_contacts import hubspot_list_contacts, hubspot_search_contacts
-from integrations.hubspot.tools_deals import hubspot_search_deals
 from integrations.hubspot.tools_owners import hubspot_search_owners
+from integrations.hubspot.tools_records import (
+    hubspot_list_contacts,
+    hubspot_search_companies,
+    hubspot_search_contacts,
+    hubspot_search_deals,
+)
 from integrations.tool import ServiceTool
 from tests.integrations.hubspot.hubspot_account import Account
 
