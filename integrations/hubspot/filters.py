@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from integrations.hubspot.filter_params import Filter
 from integrations.hubspot.lookup import Meant
-from integrations.hubspot.object_types import ASSOCIATED, DEALS, PIPELINE, STAGE, Kind
 from integrations.hubspot.parsing import Span, span
 from integrations.hubspot.properties import Properties, Property
+from integrations.hubspot.record_kinds import ASSOCIATED, DEALS, PIPELINE, STAGE, Kind
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed
 

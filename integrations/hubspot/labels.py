@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from integrations.hubspot.client import DETAILS, NOT_THERE, OWNERS, PIPELINES, HubSpotApi
-from integrations.hubspot.object_types import BOOKKEEPING, OWNER, PIPELINE, STAGE, Kind
 from integrations.hubspot.parsing import is_number
 from integrations.hubspot.properties import Properties, Property, no_property, where_names_are
+from integrations.hubspot.record_kinds import BOOKKEEPING, OWNER, PIPELINE, STAGE, Kind
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed, too_large_hint
 from integrations.text import objects, one_line, shortened

@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from integrations.hubspot.client import NOT_THERE, OWNERS, PIPELINES, HubSpotApi
 from integrations.hubspot.labels import MOST_OWNERS, labels, next_cursor, person, results, said, stages_of
-from integrations.hubspot.object_types import Kind
 from integrations.hubspot.parsing import is_email, is_number
 from integrations.hubspot.properties import MOST_NEAR, MOST_TOLD
+from integrations.hubspot.record_kinds import Kind
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed
 from integrations.similar_names import similar_names

@@ -11,9 +11,9 @@ from integrations.hubspot.filter_params import MAX_FILTERS, sorts
 from integrations.hubspot.filters import Conditions, among, belongs_to
 from integrations.hubspot.labels import Meanings, Names, next_cursor, properties_of, results, said
 from integrations.hubspot.lookup import Meant
-from integrations.hubspot.object_types import OWNER, Kind
 from integrations.hubspot.params import REACHABLE, One, Page, Search
 from integrations.hubspot.properties import Properties
+from integrations.hubspot.record_kinds import OWNER, Kind
 from integrations.hubspot.results import ALONE, IN_A_LIST, ROOM, Record, Records
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed, too_large_hint

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from integrations.hubspot.object_types import COMPANIES, CONTACTS, DEALS, KINDS, Kind
+from integrations.hubspot.record_kinds import COMPANIES, CONTACTS, DEALS, KINDS, Kind
 from integrations.times import in_utc
 
 _URL = re.compile(r"https?://[^/\s]*hubspot\.com/\S*?/(?:record/(0-[0-9]+)|(contact|company|deal))/([0-9]+)")

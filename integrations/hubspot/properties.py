@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 
 from integrations.hubspot.client import HubSpotApi
-from integrations.hubspot.object_types import ASSOCIATED, OWNER, Kind
+from integrations.hubspot.record_kinds import ASSOCIATED, OWNER, Kind
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed
 from integrations.similar_names import MAX_COMPARED, bare_name, similar_names

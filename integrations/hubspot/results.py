@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from integrations.hubspot.object_types import KINDS
+from integrations.hubspot.record_kinds import KINDS
 from integrations.text import more_follow, one_line
 from integrations.tool import Result
 

@@ -9,10 +9,10 @@ from pydantic import Field
 from integrations.hubspot.client import HubSpotApi
 from integrations.hubspot.filters import among
 from integrations.hubspot.lookup import Meant
-from integrations.hubspot.object_types import COMPANIES, CONTACTS, DEALS, PIPELINE, STAGE
 from integrations.hubspot.objects import listed, read, searched
 from integrations.hubspot.params import One, Page, Search
 from integrations.hubspot.parsing import CompanyId, ContactId, DealId
+from integrations.hubspot.record_kinds import COMPANIES, CONTACTS, DEALS, PIPELINE, STAGE
 from integrations.hubspot.results import Record, Records
 from integrations.tool import tool
 

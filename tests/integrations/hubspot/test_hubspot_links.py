@@ -1,7 +1,7 @@
 import pytest
 
-from integrations.hubspot.object_types import COMPANIES, CONTACTS, DEALS, Kind
 from integrations.hubspot.parsing import id_of
+from integrations.hubspot.record_kinds import COMPANIES, CONTACTS, DEALS, Kind
 
 
 @pytest.mark.parametrize(
