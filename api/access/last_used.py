@@ -1,17 +1,20 @@
-"""When was a key last used? Kept to the minute, beside the request and never in its way."""
+"""When each API key was last used, to the minute; written in the background."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 from api.access.repository import add_use, last_uses
 from api.kit.clock import Clock, rfc3339
 from api.kit.storage.store import Conflict, Store, StoreUnavailable
+from api.kit.tasks import BackgroundTasks
 
 EVERY_SECONDS = 60.0
 REMEMBERED_KEYS = 10_000
+KEPT_DAYS = 90
+"""After a key has expired, the store deletes its last use."""
 
 log = logging.getLogger(__name__)
 
@@ -21,9 +24,9 @@ class LastUsedRecorder:
         self._store = store
         self._clock = clock
         self._noted: dict[tuple[str, str], float] = {}
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._writes = BackgroundTasks()
 
-    def note(self, partition: str, key_id: str) -> None:
+    def note(self, partition: str, key_id: str, key_expires_at: str | None = None) -> None:
         now = self._clock.monotonic()
         if now - self._noted.get((partition, key_id), -EVERY_SECONDS) < EVERY_SECONDS:
             return
@@ -31,22 +34,26 @@ class LastUsedRecorder:
         if len(self._noted) >= REMEMBERED_KEYS:
             del self._noted[next(iter(self._noted))]
         self._noted[partition, key_id] = now
-        task = asyncio.create_task(self._write(partition, key_id))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self._writes.start(self._write(partition, key_id, key_expires_at))
 
     async def of(self, partition: str, key_ids: Sequence[str]) -> Mapping[str, str]:
         return await last_uses(self._store, partition, key_ids)
 
     async def finish(self) -> None:
-        await asyncio.gather(*self._under_way)
+        await self._writes.finish()
 
-    async def _write(self, partition: str, key_id: str) -> None:
-        """One write a minute and key, also where several processes serve it."""
+    async def _write(self, partition: str, key_id: str, key_expires_at: str | None) -> None:
+        """At most one write a minute for each key, also if several processes serve it."""
         now = self._clock.now()
         try:
             known = (await self.of(partition, [key_id])).get(key_id)
             if known is None or known <= rfc3339(now - EVERY_SECONDS):
-                await self._store.write(*add_use(partition, key_id, rfc3339(now)))
-        except (Conflict, StoreUnavailable):  # revoked meanwhile, or the next use will tell
+                await self._store.write(*add_use(partition, key_id, rfc3339(now), _deletion_time(key_expires_at)))
+        except (Conflict, StoreUnavailable):  # the key was revoked, or the next use will be written
             log.info("use of a key not noted")
+
+
+def _deletion_time(key_expires_at: str | None) -> int | None:
+    if key_expires_at is None:
+        return None
+    return int((datetime.fromisoformat(key_expires_at) + timedelta(days=KEPT_DAYS)).timestamp())

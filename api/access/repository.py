@@ -89,8 +89,11 @@ def remove_lookup(key_id: str) -> Change:
     return Delete(_lookup(key_id), IfPresent())
 
 
-def add_use(partition: str, key_id: str, at: str) -> list[Change]:
-    return [Check(key_record(partition, key_id), IfPresent()), Put(_use(partition, key_id), {"at": at}, Always())]
+def add_use(partition: str, key_id: str, at: str, expires_at: int | None) -> list[Change]:
+    return [
+        Check(key_record(partition, key_id), IfPresent()),
+        Put(_use(partition, key_id), {"at": at}, Always(), expires_at),
+    ]
 
 
 async def last_uses(store: Store, partition: str, key_ids: Sequence[str]) -> dict[str, str]:

@@ -73,7 +73,7 @@ class ApiKeyView(ResponseModel):
     scope: Scope
     agent_ids: list[str] | None = Field(description="The agents that the key is limited to; null: no limit.")
     expires_at: Timestamp | None
-    last_used_at: Timestamp | None = Field(description="To the minute or so; null: not used yet.")
+    last_used_at: Timestamp | None = Field(description="To the minute. Null: never, or the key expired 90 days ago.")
     created_at: Timestamp
     created_by: str = Field(description="The id of the key that made it, or `setup`.")
     version: int

@@ -7,9 +7,11 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import count
 
 from api.audit.events import ToolCallRecord
 from api.audit.repository import BatchWrite, batch_calls, write_calls
+from api.kit.backoff import Backoff
 from api.kit.storage.store import Store, StoreUnavailable
 
 EVERY_SECONDS = 0.5
@@ -33,7 +35,7 @@ class CallLog:
     ) -> None:
         self._store = store
         self._every_seconds = every_seconds
-        self._first_pause = first_pause
+        self._backoff = Backoff(first_pause, LONGEST_PAUSE)
         self._most_waiting = most_waiting
         self._noted: deque[ToolCallRecord] = deque(maxlen=most_waiting)
         self._in_hand = 0
@@ -90,17 +92,17 @@ class CallLog:
 
     async def _until_written(self, some: BatchWrite) -> None:
         """The same items each time: those of a try whose answer was lost are not written twice."""
-        pause = self._first_pause
-        while True:
+        for failures in count():
             try:
-                return await write_calls(self._store, some)
+                await write_calls(self._store, some)
             except StoreUnavailable:
                 if self._ending.is_set():
                     raise
                 log.warning("records of calls wait for the store", extra={"detail": f"{self.waiting} wait"})
+            else:
+                return
             self._log_dropped()
-            await self._wait(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            await self._wait(self._backoff.pause(failures))
 
     def _give_up(self) -> None:
         self._dropped += self.waiting

@@ -103,7 +103,6 @@ def build_router_app(
         app.state.container, app.state.authenticator = parts, parts.authenticator
         app.state.ticker = parts.runtime.ticker
         try:
-            await parts.workspace_purge.resume()
             schedule_jobs(parts)
             parts.jobs.start()
             async with metrics_listener(settings, parts.runtime.metrics):

@@ -48,7 +48,8 @@ from api.toolbox.protocol_repository import protocol_key
 from api.toolbox.runtime import ToolRuntime
 from api.toolbox.toolsets.dependencies import ToolsetDeps
 from api.toolbox.toolsets.registry import ToolsetRegistry
-from api.workspaces.service import WorkspacePurge, Workspaces
+from api.workspaces.purge import WorkspacePurge
+from api.workspaces.service import Workspaces
 from integrations import Service, services
 
 DATABASE = "plugboard.db"
@@ -91,7 +92,6 @@ class Container:
             await self.jobs.close()
             written = (
                 self.connections.close(),
-                self.workspace_purge.finish(),
                 self.last_used.finish(),
                 self.runtime.call_log.finish(),
             )
@@ -147,6 +147,7 @@ async def build_container(
 
 def schedule_jobs(parts: Container) -> None:
     """The periodic jobs of a serving process. A command runs none."""
+    parts.workspace_purge.schedule(parts.jobs)
     parts.connections.revocation_queue.schedule(parts.jobs)
     registration_pruner(parts).schedule(parts.jobs)
 

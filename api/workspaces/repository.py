@@ -12,7 +12,7 @@ from api.kit.storage.store import Always, Change, Delete, IfAbsent, IfPresent, I
 
 ALL = "WORKSPACES"
 DELETED = "DELETED"
-CLEARED_AT_ONCE = 45  # each may be an API key, which has a lookup beside it
+PURGED_AT_ONCE = 45  # each may be an API key, which has a lookup too
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +83,17 @@ class WorkspaceDirectory:
             Put(_listed(workspace.id), {}, IfAbsent()),
         ]
 
-    async def deleted(self, after: str | None = None) -> list[str]:
-        """Workspaces of which something may be left."""
-        return [item.key.sk for item in await self._store.query(DELETED, limit=100, after=after)]
+    async def deleted(self) -> list[str]:
+        """Deleted workspaces that may still have items."""
+        return [item.key.sk for item in await self._store.query(DELETED, limit=100)]
 
-    async def clear_some(self, workspace_id: str) -> bool:
-        """Whether there is more to clear away."""
-        left = await self._store.query(partition_of(workspace_id), limit=CLEARED_AT_ONCE)
-        await self._store.write(*_clearing(left) or [Delete(_deleted(workspace_id), Always())])
-        return bool(left)
+    async def purge(self, workspace_id: str) -> None:
+        while left := await self._store.query(partition_of(workspace_id), limit=PURGED_AT_ONCE):
+            await self._store.write(*_deletions(left))
+        await self._store.write(Delete(_deleted(workspace_id), Always()))
 
 
-def _clearing(items: Sequence[Item]) -> list[Change]:
+def _deletions(items: Sequence[Item]) -> list[Change]:
     lookups = [Delete(change.key, Always()) for change in map(remove_lookup, owned_keys(items))]
     return [*(Delete(item.key, Always()) for item in items), *lookups]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -22,13 +20,12 @@ from api.kit.crypto.data_keys import KeyRing
 from api.kit.crypto.secret import Secret
 from api.kit.ids import random_text
 from api.kit.storage.conflict_retry import retry_on_conflict
-from api.kit.storage.store import Change, Conflict, Store, StoreUnavailable
+from api.kit.storage.store import Change, Conflict, Store
+from api.workspaces.purge import WorkspacePurge
 from api.workspaces.repository import Workspace, WorkspaceDirectory, WorkspaceRecord
 from api.workspaces.schemas import WorkspaceChange
 
 Receipt = Callable[["CreatedWorkspace"], Sequence[Change]]
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,7 @@ class WorkspaceService:
         journal: Journal,
         keyring: KeyRing,
         clock: Clock,
-        removal: WorkspacePurge,
+        purge: WorkspacePurge,
         farewell: GrantRevocation,
     ) -> None:
         self._ctx = ctx
@@ -67,7 +64,7 @@ class WorkspaceService:
         self._journal = journal
         self._keyring = keyring
         self._clock = clock
-        self._removal = removal
+        self._purge = purge
         self._farewell = farewell
 
     async def get(self) -> Workspace:
@@ -100,7 +97,7 @@ class WorkspaceService:
 
         await retry_on_conflict(write)
         self._keyring.forget(self._ctx.partition)
-        self._removal.begin(self._ctx.workspace_id)
+        self._purge.wake()
         self._farewell.after_commit()
 
 
@@ -146,38 +143,6 @@ class Workspaces:
             raise_if_completed(conflict, receipts)
             raise
         return founded
-
-
-class WorkspacePurge:
-    """Clears away what deleted workspaces leave behind, beside the requests; a start takes up what a stop left."""
-
-    def __init__(self, store: Store) -> None:
-        self._all = WorkspaceDirectory(store)
-        self._under_way: set[asyncio.Task[None]] = set()
-
-    def begin(self, workspace_id: str) -> None:
-        task = asyncio.create_task(self._clear(workspace_id))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
-
-    async def resume(self) -> None:
-        after = None
-        while left := await self._all.deleted(after):
-            for workspace_id in left:
-                self.begin(workspace_id)
-            after = left[-1]
-
-    async def finish(self) -> None:
-        for task in self._under_way:
-            task.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
-
-    async def _clear(self, workspace_id: str) -> None:
-        try:
-            while await self._all.clear_some(workspace_id):
-                pass
-        except StoreUnavailable:
-            log.warning("clearing away a deleted workspace goes on at the next start")
 
 
 def setup_context() -> OperatorContext:

@@ -15,7 +15,7 @@ from tests.e2e.process import until
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, Workspace, caller, served
 
-MINUTE, HOUR = 60.0, 3600.0
+MINUTE, HOUR, DAY = 60.0, 3600.0, 24 * 3600.0
 
 
 @pytest.fixture
@@ -111,6 +111,19 @@ def test_the_last_use_of_a_key_is_shown_to_the_minute(timed: Workspace, clock: S
     clock.advance(1)
     key.get(timed.servers)
     until_used_at(timed, made["id"], rfc3339(clock.now()))
+
+
+def test_the_last_use_of_an_expired_key_is_forgotten_after_90_days(timed: Workspace, clock: StillClock) -> None:
+    made = timed.make_key("read", expiresAt=rfc3339(clock.now() + HOUR))
+    used = rfc3339(clock.now())
+    timed.plugboard.caller(made["apiKey"]).get(timed.servers)
+    until_used_at(timed, made["id"], used)
+
+    clock.advance(90 * DAY + HOUR - 1)
+    assert used_at(timed, made["id"]) == used
+
+    clock.advance(1)
+    assert used_at(timed, made["id"]) is None
 
 
 def test_a_refused_key_leaves_no_use(timed: Workspace) -> None:

@@ -27,10 +27,8 @@ async def everything(parts: Container, partition: str) -> list[Item]:
 
 
 async def cleared(parts: Container, workspace_id: str) -> None:
-    """What the process does beside the requests, done to its end."""
-    workspaces = WorkspaceDirectory(parts.store)
-    while await workspaces.clear_some(workspace_id):
-        pass
+    """What the job in the background does, to its end."""
+    await WorkspaceDirectory(parts.store).purge(workspace_id)
 
 
 def statuses(callers: Sequence[httpx2.Client], path: str) -> list[int]:

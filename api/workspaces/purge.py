@@ -1,0 +1,31 @@
+"""Deletes the items that deleted workspaces leave behind, as a periodic job."""
+
+from __future__ import annotations
+
+from api.kit.jobs import BackgroundJobs, Job
+from api.kit.storage.store import Store
+from api.workspaces.repository import WorkspaceDirectory
+
+NAME = "workspace_purge"
+EVERY_SECONDS = 3600.0
+
+
+class WorkspacePurge:
+    """A deletion wakes the job, and so does a start: it continues what an earlier process has left."""
+
+    def __init__(self, store: Store) -> None:
+        self._workspaces = WorkspaceDirectory(store)
+        self._job: Job | None = None
+
+    def schedule(self, jobs: BackgroundJobs) -> None:
+        self._job = jobs.add(NAME, EVERY_SECONDS, self._run)
+        self._job.wake()
+
+    def wake(self) -> None:
+        if self._job:
+            self._job.wake()
+
+    async def _run(self) -> None:
+        while left := await self._workspaces.deleted():
+            for workspace_id in left:
+                await self._workspaces.purge(workspace_id)
