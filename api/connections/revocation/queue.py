@@ -115,7 +115,7 @@ class RevocationQueue:
 
     def schedule(self, background: BackgroundJobs) -> None:
         """Begins with the jobs that an earlier process has left. Without a schedule, only `work_off` works on jobs."""
-        self._job = background.add(NAME, EVERY_SECONDS, self._begin_due, rest_factor=REST_FACTOR)
+        self._job = background.add(NAME, EVERY_SECONDS, self._begin_due_and_rest)
         self._job.wake()
 
     def wake(self) -> None:
@@ -133,6 +133,12 @@ class RevocationQueue:
         """Works on all jobs that are due, and waits for them."""
         while await self._begin_due() or self._running:
             await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    async def _begin_due_and_rest(self) -> None:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        await self._begin_due()
+        await asyncio.sleep(REST_FACTOR * (loop.time() - begun))
 
     async def _begin_due(self) -> bool:
         """True if any job was begun. It does not wait for them, so that a slow authorization server delays no others.
