@@ -1,4 +1,4 @@
-"""`/client-metadata.json`: who we are, for authorization servers that read it instead of having us registered."""
+"""`/client-metadata.json`: the OAuth Client ID Metadata Document, which replaces registration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from api.http.operations import OperationDoc, SuccessResponse, documented, get
 from api.http.responses import OK, StoredResponse, encode
 from api.servers.server import EXTERNAL
 
-FOR_ALL = "authorization servers read it, and it is the same for all"
+FOR_ALL = "authorization servers read it, and it is the same for all of them"
 _NAME = re.compile(rf"([0-9a-f]{{{SUFFIX_LENGTH}}})\.json")
 
 
@@ -27,12 +27,12 @@ def _doc(name: str, summary: str) -> OperationDoc:
         name,
         "Connections",
         summary,
-        "The OAuth Client ID Metadata Document; its own URL is the client id.",
+        "The OAuth Client ID Metadata Document. Its own URL is the client id.",
         SuccessResponse(200, "The document.", TypeAdapter(ClientMetadataView), CLIENT_METADATA),
     )
 
 
-@get(f"{DOCUMENT}.json", guards=[Public(FOR_ALL)], opt=documented(_doc("getClientMetadata", "Read who we are")))
+@get(f"{DOCUMENT}.json", guards=[Public(FOR_ALL)], opt=documented(_doc("getClientMetadata", "Get the client metadata")))
 async def client_metadata(public_urls: Injected[PublicUrls]) -> Response[bytes]:
     return _document(public_urls, None)
 
@@ -40,17 +40,17 @@ async def client_metadata(public_urls: Injected[PublicUrls]) -> Response[bytes]:
 @get(
     f"{DOCUMENT}/{{document:str}}",
     guards=[Public(FOR_ALL)],
-    opt=documented(_doc("getClientMetadataByIssuer", "Read who we are to one authorization server")),
+    opt=documented(_doc("getClientMetadataByIssuer", "Get the client metadata for one authorization server")),
 )
 async def client_metadata_by_issuer(document: FromPath[str], public_urls: Injected[PublicUrls]) -> Response[bytes]:
-    found = _NAME.fullmatch(document)
-    if not found:
+    name = _NAME.fullmatch(document)
+    if not name:
         raise NotFound("There is no such path. They are all at /docs.")
-    return _document(public_urls, found[1])
+    return _document(public_urls, name[1])
 
 
 def _document(public: PublicUrls, suffix: str | None) -> Response[bytes]:
-    told = ClientMetadataView(
+    metadata = ClientMetadataView(
         client_id=document_url(public.url, suffix),
         client_name=CLIENT_NAME,
         client_uri=public.url,
@@ -60,7 +60,7 @@ def _document(public: PublicUrls, suffix: str | None) -> Response[bytes]:
         token_endpoint_auth_method="none",  # noqa: S106  a method, and no password
         application_type="web",
     )
-    return StoredResponse(OK, encode(told)).response()
+    return StoredResponse(OK, encode(metadata)).response()
 
 
 ROUTES = [client_metadata, client_metadata_by_issuer]

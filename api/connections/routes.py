@@ -1,4 +1,4 @@
-"""`…/oauth/…` and what a browser sees of connecting: the page to go on from, the way back, and what came of it."""
+"""Routes for connecting servers: start, status and disconnect for API keys, and the pages of the browser."""
 
 from __future__ import annotations
 
@@ -29,22 +29,25 @@ OAUTH = "/api/workspaces/{workspace_id:str}/mcp-servers/{server_id:str}/oauth"
 CALLBACK = "/api/mcp/oauth/{service_type:str}/callback"
 TAG = "Connections"
 HTML = "text/html; charset=utf-8"
-STATE = "the state that comes along is what lets a browser in, once"
+STATE = "the single-use `state` parameter authorizes the browser"
+TICKET = "the single-use ticket in the path authorizes the browser"
 SEE_OTHER, BAD_REQUEST = 303, 400
 RETURN_TO = Parameter(
     "returnTo",
-    "Where the browser goes when it is over, with `?connected=<serverId>` or `?error=<code>` added: a path of this "
+    "Where the browser is sent at the end, with `?connected=<serverId>` or `?error=<code>` added: a path of this "
     "service, or a URL at an origin of `PLUGBOARD_RETURN_ORIGINS`.",
     {"type": "string"},
     example="/docs",
 )
-WENT_WRONG = SuccessResponse(SEE_OTHER, "To a page that says why it does not go on.", headers=["Location"])
+FAILED = SuccessResponse(SEE_OTHER, "A redirect to a page with the reason of the failure.", headers=["Location"])
 OUTAGES = [InternalError, ServiceUnavailable]
-BROUGHT = [
-    Parameter("state", "What we sent along: it is good once, and for ten minutes.", {"type": "string"}),
-    Parameter("code", "What is exchanged for tokens.", {"type": "string"}),
-    Parameter("iss", "Who answers (RFC 9207).", {"type": "string"}),
-    Parameter("error", "Or that there was no consent.", {"type": "string"}),
+CALLBACK_PARAMETERS = [
+    Parameter(
+        "state", "The state of the authorization request: single-use, and valid for ten minutes.", {"type": "string"}
+    ),
+    Parameter("code", "The authorization code.", {"type": "string"}),
+    Parameter("iss", "The issuer of the response (RFC 9207).", {"type": "string"}),
+    Parameter("error", "The error code, if access was not granted.", {"type": "string"}),
 ]
 
 
@@ -82,10 +85,10 @@ def view(status: Status, public: PublicUrls) -> ConnectionView:
         OperationDoc(
             "connectServer",
             TAG,
-            "Begin to connect a server",
-            "Answers the URL of a page that names the workspace and the service. Whoever opens it in a browser and "
-            "presses its button goes to the provider, consents, and comes back; from then on the server's tools work.",
-            SuccessResponse(200, "Where to go.", TypeAdapter(AuthUrlView), AUTH_URL),
+            "Start connecting a server",
+            "Returns the URL of a page that names the workspace and the service. A person opens it in a browser, "
+            "presses its button, consents at the provider, and is sent back; from then on the server's tools work.",
+            SuccessResponse(200, "The URL of the page.", TypeAdapter(AuthUrlView), AUTH_URL),
             parameters=[RETURN_TO],
             problems=[ValidationFailed, NotConnectable, ServiceUnavailable],
         )
@@ -105,9 +108,9 @@ async def authorize(
         OperationDoc(
             "getConnection",
             TAG,
-            "See how a server is connected",
-            "As whom, with which scopes, and until when. Tokens are never shown.",
-            SuccessResponse(200, "As it is now.", TypeAdapter(ConnectionView), CONNECTION),
+            "Get the connection of a server",
+            "The account, the scopes and the expiry. Tokens are never returned.",
+            SuccessResponse(200, "The current connection.", TypeAdapter(ConnectionView), CONNECTION),
             problems=[NotConnectable],
         )
     ),
@@ -115,8 +118,8 @@ async def authorize(
 async def status(
     server_id: FromPath[str], connections: Injected[ConnectionService], public_urls: Injected[PublicUrls]
 ) -> Response[bytes]:
-    found = await connections.status(server_id)
-    return StoredResponse(OK, encode(view(found, public_urls))).response()
+    current = await connections.status(server_id)
+    return StoredResponse(OK, encode(view(current, public_urls))).response()
 
 
 @post(
@@ -128,9 +131,8 @@ async def status(
             "disconnectServer",
             TAG,
             "Disconnect a server",
-            "The tokens are forgotten at once, and revoked at the provider as soon as it can be reached. Done twice, "
-            "it is done once.",
-            SuccessResponse(200, "As it is now.", TypeAdapter(ConnectionView), DISCONNECTED),
+            "The tokens are deleted at once, and revoked at the provider as soon as it can be reached. Idempotent.",
+            SuccessResponse(200, "The current connection.", TypeAdapter(ConnectionView), DISCONNECTED),
             problems=[NotConnectable],
         )
     ),
@@ -138,22 +140,22 @@ async def status(
 async def disconnect(
     server_id: FromPath[str], connections: Injected[ConnectionService], public_urls: Injected[PublicUrls]
 ) -> Response[bytes]:
-    found = await connections.disconnect(server_id)
-    return StoredResponse(OK, encode(view(found, public_urls))).response()
+    current = await connections.disconnect(server_id)
+    return StoredResponse(OK, encode(view(current, public_urls))).response()
 
 
 @get(
     "/connect/{ticket:str}",
-    guards=[Public("the ticket in the path is what lets somebody in, once")],
+    guards=[Public(TICKET)],
     opt=documented(
         OperationDoc(
             "showConnect",
             TAG,
-            "The page to go on from",
-            "For people. It says for which workspace and which service, and has one button.",
-            SuccessResponse(200, "A page.", media_type="text/html"),
+            "Show the page that starts the consent",
+            "An HTML page for people. It names the workspace and the service, and has one button.",
+            SuccessResponse(200, "The page.", media_type="text/html"),
             problems=OUTAGES,
-            browser_error=WENT_WRONG,
+            browser_error=FAILED,
         )
     ),
 )
@@ -162,24 +164,24 @@ async def connect(
 ) -> Response[bytes]:
     try:
         return BytesResponse(OK, await consent_start.page(ticket, request_id), {}, HTML)
-    except ConnectFailed as failed:
-        return _see_other(result_url(None, error=failed.code))
+    except ConnectFailed as failure:
+        return _see_other(result_url(None, error=failure.code))
 
 
 @post(
     "/connect/{ticket:str}",
     status_code=SEE_OTHER,
-    guards=[Public("the ticket in the path is what lets somebody in, once")],
+    guards=[Public(TICKET)],
     opt=documented(
         OperationDoc(
             "goOnConnecting",
             TAG,
-            "Go on to the provider",
-            f"What the page's button does. The browser gets a cookie, without which the way back is closed, for "
+            "Redirect to the provider",
+            f"The page's button sends this request. The response sets a cookie that the callback requires, for "
             f"{LIFE_SECONDS // 60} minutes.",
             SuccessResponse(
                 SEE_OTHER,
-                "To the provider, with a cookie; or without one to a page that says why it does not go on.",
+                "A redirect to the provider, with a cookie; or without one to a page with the reason of the failure.",
                 headers=["Location", "Set-Cookie"],
             ),
             problems=OUTAGES,
@@ -196,10 +198,10 @@ async def go_on(
     if not _is_our_form(request, public_urls):
         return _see_other(result_url(None, error="foreign_form"))
     try:
-        onward = await consent_start.redirect(ticket, _browser(request, public_urls), request_id)
-    except ConnectFailed as failed:
-        return _see_other(result_url(None, error=failed.code))
-    return BytesResponse(SEE_OTHER, b"", {"Location": onward.url, "Set-Cookie": onward.cookie}, HTML)
+        redirect = await consent_start.redirect(ticket, _browser(request, public_urls), request_id)
+    except ConnectFailed as failure:
+        return _see_other(result_url(None, error=failure.code))
+    return BytesResponse(SEE_OTHER, b"", {"Location": redirect.url, "Set-Cookie": redirect.cookie}, HTML)
 
 
 def _callback_doc(name: str, summary: str) -> OperationDoc:
@@ -207,10 +209,10 @@ def _callback_doc(name: str, summary: str) -> OperationDoc:
         name,
         TAG,
         summary,
-        "Sends the browser to where connecting was to end, with `?connected=<serverId>` or `?error=<code>`. Nothing "
-        "that a provider says is passed on. HEAD is refused: it would use up the state.",
-        SuccessResponse(SEE_OTHER, "The browser is sent on.", headers=["Location"]),
-        parameters=BROUGHT,
+        "Redirects the browser to `returnTo`, with `?connected=<serverId>` or `?error=<code>`. Texts of the provider "
+        "are not passed on. HEAD is refused, because it would use up the state.",
+        SuccessResponse(SEE_OTHER, "A redirect to the result.", headers=["Location"]),
+        parameters=CALLBACK_PARAMETERS,
         problems=OUTAGES,
     )
 
@@ -219,7 +221,7 @@ def _callback_doc(name: str, summary: str) -> OperationDoc:
     CALLBACK,
     status_code=SEE_OTHER,
     guards=[Public(STATE)],
-    opt=documented(_callback_doc("finishConnecting", "The way back from a provider")),
+    opt=documented(_callback_doc("finishConnecting", "Finish connecting: the OAuth callback")),
 )
 async def callback(
     request: AnyRequest,
@@ -235,7 +237,9 @@ async def callback(
     f"{CALLBACK}/{{issuer:str}}",
     status_code=SEE_OTHER,
     guards=[Public(STATE)],
-    opt=documented(_callback_doc("finishConnectingByIssuer", "The way back from one authorization server alone")),
+    opt=documented(
+        _callback_doc("finishConnectingByIssuer", "Finish connecting: the OAuth callback of one authorization server")
+    ),
 )
 async def callback_by_issuer(
     request: AnyRequest,
@@ -255,18 +259,20 @@ def _callback_request(request: AnyRequest, public_urls: PublicUrls, redirect_uri
 
 @get(
     "/connected",
-    guards=[Public("it shows nothing but sentences of ours")],
+    guards=[Public("the page shows only fixed texts")],
     opt=documented(
         OperationDoc(
             "showConnected",
             TAG,
-            "What came of connecting",
-            "For people, where no other place to return to was given.",
-            SuccessResponse(200, "A page.", media_type="text/html"),
-            browser_error=SuccessResponse(BAD_REQUEST, "A page that says why.", media_type="text/html"),
+            "Show the result of connecting",
+            "An HTML page for people, used if no `returnTo` was given.",
+            SuccessResponse(200, "The page.", media_type="text/html"),
+            browser_error=SuccessResponse(
+                BAD_REQUEST, "A page with the reason of the failure.", media_type="text/html"
+            ),
             parameters=[
-                Parameter("connected", "The server that is connected now.", {"type": "string"}),
-                Parameter("error", "Or why it is not.", {"type": "string"}),
+                Parameter("connected", "The id of the connected server.", {"type": "string"}),
+                Parameter("error", "The error code, if nothing was connected.", {"type": "string"}),
             ],
         )
     ),
@@ -287,7 +293,7 @@ def _browser(request: AnyRequest, public_urls: PublicUrls) -> BrowserBinding:
 
 
 def _is_our_form(request: AnyRequest, public_urls: PublicUrls) -> bool:
-    """Another site could send somebody's browser on without showing them our page. Browsers say who sends a form."""
+    """Against forged requests: another site must not start the consent without showing our page."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site in ("same-origin", "none")

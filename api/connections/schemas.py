@@ -1,4 +1,4 @@
-"""Connections as callers see them."""
+"""Request and response models of connections."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from api.http.models import ResponseModel, Timestamp
 
 
 class AuthUrlView(ResponseModel):
-    """Where to send a person who is to consent."""
+    """The page on which a person starts the consent."""
 
-    auth_url: str = Field(description="A page of this service, good for ten minutes and one use. Open it in a browser.")
+    auth_url: str = Field(
+        description="A page of this service, valid for ten minutes and one use. Open it in a browser."
+    )
 
 
 class AccountView(ResponseModel):
-    """Whose the connection is, as far as the vendor says."""
+    """The account that consented, as far as the provider names it."""
 
     id: str | None = None
     name: str | None = None
@@ -25,28 +27,30 @@ class AccountView(ResponseModel):
 
 
 class ConnectionView(ResponseModel):
-    """How a server is connected."""
+    """The connection of a server."""
 
     connected: bool
     account: AccountView | None = None
-    scopes: list[str] = Field(description="What was granted.")
-    asked_scopes: list[str] = Field(description="What was asked for.")
-    missing_scopes: list[str] = Field(description="What tools have turned out to need: connect again to grant it.")
-    unasked_scopes: list[str] = Field(description="What was granted without having been asked for.")
+    scopes: list[str] = Field(description="The granted scopes.")
+    asked_scopes: list[str] = Field(description="The requested scopes.")
+    missing_scopes: list[str] = Field(
+        description="Scopes that were requested or that tools need, but that were not granted: connect again."
+    )
+    unasked_scopes: list[str] = Field(description="Scopes that were granted without having been requested.")
     connected_at: Timestamp | None = None
     expires_at: Timestamp | None = Field(
-        default=None, description="When the access token ends. It is renewed before, where the vendor lets us."
+        default=None, description="When the access token expires. It is refreshed before, if the provider allows it."
     )
-    reconnect_required: bool = Field(description="The grant has ended: somebody has to connect again.")
-    redirect_uri: str = Field(description="Where consent comes back to, for a client that you register yourself.")
+    reconnect_required: bool = Field(description="The grant has ended: connect the server again.")
+    redirect_uri: str = Field(description="The redirect URI to enter for a client that you register yourself.")
 
 
 class ClientMetadataView(ResponseModel):
-    """Who we are, in the words of RFC 7591."""
+    """Client metadata (RFC 7591)."""
 
     model_config = ConfigDict(alias_generator=None)
 
-    client_id: str = Field(description="The URL of this very document.")
+    client_id: str = Field(description="The URL of this document.")
     client_name: str
     client_uri: str
     redirect_uris: list[str]

@@ -69,8 +69,8 @@ def test_the_page_says_who_asks_for_what_and_where_it_leads(plugboard: Plugboard
         "Workspace": "Acme",
         "Server": "Our CRM",
         "Service": "HubSpot",
-        "Goes to": provider.origin.removeprefix("http://"),
-        "Asks for": "crm.objects.contacts.read, crm.objects.companies.read, crm.objects.deals.read, "
+        "Sign-in at": provider.origin.removeprefix("http://"),
+        "Requests": "crm.objects.contacts.read, crm.objects.companies.read, crm.objects.deals.read, "
         "crm.objects.owners.read, oauth",
     }
 
@@ -82,9 +82,9 @@ def test_the_page_of_any_other_server_says_the_same_of_it(plugboard: Plugboard, 
         "Workspace": "Acme",
         "Server": "Acme",
         "Service": "a remote MCP server",
-        "Goes to": server.tenant.origin.removeprefix("http://"),
+        "Sign-in at": server.tenant.origin.removeprefix("http://"),
         "Used at": server.tenant.origin.removeprefix("http://"),
-        "Asks for": "read, admin",
+        "Requests": "read, admin",
     }
 
 
@@ -98,7 +98,7 @@ def test_a_name_is_text_and_no_markup(plugboard: Plugboard, provider: Server) ->
     assert "<script" not in page
     assert "<b>" not in page
     shown = facts_on(page)
-    assert (shown["Workspace"], shown["Server"], shown["Asks for"]) == (MARKUP, MARKUP, "<script>alert(2)</script>")
+    assert (shown["Workspace"], shown["Server"], shown["Requests"]) == (MARKUP, MARKUP, "<script>alert(2)</script>")
 
 
 def test_the_page_is_shown_as_often_as_one_likes_and_binds_nobody(server: Connectable) -> None:
@@ -244,7 +244,7 @@ def test_each_failure_has_a_page_that_says_what_to_do(plugboard: Plugboard, code
     page = plugboard.caller().get("/connected", params={"error": code})
 
     assert page.status_code == 400
-    assert ("<h1>This link is used up</h1>" if code == "expired" else "<h1>Not connected</h1>") in page.text
+    assert ("<h1>This link is no longer valid</h1>" if code == "expired" else "<h1>Not connected</h1>") in page.text
     assert len(FAILURES[code]) > 40
 
 

@@ -189,8 +189,11 @@ def test_the_page_says_where_the_answer_goes_if_that_is_somewhere_else(two: Two,
 
     honest, evil = (facts_on(visitor.sent("GET", each.page()).text) for each in (two.honest, two.evil))
 
-    assert "Answers to" not in honest
-    assert (evil["Goes to"].partition(":")[0], evil["Answers to"].partition(":")[0]) == ("127.0.0.1", "localhost")
+    assert "Response goes to" not in honest
+    assert (evil["Sign-in at"].partition(":")[0], evil["Response goes to"].partition(":")[0]) == (
+        "127.0.0.1",
+        "localhost",
+    )
 
 
 @pytest.mark.requirement("OAU-10")
