@@ -15,6 +15,7 @@ from api.access.guards import check_every_route_is_guarded
 from api.agents.routes import ROUTES as AGENT_ROUTES
 from api.api_keys.routes import ROUTES as API_KEY_ROUTES
 from api.audit.routes import ROUTES as AUDIT_ROUTES
+from api.connections.browser_routes import ROUTES as BROWSER_ROUTES
 from api.connections.client_metadata import ROUTES as DOCUMENT_ROUTES
 from api.connections.routes import ROUTES as CONNECTION_ROUTES
 from api.errors import (
@@ -57,6 +58,7 @@ ROUTES: Sequence[ControllerRouterHandler] = [
     *API_KEY_ROUTES,
     *SERVER_ROUTES,
     *CONNECTION_ROUTES,
+    *BROWSER_ROUTES,
     *DOCUMENT_ROUTES,
     *AGENT_ROUTES,
     *TOOL_ROUTES,
