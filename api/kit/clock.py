@@ -1,4 +1,4 @@
-"""What time is it: the only place that asks the machine."""
+"""The clock: the only place that reads the time of the machine."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> float:
-        """Seconds since 1970, for instants that are stored."""
+        """Seconds since 1970, for times that are stored."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds since some moment, for durations."""
+        """Seconds since an arbitrary point, for durations."""
         ...
 
 
@@ -26,6 +26,6 @@ class SystemClock:
 
 
 def rfc3339(seconds: float) -> str:
-    """`2026-11-18T10:00:00.123Z`: sorts as text in the order of time."""
+    """`2026-11-18T10:00:00.123Z`. Sorts as text in the order of time."""
     moment = datetime.fromtimestamp(seconds, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"

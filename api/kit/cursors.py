@@ -1,4 +1,4 @@
-"""Where did the last page end? Cursors that only we can make, each good for one list only."""
+"""Signed cursors: where the last page ended, valid for one list only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CursorSigner:
             mark, position = raw[:MARK_BYTES], raw[MARK_BYTES:].decode()
         except (binascii.Error, UnicodeError) as error:
             raise InvalidCursor from error
-        # Spelt again, it must be the same text: one position, one cursor.
+        # Encoded again it must be the same text, so that a position has one cursor.
         if not hmac.compare_digest(mark, self._mark(scope, position)) or _text(raw) != cursor:
             raise InvalidCursor
         return position

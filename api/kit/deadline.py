@@ -20,21 +20,21 @@ class Timed(Protocol):
 
 
 class Ticker:
-    """One for each event loop."""
+    """The timer of one event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._watched: set[Timed] = set()
         self._is_running = False
 
-    def add(self, watched: Timed) -> None:
-        self._watched.add(watched)
+    def add(self, timed: Timed) -> None:
+        self._watched.add(timed)
         if not self._is_running:
             self._is_running = True
             self.loop.call_later(EVERY_SECONDS, self._tick)
 
-    def remove(self, watched: Timed) -> None:
-        self._watched.discard(watched)
+    def remove(self, timed: Timed) -> None:
+        self._watched.discard(timed)
 
     def _tick(self) -> None:
         now = self.loop.time()

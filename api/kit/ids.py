@@ -1,6 +1,6 @@
-"""Makes names for things: random, in the order of their making, marked with the workspace they belong to.
+"""Ids: random, ordered by time of creation, and marked with their workspace.
 
-`server_` + 4 characters derived from the workspace + 9 of time + 20 random (100 bits): 40 characters at the most.
+`server_` + 4 characters derived from the workspace + 9 of time + 20 random (100 bits): at most 40 characters.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 
-ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: nothing to mistake, fewer words by accident
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: no look-alikes, fewer accidental words
 RANDOM_LENGTH = 20
 _TIME_LENGTH = 9
 _MARK_LENGTH = 4
@@ -23,7 +23,7 @@ def new_id(prefix: str, workspace_id: str, now: float) -> str:
 
 
 def sortable_time(now: float) -> str:
-    """Milliseconds as text that sorts like the numbers."""
+    """Milliseconds as text that sorts like numbers."""
     number, digits = int(now * 1000), []
     for _ in range(_TIME_LENGTH):
         number, digit = divmod(number, len(ALPHABET))
@@ -32,7 +32,7 @@ def sortable_time(now: float) -> str:
 
 
 def time_of(ordered: str) -> float:
-    """The time that `sortable_time` was given, from the text that begins with what it made."""
+    """The time in a text that begins with a result of `sortable_time`."""
     number = 0
     for digit in ordered[:_TIME_LENGTH]:
         number = number * len(ALPHABET) + ALPHABET.index(digit)
@@ -45,7 +45,7 @@ def workspace_mark(workspace_id: str) -> str:
 
 
 def is_from_workspace(thing_id: str, workspace_id: str) -> bool:
-    """Whether the id could be one of this workspace's: said from the id alone, without looking anything up."""
+    """Whether the id may belong to this workspace, judged from the id alone."""
     return thing_id.partition("_")[2].startswith(workspace_mark(workspace_id))
 
 

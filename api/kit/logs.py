@@ -1,7 +1,7 @@
-"""Writes the log: a JSON object a line, made of the fields on a list and nothing else.
+"""The log: one JSON object per line, with the fields of an allowlist.
 
-What a log line may hold is listed, not what it may not: a field that is not on the list is dropped, and of an exception
-only its type and where it was raised are written, since its text may repeat what a caller sent.
+A field that is not on the list is dropped. Of an exception only its type and where it was raised are written, since its
+text may repeat what a caller sent.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class JsonLines(logging.Formatter):
 
 
 class RequestLog:
-    """A line for each request. Those of one turn of the event loop are written together: `logging` would cost each
-    request more than reading the store does."""
+    """A line for each request. Lines of one turn of the event loop are written together, because `logging` would cost
+    each request more than reading the store."""
 
     def __init__(self, stream: TextIO | None = None, clock: Clock | None = None) -> None:
         self._stream = stream or sys.stderr
@@ -59,7 +59,7 @@ def configure(stream: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
-    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # asked for and never written
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # collected, but never written
     for noisy in ("botocore", "boto3", "urllib3", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
@@ -80,7 +80,7 @@ def _line(at: float, level: str, logger: str, message: str, fields: Mapping[str,
 
 @lru_cache(maxsize=4)
 def _second(seconds: int) -> str:
-    """Most lines of a busy process are of the same second."""
+    """Most lines of a busy process have the same second."""
     return rfc3339(seconds).partition(".")[0]
 
 

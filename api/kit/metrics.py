@@ -23,7 +23,7 @@ class Metrics:
     def __init__(self, version: str) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the number of series
         self.registry = CollectorRegistry()
-        build = Gauge("plugboard_build_info", "What runs.", ["version", "python"], registry=self.registry)
+        build = Gauge("plugboard_build_info", "The running versions.", ["version", "python"], registry=self.registry)
         build.labels(version, platform.python_version()).set(1)
         ProcessCollector(registry=self.registry)
 

@@ -1,4 +1,4 @@
-"""Is this text JSON that everyone reads the same way? The one parser for what comes from outside."""
+"""A strict JSON parser for data from outside: it refuses text that two readers could understand differently."""
 
 from __future__ import annotations
 
@@ -10,51 +10,49 @@ from typing import Any, NoReturn
 import msgspec
 
 MAX_DEPTH = 64
-MAX_MEMBERS = 1000  # of one object; checking each of a hundred thousand would hold up everybody else
-
-
-MAX_MEMBERS_IN_ALL = 2**40  # more than any text that is read can hold
+MAX_MEMBERS = 1000  # of one object; checking a hundred thousand would block the event loop
+MORE_THAN_ANY_TEXT_HOLDS = 2**40
 _NOT_PLAIN = object()
 _NEEDS_A_CLOSER_LOOK = re.compile(rb'"[ \t\r\n]+:|[0-9]{16}|\\u')
 
 
 class InvalidJson(ValueError):
-    """The text is not JSON, or is JSON that two readers could take for different things."""
+    """The text is not JSON, or is JSON that two readers could understand differently."""
 
 
 def parse_json(raw: bytes) -> object:
-    """Strict: UTF-8 without a mark, no key twice, no NaN, nothing beyond a double, no half characters, not too deep."""
+    """UTF-8 without a byte order mark; no repeated keys, NaN, infinities, lone surrogates or deep nesting."""
     plain = _plain(raw)
     return _parse_strictly(raw) if plain is _NOT_PLAIN else plain
 
 
 def _plain(raw: bytes) -> object:
-    """Five times as quick, for text in which nothing can be wrong that the quick parser lets through.
+    """The fast path, five times as fast, for text without anything that msgspec accepts and we refuse.
 
-    That is a key twice: where each key is written with its colon behind it, there are as many of those as keys. Long
-    numbers and escapes go the long way too.
+    To detect a repeated key, it compares the number of keys with the number of `":` in the text. Long numbers and
+    escapes take the slow path.
     """
     if _NEEDS_A_CLOSER_LOOK.search(raw):
         return _NOT_PLAIN
     try:
         value = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the long way says what is wrong
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the slow path says what is wrong
         return _NOT_PLAIN
     return value if _keys(value) == raw.count(b'":') else _NOT_PLAIN
 
 
 def _keys(value: object, depth: int = 0) -> int:
-    """How many there are; too few where anything is too deep or too wide."""
+    """The number of keys; negative if anything is nested too deeply or has too many members."""
     if not isinstance(value, dict | list):
         return 0
     if depth >= MAX_DEPTH or (isinstance(value, dict) and len(value) > MAX_MEMBERS):
-        return -MAX_MEMBERS_IN_ALL
+        return -MORE_THAN_ANY_TEXT_HOLDS
     keys = 0
     if isinstance(value, dict):
         keys, value = len(value), value.values()
-    for each in value:
-        if isinstance(each, dict | list):
-            keys += _keys(each, depth + 1)
+    for element in value:
+        if isinstance(element, dict | list):
+            keys += _keys(element, depth + 1)
     return keys
 
 
@@ -86,10 +84,10 @@ def _where(error: ValueError) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(pairs) > MAX_MEMBERS:
         raise InvalidJson(f"An object has more than {MAX_MEMBERS} members.")
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise InvalidJson("An object has the same key twice.")
-    return made
+    return members
 
 
 def _constant(name: str) -> NoReturn:
@@ -107,7 +105,7 @@ _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant,
 
 
 def _check(value: object) -> None:
-    """Walks without recursion, so that no depth can exhaust the stack."""
+    """Iterates without recursion, so that no depth can exhaust the stack."""
     open_values = [(value, 1)]
     while open_values:
         current, depth = open_values.pop()
@@ -117,7 +115,7 @@ def _check(value: object) -> None:
             if depth > MAX_DEPTH:
                 raise InvalidJson(_TOO_DEEP)
             inside = [*current, *current.values()] if isinstance(current, dict) else current
-            open_values += [(each, depth + 1) for each in inside]
+            open_values += [(element, depth + 1) for element in inside]
 
 
 def _check_text(text: str) -> None:

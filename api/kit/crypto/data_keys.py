@@ -1,7 +1,7 @@
-"""Which keys does an owner's partition have, which of them seals, and which still open?
+"""The data keys of an owner's partition: creation, rotation, rewrapping and destruction.
 
-`DATAKEY` says which version seals and below which none opens any more; `DATAKEY#000001` and so on hold each version,
-wrapped by a root key. Opened keys are remembered for a few minutes and no longer; nothing else keeps them.
+`DATAKEY` names the version that seals and the lowest version that still opens; `DATAKEY#000001` and so on hold the
+versions, wrapped by a root key. Opened keys are cached for a few minutes and stored nowhere else.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from api.kit.tasks import SingleFlight
 
 HEAD = "DATAKEY"
 TTL_SECONDS = 300.0
-MAX_VERSIONS = 50  # so that one write can destroy all of them, and more beside them
+MAX_VERSIONS = 50  # one write must be able to destroy all of them and change other items too
 REMEMBERED_KEYS = 10_000
 
 
 class NoDataKey(Exception):
-    """The partition has no keys: nothing can be sealed for an owner that does not exist, or not any more."""
+    """The partition has no keys, because its owner does not exist or no longer exists."""
 
 
 class TooManyDataKeys(Exception):
@@ -46,7 +46,7 @@ class KeyRingState(Record):
 class ActiveKey:
     version: int
     secret: Secret
-    check: Check  # holds as long as this version is the one that seals
+    check: Check  # holds as long as this version is the active one
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +69,17 @@ class KeyRing:
         return self._roots.id
 
     async def first_key_changes(self, partition: str) -> tuple[Put, Put]:
-        """What the write that creates the owner also writes."""
+        """Changes for the write that creates the owner."""
         return await self._first_key_changes(partition, permanent=False)
 
     async def ensure_permanent(self, partition: str) -> None:
-        """Keys for a partition that is part of the installation. Its versions are never retired."""
+        """Creates the keys of a partition of the installation itself, unless they exist. They are never retired."""
         if await self._store.get(Key(partition, HEAD)):
             return
         try:
             await self._store.write(*await self._first_key_changes(partition, permanent=True))
         except Conflict:
-            await self.head(partition)  # another process was faster, and its key is as good
+            await self.head(partition)  # another process was faster, and its key serves as well
 
     async def head(self, partition: str) -> KeyRingState:
         item = await self._store.get(Key(partition, HEAD))
@@ -88,7 +88,7 @@ class KeyRing:
         return _head(item)
 
     async def active(self, partition: str) -> ActiveKey:
-        """Asks the store each time: after a rotation every process seals with the new version at once."""
+        """Reads the store each time, so that after a rotation every process seals with the new version at once."""
         head = await self.head(partition)
         secret = await self.key(partition, head.active)
         return ActiveKey(head.active, secret, Check(Key(partition, HEAD), IfVersion(head.version)))
@@ -103,16 +103,16 @@ class KeyRing:
         return await self._store.query(partition, f"{HEAD}#", limit=2 * MAX_VERSIONS)
 
     async def rotate(self, partition: str) -> int:
-        """Makes a new version the one that seals, and says which."""
+        """Creates a new version, which becomes the active one. Returns its number."""
         return await retry_on_conflict(lambda: self._rotate(partition))
 
     async def rewrap(self, partition: str) -> int:
-        """Brings the data keys under the sealing root key. Nothing that they sealed is touched. Says how many."""
+        """Wraps the data keys with the sealing root key. Values that they sealed stay as they are. Returns how many."""
         stale = [item for item in await self.keys(partition) if item.data["root"] != self._roots.id]
         return sum([await self._rewrap(item) for item in stale])
 
     async def retire(self, partition: str, seen: KeyRingState, *changes: Change) -> int:
-        """Destroys all versions but the active one, if the head still is as seen. Says how many."""
+        """Destroys all versions but the active one, if the state is still as seen. Returns how many."""
         if seen.permanent:
             return 0
         old = [item.key for item in await self.keys(partition) if item.key.sk != _sk(seen.active)]
@@ -124,9 +124,9 @@ class KeyRing:
         return len(old)
 
     async def deletion_writes(self, partition: str) -> list[Delete]:
-        """What the write that ends the owner also writes. All that was sealed for it is lost, in backups of it too."""
+        """Changes for the write that deletes the owner. All that was sealed for it is lost, also in backups."""
         item = await self._store.get(Key(partition, HEAD))
-        head = [Delete(item.key, IfVersion(item.version))] if item else []  # a rotation meanwhile must not leave a key
+        head = [Delete(item.key, IfVersion(item.version))] if item else []  # a concurrent rotation must not leave a key
         return head + [Delete(key.key, IfPresent()) for key in await self.keys(partition)]
 
     def forget(self, partition: str) -> None:
@@ -157,21 +157,24 @@ class KeyRing:
         try:
             wrapped = await self._roots.wrap(await self._roots.unwrap(_wrapped(item), context), context)
             await self._store.write(Put(item.key, {**item.data, **_wrapped_data(wrapped)}, IfVersion(item.version)))
-        except (CannotOpen, Conflict):  # its root is not configured (a count shows it), or another was faster
+        except (
+            CannotOpen,
+            Conflict,
+        ):  # its root key is not configured (a count shows it), or another process was faster
             return False
         return True
 
     async def _load(self, partition: str, version: int) -> Secret:
         head_key, key = Key(partition, HEAD), Key(partition, _sk(version))
-        found = await self._store.get_many([head_key, key])
-        if len(found) < 2 or version < _head(found[head_key]).minimum:  # noqa: PLR2004  # both, or there is no key
+        items = await self._store.get_many([head_key, key])
+        if len(items) < 2 or version < _head(items[head_key]).minimum:  # noqa: PLR2004  # both, or there is no key
             raise CannotOpen
-        return await self._roots.unwrap(_wrapped(found[key]), _context(partition, version))
+        return await self._roots.unwrap(_wrapped(items[key]), _context(partition, version))
 
     def _remember(self, wanted: tuple[str, int], secret: Secret) -> None:
         now = self._clock.monotonic()
         self._remembered.put(wanted, _Remembered(secret, now + self._ttl))
-        for key in list(self._remembered):  # in the order of their loading, and so of their expiry
+        for key in list(self._remembered):  # ordered by time of loading, and so by expiry
             remembered = self._remembered.peek(key)
             if remembered is None or remembered.until > now:
                 return

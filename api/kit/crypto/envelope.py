@@ -1,9 +1,9 @@
-"""How is a secret encrypted under one key, so that only the same key at the same place opens it again?
+"""Encryption of a secret under one key, so that only the same key opens it, and only in the same context.
 
 An envelope is `magic 1 | format 1 | suite 1 | key version 4 | salt 32 | commitment 32 | nonce 12 | ciphertext and tag`.
-HKDF-SHA-512 makes from key, salt and context an AES-256-GCM key for this one envelope and a commitment to it: a
-ciphertext that two keys could open is refused before GCM runs. All that precedes the ciphertext is authenticated, with
-the context behind it.
+HKDF-SHA-512 derives an AES-256-GCM key for this one envelope, and a commitment to it, from key, salt and context: a
+ciphertext that two keys could open is refused before GCM runs. Everything before the ciphertext is authenticated, and
+so is the context.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _DERIVE_LABEL = b"plugboard/derive/v1|"
 
 
 class CannotOpen(Exception):
-    """Altered, moved, cut, sealed under another or a retired key: which of them is nobody's business."""
+    """Altered, moved, cut, or sealed under another or a retired key: deliberately indistinguishable."""
 
     def __init__(self, message: str = "this sealed value cannot be opened") -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class _Header(NamedTuple):
 
 
 class _OneTime(NamedTuple):
-    """What one envelope's salt makes of a key. Holds no bytes that a traceback could show."""
+    """The key and commitment that are derived for one envelope. Holds no bytes that a traceback could show."""
 
     cipher: AESGCM
     commitment: bytes
@@ -75,12 +75,12 @@ def decrypt(key: Secret, context: bytes, envelope: bytes) -> Secret:
 
 
 def key_version(envelope: bytes) -> int:
-    """Under which version of its owner's key this was sealed; true only once `decrypt` has succeeded."""
+    """The version of the owner's key that this claims to be sealed under; verified only by `decrypt`."""
     return _parsed(envelope).key_version
 
 
 def bind(*parts: str) -> bytes:
-    """A context that no other list of parts makes: each part is preceded by its length."""
+    """A context that differs for every other list of parts: each part is preceded by its length."""
     encoded = [part.encode() for part in parts]
     return b"".join(_LENGTH.pack(len(part)) + part for part in encoded)
 
@@ -90,7 +90,7 @@ def to_text(envelope: bytes) -> str:
 
 
 def from_text(text: str) -> bytes:
-    """The reverse, and of nothing else: a text that differs in one character gives other bytes or none."""
+    """The exact reverse of `to_text`: a text that differs in one character gives other bytes or an error."""
     try:
         envelope = urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except ValueError:
@@ -101,7 +101,7 @@ def from_text(text: str) -> bytes:
 
 
 def derive(key: Secret, purpose: str) -> Secret:
-    """A key of its own for another use, from which neither `key` nor the key of another purpose follows."""
+    """A key for one purpose, from which neither `key` nor the key for another purpose can be computed."""
     info = _DERIVE_LABEL + bind(purpose)
     return Secret(HKDF(SHA512(), KEY_BYTES, salt=None, info=info).derive(key.reveal()))
 
@@ -109,8 +109,8 @@ def derive(key: Secret, purpose: str) -> Secret:
 def _one_time(key: Secret, salt: bytes, context: bytes) -> _OneTime:
     if len(key) != KEY_BYTES:
         raise ValueError(f"a key has {KEY_BYTES} bytes, this one has {len(key)}")
-    made = HKDF(SHA512(), 2 * KEY_BYTES, salt=salt, info=_SEAL_LABEL + context).derive(key.reveal())
-    return _OneTime(AESGCM(made[:KEY_BYTES]), made[KEY_BYTES:])
+    derived = HKDF(SHA512(), 2 * KEY_BYTES, salt=salt, info=_SEAL_LABEL + context).derive(key.reveal())
+    return _OneTime(AESGCM(derived[:KEY_BYTES]), derived[KEY_BYTES:])
 
 
 def _parsed(envelope: bytes) -> _Header:
@@ -123,7 +123,7 @@ def _parsed(envelope: bytes) -> _Header:
 
 
 def _padded(plaintext: Secret) -> bytes:
-    """Its length, itself, then zeros up to whole buckets: the size tells a bucket, not the length of a token."""
+    """Length, plaintext and zeros up to whole buckets, so that the size does not reveal the length of a token."""
     framed = _LENGTH.pack(len(plaintext)) + plaintext.reveal()
     return framed + bytes(-len(framed) % BUCKET_BYTES)
 

@@ -1,4 +1,4 @@
-"""How AWS KMS wraps the data keys: the root key never leaves it, and each use names owner, purpose and version."""
+"""Root keys in AWS KMS: the key never leaves KMS, and each use names owner, purpose and version of the data key."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class KmsClient(Protocol):
 
 
 def kms_client(endpoint: str | None = None) -> KmsClient:
-    """Region and credentials are those of the environment, as everywhere in AWS."""
+    """Region and credentials come from AWS's usual sources."""
     config = Config(
         connect_timeout=CONNECT_SECONDS,
         read_timeout=READ_SECONDS,
@@ -45,11 +45,11 @@ def kms_client(endpoint: str | None = None) -> KmsClient:
     try:
         return cast("KmsClient", boto3.client("kms", endpoint_url=endpoint, config=config))
     except BotoCoreError as error:
-        raise RootKeyUnavailable(f"KMS cannot be used: {error} (AWS_DEFAULT_REGION says where it is)") from None
+        raise RootKeyUnavailable(f"KMS cannot be used: {error} (AWS_DEFAULT_REGION sets its region)") from None
 
 
 class KmsRootKeys:
-    """KMS keys: the first seals, all of them read. What a stored key says of its root never chooses the KMS key."""
+    """KMS keys: the first seals, all of them open. Stored data never chooses a KMS key outside of these."""
 
     def __init__(self, client: KmsClient, *keys: str, patience: float = PATIENCE_SECONDS) -> None:
         self._client = client
@@ -60,47 +60,47 @@ class KmsRootKeys:
         self.ids = frozenset(self._keys)
 
     async def new_data_key(self, context: Mapping[str, str]) -> tuple[Secret, WrappedKey]:
-        names = self._names(self.id, context)
-        made = await self._ask(lambda: self._client.generate_data_key(KeySpec="AES_256", **names))
-        return Secret(made["Plaintext"]), WrappedKey(self.id, made["CiphertextBlob"])
+        parameters = self._parameters(self.id, context)
+        response = await self._request(lambda: self._client.generate_data_key(KeySpec="AES_256", **parameters))
+        return Secret(response["Plaintext"]), WrappedKey(self.id, response["CiphertextBlob"])
 
     async def wrap(self, secret: Secret, context: Mapping[str, str]) -> WrappedKey:
-        names = self._names(self.id, context)
-        made = await self._ask(lambda: self._client.encrypt(Plaintext=secret.reveal(), **names))
-        return WrappedKey(self.id, made["CiphertextBlob"])
+        parameters = self._parameters(self.id, context)
+        response = await self._request(lambda: self._client.encrypt(Plaintext=secret.reveal(), **parameters))
+        return WrappedKey(self.id, response["CiphertextBlob"])
 
     async def unwrap(self, wrapped: WrappedKey, context: Mapping[str, str]) -> Secret:
         if wrapped.root_id not in self.ids:
             raise UnknownRootKey(wrapped.root_id)
-        names = self._names(wrapped.root_id, context)
-        made = await self._ask(lambda: self._client.decrypt(CiphertextBlob=wrapped.blob, **names))
-        return Secret(made["Plaintext"])
+        parameters = self._parameters(wrapped.root_id, context)
+        response = await self._request(lambda: self._client.decrypt(CiphertextBlob=wrapped.blob, **parameters))
+        return Secret(response["Plaintext"])
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _names(self, root_id: str, context: Mapping[str, str]) -> Mapping[str, object]:
+    def _parameters(self, root_id: str, context: Mapping[str, str]) -> Mapping[str, object]:
         return {"KeyId": self._keys[root_id], "EncryptionContext": dict(context)}
 
-    async def _ask(self, request: Callable[[], Mapping[str, bytes]]) -> Mapping[str, bytes]:
+    async def _request(self, send: Callable[[], Mapping[str, bytes]]) -> Mapping[str, bytes]:
         try:
             async with asyncio.timeout(self._patience):  # when KMS hangs, callers must not queue for the threads
-                return await asyncio.get_running_loop().run_in_executor(self._threads, request)
+                return await asyncio.get_running_loop().run_in_executor(self._threads, send)
         except TimeoutError:
             raise RootKeyUnavailable("KMS did not answer in time") from None
         except ClientError as error:
-            raise _meaning(error) from None
+            raise _translated(error) from None
         except BotoCoreError as error:
             raise RootKeyUnavailable(f"KMS cannot be reached: {type(error).__name__}") from None
 
 
-def _meaning(error: ClientError) -> CannotOpen | RootKeyUnavailable:
+def _translated(error: ClientError) -> CannotOpen | RootKeyUnavailable:
     code = error.response["Error"]["Code"]
     return CannotOpen() if code in _NOT_OURS else RootKeyUnavailable(f"KMS refused: {code}")
 
 
 def _root_id(key: str) -> str:
-    """The key's own id, so that it is the same root whether it is written as ARN or short."""
+    """The key's own id: the same for its ARN and its short form."""
     if not (match := _KEY.fullmatch(key)):
         raise InvalidRootKeys(
             f"{key!r} is not a KMS key; give its id or ARN, not an alias, which may point elsewhere later"

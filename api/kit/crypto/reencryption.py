@@ -1,7 +1,7 @@
-"""Is everything sealed under the newest keys, and how does it get there?
+"""Counts which keys values are sealed under, and seals them again under the newest ones.
 
-Sealed values are under `data["sealed"]` of an item, by field. A rewrap may be stopped at any moment and run again: it
-looks at what is stored and remembers nothing, and its writes meet a Conflict wherever someone else wrote first.
+Sealed values are in `data["sealed"]` of an item, by field. A rewrap may be stopped at any moment and run again: it
+reads what is stored and keeps no state, and its writes meet a Conflict wherever another process wrote first.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ SEALED = "sealed"
 PAGE = 100
 
 Announcement = Callable[[], Sequence[Change]]
-"""Makes what goes into a write to tell others to drop what they remember: anew for each write, so that each is news."""
+"""Creates the changes that make other processes drop their caches. Called for each write, so that each is new."""
 
 
 class SealedUnder(NamedTuple):
     """The keys that a value is sealed under."""
 
-    root: str | None  # none: there is no such data key
-    version: int | None  # none: it is not a sealed value at all
+    root: str | None  # None: the data key does not exist
+    version: int | None  # None: not a sealed value
 
 
 @dataclass(frozen=True, slots=True)
 class KeyUsage:
-    """How many values of a partition are under which keys."""
+    """How many values of a partition are sealed under which keys."""
 
     partition: str
     newest: SealedUnder
@@ -63,9 +63,9 @@ async def count(store: Store, keyring: KeyRing, partition: str) -> KeyUsage:
 
 
 async def rewrap(store: Store, keyring: KeyRing, partition: str, announce: Announcement = tuple) -> ReencryptionResult:
-    """Brings data keys under the sealing root and values under the active data key, then destroys the old data keys.
+    """Wraps data keys with the sealing root key, seals values with the active data key, and destroys old data keys.
 
-    Values that can't be opened stay as they are, are counted in `left`, and keep the old keys alive.
+    Values that cannot be opened stay as they are, are counted in `left`, and keep the old keys alive.
     """
     rewrapped = await keyring.rewrap(partition)
     resealed = await _reseal_all(store, Vault(keyring), partition, announce)
@@ -111,7 +111,7 @@ async def _newest(vault: Vault, sealing: Sealer, place: SecretLocation, text: st
         sealed = Sealed.parse(text)
         return text if sealed.version == sealing.version else (await vault.reseal(sealing, place, sealed)).text
     except CannotOpen:
-        return text  # stays sealed as it is: what is destroyed here nobody could ever repair
+        return text  # stays as it is: a value destroyed here could never be recovered
 
 
 async def _retire(store: Store, keyring: KeyRing, partition: str, announce: Announcement) -> tuple[int, KeyUsage]:

@@ -1,4 +1,4 @@
-"""What wraps the data keys: root keys, held in a key ring of this machine or, in `roots_kms`, by AWS."""
+"""Root keys, which wrap the data keys: a local key ring here, or AWS KMS in `kms_root_keys`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from typing import NamedTuple, Protocol
 from api.kit.crypto.envelope import KEY_BYTES, CannotOpen, bind, decrypt, encrypt
 from api.kit.crypto.secret import Secret
 
-MIN_DISTINCT = 17  # of 32 random bytes, there are fewer once in three thousand million keys
+MIN_DISTINCT = 17  # 32 random bytes have fewer distinct ones in one of three thousand million keys
 MAX_FILE_BYTES = 65_536
 HOW_TO_MAKE_ONE = "make one with `openssl rand -base64 32`"
 
-# Keys that anyone can look up, as SHA-256: the key of NIST SP 800-38A and the one in Fernet's documentation. Zeros,
-# 0..31, text and other patterns need no list, `_weakness` finds them.
+# SHA-256 of published keys: that of NIST SP 800-38A and that of Fernet's documentation. Zeros, 0..31, text and other
+# patterns need no list: `_weakness` detects them.
 KNOWN_SAMPLES = frozenset(
     {
         "b93c72b74bc8487d29827005f80d635918f91bc22b14d7ed05714d58f96702dd",
@@ -45,7 +45,7 @@ class _ParseError(NamedTuple):
 
 
 class RootKeyUnavailable(Exception):
-    """The root key can't be reached at the moment; the same call may work later."""
+    """The root key cannot be reached at the moment; the same call may succeed later."""
 
 
 class UnknownRootKey(CannotOpen):
@@ -55,7 +55,7 @@ class UnknownRootKey(CannotOpen):
 
 
 class InvalidRootKeys(Exception):
-    """The root keys as configured can't be used. Says why and what to do, and never a character of a key."""
+    """The configured root keys cannot be used. The text gives the reason and the remedy, and no character of a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class WrappedKey:
 
 
 class RootKeys(Protocol):
-    """Wraps data keys. The context is bound: a wrapped key opens for the owner and version it was made for."""
+    """Wraps data keys. The context is bound: a wrapped key opens only for its own owner and version."""
 
     @property
     def id(self) -> str:
@@ -74,7 +74,7 @@ class RootKeys(Protocol):
 
     @property
     def ids(self) -> frozenset[str]:
-        """All that can be read."""
+        """All root keys that can open data keys."""
         ...
 
     async def new_data_key(self, context: Mapping[str, str]) -> tuple[Secret, WrappedKey]: ...
@@ -87,7 +87,7 @@ class RootKeys(Protocol):
 
 
 class LocalRootKeys:
-    """A key ring: the first key seals, all of them read."""
+    """A key ring: the first key seals, all of them open."""
 
     def __init__(self, keys: Mapping[str, Secret]) -> None:
         self._keys = dict(keys)
@@ -101,7 +101,7 @@ class LocalRootKeys:
 
     @classmethod
     def from_file(cls, path: Path) -> LocalRootKeys:
-        """From a file with one `id:base64` a line, which nobody but its owner may read."""
+        """From a file with one `id:base64` per line, which only its owner may read."""
         content = _read_private(path)
         try:
             return cls._of([Secret(line) for line in content.reveal().splitlines() if line.strip()])
@@ -116,7 +116,7 @@ class LocalRootKeys:
             if isinstance(parsed, _ParseError):
                 raise InvalidRootKeys(f"root key {number} {parsed.text}")
             if parsed.root_id in keys:
-                raise InvalidRootKeys(f"root key {number} has the id of another one; give each an id of its own")
+                raise InvalidRootKeys(f"root key {number} has the id of another one; give each its own id")
             keys[parsed.root_id] = parsed.key
         if not keys:
             raise InvalidRootKeys(f"there is no root key; {HOW_TO_MAKE_ONE} and write it as id:key")
@@ -139,11 +139,11 @@ class LocalRootKeys:
         return decrypt(key, _bound(wrapped.root_id, context), wrapped.blob)
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """There is nothing to close."""
 
 
 class CombinedRootKeys:
-    """Several root keys of different kinds: the first seals, so that a data key can move from a file to KMS."""
+    """Root keys of several kinds: the first kind seals, so that data keys can move from a file to KMS."""
 
     def __init__(self, sealing: RootKeys, *readable: RootKeys) -> None:
         self._sealing = sealing
@@ -151,7 +151,7 @@ class CombinedRootKeys:
         self.id = sealing.id
         self.ids = frozenset[str]().union(*(roots.ids for roots in self._all))
         if len(self.ids) != sum(len(roots.ids) for roots in self._all):
-            raise InvalidRootKeys("two root keys have the same id; give each an id of its own")
+            raise InvalidRootKeys("two root keys have the same id; give each its own id")
 
     async def new_data_key(self, context: Mapping[str, str]) -> tuple[Secret, WrappedKey]:
         return await self._sealing.new_data_key(context)
@@ -171,7 +171,7 @@ class CombinedRootKeys:
 
 
 def create_key_file(path: Path) -> bool:
-    """Makes a key file with one new key. Of processes that race, one wins and all find the same whole file."""
+    """Creates a key file with one new key. If several processes do so at once, one wins and all see the same file."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}.new")
     try:
         _write_private(draft, _new_entry())
@@ -180,7 +180,7 @@ def create_key_file(path: Path) -> bool:
         finally:
             draft.unlink()
     except OSError as error:
-        raise InvalidRootKeys(f"{path}: cannot be made ({error.strerror})") from None
+        raise InvalidRootKeys(f"{path}: cannot be created ({error.strerror})") from None
 
 
 def _write_private(path: Path, content: Secret) -> None:
@@ -193,12 +193,12 @@ def _write_private(path: Path, content: Secret) -> None:
 
 def _publish(draft: Path, path: Path) -> bool:
     try:
-        path.hardlink_to(draft)  # unlike a rename, it fails where a file is: nobody's key is ever replaced
+        path.hardlink_to(draft)  # unlike a rename, it fails if the file exists, so no key is ever replaced
     except FileExistsError:
         return False
     directory = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(directory)  # a key that sealed something must still be there after a power cut
+        os.fsync(directory)  # a key that has sealed data must survive a power cut
     finally:
         os.close(directory)
     return True
@@ -211,24 +211,24 @@ def _new_entry() -> Secret:
 
 def _read_private(path: Path) -> Secret:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe must not hold up the start
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe must not block the start
     except OSError as error:
         raise InvalidRootKeys(f"{path}: cannot be read ({error.strerror})") from None
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise InvalidRootKeys(f"{path}: is not a file")
-        if found.st_uid not in (0, os.geteuid()):
-            raise InvalidRootKeys(f"{path}: belongs to another user, who could know it")
-        if found.st_mode & 0o077:
-            raise InvalidRootKeys(f"{path}: others than its owner may reach it; run `chmod 600 {path}`")
+        if status.st_uid not in (0, os.geteuid()):
+            raise InvalidRootKeys(f"{path}: belongs to another user, who may know the key")
+        if status.st_mode & 0o077:
+            raise InvalidRootKeys(f"{path}: users other than its owner can access it; run `chmod 600 {path}`")
         return Secret(os.read(descriptor, MAX_FILE_BYTES))
     finally:
         os.close(descriptor)
 
 
 def _parsed(entry: Secret) -> _Entry | _ParseError:
-    """Faults are returned, not raised: the traceback of this frame would show the key."""
+    """Errors are returned, not raised: the traceback of this frame would show the key."""
     root_id, _, encoded = entry.reveal().strip().partition(b":")
     if not encoded or not _ROOT_ID.fullmatch(root_id):
         return _ParseError("is not written as id:key, the id being 1 to 32 of A-Z a-z 0-9 _ -")
@@ -245,7 +245,7 @@ def _parsed(entry: Secret) -> _Entry | _ParseError:
 
 def _weakness(key: bytes) -> str | None:
     if hashlib.sha256(key).hexdigest() in KNOWN_SAMPLES:
-        return "is a published sample that everyone knows"
+        return "is a published sample key"
     if key.isascii():
         return "is text and not random"
     steps = {(after - before) % 256 for before, after in pairwise(key)}

@@ -9,7 +9,7 @@ HIDDEN = "***"
 
 
 class Secret:
-    """Holds bytes that only `reveal` gives out. Everything else that Python does to show a value shows `***`."""
+    """Bytes that only `reveal` returns. Every other way to show the value shows `***`."""
 
     __slots__ = ("__value",)
 
@@ -36,7 +36,7 @@ class Secret:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Secret) and hmac.compare_digest(self.__value, other.__value)
 
-    __hash__ = None  # type: ignore[assignment]  # a hash of a secret is a hint about it
+    __hash__ = None  # type: ignore[assignment]  # a hash would reveal something about the secret
 
     def __copy__(self) -> Self:
         return self
@@ -48,4 +48,4 @@ class Secret:
         message = "a Secret does not leave the process"
         raise TypeError(message)
 
-    __getstate__ = __reduce__  # what would give out the slots to libraries that pickle in ways of their own
+    __getstate__ = __reduce__  # some libraries pickle through this

@@ -1,4 +1,4 @@
-"""How does a secret get into an item and out again, so that it opens for its owner at its place and nowhere else?"""
+"""Seals secrets into items and opens them again, bound to their owner and their place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from api.kit.storage.store import Check
 
 
 class SecretLocation(NamedTuple):
-    """Where in its owner's partition a secret is kept."""
+    """Where a secret is stored in its owner's partition."""
 
     sk: str
     field: str
@@ -20,7 +20,7 @@ class SecretLocation(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Sealed:
-    """A secret as it is stored. To have it is not to be allowed to open it."""
+    """A secret as it is stored."""
 
     envelope: bytes
     version: int = field(init=False)  # of the data key
@@ -46,10 +46,10 @@ class DerivedKey(NamedTuple):
 
 
 class Sealer:
-    """Seals for one owner with the key that is active now.
+    """Seals for one owner with the active key.
 
-    The write that stores what was sealed must carry `check`: if the key was rotated meanwhile it meets a Conflict, and
-    the caller seals again. So nothing is ever stored under a version that a rewrap has already left behind.
+    The write that stores a sealed value must include `guard`: if the key was rotated in between, it meets a Conflict
+    and the caller seals again. So nothing is ever stored under a version that a rewrap has already left behind.
     """
 
     def __init__(self, partition: str, key: ActiveKey) -> None:
@@ -73,7 +73,7 @@ class Sealer:
 
 
 class Vault:
-    """The partition that is named is always the caller's own, never one that was read from a record."""
+    """Callers pass their own partition, never one that was read from a record."""
 
     def __init__(self, keyring: KeyRing) -> None:
         self._keyring = keyring
@@ -86,11 +86,11 @@ class Vault:
         return decrypt(key, _context(partition, place), sealed.envelope)
 
     async def reseal(self, sealing: Sealer, place: SecretLocation, sealed: Sealed) -> Sealed:
-        """The same secret at the same place under the active key; it is not shown to the caller."""
+        """The same secret at the same place under the active key. The caller does not see it."""
         return sealing.seal(place, await self.unseal(sealing.partition, place, sealed))
 
     async def derived_key(self, partition: str, purpose: str, version: int | None = None) -> DerivedKey:
-        """A key for keyed hashes. Store the version beside what was made with it, and name it to check that."""
+        """A key for keyed hashes. Store the version beside a hash, and pass it to check the hash."""
         if version is None:
             active = await self._keyring.active(partition)
             return DerivedKey(active.version, derive(active.secret, purpose))

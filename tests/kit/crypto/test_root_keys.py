@@ -254,7 +254,7 @@ def test_a_key_file_that_is_missing_empty_or_no_file_is_refused_by_name(tmp_path
 
 
 def test_a_key_file_that_cannot_be_made_says_so(tmp_path: Path) -> None:
-    with pytest.raises(InvalidRootKeys, match="cannot be made"):
+    with pytest.raises(InvalidRootKeys, match="cannot be created"):
         create_key_file(tmp_path / "missing" / "root.key")
 
 
