@@ -125,7 +125,7 @@ REFUSED = {
         Secret("k1:cw_0x689RpI-jtRR7oE8h_eQsKImvJapLeSbXpwF4e4="),
         "published sample",
     ),
-    "the same id twice": (Secret(f"a:{random_key()},a:{random_key()}"), "id of its own"),
+    "the same id twice": (Secret(f"a:{random_key()},a:{random_key()}"), "its own id"),
 }
 
 
@@ -273,7 +273,7 @@ async def test_joined_roots_refuse_doubles_and_what_neither_knows() -> None:
     one, same, third = (LocalRootKeys.parse(Secret(f"{name}:{random_key()}")) for name in ("a", "a", "c"))
     _, wrapped = await third.new_data_key(CONTEXT)
 
-    with pytest.raises(InvalidRootKeys, match="id of its own"):
+    with pytest.raises(InvalidRootKeys, match="its own id"):
         CombinedRootKeys(one, same)
     with pytest.raises(UnknownRootKey):
         await CombinedRootKeys(one).unwrap(wrapped, CONTEXT)
