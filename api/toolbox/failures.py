@@ -13,12 +13,12 @@ from api.toolbox.output.sanitize import clean, one_line, safe_line
 from api.toolbox.output.tool_result import Failure, FailureKind
 from integrations import RpcErrorResponse, StatusRefused, Unreachable, UpstreamError, UpstreamTimeout
 
-NO_CREDENTIALS = "This server has no credentials for where it points now. Enter them again in its `config`."
-NOT_CONSENTED = "This server is not connected. Who manages the workspace has to connect it (`GET …/oauth/authorize`)."
-ENDED = "The connection of this server has ended. Who manages the workspace has to connect it again."
-LACKS = "The connection of this server lacks rights that are needed here ({}). Somebody has to connect it again."
-NOT_NOW = "The connection stands: try again."
-CLIENT_LACKS = "The client of this server has no rights that are needed here ({}). Add them to `scope` in its `config`."
+NO_CREDENTIALS = "This server has no credentials for its current URL. Enter them again in its `config`."
+NOT_CONSENTED = "This server is not connected. A workspace manager must connect it first (`GET …/oauth/authorize`)."
+ENDED = "The connection of this server has ended. A workspace manager must connect it again."
+LACKS = "The connection of this server is missing required scopes: {}. Reconnect the server to grant them."
+NOT_NOW = "The connection is still valid: try again."
+CLIENT_LACKS = "The client of this server is missing required scopes: {}. Add them to `scope` in its `config`."
 DISABLED = "The server is disabled. Enable it to use its tools."
 NOT_CONNECTED_SERVICE = "Connect this service first."
 NO_TOOLS = "This version of Plugboard has no tools for this service."
@@ -232,7 +232,7 @@ def _plain(data: object) -> str:
     if isinstance(data, str):
         return data
     if measure(data, _DATA) is None:
-        return "(too much to be shown)"
+        return "(too large to be shown)"
     return json.dumps(_cleaned(data), ensure_ascii=False, default=str)
 
 

@@ -1,4 +1,4 @@
-"""`check`, `tools` and `tool-calls`: what there is to call, and calling it."""
+"""The routes `check`, `tools` and `tool-calls`."""
 
 from __future__ import annotations
 
@@ -31,20 +31,18 @@ from api.toolbox.service import ToolboxService
 SERVER = "/api/workspaces/{workspace_id:str}/mcp-servers/{server_id:str}"
 AGENT = "/api/workspaces/{workspace_id:str}/agents/{agent_id:str}"
 TAG = "Tools"
-REFRESH = Parameter("refresh", "`true`: the server is asked now, whatever is remembered.", {"type": "boolean"})
+REFRESH = Parameter("refresh", "`true`: ask the server now and ignore what is cached.", {"type": "boolean"})
 FORMAT = Parameter(
     "format",
-    "Whose client takes the tools as they stand.",
-    {"type": "string", "enum": [each.value for each in Format], "default": "mcp"},
+    "The client format of the tools.",
+    {"type": "string", "enum": [form.value for form in Format], "default": "mcp"},
 )
-ON_UNAVAILABLE = (
-    "A server that cannot be asked costs only its own tools, and is named in `unavailable` with the reason."
-)
+ON_UNAVAILABLE = "A server that does not answer affects only its own tools; `unavailable` names it and the reason."
 ONCE = (
-    "With an `Idempotency-Key`, no call is made twice: a repeated request gets the answer of the first, or a 409 while "
-    "that is under way (then there is a `Retry-After`), where nobody knows what became of it, or where its answer was "
-    "too large to be kept. A problem leaves the key free, and so do failures after which nothing was "
-    "done (`invalid_arguments`, `not_connected`, `rate_limited`); after any other, another try takes a new key."
+    "With an `Idempotency-Key`, no call is made twice. A repeated request gets the response of the first, or a 409 "
+    "while that is in progress (with `Retry-After`), if its outcome is unknown, or if its response was too large to be "
+    "stored. A problem response frees the key, as do failures after which nothing was done (`invalid_arguments`, "
+    "`not_connected`, `rate_limited`); after any other failure, use a new key."
 )
 
 
@@ -56,16 +54,16 @@ ONCE = (
         OperationDoc(
             "checkServer",
             TAG,
-            "Ask a server how it is",
-            "Finds out anew how it speaks, and lists its tools. Nothing of what is remembered is used, and whatever it "
-            "answers is not held against it. It has no effect on the server, so an `Idempotency-Key` is ignored.",
-            SuccessResponse(OK, "How it is.", TypeAdapter(CheckView), examples.CHECK),
+            "Check a server",
+            "Detects the server's protocol and lists its tools, without anything that is cached. The outcome does not "
+            "count for its circuit breaker. A check changes nothing, so an `Idempotency-Key` is ignored.",
+            SuccessResponse(OK, "The state of the server.", TypeAdapter(CheckView), examples.CHECK),
         )
     ),
 )
 async def check_server(server_id: FromPath[str], toolbox: Injected[ToolboxService]) -> Response[bytes]:
-    found = await toolbox.check(server_id)
-    return BytesResponse(OK, encode(CheckView.of(found)), {})
+    health = await toolbox.check(server_id)
+    return BytesResponse(OK, encode(CheckView.of(health)), {})
 
 
 @get(
@@ -76,8 +74,8 @@ async def check_server(server_id: FromPath[str], toolbox: Injected[ToolboxServic
             "listServerTools",
             TAG,
             "List a server's tools",
-            "As agents see them; `upstreamName` is what `enabledMcpServerToolNames` goes by. " + ON_UNAVAILABLE,
-            SuccessResponse(OK, "Its tools.", TypeAdapter(ToolsView), examples.SERVER_TOOLS),
+            "As agents see them. `upstreamName` is the name for `enabledMcpServerToolNames`. " + ON_UNAVAILABLE,
+            SuccessResponse(OK, "The tools.", TypeAdapter(ToolsView), examples.SERVER_TOOLS),
             parameters=[REFRESH],
             problems=[ValidationFailed],
         )
@@ -100,8 +98,8 @@ async def list_server_tools(
                 "listAgentTools",
                 TAG,
                 "List an agent's tools",
-                "All that it may call, within ten seconds. " + ON_UNAVAILABLE,
-                SuccessResponse(OK, "Its tools.", TypeAdapter(ToolsView), examples.TOOLS),
+                "All tools that the agent may call, listed within ten seconds. " + ON_UNAVAILABLE,
+                SuccessResponse(OK, "The tools.", TypeAdapter(ToolsView), examples.TOOLS),
                 parameters=[FORMAT],
                 problems=[ValidationFailed],
             )
@@ -125,10 +123,10 @@ async def list_agent_tools(
                 "callTool",
                 TAG,
                 "Call a tool",
-                "Answers within the server's time limit, whatever the upstream does. A failure is an answer too: "
+                "Responds within the server's time limit, whatever the upstream does. A failure is a 200 response too: "
                 "`isError` with a `text` that an agent can act on. Only a tool that the agent does not have is a 404."
                 f" {ONCE}",
-                SuccessResponse(OK, "What came of it.", TypeAdapter(CallView), examples.CALL),
+                SuccessResponse(OK, "The result of the call.", TypeAdapter(CallView), examples.CALL),
                 examples.CALL_DRAFT,
                 [IDEMPOTENCY_KEY],
                 [ConflictProblem, ValidationFailed],
@@ -172,7 +170,7 @@ class _CallBody(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 def encoded(result: ToolResult) -> bytes:
-    """What is JSON already is put in as it is."""
+    """Parts that are JSON already are inserted unchanged."""
     failure, structured = result.failure, result.structured
     return msgspec.json.encode(
         _CallBody(
@@ -187,10 +185,12 @@ def encoded(result: ToolResult) -> bytes:
 
 @lru_cache(maxsize=16)
 def _format(query: bytes) -> Format:
-    """There are few ways to ask for it: each is read once."""
-    given = [value for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True) if name == FORMAT.name]
+    """Parsed once for each query string, of which there are few."""
+    values = [
+        value for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True) if name == FORMAT.name
+    ]
     try:
-        return Format(given[0]) if given else Format.MCP
+        return Format(values[0]) if values else Format.MCP
     except ValueError as error:
         raise ValidationFailed.at(FORMAT.name, f"Must be one of {', '.join(Format)}.") from error
 

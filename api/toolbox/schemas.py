@@ -1,4 +1,4 @@
-"""Tools, calls and checks as callers send and see them."""
+"""Requests and responses of the routes for tools, calls and checks."""
 
 from __future__ import annotations
 
@@ -14,31 +14,33 @@ from api.toolbox.output.tool_result import FailureKind
 MAX_TOOL_NAME = 128
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TOOL_NAME)]
 _LeftOut = SkipJsonSchema[None]
-"""What is not there is left out: no null is ever answered."""
+"""Missing values are omitted: no response contains a null."""
 
 
 class CallDraft(RequestModel):
-    """A call of a tool."""
+    """A tool call."""
 
-    tool_name: Annotated[ToolName, Field(description="As the agent's tools are listed.")]
-    args: dict[str, Any] = Field(default={}, description="What the tool's `inputSchema` asks for.")
+    tool_name: Annotated[ToolName, Field(description="The tool's name in the agent's list.")]
+    args: dict[str, Any] = Field(default={}, description="Arguments that match the tool's `inputSchema`.")
 
 
 class CallError(ResponseModel):
-    """Which kind of failure it was."""
+    """The kind of a failure."""
 
     kind: FailureKind
-    retry_after: float | _LeftOut = Field(default=None, description="Seconds after which another try may do better.")
+    retry_after: float | _LeftOut = Field(default=None, description="Seconds after which a retry may succeed.")
 
 
 class CallView(ResponseModel):
-    """What came of a call. A failure is an answer too: `isError` with a `text` that an agent can act on."""
+    """The result of a call. A failure is a result too: `isError` with a `text` that an agent can act on."""
 
-    text: str = Field(description="All there is to read, for who takes nothing but text.")
-    content: list[dict[str, Any]] = Field(description="The same as MCP content blocks.")
-    structured_content: dict[str, Any] | _LeftOut = Field(default=None, description="Where the tool answers with data.")
+    text: str = Field(description="The whole result as text, for clients that take only text.")
+    content: list[dict[str, Any]] = Field(description="The result as MCP content blocks.")
+    structured_content: dict[str, Any] | _LeftOut = Field(
+        default=None, description="If the tool returns structured data."
+    )
     is_error: bool
-    error: CallError | _LeftOut = Field(default=None, description="Where it was not the tool itself that failed.")
+    error: CallError | _LeftOut = Field(default=None, description="If the call failed and not the tool itself.")
 
 
 class UnavailableView(ResponseModel):
@@ -54,25 +56,25 @@ class UnavailableView(ResponseModel):
 
 
 class ToolsView(ResponseModel):
-    """Tools, and the servers that have none to show."""
+    """Tools, and the servers whose tools are not available."""
 
     tools: list[dict[str, Any]]
     unavailable: list[UnavailableView]
 
 
 class BreakerView(ResponseModel):
-    """Whether calls go through just now."""
+    """The circuit breaker of the server."""
 
     state: Literal["closed", "open", "half_open"]
-    failures: int = Field(description="In a row, in this process.")
-    retry_after: int = Field(description="Seconds until a call is let through.")
+    failures: int = Field(description="Consecutive failures, in this process.")
+    retry_after: int = Field(description="Seconds until a call is allowed.")
 
 
 class CheckView(ResponseModel):
-    """How a server is."""
+    """The state of a server."""
 
     status: Literal["ok", "unauthorized", "unreachable", "invalid"]
-    protocol: Annotated[str | None, Field(description="How it speaks MCP, and which version.")]
+    protocol: Annotated[str | None, Field(description="The transport and version of MCP.")]
     server_info: dict[str, str]
     tool_count: int | None
     detail: str

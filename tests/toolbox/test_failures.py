@@ -47,7 +47,7 @@ def test_data_without_end_is_left_out() -> None:
     for _ in range(100_000):
         data = [data]
 
-    assert upstream_error("Bad", data) == "Error calling MCP server: Bad - (too much to be shown)"
+    assert upstream_error("Bad", data) == "Error calling MCP server: Bad - (too large to be shown)"
 
 
 @pytest.mark.parametrize(("status", "shown"), [(500, "500 Internal Server Error"), (599, "599")])

@@ -173,8 +173,8 @@ async def test_an_answer_with_a_number_beyond_all_numbers_does_not_mean_that_not
 
     assert called["error"]["kind"] == "upstream_unavailable"
     assert called["text"] == (
-        "Error: Odd answered in a way that is not understood here. "
-        "It was done, or a part of it, before that: look before you repeat it."
+        "Error: Odd sent a response that Plugboard does not understand. "
+        "All or part of it was done before that: check before you repeat it."
     )
     assert odd.seen == ["POST /said"]
 
@@ -207,7 +207,7 @@ async def test_of_a_credential_that_ends_midway_it_is_told_that_something_was_do
 
     called = await used(odd, folder, lambda desk: desk.call("odd_write_twice", name="a"))
 
-    assert called["text"].endswith("It was done, or a part of it, before that: look before you repeat it.")
+    assert called["text"].endswith("All or part of it was done before that: check before you repeat it.")
 
 
 @pytest.mark.requirement("REL-15")

@@ -36,7 +36,7 @@ class GenericTool(CatalogTool):
         method, params = arguments["method"], arguments.get("params")
         problems = []
         if method.startswith(CONNECTION_METHODS):
-            problems = [f"The method {method} belongs to the connection, which is made for you."]
+            problems = [f"The method {method} belongs to the connection, which Plugboard manages. Call another method."]
         is_named = method == "tools/call" and params and isinstance(params.get("name"), str)
         return ParsedArguments(arguments, problems, f"{method} {params['name']}" if is_named else method)
 

@@ -1,4 +1,4 @@
-"""The tools of one connected service: calling one, with the server's credential and within the call's time."""
+"""The tools of one connected service, called with its credential and within the time of the call."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from integrations import (
 
 LONGEST_TEXT = 2000
 MARGIN_SECONDS = 0.1
-TOO_MUCH = "{0}'s answer is larger than is taken in, or cannot be read. Ask for less, or look at it in {0} itself."
-MAYBE_DONE = "It may have been done all the same: look before you repeat it."
-HALF_DONE = "It was done, or a part of it, before that: look before you repeat it."
-NOT_UNDERSTOOD = "{} answered in a way that is not understood here."
-NOT_ACCEPTED = "{} does not accept this server's credential any more. Somebody has to enter or connect it again."
-# What a tool meets with where a vendor answers otherwise than it promises.
+TOO_MUCH = "{0}'s response is too large or cannot be read. Ask for less, or open it in {0}."
+MAYBE_DONE = "It may have been done nevertheless: check before you repeat it."
+HALF_DONE = "All or part of it was done before that: check before you repeat it."
+NOT_UNDERSTOOD = "{} sent a response that Plugboard does not understand."
+NOT_ACCEPTED = "{} no longer accepts this server's credential. A workspace manager must enter or connect it again."
+# What a tool raises where the service does not respond as its API promises.
 ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError)
 
 log = logging.getLogger(__name__)
 
 
 class ServiceHttpAdapter:
-    """What the APIs of services know as `ServiceHttp`."""
+    """The `ServiceHttp` of one call."""
 
     def __init__(self, upstream: UpstreamHttp, credentials: UpstreamCredentials, deadline: Deadline) -> None:
         self._upstream = upstream
@@ -115,7 +115,7 @@ class ServiceToolset(Toolset):
             with deadline.enforce():
                 return self._result(call.tool, await self._run(tool, client, call.parsed_arguments))
         except CredentialsUnavailable as error:
-            if not client.has_written:  # the caller has the words for that
+            if not client.has_written:  # it becomes a result where all such failures do
                 raise
             text = f"{error.failure.text} {HALF_DONE}"
             return results.failed(replace(error.failure, text=text, is_begun=True))
@@ -160,7 +160,7 @@ class ServiceToolset(Toolset):
                 told = f"{self._title} did not answer within {self.server.timeout_seconds} s."
                 return Failure(FailureKind.TIMEOUT, self._line(name, told + maybe_done), is_down=True)
             case _:
-                log.error("the answer of a service was not understood", exc_info=error, extra={"detail": tool.name})
+                log.error("the response of a service was not understood", exc_info=error, extra={"detail": tool.name})
                 told = NOT_UNDERSTOOD.format(self._title) + maybe_done
                 return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(name, told))
 

@@ -275,7 +275,7 @@ async def test_an_agent_is_told_that_the_connection_stands_and_when_to_try_again
     failed = desk.call(agent, "whoami")
 
     assert kind_of(failed) == "upstream_unavailable"
-    assert failed["text"] == f"Error: {NOT_AVAILABLE} The connection stands: try again."
+    assert failed["text"] == f"Error: {NOT_AVAILABLE} The connection is still valid: try again."
     assert 60 <= failed["error"]["retryAfter"] <= 72
     assert_still_connected(desk, server)
 

@@ -216,7 +216,7 @@ def test_nothing_is_sent_where_a_credential_was_not_entered_for(office: Office, 
     assert (moved["configured"], given["configured"]) == ([], ["headerValue"])
     assert failure(called) == (
         "not_connected",
-        "Error: This server has no credentials for where it points now. Enter them again in its `config`.",
+        "Error: This server has no credentials for its current URL. Enter them again in its `config`.",
     )
     assert not connected["isError"]
     assert {seen.headers["authorization"] for seen in new_home.seen} == {"Bearer canary-new"}
