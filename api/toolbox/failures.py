@@ -1,4 +1,4 @@
-"""In which ways can a call of a tool fail, and which of them is this?"""
+"""The ways in which a call or a list can fail, and their texts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NOT_CONNECTED_REASONS = {
 
 
 class CredentialsUnavailable(Exception):
-    """There are no credentials that could be sent, so nothing was."""
+    """There are no credentials to send, so no request was made."""
 
     def __init__(self, kind: FailureKind, text: str, retry_after: float | None = None) -> None:
         super().__init__(text)
@@ -79,7 +79,7 @@ Problem = UpstreamError | TimeoutError | CredentialsUnavailable
 
 
 class ToolsUnavailable(Exception):
-    """A server has no tools to show: a word for programs, a sentence for people."""
+    """A server's tools are not available: a word for programs, a sentence for people."""
 
     def __init__(self, reason: str, detail: str, *, is_down: bool = False, is_answer: bool = False) -> None:
         super().__init__(detail)
@@ -102,7 +102,7 @@ def limit_reached(text: str, retry_after: float) -> Failure:
 
 
 def without_uncertainty(failure: Failure) -> str:
-    """The text for later callers, whom the outcome of this one call does not concern."""
+    """The text for later callers, whom the outcome of this call does not concern."""
     return failure.text.removesuffix(f" {MAYBE_DONE}")
 
 
@@ -159,7 +159,7 @@ def _timed_out(seconds: float, *, sent: bool) -> str:
 
 
 def _is_down(error: UpstreamError | TimeoutError) -> bool:
-    """Whether it says that the server is down, and not what it thinks of the request."""
+    """Whether the error shows that the server is down, rather than rejects the request."""
     match error:
         case StatusRefused(status=status):
             return status >= HTTPStatus.INTERNAL_SERVER_ERROR
@@ -187,7 +187,7 @@ def _refused(error: StatusRefused, redact: Redactor) -> tuple[FailureKind, str, 
 
 
 def _seconds(text: str | None) -> float | None:
-    """Where a date is given instead, nothing is said: the clocks may differ."""
+    """None for a date: clocks may differ."""
     return min(float(text), LONGEST_WAIT) if text and _SECONDS.fullmatch(text) else None
 
 
@@ -200,19 +200,19 @@ def generic_description(server_name: str) -> str:
 
 
 def upstream_error(message: str, data: object = None, redact: Redactor = NO_SECRETS) -> str:
-    """A JSON-RPC error: its message and, where there is any, its data."""
+    """A JSON-RPC error: its message and its data, if any."""
     told = message if _is_nothing(data) else f"{message} - {_plain(data)}"
     return safe_line(_FAILED + told, redact)
 
 
 def request_failed(status: int, reason: str = "", redact: Redactor = NO_SECRETS) -> str:
-    """An answer that is no success. HTTP/2 sends no reason, so the usual one stands in."""
+    """A response that is not a success. HTTP/2 has no reason phrase, so the usual one is used."""
     told = f"{status} {reason or _usual_reason(status)}".rstrip()
     return safe_line(f"{_FAILED}MCP server request failed: {told}", redact)
 
 
 def not_answered(why: str, redact: Redactor = NO_SECRETS) -> str:
-    """No answer at all, or none that is MCP."""
+    """No response, or one that is not MCP."""
     return safe_line(_FAILED + why, redact)
 
 
@@ -237,7 +237,7 @@ def _plain(data: object) -> str:
 
 
 def _cleaned(data: object) -> object:
-    """Cleaned before it is JSON, in which a control is an escape that hides it, and a secret around it."""
+    """Cleaned before encoding: JSON escapes controls, which would hide them and any secret around them."""
     if isinstance(data, str):
         return clean(data)
     if isinstance(data, list):

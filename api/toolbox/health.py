@@ -1,4 +1,4 @@
-"""A check of one server, as if nothing were known about it. The outcome is not held against it."""
+"""A check of one server, without anything that is cached. The outcome does not count for its breaker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where it is kept how a server speaks, so that no process has to find it out again."""
+"""Stores which protocol a server speaks, so that no process has to detect it again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def protocol_key(server_id: str) -> str:
 
 
 class ProtocolRepository:
-    """Of the servers of one workspace. What is kept holds for one version of a server, and is no configuration."""
+    """For the servers of one workspace. A record is valid for one version of a server and is not configuration."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
         self._store = store
@@ -31,8 +31,8 @@ class ProtocolRepository:
         return Era.from_dict(item.data["era"])
 
     async def keep(self, server: Server, era: Era) -> None:
-        """Only while the server is there and as it was. If it cannot be kept now, somebody will find it out again."""
-        plain = replace(era, server={})  # what a server says of itself is for show, and may hold anything
+        """Only if the server is unchanged. If it cannot be stored now, it will be detected again."""
+        plain = replace(era, server={})  # the server's own description may contain anything
         try:
             await self._store.write(
                 Put(self._key(server), {"server": server.version, "era": plain.to_dict()}, Always()),

@@ -1,4 +1,4 @@
-"""What tools are listed and called with, the same for every request of the process."""
+"""What all requests of a process use to list and call tools."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ToolRuntime:
     lists: RenderedListCache = field(default_factory=RenderedListCache)
 
     def breaker(self, workspace_id: str, server: Server) -> CircuitBreaker:
-        """A server that was changed begins anew."""
+        """A changed server starts with a new one."""
         return self.breakers.get(workspace_id, _state_of(server))
 
     def health(self, workspace_id: str, server: Server) -> BreakerHealth:

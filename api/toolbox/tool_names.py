@@ -1,8 +1,8 @@
-"""What is each tool called, and which server's tool is meant by a name?
+"""The names of tools for agents.
 
-A name that every vendor takes and that follows from slug and upstream name alone, so that it stays the same whatever
-other servers come and go. What had to be altered ends with `__` and a hash of the original; an upstream name that
-ends like that by itself is altered too. So an altered name is never also the unaltered name of another tool.
+A name is accepted by every client and follows from slug and own name alone, so that it never changes with other
+servers. An altered name ends with `__` and a hash of the original; an original that ends like that is altered too. So
+an altered name is never the unaltered name of another tool.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SERVER_ID = re.compile(r"server_[a-z0-9_]+")
 
 
 def tool_name(slug: str, upstream_name: str) -> str:
-    """`mcp_<slug>_<tool>`, shortened or altered where no vendor would take it."""
+    """`mcp_<slug>_<tool>`, shortened or altered if clients would not accept it."""
     beginning = f"{PREFIX}{_checked(slug)}_"
     room = MAX_NAME - len(beginning)
     if _fits(upstream_name, room):
@@ -46,7 +46,7 @@ def generic_name(server_id: str) -> str:
 
 
 def service_tool_name(base: str, slug: str) -> str:
-    """`notion_read_acme` for `notion_read` of server `acme`. The base is ours: one that doesn't fit is a mistake."""
+    """`notion_read_acme` for `notion_read` of server `acme`. An invalid base is an error in a service's folder."""
     name = f"{base}_{_checked(slug)}"
     if not _LEGAL_NAME.fullmatch(name) or not base or f"{base}_".startswith(PREFIX):
         raise ValueError(f"no name for a service's tool: {name!r}")
@@ -76,12 +76,12 @@ class ToolNameRewriter:
         self._quoted = re.compile(rf"(?<=`)(?:{one_of})(?=`)")
 
     def rewrite(self, text: str, slug: str, *, quoted: bool = False) -> str:
-        """`quoted`: only between backticks, in a text that shows a vendor's data too, which are to stay as they are."""
+        """`quoted`: only between backticks, for texts that also contain data of the service."""
         mention = self._quoted if quoted else self._bare
         return mention.sub(lambda found: service_tool_name(found.group(), slug), text)
 
     def rewrite_in(self, schema: Any, slug: str) -> Any:
-        """In each text of it."""
+        """In every text of the schema."""
         match schema:
             case str():
                 return self.rewrite(schema, slug)

@@ -1,7 +1,7 @@
-"""Is there room for one more call, to this server, from this workspace, in this process?
+"""Limits on the calls in progress: to one server, from one workspace, in one process.
 
-Nobody waits here: a call that has no room is refused before it costs anything, so a slow server holds no more than its
-own share of what all have.
+There is no queue: a call beyond a limit is refused before it costs anything, so a slow server holds no more than its
+share of the capacity.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Self
 
-RETRY_AFTER_SECONDS = 1  # room comes back whenever a call ends
+RETRY_AFTER_SECONDS = 1  # each call that ends makes room
 
 Which = Literal["server", "workspace", "process"]
 
@@ -18,7 +18,7 @@ _WHOSE = {"server": "calls to this server", "workspace": "calls from this worksp
 
 
 class LimitReached(Exception):
-    """No room for this call, which was not made; the message is for whoever wanted it."""
+    """The call was not made; the message is for its caller."""
 
     def __init__(self, which: Which, retry_after: int = RETRY_AFTER_SECONDS) -> None:
         super().__init__(f"Too many {_WHOSE[which]} are under way. Try again in {retry_after} s.")
@@ -38,19 +38,19 @@ class InFlight:
 
 
 class Bulkheads:
-    """How many calls are under way. For one thread: nothing here waits or is locked."""
+    """Counts the calls in progress. Not thread-safe; use on the event loop only."""
 
     def __init__(self, per_server: int = 64, per_workspace: int = 256, per_process: int = 1024) -> None:
         self._per_server = per_server
         self._per_workspace = per_workspace
         self._per_process = per_process
         self._calls = 0
-        # Where nothing is under way there is no entry.
+        # Without an entry for anything that has no call in progress.
         self._by_server: dict[tuple[str, str], int] = {}
         self._by_workspace: dict[str, int] = {}
 
     def enter(self, partition: str, server_id: str) -> Permit:
-        """Raises `LimitReached`, and has then counted nothing."""
+        """A refused call (`LimitReached`) is not counted."""
         server = (partition, server_id)
         to_server = self._by_server.get(server, 0)
         from_workspace = self._by_workspace.get(partition, 0)
@@ -75,7 +75,7 @@ class Bulkheads:
         )
 
     def free(self, server: tuple[str, str]) -> None:
-        """For a `Slot`, which does it once."""
+        """For a `Permit`, which calls it once."""
         partition, _ = server
         self._calls -= 1
         if left := self._by_server[server] - 1:
@@ -89,7 +89,7 @@ class Bulkheads:
 
 
 class Permit:
-    """The room that one call takes, until it leaves or its `with` ends."""
+    """The room for one call, held until it leaves or its `with` ends."""
 
     __slots__ = ("_bulkheads", "_server")
 
@@ -98,7 +98,7 @@ class Permit:
         self._server = server
 
     def leave(self) -> None:
-        """Again and again, if need be: it counts once."""
+        """Idempotent."""
         bulkheads, self._bulkheads = self._bulkheads, None
         if bulkheads is not None:
             bulkheads.free(self._server)

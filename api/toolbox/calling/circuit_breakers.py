@@ -1,7 +1,7 @@
-"""Is a server worth calling now, or has it failed so often that its last failure is told again at once?
+"""Circuit breakers: a server that keeps failing is left alone for a while, and calls get its last failure at once.
 
-A breaker opens at five failures in a row and lets nobody through for a while. Then it is half open: one call is the try
-on which the rest depends. A success closes it, whenever it comes; a failed try makes the next pause twice as long.
+A breaker opens after five consecutive failures and rejects all calls for a while. Then it is half open: one call is the
+trial. A success closes it at any time; a failed trial doubles the next pause.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from api.kit.clock import Clock
 FAILURES_TO_OPEN = 5
 FIRST_PAUSE_SECONDS = 10.0
 LONGEST_PAUSE_SECONDS = 300.0
-SPREAD = 0.2  # a pause is up to this share longer or shorter, so that processes do not all try at the same moment
-LONGEST_TRY_SECONDS = 60.0  # twice what a call may take: whoever has not said by then how it went never will
+SPREAD = 0.2  # a pause is up to this share longer or shorter, so that processes do not all retry at the same moment
+LONGEST_TRY_SECONDS = 60.0  # twice the longest call: a trial without an outcome by then will never have one
 REMEMBERED_BREAKERS = 10_000
 LOOKED_AT = 32
-"""Of those set aside, when room is needed."""
+"""How many of those set aside are examined when room is needed."""
 _ANY_TIME = -math.inf
 
 State = Literal["closed", "open", "half_open"]
@@ -31,10 +31,10 @@ State = Literal["closed", "open", "half_open"]
 
 @dataclass(frozen=True, slots=True)
 class CircuitOpen:
-    """No call now."""
+    """The call is rejected."""
 
     text: str
-    """What the last failure was."""
+    """The text of the last failure."""
     retry_after: int
     """Whole seconds until the next try, at least one."""
 
@@ -49,7 +49,7 @@ class BreakerHealth:
 
 
 class CircuitBreaker:
-    """Whoever is admitted says once how it went. For one thread: nothing here waits or is locked."""
+    """Each admitted call reports its outcome once. Not thread-safe; use on the event loop only."""
 
     __slots__ = ("_clock", "_failures", "_failures_before_try", "_jitter", "_pause", "_text", "_trying", "_under_way",
                  "_until")  # fmt: skip
@@ -63,10 +63,10 @@ class CircuitBreaker:
         self._until = _ANY_TIME
         self._trying = False
         self._failures_before_try = 0
-        self._under_way = 0  # never less, so that who tells without having been admitted spoils no later count
+        self._under_way = 0  # never negative, so that a report without an admission does not spoil later counts
 
     def admit(self) -> CircuitOpen | None:
-        """None: go ahead, then call exactly one of the next three."""
+        """None: make the call, then report it with exactly one of the next four methods."""
         if self._pause and (wait := self._wait()):
             return CircuitOpen(self._text, wait)
         if self._pause:
@@ -80,7 +80,7 @@ class CircuitBreaker:
             self._close()
 
     def failed(self, text: str) -> None:
-        """`text` is what callers are told while the breaker is open."""
+        """`text` is returned to callers while the breaker is open."""
         self._under_way -= self._under_way > 0
         self._failures += 1
         self._text = text
@@ -90,7 +90,7 @@ class CircuitBreaker:
             self._open()
 
     def record(self, failed: str | None, *, answered: bool) -> None:
-        """`failed`: what is held against the server; without that, and without an answer, nothing was learned."""
+        """`failed`: the text of a failure that counts. Without one, and without an answer, nothing is known."""
         if failed is not None:
             self.failed(failed)
         elif answered:
@@ -99,14 +99,14 @@ class CircuitBreaker:
             self.record_nothing()
 
     def record_nothing(self) -> None:
-        """Cancelled, or what came back says nothing about the server's health."""
+        """The call was cancelled, or its outcome says nothing about the server's health."""
         self._under_way -= self._under_way > 0
         if self._trying:
             self._end_try_with_the_last()
 
     @property
     def is_shut(self) -> bool:
-        """Whether a call would be turned away."""
+        """Whether a call would be rejected."""
         return self._wait() > 0
 
     @property
@@ -122,7 +122,7 @@ class CircuitBreaker:
         left = self._until - self._clock.monotonic()
         if left <= 0:
             return 0
-        return 1 if self._trying else math.ceil(left)  # a try is over soon, and its limit is not what to wait for
+        return 1 if self._trying else math.ceil(left)  # a trial is over soon; its limit is not the time to wait for
 
     def _begin_try(self) -> None:
         self._trying = True
@@ -130,10 +130,10 @@ class CircuitBreaker:
         self._until = self._clock.monotonic() + LONGEST_TRY_SECONDS
 
     def _end_try_with_the_last(self) -> None:
-        """Calls from before the breaker opened may end meanwhile, and nobody says whose end it was.
+        """Calls from before the breaker opened may end during the trial, and reports do not say which call they are of.
 
-        So the try lasts until nobody is under way: never are there two, and a slow call from before makes no difference
-        to a success.
+        So the trial lasts until no call is in progress: there are never two, and a slow earlier call does not undo a
+        success.
         """
         if self._under_way:
             return
@@ -156,13 +156,13 @@ class CircuitBreaker:
 
 
 class CircuitBreakers:
-    """One for each server of each workspace. A forgotten one starts anew, which costs its server five failures."""
+    """One for each server of each workspace. A dropped one starts again, at the cost of five failures."""
 
     def __init__(self, clock: Clock, jitter: Callable[[], float] = share, at_most: int = REMEMBERED_BREAKERS) -> None:
         self._clock = clock
         self._jitter = jitter
         self._at_most = at_most
-        # In the order of their last use. Set aside are those, older than the rest, that were shut when room was needed.
+        # In the order of their last use. Those set aside are older than the rest, and were open when room was needed.
         self._known: OrderedDict[tuple[str, str], CircuitBreaker] = OrderedDict()
         self._set_aside: OrderedDict[tuple[str, str], CircuitBreaker] = OrderedDict()
 
@@ -175,14 +175,14 @@ class CircuitBreakers:
         return found
 
     def health(self, partition: str, server_id: str) -> BreakerHealth:
-        """Looking makes none, and keeps none from being dropped."""
+        """Neither creates a breaker nor counts as a use of it."""
         pair = (partition, server_id)
         found = self._known.get(pair) or self._set_aside.get(pair)
         return found.health() if found else BreakerHealth("closed", 0, 0)
 
     @property
     def shut(self) -> int:
-        """How many would turn a call away now. Looks at all of them: for who asks now and then."""
+        """How many would reject a call now. Looks at all of them, so it is for occasional use."""
         return sum(breaker.is_shut for breaker in (*self._known.values(), *self._set_aside.values()))
 
     def _add(self, pair: tuple[str, str]) -> CircuitBreaker:
@@ -194,10 +194,10 @@ class CircuitBreakers:
         return breaker
 
     def _make_room(self) -> None:
-        """Drops who lets calls through, for that is what a new one does too; where all are shut, one of them.
+        """Drops a breaker that lets calls through, as a new one does too; if all are open, one of those.
 
-        Among equals it is the one not used for longest. Each is set aside once between two uses, so that many that are
-        shut make no newcomer wait; and what nobody calls any more is not shut for long.
+        Among equals, the least recently used one is dropped. Each is set aside once between two uses, so that many open
+        ones do not delay a new one; and one that is no longer called is not open for long.
         """
         if len(self._known) + len(self._set_aside) < self._at_most:
             return

@@ -1,4 +1,4 @@
-"""What if a caller goes away before there is an answer? Then nobody waits for the upstream any longer either."""
+"""Cancels a call when its client disconnects, so that nothing waits for the upstream any longer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CancelOnDisconnect:
 
     The request body must have been read.
 
-    It is looked at from the first tick on: most calls are answered by then.
+    Watches from the first tick on: by then, most calls have their response.
     """
 
     __slots__ = ("_caller", "_receive", "_saw_it", "_ticker", "_watching")

@@ -1,4 +1,4 @@
-"""The tokens of a connected server: the one that is good now goes along, and one that is refused is renewed once."""
+"""The tokens of a connected server: the current one is sent, and a rejected one is refreshed once."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from integrations import StatusRefused, challenge_of
 
 MOST_SCOPES = 50
-"""Of those that a server says it needs: it can name more without end."""
+"""A server can name any number of scopes that it needs."""
 
 
 class OAuthCredentials:
-    """What toolsets know as `UpstreamCredentials`. It asks the store only when the token that it has is due."""
+    """Reads the store only when its token is due for renewal."""
 
     def __init__(self, ctx: WorkspaceContext, server: Server, tokens: AccessTokens, clock: Clock) -> None:
         self.headers: dict[str, str] = {}
@@ -64,6 +64,6 @@ class OAuthCredentials:
             is_ours = self._server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS and error.is_lasting
             raise (client_refused if is_ours else not_now)(error.text, error.retry_after) from error
         known = {fresh.token} | ({self._fresh.token} if self._fresh else set())
-        self.redact = Redactor(known)  # the old one may still be in an answer that is on its way
+        self.redact = Redactor(known)  # the old one may still be in a response to come
         self.headers["Authorization"] = f"Bearer {fresh.token}"
         self._fresh = fresh

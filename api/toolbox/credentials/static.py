@@ -1,7 +1,7 @@
-"""Opens a server's credentials in order to send them.
+"""Opens the credentials of servers in order to send them.
 
-Each was sealed together with what it was entered for. One that was entered for another place is not sent, whatever the
-server's record says by now.
+Each is sealed together with the place that it was entered for. One that was entered for another place is not sent,
+whatever the server's record says now.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from integrations import StatusRefused
 
 
 class UpstreamCredentials(Protocol):
-    """What is sent along, and what is looked for in the answers."""
+    """What is sent with requests, and removed from responses."""
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The same object for good, whatever comes to be in it."""
+        """Always the same object; its content may change."""
         ...
 
     @property
@@ -39,21 +39,21 @@ class UpstreamCredentials(Protocol):
     def is_ready(self) -> bool: ...
 
     async def ready(self) -> None:
-        """`CredentialsUnavailable` where there is nothing that could be sent."""
+        """Raises `CredentialsUnavailable` if there are no credentials to send."""
         ...
 
     @property
     def sent(self) -> object:
-        """Which of them go along now: to be told when they are refused, since others may have come meanwhile."""
+        """Identifies the credentials sent now; passed on rejection, since they may have been replaced meanwhile."""
         ...
 
     async def renew_after_rejection(self, refused: StatusRefused, sent: object) -> bool:
-        """The upstream did not take them, and did nothing. Whether there are others now, to ask once more with."""
+        """The upstream rejected them and did nothing. Returns whether there are others now, for one more request."""
         ...
 
 
 class StaticCredentials:
-    """As somebody has entered them."""
+    """Credentials as they were entered."""
 
     def __init__(self, headers: Mapping[str, str], redact: Redactor) -> None:
         self.headers = headers
@@ -119,6 +119,6 @@ def _basic(username: str, password: str) -> str:
 
 
 def _to_look_for(found: Mapping[str, str], headers: Mapping[str, str]) -> set[str]:
-    """A scheme is no part of the secret: an upstream may send back what follows `OAuthCredentials` alone."""
+    """Also without the scheme: an upstream may send back only what follows `Bearer`."""
     values = {*headers.values(), *(value for name, value in found.items() if name not in ("headers", "username"))}
     return values | {value.partition(" ")[2].strip() for value in values}

@@ -1,7 +1,8 @@
-"""How much work may it be to hold arguments to a schema?
+"""The work of validating arguments against a schema, counted before it is done.
 
-References can be arranged so that each level doubles the work: thirty of them take hours. So the steps are counted
-first, which takes time in proportion to the schema's size and the arguments' depth.
+References can be arranged so that each level doubles the work: thirty of them take hours. Counting the steps takes time
+in proportion to the schema's size and the arguments' depth. Compiling an upstream's regular expressions can take
+milliseconds on the event loop, so their number and length are limited too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from api.toolbox.output.json_size import JsonSize
 MAX_PATTERN_LENGTH = 1000
 MAX_PATTERNS = 50
 """Different ones in one schema."""
-# A pattern of the upstream's gets no time to speak of, and no memory.
+# Patterns of upstreams get little time and memory.
 PATTERN_OPTIONS = jsonschema_rs.FancyRegexOptions(backtrack_limit=20_000, size_limit=1_000_000)
 
 MAX_STEPS = 2_000_000  # a few hundredths of a second
@@ -30,12 +31,12 @@ _INNER_MAPS = ("properties", "patternProperties")
 
 
 class ValidationCost:
-    """Of holding values to one schema. A branch that is met again for the same value is counted once more."""
+    """For one schema. A branch that is applied again to the same value counts again."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
         self.size = len(str(root))
-        """In characters, or nearly."""
+        """In characters, approximately."""
         self._by_depth: dict[int, int] = {}
         self._steps: dict[tuple[int, int], int] = {}
 
@@ -43,7 +44,7 @@ class ValidationCost:
         if extent.depth not in self._by_depth:
             self._by_depth[extent.depth] = self._count(self._root, extent.depth, 0)
             self._steps.clear()
-        # Each item of an array may take as many steps as there are.
+        # Each value may take all of the steps.
         return self._by_depth[extent.depth] * extent.values <= MAX_STEPS
 
     def _count(self, schema: object, depth: int, level: int) -> int:
@@ -53,7 +54,7 @@ class ValidationCost:
             return MAX_STEPS + 1
         place = (id(schema), depth)
         if place not in self._steps:
-            self._steps[place] = 1  # a reference that comes back to the same value is not followed again
+            self._steps[place] = 1  # a reference that returns to the same value is not followed again
             self._steps[place] = self._sum(schema, depth, level + 1)
         return self._steps[place]
 
@@ -66,7 +67,7 @@ class ValidationCost:
         return total
 
     def _parts(self, schema: Mapping[str, Any]) -> Iterator[tuple[object, bool]]:
-        """Each schema that would be applied, and whether to the same value."""
+        """Each schema that applies, and whether it applies to the same value."""
         for reference in ("$ref", "$dynamicRef"):
             if (target := resolve_pointer(self._root, schema.get(reference))) is not None:
                 yield target, True
@@ -86,7 +87,7 @@ def _several(found: object) -> list[object]:
 
 
 def _compared(values: object) -> int:
-    """How much it is to compare one value with all of these."""
+    """The cost of comparing one value with all of these."""
     if not isinstance(values, list):
         return 0
     return len(values) + sum(len(str(each)) // 64 for each in values if isinstance(each, str | list | dict))
@@ -104,7 +105,7 @@ def is_pattern(text: str) -> bool:
 
 
 def has_too_many_patterns(schema: object) -> bool:
-    """Without recursion: the depth is somebody else's choice."""
+    """Without recursion, since an upstream chooses the depth."""
     waiting, seen = [schema], set[str]()
     while waiting:
         value = waiting.pop()

@@ -1,4 +1,4 @@
-"""How is a model told what to change about the arguments that it gave?"""
+"""Sentences that tell a model what to change about its arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNKNOWN = (ValidationErrorKind.AdditionalProperties, ValidationErrorKind.Uneval
 
 @dataclass(frozen=True, slots=True)
 class ArgumentErrorMessages:
-    """Turns what a validator found into sentences. The schema tells which fields there are."""
+    """Turns validation errors into sentences. The schema tells which fields exist."""
 
     schema: Mapping[str, Any]
 

@@ -1,9 +1,9 @@
-"""How does a schema that says "one of these" become one plain object?
+"""A schema with alternatives at the top, flattened into one plain object.
 
-OpenAI's API refuses a tool with `oneOf`, `anyOf`, `allOf`, `enum`, `const` or `not` at the top, Anthropic's the first
-three, and each refuses the whole request with it. So the choices are merged: every property of every choice may be
-given, what all choices ask for is required, and a sentence says which belong together. That lets more through than
-the original, which arguments are still held to.
+OpenAI's API refuses a tool with `oneOf`, `anyOf`, `allOf`, `enum`, `const` or `not` at the top, Anthropic's one with
+the first three, and each then refuses the whole request. So the alternatives are merged: every property of every
+alternative is allowed, properties that all require are required, and a sentence says which belong together. That
+permits more than the original, against which arguments are still validated.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 Schema = dict[str, Any]
 _CHOICES = ("oneOf", "anyOf")
 _REFUSED = ("enum", "const", "not")
-_MOST_SCHEMAS = 500  # that are looked at: references can make any number of a few
+_MOST_SCHEMAS = 500  # references can turn a few into any number
 ELSEWHERE = "(Described elsewhere: any value may be given.)"
 MAX_CHOICES_NAMED = 8
 _LONGEST_REFERENCE = 1000
 
 
 def flatten_top_level(schema: Mapping[str, Any]) -> Schema:
-    """The schema with `type: object` and none of the refused words at its top."""
+    """The schema with `type: object` and none of the refused keywords at its top."""
     merged = _flat(dict(schema), schema, iter(range(_MOST_SCHEMAS)))
     properties, required = merged.get("properties"), merged.get("required")
     return {
@@ -33,7 +33,7 @@ def flatten_top_level(schema: Mapping[str, Any]) -> Schema:
 
 
 def resolve_pointer(root: Mapping[str, Any], reference: object) -> Any | None:
-    """What a reference within the document points to. None for one to elsewhere, to nothing, or to a name."""
+    """The target of a reference within the document. None for one to another document, to nothing, or to an anchor."""
     if (
         not isinstance(reference, str)
         or not (reference == "#" or reference.startswith("#/"))
@@ -58,7 +58,7 @@ def noted(schema: Schema, note: str) -> Schema:
 
 
 def _flat(schema: Schema, root: Mapping[str, Any], budget: Iterator[int]) -> Schema:
-    """What `$ref`, `allOf`, `oneOf` and `anyOf` say, said by the schema itself."""
+    """The schema with `$ref`, `allOf`, `oneOf` and `anyOf` merged into it."""
     schema = _with_target(schema, root, budget)
     for branch in _branches(schema.pop("allOf", None), root, budget):
         schema = _both(schema, branch)
@@ -83,7 +83,7 @@ def _branches(found: object, root: Mapping[str, Any], budget: Iterator[int]) -> 
 
 
 def _both(one: Schema, other: Schema) -> Schema:
-    """What both ask for. Where both say something of the same kind, the first is kept."""
+    """What both require. If both have the same keyword, that of the first is kept."""
     properties = dict(_map(one, "properties"))
     for name, each in _map(other, "properties").items():
         properties[name] = {"allOf": [properties[name], each]} if properties.get(name, each) != each else each

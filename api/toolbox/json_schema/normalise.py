@@ -1,4 +1,4 @@
-"""Which parts of a schema can stay as they are, and what stands in for the others?"""
+"""Schemas that strict clients accept: which parts stay, and what replaces the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from api.toolbox.json_schema.flatten import ELSEWHERE, Schema, flatten_top_level
 from api.toolbox.output.json_size import JsonSize, measure
 from api.toolbox.output.sanitize import clean
 
-MAX_BYTES = 64_000  # a list of 400 tools has to stay a list
+MAX_BYTES = 64_000  # so that a list of 400 tools stays usable
 _MAX_SIZE = JsonSize(100, 20_000)
 _TOO_LARGE = "(Too large to be described in full.)"
 _WRONG = "(The description of the arguments could not be read.)"
@@ -21,7 +21,7 @@ MAX_DEPTH = 32
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 TOO_DEEP = "(Nested too deep to be described: any value may be given.)"
 
-# Some clients fetch what these name, and draft and vocabulary are no longer the upstream's choice.
+# Some clients fetch what these name; draft and vocabulary are fixed here.
 _DROPPED = frozenset({"$schema", "$id", "$vocabulary", "$comment", "$recursiveRef", "$recursiveAnchor"})
 _REFERENCES = ("$ref", "$dynamicRef")
 _SCHEMA = frozenset(
@@ -37,7 +37,7 @@ _FLAGS = frozenset({"deprecated", "readOnly", "writeOnly", "uniqueItems"})
 
 
 def normalise(schema: object) -> Schema:
-    """A schema that strict clients accept: always an object's, nothing fetched, bounded, nothing refused at the top."""
+    """A schema that strict clients accept: of an object, without remote references or refused keywords, and bounded."""
     if not isinstance(schema, dict) or not schema:
         return _empty()
     if measure(schema, _MAX_SIZE) is None or has_too_many_patterns(schema):
@@ -54,11 +54,11 @@ def _empty() -> Schema:
 
 
 def _is_right(schema: Schema) -> bool:
-    """Whether it is JSON, and compiles without asking anybody."""
+    """Whether it is JSON and compiles without a request."""
     try:
         jsonschema_rs.Draft202012Validator(schema, offline=True, pattern_options=PATTERN_OPTIONS)
         msgspec.json.encode(schema)
-    except (ValueError, TypeError):  # a ValidationError is a ValueError; so is what cannot be written as UTF-8
+    except (ValueError, TypeError):  # ValidationError and UnicodeEncodeError are ValueErrors
         return False
     return True
 
@@ -68,7 +68,7 @@ def _size(schema: Schema) -> int:
 
 
 def _outline(schema: Schema) -> Schema:
-    """Only names and types at the top, if even those are few enough."""
+    """Only names and types at the top, if those fit."""
     kept = {name: {"type": each["type"]} if _has_type(each) else {} for name, each in schema["properties"].items()}
     outline = noted(_empty() | {"properties": kept, "required": schema.get("required", [])}, _TOO_LARGE)
     return outline if _size(outline) <= MAX_BYTES else noted(_empty(), _TOO_LARGE)
@@ -79,7 +79,7 @@ def _has_type(schema: object) -> bool:
 
 
 def normalise_subschema(value: object, root: Mapping[str, Any], depth: int = 0) -> Schema | bool:
-    """A schema within a schema: what 2020-12 allows, with references that lead somewhere here, not too deep."""
+    """A schema within a schema: valid in 2020-12, with references within the document, and not too deep."""
     if isinstance(value, bool):
         return value
     if not isinstance(value, dict):
@@ -101,7 +101,7 @@ def normalise_subschema(value: object, root: Mapping[str, Any], depth: int = 0) 
 
 
 def _of_this_draft(schema: Schema) -> Schema:
-    """Words of older drafts in those of 2020-12, which some vendors insist on."""
+    """Keywords of older drafts replaced by those of 2020-12, which some clients require."""
     made = dict(schema)
     if isinstance(made.get("items"), list):
         made["prefixItems"] = made.pop("items")
@@ -113,7 +113,7 @@ def _of_this_draft(schema: Schema) -> Schema:
 
 
 def _fitting(word: str, value: object, root: Mapping[str, Any], depth: int) -> object | None:
-    """The value as this word may have it; None where it may not."""
+    """The value as this keyword allows it; None if it does not."""
     if word in _SCHEMA:
         return normalise_subschema(value, root, depth + 1) if isinstance(value, dict | bool) else None
     if word in _SCHEMAS:
@@ -158,7 +158,7 @@ def _flag(value: object) -> bool | None:
 
 
 def _name_list(value: object) -> list[str] | None:
-    """Also in old schemas `required: true`, which said it of the property itself."""
+    """In old schemas, `required: true` is a keyword of the property itself."""
     return list(dict.fromkeys(each for each in value if isinstance(each, str))) if isinstance(value, list) else None
 
 
@@ -167,7 +167,7 @@ def _values(value: object) -> list[object] | None:
 
 
 def _pattern(value: object) -> str | None:
-    """Only one that means the same to everybody."""
+    """Only a pattern that all implementations read alike."""
     return value if isinstance(value, str) and is_pattern(value) else None
 
 

@@ -1,4 +1,4 @@
-"""Do these arguments fit the tool, and if not, what should be changed about them?"""
+"""Validation of arguments against a tool's schema."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCHEMA_EXTENT = JsonSize(100, 20_000)
 
 @dataclass(frozen=True, slots=True)
 class Validator:
-    """Holds arguments to a schema. One that is wrong, or too much work, holds them to nothing: no call fails for it."""
+    """Validates arguments. A schema that is invalid or too costly accepts everything: no call fails because of it."""
 
     problem: str | None
     """Why nothing is validated, for the log."""
@@ -39,20 +39,20 @@ class Validator:
         if has_too_many_patterns(schema):
             return cls("The schema has too many patterns, or too long ones.")
         try:
-            # The draft that it names, or else 2020-12; without any request, whatever it refers to.
+            # In the draft that it names, or 2020-12; remote references are not fetched.
             compiled = jsonschema_rs.validator_cls_for(schema)(schema, offline=True, pattern_options=PATTERN_OPTIONS)
-        except ValueError as error:  # a ValidationError is one too
+        except ValueError as error:  # ValidationError is one too
             return cls(one_line(str(error), MAX_PROBLEM))
         return cls(None, compiled, ValidationCost(schema), ArgumentErrorMessages(schema))
 
     def check(self, args: object) -> list[str]:
-        """What to change, a sentence each; nothing where the arguments fit."""
+        """What to change, a sentence each; empty if the arguments are valid."""
         if not isinstance(args, dict):
             return ["The arguments must be a JSON object."]
         return [] if self._plainly_fits(args) else self._problems(args)
 
     def _plainly_fits(self, args: dict[str, Any]) -> bool:
-        """Most do, and are small: told from how they are written, without walking through them."""
+        """Most are valid and small. Their encoded size bounds the cost, without a walk through them."""
         if self._compiled is None or self._effort is None:
             return False
         try:
@@ -61,7 +61,7 @@ class Validator:
             if at_most.depth > MAX_DEPTH or at_most.values > MAX_VALUES or not self._effort.is_bearable(at_most):
                 return False
             return self._compiled.is_valid(args)
-        except (ValueError, TypeError, RecursionError):  # whatever it is, the long way has words for it
+        except (ValueError, TypeError, RecursionError):  # the slow path below has a text for it
             return False
 
     def _problems(self, args: dict[str, Any]) -> list[str]:
@@ -71,7 +71,7 @@ class Validator:
         if self._compiled is None or self._effort is None or not self._effort.is_bearable(extent):
             return []
         try:
-            if self._effort.size * extent.values > MAX_WORDS:  # each error repeats what the schema says there
+            if self._effort.size * extent.values > MAX_WORDS:  # each error repeats that part of the schema
                 return self._first(args)
             return self._mending.sentences(self._compiled.iter_errors(args))
         except ValueError:

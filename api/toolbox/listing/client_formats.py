@@ -1,4 +1,4 @@
-"""Tool lists in the formats of clients: each takes its own as it stands."""
+"""Renderers of tool lists, one for each client format."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _description(tool: Tool) -> str:
 
 
 def _annotations(found: Mapping[str, Any] | None) -> Schema:
-    """Without a hint that is no yes or no: a strict client would drop the tool for it."""
+    """Without hints that are not booleans: a strict client would drop the whole tool."""
     if not isinstance(found, dict):
         return {}
     return {
@@ -73,7 +73,7 @@ def _annotations(found: Mapping[str, Any] | None) -> Schema:
 
 
 def _with_plain_properties(schema: Mapping[str, Any]) -> Schema:
-    """Without properties whose names Anthropic refuses. One of them and it refuses the whole request."""
+    """Without properties whose names Anthropic refuses, along with the whole request."""
     properties = schema.get("properties", {})
     odd = [name for name in properties if not _PROPERTY.fullmatch(name)]
     if not odd:
@@ -86,7 +86,7 @@ def _with_plain_properties(schema: Mapping[str, Any]) -> Schema:
 
 
 def as_upstream(tool: Tool) -> Schema:
-    """For those who choose which tools an agent may use, by their own names."""
+    """With the name by which an agent's rules allow the tool."""
     return as_mcp(tool) | {"upstreamName": tool.upstream_name}
 
 

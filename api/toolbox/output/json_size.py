@@ -11,7 +11,7 @@ class JsonSize(NamedTuple):
 
 
 def measure(value: object, most: JsonSize) -> JsonSize | None:
-    """How deep and how many; None where that is too much. Without recursion: the depth is somebody else's choice."""
+    """None if it is more than `most`. Without recursion, since an upstream chooses the depth."""
     open_values, deepest, seen = [(value, 0)], 0, 0
     while open_values:
         current, depth = open_values.pop()

@@ -1,4 +1,4 @@
-"""How does a secret that an upstream sends back stay out of what an agent reads?"""
+"""Removes secrets that an upstream sends back from the texts that agents read."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ import json
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
-# Shorter ones stand in ordinary text by accident: removing each `test` or `12345` would spoil answers, and would tell
-# by its gaps what the secret is.
+# Shorter ones occur in ordinary text by chance: removing each `test` or `12345` would spoil results, and the gaps would
+# reveal the secret.
 SHORTEST_SECRET = 6
-# A shorter piece of an encoded secret says little and is found in other text by accident.
+# A shorter piece of an encoded secret reveals little and occurs in other text by chance.
 _SHORTEST_PIECE = 8
 REMOVED = "[removed]"
 
 
 class Redactor:
-    """Knows some secrets in all their forms: those take longer to find out than to look for."""
+    """Finds secrets in all their encoded forms, which take longer to compute than to search for."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets if len(secret) >= SHORTEST_SECRET for form in _forms(secret)}
         self._forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))  # the longest first
         self.longest = len(self._forms[0]) if self._forms else 0
-        # What holds an escape may come back with its digits in lower case.
+        # Percent-encoding may come back with lower-case digits.
         self._escaped = tuple(form.lower() for form in self._forms if "%" in form)
 
     def __repr__(self) -> str:
-        return "Scrubber(***)"
+        return "Redactor(***)"
 
     def finds_nothing_in(self, text: str) -> bool:
-        """Quick, and sure where it says yes."""
-        for form in self._forms:  # no generator: this is asked of every text
+        """Fast; a yes is certain."""
+        for form in self._forms:  # no generator expression: this runs for every text
             if form in text:
                 return False
         return not self._holds_escaped(text)
@@ -43,7 +43,7 @@ class Redactor:
         return any(form in lower for form in self._escaped)
 
     def __call__(self, text: str) -> str:
-        """One form after the other: one pattern of all would try each of them at each character."""
+        """Form by form: one pattern of all forms would try each of them at each character."""
         if self.finds_nothing_in(text):
             return text
         for form in self._forms:
@@ -73,7 +73,7 @@ def _without(lower_form: str, text: str) -> str:
 
 
 def _lower(text: str) -> str:
-    """As long as the text: one letter alone becomes two."""
+    """Of the same length as the text: without this, one letter would become two."""
     return text.replace("\u0130", "i").lower()
 
 
@@ -90,10 +90,10 @@ def _in_json(secret: str) -> Iterator[str]:
 
 
 def _in_base64(raw: bytes) -> Iterator[str]:
-    """Alone, and within longer base64 text (`user:secret`), where it may begin at any of three places in a group."""
+    """Alone, and within longer base64 text (`user:secret`), where it may begin at any of three offsets in a group."""
     for before in range(3):
         encoded = base64.b64encode(bytes(before) + raw).decode().rstrip("=")
-        # Characters that also hold bits of what stands before or after the secret are left out.
+        # Characters that share bits with the text before or after the secret are omitted.
         first = (before * 8 + 5) // 6
         last = (before + len(raw)) * 8 // 6
         for piece in (encoded[first:last], encoded if not before else ""):

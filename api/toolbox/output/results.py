@@ -1,6 +1,6 @@
-"""What of a tool's result reaches an agent: cleaned, without secrets, and not too much of it.
+"""Results on their way to an agent: cleaned, redacted and cut to size.
 
-What holds nothing to clean, which is most, is passed on as it came: only looked at, and not taken apart.
+Most results need no cleaning; they are only searched, and passed on unchanged.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def of_tool(result: Json, redact: Redactor) -> ToolResult:
 
 
 def of_method(result: Json, redact: Redactor) -> ToolResult:
-    """The result of any other method: JSON of a shape that nobody here knows."""
+    """The result of any other method: JSON of unknown shape."""
     structured, note = _fit_structured(result, redact)
     if structured is not None:
         shown = structured.decode()
-    else:  # of a long one no more than its beginning is made ready
+    else:  # only the beginning of a long one is cleaned
         shown = clean_json(_encode(result)[:BEGINNING].decode(errors="ignore"), redact)
     blocks = [_text_block(shortened(shown, MAX_TEXT)), *([_text_block(note)] if note else [])]
     return ToolResult("\n".join(_as_text(block) for block in blocks), _encode(blocks), structured)
@@ -70,7 +70,7 @@ def _fit_blocks(content: object, redact: Redactor) -> list[Json]:
 
 
 def _plain_text(content: object, redact: Redactor) -> str | None:
-    """A single short text and nothing else, which is what most results are; None where there is more to it."""
+    """The text of a result that is a single short text, as most are; None for any other."""
     if not isinstance(content, list) or len(content) != 1:
         return None
     block = content[0]
@@ -82,7 +82,7 @@ def _plain_text(content: object, redact: Redactor) -> str | None:
 
 
 class _Room:
-    """How much of texts and of media still goes into one result."""
+    """How much text and media still fits into one result."""
 
     def __init__(self) -> None:
         self._text = MAX_TEXT
@@ -120,12 +120,12 @@ class _Room:
 
 
 def _fit_structured(found: object, redact: Redactor) -> tuple[bytes | None, str | None]:
-    """With a note where it is left out: half of an object is none."""
+    """With a note if it is left out, since an object cannot be cut."""
     if not isinstance(found, dict):
         return None, None
     try:
         encoded = _encode(found)
-    except UnicodeEncodeError:  # half a character, which cleaning takes out
+    except UnicodeEncodeError:  # a lone surrogate, which cleaning removes
         found = clean_json(found, redact)
         encoded = _encode(found)
     if len(encoded) > MAX_STRUCTURED:
@@ -136,14 +136,14 @@ def _fit_structured(found: object, redact: Redactor) -> tuple[bytes | None, str 
 
 
 def _needs_no_cleaning(encoded: bytes, redact: Redactor) -> bool:
-    """In JSON, a control is an escape: ASCII without one has nothing invisible in it."""
+    """JSON escapes controls: ASCII without escapes contains nothing invisible."""
     if not encoded.isascii() or b"\\u" in encoded or b"\x7f" in encoded or b"\\r" in encoded:
         return False
     return redact.finds_nothing_in(encoded.decode("ascii"))
 
 
 def _as_text(block: Json) -> str:
-    """For who reads text alone."""
+    """For clients that take only text."""
     match block:
         case {"type": "text", "text": str(text)}:
             return text

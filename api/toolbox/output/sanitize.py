@@ -1,4 +1,4 @@
-"""How is text from elsewhere made fit to be read: nothing invisible in it, and not too much of it?"""
+"""Cleans text from upstreams of everything invisible, and cuts it to size."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from api.toolbox.output.redaction import NO_SECRETS, REMOVED, Redactor
 
 MAX_ERROR = 1000
 _LOOKED_AT = 20
-"""Times as many characters as are shown: to clean takes time."""
+"""Cleaning takes time: at most this many times the shown characters are cleaned."""
 
 _ANSI = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor
-    # titles, links, device strings; none holds the beginning of another, or many beginnings would take for ever
+    # titles, links, device strings; none contains the start of another, so that many starts take no quadratic time
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-Z\\^-~]"
 )
@@ -25,7 +25,7 @@ _INVISIBLE = re.compile(
     "\x00-\x08\x0e-\x1f\x7f-\x9f"  # controls, but for tab and line feed
     "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b"  # without width
     "\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction: what is shown is not what is read
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction: the text reads differently than it is shown
     "\U000e0000-\U000e0fff"  # tags and further selectors: whole hidden messages
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "]"
@@ -40,19 +40,19 @@ _PRINTABLE_AND_INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 PART = 65_536
-"""As much is cleaned at once: what takes a text apart takes many times its memory."""
+"""Cleaned at once: the intermediate copies take many times the memory of the text."""
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]")  # noqa: RUF001  full-width ones end sentences in Chinese and Japanese
 
 
 def clean(text: str) -> str:
-    """Without controls, terminal codes, changes of direction, tags and whatever else a reader cannot see."""
+    """Without controls, terminal codes, changes of direction, tags and other invisible characters."""
     if is_clean(text):
         return text
     return "".join(_cleaned(text[at : at + PART]) for at in range(0, len(text), PART))
 
 
 def is_clean(text: str) -> bool:
-    """Quick, and sure where it says yes: whoever is asked are the tables of Unicode that Python has in C."""
+    """Fast, since it uses Python's own Unicode tables; a yes is certain."""
     if not text.replace("\n", "").replace("\t", "").isprintable():
         return False
     return text.isascii() or _is_western(text) or not _PRINTABLE_AND_INVISIBLE.search(text)
@@ -68,14 +68,14 @@ def _is_western(text: str) -> bool:
 
 def _cleaned(text: str) -> str:
     text = _INVISIBLE.sub("", _LINE_ENDS.sub("\n", _ANSI.sub("", text)))
-    if text.isascii():  # most is, and the rest takes ten times as long
+    if text.isascii():  # most text is; the rest takes ten times as long
         return text
     text = _SELECTORS.sub(r"\1", _SURROGATES.sub("\ufffd", text))
     return _JOINERS.sub("", _JOINER_RUNS.sub(r"\1", text))
 
 
 def clean_json(value: Any, redact: Redactor) -> Any:
-    """Every text in it, names included. As deep as what was decoded can be, which the decoder bounds."""
+    """Every text in it, names included. The decoder has bounded its depth."""
     if isinstance(value, str):
         return redact(clean(redact(value)))
     if isinstance(value, Mapping):
@@ -88,10 +88,10 @@ def clean_json(value: Any, redact: Redactor) -> Any:
 
 
 def safe_line(text: str, redact: Redactor = NO_SECRETS, limit: int = MAX_ERROR) -> str:
-    """One line, capped. Scrubbed before the cut, which could leave half of a secret, and on both sides of the cleaning:
-    a secret may hold what is cleaned away, and what is cleaned away may have been hiding one.
+    """One line, capped. Redacted before the cut, which could leave half of a secret, and before and after cleaning:
+    a secret may contain invisible characters, and invisible characters may hide a secret.
     """
-    looked_at = text[: _LOOKED_AT * limit + redact.longest]  # a secret that is cut in two lies behind what is shown
+    looked_at = text[: _LOOKED_AT * limit + redact.longest]  # a secret that this cut splits is beyond what is shown
     return one_line(redact(clean(redact(looked_at)[: _LOOKED_AT * limit])), limit)
 
 
@@ -101,10 +101,10 @@ def one_line(text: str, limit: int) -> str:
 
 
 def shortened(text: str, limit: int, rest: str = "Ask for less, or for the next page, to get the rest.") -> str:
-    """At most `limit` characters, cut where a reader would cut, with a note of what is missing and how to get it."""
+    """At most `limit` characters, cut at a natural end, with a note of how much is missing and how to get it."""
     if len(text) <= limit:
         return text
-    # The note is measured with the largest number that it could hold.
+    # The note is measured with the largest number that it may contain.
     room = limit - len(_note(len(text), len(text), rest))
     if room <= 0:
         return text[: _whole(text, max(limit - 1, 0))] + "…"[:limit]
@@ -117,7 +117,7 @@ def _note(missing: int, total: int, rest: str) -> str:
 
 
 def _cut(text: str, room: int) -> int:
-    """After a line, a sentence or a word that ends in the last quarter of the room; else between two characters."""
+    """After a line, a sentence or a word that ends in the last quarter; otherwise between two characters."""
     return _whole(text, _readable_end(text, room * 3 // 4, room))
 
 
@@ -132,8 +132,8 @@ def _readable_end(text: str, start: int, room: int) -> int:
 
 
 def _whole(text: str, at: int) -> int:
-    """The last place not after `at` where no character that a reader sees is cut in two."""
-    earliest = max(at - 64, 0)  # a longer heap of marks is no character
+    """The last place up to `at` that does not split a visible character."""
+    earliest = max(at - 64, 0)  # no character has more marks
     for place in range(at, earliest, -1):
         if place >= len(text) or not _is_inside(text, place):
             return place

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class FailureKind(StrEnum):
-    """All there are: who handles each of them has handled everything."""
+    """All kinds of failures; the values are part of the API."""
 
     INVALID_ARGUMENTS = "invalid_arguments"
     NOT_CONNECTED = "not_connected"
@@ -27,29 +27,29 @@ NEVER_DONE = frozenset(
         FailureKind.RATE_LIMITED,
     }
 )
-"""Where nothing was begun before."""
+"""Unless a part was done before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     kind: FailureKind
     text: str
-    """What the agent reads: clean, capped, without secrets."""
+    """For the agent: clean, capped, without secrets."""
     retry_after: float | None = None
-    """Seconds after which it may be worth another try."""
+    """Seconds after which a retry may succeed."""
 
     is_down: bool = False
-    """It says that the upstream is down, and not what it thinks of the request."""
+    """It shows that the upstream is down."""
 
     is_answer: bool = False
-    """It is what the upstream answered, so it works."""
+    """It is the upstream's answer, so the upstream is up."""
 
     is_begun: bool = False
     """A part was done before it failed."""
 
     @property
     def is_never_done(self) -> bool:
-        """The same call may be made again: nobody has carried out any of it."""
+        """Nothing was carried out, so the same call may be repeated."""
         return self.kind in NEVER_DONE and not self.is_begun
 
 

@@ -1,4 +1,4 @@
-"""The tools of one server as it listed them: what each takes, and until when the list holds."""
+"""The tools that one server lists: what each takes, and until when the list is fresh."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from api.toolbox.tool_names import tool_name
 from integrations import ToolList
 
 FRESH_SECONDS = 300.0
-"""Where the server does not say."""
+"""If the server does not say."""
 LONGEST_HOLD = 24 * 3600.0
 USABLE_SECONDS = 3600.0
-"""How long a list that no longer holds is still shown while a new one is on its way."""
+"""How long a list that is no longer fresh is still shown while a new one is fetched."""
 LONGEST_TEXT = 20_000
 LONGEST_TOOL = 500_000
 TURN_SECONDS = 0.01
-"""After so long, others get their turn: with thousands of schemas it would be seconds."""
+"""Then other tasks run: thousands of schemas would block them for seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One callable of a toolbox. Its schemas are shown as they are: `normalised` first."""
+    """A tool as an agent sees it, with normalised schemas."""
 
     name: str
     title: str | None
@@ -54,7 +54,7 @@ class ParsedArguments(NamedTuple):
 
 
 class CatalogTool:
-    """What is made of a listed tool is made once, when it is first wanted."""
+    """A listed tool. What is derived from it is computed once, on first use."""
 
     def __init__(self, listed: Mapping[str, Any]) -> None:
         self.listed = listed
@@ -62,7 +62,7 @@ class CatalogTool:
 
     @property
     def output_schema(self) -> dict[str, Any] | None:
-        """Not shown: what an upstream promises of its results is not held to here."""
+        """Not shown: results of MCP servers are not validated against it."""
         return None
 
     @cached_property
@@ -104,7 +104,7 @@ class CatalogTool:
 
 @dataclass(frozen=True)
 class ToolCatalog:
-    """In the server's own order; of two with the same name, the first."""
+    """In the server's own order; of tools with the same name, the first."""
 
     tools: Sequence[CatalogTool]
     left_out: int
@@ -124,18 +124,18 @@ class ToolCatalog:
         return cls(tuple(by_name.values()), found.left_out + twice, now, now + hold, by_name)
 
     def by_alias(self, slug: str) -> Mapping[str, CatalogTool]:
-        """By the names that agents see."""
+        """By the names for agents."""
         if slug not in self._aliases:
             self._aliases.clear()
             found: dict[str, CatalogTool] = {}
-            for tool in sorted(self.tools, key=lambda each: each.name):  # so that no order decides who has a name
+            for tool in sorted(self.tools, key=lambda each: each.name):  # so that names do not depend on the order
                 found.setdefault(self.naming(slug, tool.name), tool)
             self._aliases[slug] = found
         return self._aliases[slug]
 
     @property
     def is_ready(self) -> bool:
-        """Whether all there is to show is made: the last is made last."""
+        """Whether `prepare` has finished: it goes in order."""
         return not self.tools or "input_schema" in vars(self.tools[-1])
 
     async def prepare(self) -> ToolCatalog:
@@ -151,23 +151,23 @@ class ToolCatalog:
         return now < self.fresh_until
 
     def as_stale(self) -> ToolCatalog:
-        """The same, good for calls and for nothing else."""
+        """The same, no longer fresh: usable for calls only."""
         return replace(self, fresh_until=self.listed_at, _aliases={})
 
     def is_usable(self, now: float) -> bool:
-        """Where the server wants it asked for each time, an old list is none."""
+        """If the server demands a request each time, an old list is not usable."""
         return self.fresh_until > self.listed_at and now < self.fresh_until + USABLE_SECONDS
 
 
 class ListVersion:
-    """Counts, in a process, how often any server's list of tools became another."""
+    """Counts, in this process, how often any server's list was replaced."""
 
     def __init__(self) -> None:
         self.number = 0
 
 
 def _without_secrets(listed: Mapping[str, Any], redact: Redactor) -> Mapping[str, Any] | None:
-    """As it is where it holds none. None where its very name does: under another one it could not be called."""
+    """Unchanged if it contains no secret. None if its name does: it could not be called by another one."""
     try:
         text = msgspec.json.encode(listed).decode()
         if len(text) > LONGEST_TOOL:
@@ -175,6 +175,6 @@ def _without_secrets(listed: Mapping[str, Any], redact: Redactor) -> Mapping[str
         if all(redact(each) == each for each in (text, clean(text))):
             return listed
         safe: dict[str, Any] = clean_json(listed, redact)
-    except RecursionError:  # too deep to be looked through
+    except RecursionError:  # too deep to be searched
         return None
     return safe if safe.get("name") == listed["name"] else None

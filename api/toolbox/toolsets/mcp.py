@@ -1,4 +1,4 @@
-"""The tools of one MCP server, with one set of credentials: which there are, and calling one."""
+"""The tools of one MCP server, with one set of credentials."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class McpToolset(Toolset):
-    """Good for as long as the server's record stays as it is."""
+    """Valid as long as the server's record stays the same."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class McpToolset(Toolset):
 
     @property
     def known_tools(self) -> ToolCatalog | None:
-        """What was listed last, whether or not it still holds."""
+        """What was listed last, fresh or not."""
         return self._tools
 
     async def list_tools(self, deadline: Deadline, *, refresh: bool = False) -> ToolCatalog:  # noqa: ARG002
@@ -107,7 +107,7 @@ class McpToolset(Toolset):
         return _bounded(made, found, self._opened.redact)
 
     async def close(self) -> None:
-        """Calls that are under way are let finish first; they have a deadline."""
+        """Calls under way finish first; they have deadlines."""
         while self._busy:
             self._left.clear()
             await self._left.wait()
@@ -116,7 +116,7 @@ class McpToolset(Toolset):
         await self._client.close()
 
     async def _asked(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """With credentials that are good. Where they are refused, nothing was done: others are tried, once."""
+        """With valid credentials. If they are rejected, nothing was done, so renewed ones are tried once."""
         opened = self._opened
         if not opened.is_ready():
             await opened.ready()
@@ -129,7 +129,7 @@ class McpToolset(Toolset):
         return await ask()
 
     async def _waited_for(self, listing: asyncio.Task[ToolCatalog]) -> ToolCatalog:
-        """Who stops waiting stops nobody else's list. Who waits is let finish, as in a call."""
+        """A cancelled caller does not cancel the list for others. Closing waits, as for a call."""
         self._busy += 1
         try:
             return await asyncio.shield(listing)
@@ -141,7 +141,7 @@ class McpToolset(Toolset):
         self._left.set()
 
     def _refresh(self) -> asyncio.Task[ToolCatalog]:
-        """One at a time, for all who want it."""
+        """One request at a time, shared by all callers."""
         if self._listing is None or self._listing.done():
             self._listing = asyncio.create_task(self._list())
             self._listing.add_done_callback(_retrieved)
@@ -165,7 +165,7 @@ class McpToolset(Toolset):
             await self._on_era(self._client.era)
 
     def _doubt(self, error: UpstreamError) -> None:
-        """Perhaps the server has other tools by now: the next who wants the list gets it anew."""
+        """The server may have other tools now, so the next caller fetches the list again."""
         if getattr(error, "code", None) in UNKNOWN_TOOL_CODES and self._tools is not None:
             self._replace(self._tools.as_stale())
 
@@ -180,6 +180,6 @@ def _bounded(
 
 
 def _retrieved(task: asyncio.Task[ToolCatalog]) -> None:
-    """In the background nobody waits for what went wrong; the next list will tell."""
+    """A failure in the background is logged only; the next list reports it."""
     if not task.cancelled() and (error := task.exception()):
         log.info("tools not listed: %s", type(error).__name__)

@@ -169,7 +169,7 @@ class ServiceToolset(Toolset):
         return safe_line(f"Error: {text}", self.redact, LONGEST_TEXT)
 
     async def close(self) -> None:
-        """Calls that are under way are let finish first; they have a deadline."""
+        """Calls under way finish first; they have deadlines."""
         while self._busy:
             self._left.clear()
             await self._left.wait()

@@ -1,4 +1,4 @@
-"""The tools of a service as a toolbox knows tools: the same for every server of it, known without asking anybody."""
+"""The catalog of a service's tools: the same for all its servers, and known without a request."""
 
 from __future__ import annotations
 

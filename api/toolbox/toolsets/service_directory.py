@@ -1,4 +1,4 @@
-"""How are services reached: at their own address, or at the one that the operator has set in its place?"""
+"""How services are reached: at their own address, or at one that the operator has configured."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from integrations import Service, Toolkit, load_toolkit
 class ServiceDirectory:
     services: Mapping[str, Service]
     addresses: Mapping[str, str]
-    """By the service's name, where the operator has set one."""
+    """Configured by the operator, by service name."""
 
     outbound: HttpClient
     egress: EgressPolicy
     _tools: dict[str, ToolCatalog | None] = field(default_factory=dict)
 
     def tools(self, service_type: str) -> ToolCatalog | None:
-        """None where the service has none, or is none of ours any more."""
+        """None if the service has no tools or no longer exists."""
         if service_type not in self._tools:
             toolkit = self.toolkit(service_type)
             self._tools[service_type] = service_tools(toolkit) if toolkit else None
@@ -38,7 +38,7 @@ class ServiceDirectory:
         return load_toolkit(service) if service else None
 
     def base_url(self, server: Server) -> str:
-        """Its own, the one that the server has chosen, or the operator's."""
+        """The operator's, the server's or the service's own, in this order."""
         service = self.services[server.service_type]
         return self.addresses.get(service.name) or server.url or service.api_base_url or ""
 
