@@ -49,18 +49,18 @@ class AppError(Exception):
 
 
 class BadRequest(AppError):
-    status, code, title = 400, "unreadable", "The request cannot be read"
+    status, code, title = 400, "unreadable", "The request cannot be parsed"
 
 
 class BadCursor(AppError):
-    status, code, title = 400, "invalid_cursor", "The cursor is not one of ours"
+    status, code, title = 400, "invalid_cursor", "The cursor is not valid"
 
     def __init__(self) -> None:
-        super().__init__("Use the cursor exactly as the Link header gave it, for the same list, or leave it out.")
+        super().__init__("Use the cursor exactly as in the `Link` header, for the same list, or omit it.")
 
 
 class Unauthorized(AppError):
-    status, code, title = 401, "unauthorized", "A valid API key is needed"
+    status, code, title = 401, "unauthorized", "A valid API key is required"
 
     def __init__(self) -> None:
         super().__init__(
@@ -69,41 +69,41 @@ class Unauthorized(AppError):
 
 
 class Forbidden(AppError):
-    status, code, title = 403, "forbidden", "The API key may not do this"
+    status, code, title = 403, "forbidden", "The API key does not allow this"
 
 
 class NotFound(AppError):
-    status, code, title = 404, "not_found", "There is no such thing here"
+    status, code, title = 404, "not_found", "The resource does not exist"
 
-    def __init__(self, detail: str = "Nothing is here, or it is not yours to see.") -> None:
+    def __init__(self, detail: str = "The resource does not exist, or this key cannot access it.") -> None:
         super().__init__(detail)
 
 
 class MethodNotAllowed(AppError):
-    status, code, title = 405, "method_not_allowed", "This path does not take that method"
+    status, code, title = 405, "method_not_allowed", "The method is not allowed"
 
 
 class InUse(AppError):
-    status, code, title = 409, "in_use", "Something else still uses it"
+    status, code, title = 409, "in_use", "The resource is in use"
 
 
 class ConflictProblem(AppError):
-    status, code, title = 409, "conflict", "Something else is in the way"
+    status, code, title = 409, "conflict", "The request conflicts with another object"
 
 
 class NotConnectable(AppError):
-    status, code, title = 409, "not_connectable", "This server cannot be connected as it is"
+    status, code, title = 409, "not_connectable", "The server cannot be connected"
 
 
 class PreconditionFailed(AppError):
-    status, code, title = 412, "stale", "It has changed since you read it"
+    status, code, title = 412, "stale", "The resource has changed since it was read"
 
     def __init__(self) -> None:
-        super().__init__("Read it again, apply your change to what you find, and send its new ETag as `If-Match`.")
+        super().__init__("Read it again, apply your change, and send its current ETag as `If-Match`.")
 
 
 class ContentTooLarge(AppError):
-    status, code, title = 413, "too_large", "That is more than can be taken"
+    status, code, title = 413, "too_large", "The content is too large"
 
 
 class UnsupportedMediaType(AppError):
@@ -114,7 +114,7 @@ class UnsupportedMediaType(AppError):
 
 
 class ValidationFailed(AppError):
-    status, code, title = 422, "invalid", "The request is not acceptable as it stands"
+    status, code, title = 422, "invalid", "The request is not valid"
 
     @classmethod
     def at(cls, path: str, message: str) -> ValidationFailed:
@@ -122,21 +122,21 @@ class ValidationFailed(AppError):
 
 
 class IdempotencyKeyReused(AppError):
-    status, code, title = 422, "idempotency_key_reused", "This Idempotency-Key stands for another request"
+    status, code, title = 422, "idempotency_key_reused", "The Idempotency-Key was used for another request"
 
     def __init__(self) -> None:
-        super().__init__("A key belongs to one request for 24 hours. Use a new one for a different body.")
+        super().__init__("For 24 hours a key identifies one request. Use a new key for a different request.")
 
 
 class InternalError(AppError):
-    status, code, title = 500, "internal", "Something went wrong on our side"
+    status, code, title = 500, "internal", "Internal error"
 
     def __init__(self) -> None:
-        super().__init__("It has been logged under the X-Request-Id of this answer.")
+        super().__init__("The error was logged under the `X-Request-Id` of this response.")
 
 
 class ServiceUnavailable(AppError):
-    status, code, title = 503, "unavailable", "Not available right now"
+    status, code, title = 503, "unavailable", "Temporarily unavailable"
 
     def __init__(self, detail: str = "Try again shortly.") -> None:
         super().__init__(detail, headers={"Retry-After": "1"})

@@ -168,7 +168,7 @@ def test_a_key_file_that_others_can_read_is_refused(run: Run, tmp_path: Path) ->
 def test_a_workspace_that_is_not_there_is_named(run: Run) -> None:
     run("setup", "--operator")
     for command in ("status", "rotate", "rewrap"):
-        with pytest.raises(SystemExit, match="there is no workspace ws_none"):
+        with pytest.raises(SystemExit, match="workspace ws_none does not exist"):
             run("keys", command, "--workspace", "ws_none")
 
 
@@ -205,8 +205,8 @@ def test_the_table_is_made_once(run: Run, moto_beside: str) -> None:
     name = f"test-{uuid.uuid4().hex}"
     dynamo = {"PLUGBOARD_STORE": "dynamodb", "PLUGBOARD_TABLE": name, "PLUGBOARD_DYNAMODB_ENDPOINT": moto_beside}
 
-    assert run("table", "create", **dynamo) == f"The table {name} is made.\n"
-    assert run("table", "create", **dynamo) == f"The table {name} is there already.\n"
+    assert run("table", "create", **dynamo) == f"The table {name} was created.\n"
+    assert run("table", "create", **dynamo) == f"The table {name} already exists.\n"
 
     (line,) = run("setup", "--workspace", "On DynamoDB", "--json", PLUGBOARD_ROOT_KEY=GOOD_KEY, **dynamo).splitlines()
     on_it = Settings(store="dynamodb", table=name, dynamodb_endpoint=moto_beside, root_key=Secret(GOOD_KEY))
@@ -268,7 +268,7 @@ def test_there_is_no_admin_key_for_a_workspace_that_is_not_there(run: Run) -> No
     with pytest.raises(SystemExit) as left:
         run("setup", "--admin-key", "ws_00000000000000000000")
 
-    assert "no workspace ws_00000000000000000000" in str(left.value.code)
+    assert "workspace ws_00000000000000000000 does not exist" in str(left.value.code)
 
 
 @pytest.mark.parametrize("command", ["status", "rotate", "rewrap"])
@@ -291,7 +291,7 @@ def test_operator_keys_are_listed_and_revoked(run: Run, data: Settings) -> None:
         assert run("operator-keys", "revoke", key_id) == f"{key_id} is revoked.\n"
         assert operator.get("/api/workspaces").status_code == 401
 
-    with pytest.raises(SystemExit, match="no operator key"):
+    with pytest.raises(SystemExit, match=r"operator key .* does not exist"):
         run("operator-keys", "revoke", key_id)
 
 
@@ -300,5 +300,5 @@ def test_a_directory_that_everybody_writes_to_is_refused(run: Run, tmp_path: Pat
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
 
-    with pytest.raises(SystemExit, match="PLUGBOARD_DATA_DIR: everybody may write"):
+    with pytest.raises(SystemExit, match="PLUGBOARD_DATA_DIR: every user can write"):
         run("setup", "--operator", PLUGBOARD_DATA_DIR=str(open_to_all))

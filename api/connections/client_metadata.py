@@ -45,7 +45,7 @@ async def client_metadata(public_urls: Injected[PublicUrls]) -> Response[bytes]:
 async def client_metadata_by_issuer(document: FromPath[str], public_urls: Injected[PublicUrls]) -> Response[bytes]:
     name = _NAME.fullmatch(document)
     if not name:
-        raise NotFound("There is no such path. They are all at /docs.")
+        raise NotFound("This path does not exist. All paths are listed at /docs.")
     return _document(public_urls, name[1])
 
 

@@ -52,7 +52,9 @@ def pattern_with_message(
 LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
 Name = Annotated[
     str,
-    pattern_with_message(LINE, "Must be one line of text, with something to read in it.", min_length=1, max_length=100),
+    pattern_with_message(
+        LINE, "Must be one line of text with at least one visible character.", min_length=1, max_length=100
+    ),
 ]
 # Text of many lines: tabs and line ends, but no other control characters.
 Prose = Annotated[

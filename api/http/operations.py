@@ -61,7 +61,7 @@ class _LeanHandler(HTTPRouteHandler):
     async def authorize_connection(self, connection: Connection) -> None:
         if connection.scope["state"].get("is_head") and "HEAD" not in self.http_methods:
             allow = allowed(self.http_methods)
-            raise MethodNotAllowed(f"It takes {allow}.", headers={"Allow": allow})
+            raise MethodNotAllowed(f"Allowed methods: {allow}.", headers={"Allow": allow})
         for guard in self.resolve_guards():
             await guard(connection, self)  # type: ignore[misc]
 
@@ -99,14 +99,14 @@ class Parameter:
 
 IF_MATCH = Parameter(
     "If-Match",
-    "The ETag that you read: the request is carried out only if the object still has it.",
+    "The ETag from an earlier response: the request is carried out only if it is still current.",
     {"type": "string"},
     "header",
     '"1"',
 )
 IDEMPOTENCY_KEY = Parameter(
     "Idempotency-Key",
-    "Makes a repeated request harmless: within 24 hours the same key gives the same answer and nothing happens twice.",
+    "Makes a request safe to repeat: for 24 hours the same key gets the same response, without a second execution.",
     {"type": "string", "pattern": "^[\\x21-\\x7e]{1,255}$"},
     "header",
     "3c0f6f0e-9d0a-4a43-a4a5-0f2f5a0c3d11",
@@ -126,11 +126,11 @@ class SuccessResponse:
 
     @classmethod
     def item(cls, view: type[ResponseModel], example: Any) -> SuccessResponse:
-        return cls(200, "As it is now.", TypeAdapter(view), example, ["ETag"])
+        return cls(200, "The current representation.", TypeAdapter(view), example, ["ETag"])
 
     @classmethod
     def created(cls, view: type[ResponseModel], example: Any) -> SuccessResponse:
-        return cls(201, "Made.", TypeAdapter(view), example, ["ETag", "Location"])
+        return cls(201, "Created.", TypeAdapter(view), example, ["ETag", "Location"])
 
     @classmethod
     def many(cls, kind: TypeAdapter[Any], example: Any) -> SuccessResponse:
@@ -138,7 +138,7 @@ class SuccessResponse:
 
     @classmethod
     def no_content(cls) -> SuccessResponse:
-        return cls(204, "Done; nothing to say.")
+        return cls(204, "No content.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,12 @@ T = TypeVar("T")
 PAGING = (
     Parameter(
         "limit",
-        "How many to answer at most.",
+        "The maximum number of items in the response.",
         {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
     ),
     Parameter(
         "cursor",
-        "Where to go on, as the `Link` header of the page before gave it.",
+        "The start of the page, from the `Link` header of the page before.",
         {"type": "string", "minLength": 1, "maxLength": MAX_CURSOR},
     ),
 )

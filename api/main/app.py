@@ -69,13 +69,15 @@ ROUTES: Sequence[ControllerRouterHandler] = [
 
 # What an error from further in means to a caller.
 EXCEPTION_TO_PROBLEM: Mapping[type[Exception], Callable[[], AppError]] = {
-    ItemTooLarge: lambda: ContentTooLarge("All of its fields together are more than one object can hold."),
-    Conflict: lambda: ConflictProblem("Another request changed the same thing at the same time. Try again."),
+    ItemTooLarge: lambda: ContentTooLarge("All fields together exceed the maximum size of an object."),
+    Conflict: lambda: ConflictProblem("Another request changed the same object at the same time. Try again."),
     NoDataKey: NotFound,  # the workspace went away meanwhile
     StoreUnavailable: ServiceUnavailable,
     RootKeyUnavailable: ServiceUnavailable,
-    ClientDisconnected: lambda: BadRequest("The caller left before the answer."),  # which is nobody's mistake
-    CannotOpen: lambda: ServiceUnavailable("The root key that this was sealed with is not configured."),
+    ClientDisconnected: lambda: BadRequest(
+        "The client closed the connection before the response."
+    ),  # which is nobody's mistake
+    CannotOpen: lambda: ServiceUnavailable("The root key that encrypts this data is not configured."),
 }
 
 log = logging.getLogger(__name__)
@@ -152,11 +154,11 @@ def to_problem(error: Exception) -> AppError:
 def _framework_problem(error: HTTPException) -> AppError:
     match error.status_code:
         case 404:
-            return NotFound("There is no such path. They are all at /docs.")
+            return NotFound("This path does not exist. All paths are listed at /docs.")
         case 405:
             methods = allowed((error.headers or {}).get("allow", "").split(", "))
-            return MethodNotAllowed(f"It takes {methods}.", headers={"Allow": methods})
+            return MethodNotAllowed(f"Allowed methods: {methods}.", headers={"Allow": methods})
         case 400:
-            return BadRequest("The request is not in a form that can be read.")
+            return BadRequest("The request is malformed.")
         case _:
             return InternalError()

@@ -53,9 +53,7 @@ def serve(settings: Settings) -> None:
     first = asyncio.run(_prepare(settings))
     if first:
         _greet(settings, first)
-    _print_result(
-        f"Serving on {_url(settings)}, described at {_url(settings)}/docs. Ctrl-C stops it. From here on, the log:"
-    )
+    _print_result(f"Serving on {_url(settings)}, described at {_url(settings)}/docs. Ctrl-C stops it. The log follows:")
     logs.configure()
     server_process.run(settings, **SERVED)
 
@@ -86,7 +84,7 @@ async def _admin_key(parts: Container, workspace_id: str) -> Secret:
     try:
         ctx = await parts.authenticator.enter_as_operator(setup_context().principal, workspace_id, "setup")
     except NotFound:
-        sys.exit(f"plugboard: there is no workspace {workspace_id}")
+        sys.exit(f"plugboard: workspace {workspace_id} does not exist")
     return await make_admin_key(ctx, parts.journal, parts.key_maker)
 
 
@@ -95,14 +93,14 @@ async def operator_keys_list(settings: Settings, _: argparse.Namespace) -> None:
         after = None
         while page := await parts.api_keys.page(OPERATORS, 100, after):
             for record in page:
-                _print_result(f"{record.id}  made {record.created_at}")
+                _print_result(f"{record.id}  created {record.created_at}")
             after = page[-1].id
 
 
 async def operator_keys_revoke(settings: Settings, asked: argparse.Namespace) -> None:
     async with _existing_workspace(settings) as parts:
         if not await revoke_operator_key(parts.store, parts.api_keys, asked.id):
-            sys.exit(f"plugboard: there is no operator key {asked.id}")
+            sys.exit(f"plugboard: operator key {asked.id} does not exist")
     _print_result(f"{asked.id} is revoked.")
 
 
@@ -132,12 +130,12 @@ async def keys_rewrap(settings: Settings, asked: argparse.Namespace) -> None:
                 _print_result(_summary(partition, done))
                 left += done.left.old + done.left.old_data_keys
     if left:
-        sys.exit("Something is left under old keys: run it again, with all root keys that were in use configured.")
+        sys.exit("Some values are still under old keys: configure all root keys that were in use and run it again.")
 
 
 async def table_create(settings: Settings, _: argparse.Namespace) -> None:
     made = create_table(dynamo_client(settings.dynamodb_endpoint), settings.table)
-    _print_result(f"The table {settings.table} {'is made' if made else 'is there already'}.")
+    _print_result(f"The table {settings.table} {'was created' if made else 'already exists'}.")
 
 
 @asynccontextmanager
@@ -162,7 +160,7 @@ def _name(text: str) -> str:
     try:
         return WorkspaceDraft(name=text).name
     except ValidationError:
-        sys.exit("plugboard: a workspace's name has 1 to 100 characters in one line, and not only spaces")
+        sys.exit("plugboard: a workspace's name has 1 to 100 characters in one line, at least one of them visible")
 
 
 async def _create_first_workspace(parts: Container, name: str) -> CreatedWorkspace:
@@ -182,7 +180,7 @@ def _new_revision(partition: str) -> list[Put]:
 async def _partitions(parts: Container, workspace_id: str | None) -> AsyncIterator[str]:
     if workspace_id is not None:
         if not await parts.key_ring.keys(partition_of(workspace_id)):
-            sys.exit(f"plugboard: there is no workspace {workspace_id}")
+            sys.exit(f"plugboard: workspace {workspace_id} does not exist")
         yield partition_of(workspace_id)
         return
     yield SYSTEM
@@ -195,7 +193,7 @@ async def _partitions(parts: Container, workspace_id: str | None) -> AsyncIterat
 
 def _summary(partition: str, done: ReencryptionResult) -> str:
     return (
-        f"{partition}: {done.resealed_values} values sealed again, {done.rewrapped_keys} data keys wrapped again, "
+        f"{partition}: {done.resealed_values} values re-encrypted, {done.rewrapped_keys} data keys rewrapped, "
         f"{done.retired_keys} destroyed, {done.left.old} values left under old keys"
     )
 
@@ -204,7 +202,7 @@ def _usage_lines(tally: KeyUsage) -> str:
     values = [f"{number} values under {under.root}/v{under.version}" for under, number in tally.values.items()]
     keys = [f"{number} data keys under {root}" for root, number in tally.data_keys.items()]
     newest = f"newest {tally.newest.root}/v{tally.newest.version}"
-    return f"{tally.partition}: {newest}; {', '.join([*keys, *values])}; {tally.old} values to seal again"
+    return f"{tally.partition}: {newest}; {', '.join([*keys, *values])}; {tally.old} values to re-encrypt"
 
 
 def _greet(settings: Settings, founded: CreatedWorkspace) -> None:
@@ -212,7 +210,7 @@ def _greet(settings: Settings, founded: CreatedWorkspace) -> None:
     key = founded.key.reveal_text()
     _print_result(
         f"""
-A first workspace is made, with an admin key. Keep the key: it cannot be shown again.
+Created a first workspace and its admin key. Keep the key: it cannot be shown again.
 
   workspace  {founded.workspace.id}
   API key    {key}
@@ -224,7 +222,7 @@ Store a server:
     -H 'Content-Type: application/json' \\
     -d '{{"name": "Weather API", "url": "https://api.weather.example.com/mcp", "authType": "none"}}'
 
-README.md goes on from here, with a server to try that `make demo` starts.
+README.md continues from here, with a demo server that `make demo` starts.
 """
     )
 

@@ -56,7 +56,7 @@ DATABASE = "plugboard.db"
 KEY_FILE = "root.key"
 NO_ROOT_KEY = (
     "with PLUGBOARD_STORE=dynamodb, all machines need the same root key. Set PLUGBOARD_KMS_KEY_ID to an AWS KMS key, "
-    "or PLUGBOARD_ROOT_KEY to `id:base64` of 32 random bytes, made for instance with: "
+    "or PLUGBOARD_ROOT_KEY to `id:base64` of 32 random bytes, created for example with: "
     """python3 -c "import base64, os; print('k1:' + base64.b64encode(os.urandom(32)).decode())\""""
 )
 
@@ -186,11 +186,11 @@ def build_tool_runtime(deps: ToolsetDeps, jobs: BackgroundJobs) -> ToolRuntime:
 def register_gauges(works: ToolRuntime) -> None:
     """Values that are counted where they change, and read at each collection."""
     gauge, log = works.metrics.gauge, works.call_log
-    gauge("call_records_waiting", "Records of calls that are not yet written.", lambda: log.waiting)
-    works.metrics.counter("call_records_dropped", "Records of calls that never will be.", lambda: log.dropped)
-    gauge("tool_calls_in_flight", "Calls of tools that are under way.", lambda: works.bulkheads.busy().calls)
-    gauge("toolsets_open", "Servers with a session or a remembered list.", lambda: len(works.toolsets))
-    gauge("breakers_open", "Servers that are left alone for a while.", lambda: works.breakers.shut)
+    gauge("call_records_waiting", "Tool-call records waiting to be stored.", lambda: log.waiting)
+    works.metrics.counter("call_records_dropped", "Tool-call records dropped before being stored.", lambda: log.dropped)
+    gauge("tool_calls_in_flight", "Tool calls in progress.", lambda: works.bulkheads.busy().calls)
+    gauge("toolsets_open", "Servers with an open session or a cached tool list.", lambda: len(works.toolsets))
+    gauge("breakers_open", "Servers whose circuit breaker is open.", lambda: works.breakers.shut)
 
 
 def open_store(settings: Settings, clock: Clock) -> Store:
@@ -237,7 +237,7 @@ def _make_key_file(path: Path) -> None:
     if path.exists():
         return
     if path.with_name(DATABASE).exists():
-        raise InvalidRootKeys(f"{path} is missing, and {DATABASE} beside it was sealed with it: put it back")
+        raise InvalidRootKeys(f"{path} is missing, and {DATABASE} beside it is encrypted with it: restore it")
     create_key_file(path)
 
 
@@ -246,9 +246,9 @@ def data_dir(settings: Settings) -> Path:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidSetting("PLUGBOARD_DATA_DIR", f"{path} cannot be made: {error.strerror}.") from error
+        raise InvalidSetting("PLUGBOARD_DATA_DIR", f"{path} cannot be created: {error.strerror}.") from error
     if path.is_dir() and path.stat().st_mode & 0o002:
-        raise InvalidSetting("PLUGBOARD_DATA_DIR", f"everybody may write to {path}: run `chmod 700 {path}`.")
+        raise InvalidSetting("PLUGBOARD_DATA_DIR", f"every user can write to {path}: run `chmod 700 {path}`.")
     if not os.access(path, os.W_OK):
-        raise InvalidSetting("PLUGBOARD_DATA_DIR", f"{path} cannot be written to.")
+        raise InvalidSetting("PLUGBOARD_DATA_DIR", f"{path} is not writable.")
     return path

@@ -44,9 +44,7 @@ def check_bindable(settings: Settings) -> None:
     _check_bindable(settings.host, settings.port, "PLUGBOARD_HOST", "PLUGBOARD_PORT")
     for port in metrics_ports(settings):
         if port == settings.port:
-            raise InvalidSetting(
-                "PLUGBOARD_METRICS_PORT", f"the API itself is to listen on port {port}. Set another port."
-            )
+            raise InvalidSetting("PLUGBOARD_METRICS_PORT", f"the API itself listens on port {port}. Set another port.")
         _check_bindable(THIS_MACHINE, port, "PLUGBOARD_METRICS_PORT", "PLUGBOARD_METRICS_PORT")
 
 
@@ -62,7 +60,7 @@ def _check_bindable(host: str, port: int, host_variable: str, port_variable: str
     except OSError as error:
         variable = port_variable if error.errno in (errno.EADDRINUSE, errno.EACCES) else host_variable
         why = os.strerror(error.errno or 0)
-        hint = " Stop what listens there, or set another port." if error.errno == errno.EADDRINUSE else ""
+        hint = " Stop the process that listens there, or set another port." if error.errno == errno.EADDRINUSE else ""
         raise InvalidSetting(variable, f"cannot listen on {host}, port {port}: {why}.{hint}") from error
 
 
@@ -93,7 +91,7 @@ def _listen(settings: Settings, metrics: Metrics) -> WSGIServer | None:
         with suppress(OSError):
             return start_http_server(port, THIS_MACHINE, metrics.registry)[0]
     if ports:  # to serve is more than to be counted
-        log.error("no port to show metrics on", extra={"detail": f"{ports[0]} to {ports[-1]} are taken"})
+        log.error("no free port for metrics", extra={"detail": f"{ports[0]} to {ports[-1]} are taken"})
     return None
 
 

@@ -160,14 +160,16 @@ class _Reader:
             for each in filter(None, map(str.strip, text.split(","))):
                 ip_network(each)
         except ValueError:
-            raise InvalidSetting(name, "must be addresses and CIDRs, comma between, such as 10.0.0.0/8.") from None
+            raise InvalidSetting(
+                name, "must be addresses and CIDRs, separated by commas, such as 10.0.0.0/8."
+            ) from None
         return text
 
     def origins(self, name: str) -> frozenset[str]:
         given = [part for part in map(str.strip, self.text(name, "").split(",")) if part]
         if bad := [each for each in given if not ORIGIN.fullmatch(each)]:
             raise InvalidSetting(
-                name, f"{bad[0]!r} is no origin; write each as https://console.example.com, comma between."
+                name, f"{bad[0]!r} is not an origin. Write each as https://console.example.com, separated by commas."
             )
         return frozenset(given)
 

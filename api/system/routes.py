@@ -35,14 +35,14 @@ STATUS = TypeAdapter(StatusView)
 
 @get(
     "/healthz",
-    guards=[Public("it says only that the process answers")],
+    guards=[Public("reports only that the process is alive")],
     opt=documented(
         OperationDoc(
             "isAlive",
             TAG,
-            "Is the process alive?",
-            "Touches nothing else.",
-            SuccessResponse(200, "It is.", STATUS, {"status": "alive"}),
+            "Check that the process is alive",
+            "Uses nothing but the process itself.",
+            SuccessResponse(200, "The process is alive.", STATUS, {"status": "alive"}),
         )
     ),
 )
@@ -52,14 +52,14 @@ async def healthz() -> Response[bytes]:
 
 @get(
     "/readyz",
-    guards=[Public("it says only whether the store answers")],
+    guards=[Public("reports only whether the store responds")],
     opt=documented(
         OperationDoc(
             "isReady",
             TAG,
-            "Can it serve?",
-            "Asks the store, for a second at the most.",
-            SuccessResponse(200, "It can.", STATUS, {"status": "ready"}),
+            "Check that the process can serve",
+            "Reads from the store, within one second.",
+            SuccessResponse(200, "The process can serve.", STATUS, {"status": "ready"}),
             problems=[ServiceUnavailable],
         )
     ),
@@ -69,7 +69,7 @@ async def readyz(store: Injected[Store]) -> Response[bytes]:
         async with asyncio.timeout(READY_WITHIN_SECONDS):
             await store.get(Key(SYSTEM, HEAD))
     except (StoreError, TimeoutError) as error:
-        raise ServiceUnavailable("The store does not answer.") from error
+        raise ServiceUnavailable("The store does not respond.") from error
     return StoredResponse(200, STATUS.dump_json(StatusView(status="ready"))).response()
 
 
@@ -81,8 +81,8 @@ async def readyz(store: Injected[Store]) -> Response[bytes]:
             "getMetrics",
             TAG,
             "Read the metrics",
-            "In Prometheus' text format, of the process that answers; none is about one workspace. Several processes "
-            "count each for itself: collect from the ports that `PLUGBOARD_METRICS_PORT` gives them.",
+            "The metrics of the process that answers, in Prometheus' text format; none is about one workspace. Each "
+            "process has its own metrics: collect them from the ports at `PLUGBOARD_METRICS_PORT`.",
             SuccessResponse(200, "The metrics.", media_type="text/plain"),
         )
     ),
@@ -98,9 +98,9 @@ async def get_metrics(metrics: Injected[Metrics]) -> Response[bytes]:
         OperationDoc(
             "getContract",
             TAG,
-            "Read this contract",
+            "Read the OpenAPI document",
             "OpenAPI 3.1.",
-            SuccessResponse(200, "The contract.", media_type="application/yaml"),
+            SuccessResponse(200, "The OpenAPI document.", media_type="application/yaml"),
         )
     ),
 )
@@ -115,9 +115,9 @@ async def openapi_yaml(openapi: Injected[OpenApiCache]) -> Response[bytes]:
         OperationDoc(
             "getDocs",
             TAG,
-            "Read this contract as a page",
-            "For people.",
-            SuccessResponse(200, "A page.", media_type="text/html"),
+            "Read the API reference",
+            "The OpenAPI document as an HTML page.",
+            SuccessResponse(200, "An HTML page.", media_type="text/html"),
         )
     ),
 )

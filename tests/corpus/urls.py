@@ -22,11 +22,11 @@ def _hosts(kind: str, because: str, *hosts: str) -> list[Hostile]:
     return _group(kind, because, *(f"https://{host}/mcp" for host in hosts))
 
 
-_NOT_A_HOST_PART = "Each part of the host"
+_NOT_A_HOST_PART = "Each label of the host"
 _NOT_A_QUAD = "four plain decimal numbers"
 _NOT_IN_FULL = "Write the URL in full"
 _AFTER_HOST = "After the host"
-_BRACKETS = "Only an IPv6 address stands in brackets"
+_BRACKETS = "Brackets are for IPv6 addresses"
 
 HOSTILE: list[Hostile] = [
     # IPv4 by block
@@ -178,10 +178,10 @@ HOSTILE: list[Hostile] = [
     *_hosts("idn", "xn--bcher-kva.example.com", "bücher.example.com", "BÜCHER.example.com"),
     *_hosts("idn", "xn--fiqs8s", "中国.icom.museum", "中国。icom。museum"),
     *_hosts("idn", "xn--pple-43d.com", "\u0430pple.com"),
-    *_hosts("idn", "no valid international name", "xn--a.example.com", "xn---bbk.example.com"),
+    *_hosts("idn", "not a valid international name", "xn--a.example.com", "xn---bbk.example.com"),
     *_hosts("idn", _NOT_A_HOST_PART, "xn--.example.com", "xn--abc-.example.com"),
-    *_hosts("idn", "no valid international name", "XN--ls8h.example.com", "xn--example.xn--a"),
-    *_hosts("idn", "no valid international name", "xn--" + "9" * 59 + ".com"),
+    *_hosts("idn", "not a valid international name", "XN--ls8h.example.com", "xn--example.xn--a"),
+    *_hosts("idn", "not a valid international name", "xn--" + "9" * 59 + ".com"),
     *_group("non-ASCII path", "U+00FC", "https://example.com/bücher", "https://example.com/?q=ü"),
     *_group("non-ASCII path", "U+202E", "https://example.com/\u202e"),
     *_hosts("empty host", "host is missing", "", ":443", "."),

@@ -62,13 +62,11 @@ def test_turned_and_renewed_all_opens_and_nothing_is_left_under_the_old_key(
     assert keys.of(workspace, "rotate") == f"WS#{workspace.id}: now at version 2\n"
     after = workspace.make_server()["id"]
     status = keys.of(workspace, "status")
-    assert re.search(r"newest local-\w+/v2; .*5 values under local-\w+/v1.*; 5 values to seal again", status)
+    assert re.search(r"newest local-\w+/v2; .*5 values under local-\w+/v1.*; 5 values to re-encrypt", status)
     assert re.search(r" 1 values under local-\w+/v2", status)
 
-    assert "5 values sealed again, 0 data keys wrapped again, 1 destroyed, 0 values left" in keys.of(
-        workspace, "rewrap"
-    )
-    assert re.search(r"6 values under local-\w+/v2; 0 values to seal again", keys.of(workspace, "status"))
+    assert "5 values re-encrypted, 0 data keys rewrapped, 1 destroyed, 0 values left" in keys.of(workspace, "rewrap")
+    assert re.search(r"6 values under local-\w+/v2; 0 values to re-encrypt", keys.of(workspace, "status"))
     for server_id in (*before, after):
         assert workspace.stored_credentials(server_id) == {"headerValue": "Bearer canary-weather"}
 
@@ -101,7 +99,7 @@ def test_who_reads_after_a_rewrap_reads_what_is_stored_and_can_change_it(workspa
 def test_a_rewrap_of_nothing_leaves_what_others_remember(workspace: Workspace, keys: Command) -> None:
     etag = read(workspace, workspace.make_server()["id"]).headers["ETag"]
 
-    assert "0 values sealed again, 0 data keys wrapped again, 0 destroyed" in keys.of(workspace, "rewrap")
+    assert "0 values re-encrypted, 0 data keys rewrapped, 0 destroyed" in keys.of(workspace, "rewrap")
     (server,) = workspace.admin.get(workspace.servers).json()
     assert read(workspace, server["id"]).headers["ETag"] == etag
 
@@ -117,8 +115,8 @@ def test_a_root_key_is_replaced_and_the_old_one_thrown_away(
     old, new = file.read_text(), f"new:{base64.b64encode(secrets.token_bytes(32)).decode()}\n"
 
     file.write_text(new + old)
-    assert "1 data keys wrapped again, 0 destroyed, 0 values left" in keys.of(workspace, "rewrap")
-    assert keys("rewrap").count("1 data keys wrapped again") == 1  # the system's own
+    assert "1 data keys rewrapped, 0 destroyed, 0 values left" in keys.of(workspace, "rewrap")
+    assert keys("rewrap").count("1 data keys rewrapped") == 1  # the system's own
     assert all("local-" not in line for line in keys("status").splitlines())
     file.write_text(new)
 
@@ -149,7 +147,7 @@ def test_what_cannot_be_opened_is_counted_and_said(workspace: Workspace, keys: C
     assert "Traceback" not in str(left.value.code)
     file.write_text(f"{file.read_text()}{old}\n")
     keys("rewrap")
-    assert "0 values to seal again" in keys.of(workspace, "status")
+    assert "0 values to re-encrypt" in keys.of(workspace, "status")
 
 
 @pytest.mark.requirement("ENC-08")

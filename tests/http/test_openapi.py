@@ -93,7 +93,7 @@ def test_an_operation_says_what_it_does_and_what_it_needs(operation: Operation) 
 
     assert described["summary"]
     assert len(described["description"].split("\n\n")) == 2
-    assert described["description"].rpartition("\n\n")[2].startswith("Needs ")
+    assert described["description"].rpartition("\n\n")[2].startswith("Requires ")
     asks_for_a_key = operation.path.startswith(("/api/", "/metrics")) and operation.path not in WAYS_BACK
     assert described["security"] == ([{"apiKey": []}] if asks_for_a_key else [])
     assert set(described["tags"]) <= {tag["name"] for tag in CONTRACT["tags"]}

@@ -107,5 +107,5 @@ def test_a_port_that_is_taken_keeps_it_from_starting() -> None:
 def test_the_apis_own_port_is_not_one_for_metrics() -> None:
     port = free_ports(3)
 
-    with pytest.raises(InvalidSetting, match="PLUGBOARD_METRICS_PORT: the API itself is to listen on port"):
+    with pytest.raises(InvalidSetting, match="PLUGBOARD_METRICS_PORT: the API itself listens on port"):
         check_bindable(Settings(port=port + 2, metrics_port=port, workers=3))

@@ -34,8 +34,8 @@ from api.errors import (
 REQUEST_ID = "X-Request-Id"
 HEADERS: dict[str, Any] = {
     REQUEST_ID: {
-        "description": "The request's name in our log. A caller's own is kept, where it is 8 to 64 letters, digits, "
-        "dots, underscores or hyphens.",
+        "description": "The request's id in the server's log. A client's own id is kept if it has 8 to 64 letters, "
+        "digits, dots, underscores or hyphens.",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{8,64}$"},
     },
     "ETag": {
@@ -43,33 +43,39 @@ HEADERS: dict[str, Any] = {
         "schema": {"type": "string", "pattern": '^"[0-9]+"$'},
     },
     "Location": {
-        "description": "Where the new object is, or where a browser goes next.",
+        "description": "The URL of the new object, or of the page that the browser opens next.",
         "schema": {"type": "string", "format": "uri-reference"},
     },
-    "Set-Cookie": {"description": "What binds the way back to this browser.", "schema": {"type": "string"}},
-    "Link": {"description": 'Only where more follows: `<…>; rel="next"`.', "schema": {"type": "string"}},
+    "Set-Cookie": {
+        "description": "Cookie that binds the OAuth callback to this browser.",
+        "schema": {"type": "string"},
+    },
+    "Link": {"description": 'The next page, if there is one: `<…>; rel="next"`.', "schema": {"type": "string"}},
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
-    "WWW-Authenticate": {"description": "How to sign in.", "schema": {"type": "string"}},
+    "WWW-Authenticate": {"description": "The authentication scheme.", "schema": {"type": "string"}},
 }
 PROBLEM = {
     "title": "Problem",
     "type": "object",
-    "description": "What went wrong and what to do about it (RFC 9457).",
+    "description": "What is wrong and what to do about it (RFC 9457).",
     "required": ["type", "title", "status", "code", "detail"],
     "properties": {
-        "type": {"type": "string", "format": "uri", "description": "`urn:plugboard:problem:` and the code."},
+        "type": {"type": "string", "format": "uri", "description": "`urn:plugboard:problem:` followed by the code."},
         "title": {"type": "string", "description": "The same for every problem with this code."},
         "status": {"type": "integer", "minimum": 400, "maximum": 599},
-        "code": {"type": "string", "description": "Stable: programs may rely on it."},
-        "detail": {"type": "string", "description": "What to do, for people."},
+        "code": {"type": "string", "description": "Stable: programs can rely on it."},
+        "detail": {"type": "string", "description": "What to do, in plain English."},
         "errors": {
             "type": "array",
-            "description": "For invalid input: what is wrong, and where.",
+            "description": "For invalid input: the fields that are wrong.",
             "items": {
                 "type": "object",
                 "required": ["path", "message"],
                 "properties": {
-                    "path": {"type": "string", "description": "As in `config.headerValue`; empty: the whole body."},
+                    "path": {
+                        "type": "string",
+                        "description": "The field, such as `config.headerValue`; empty for the whole body.",
+                    },
                     "message": {"type": "string"},
                 },
             },

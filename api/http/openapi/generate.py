@@ -47,33 +47,37 @@ from api.http.operations import (
 INFO = {
     "title": "Plugboard",
     "version": "0.1.0",
-    "description": "Stores MCP servers and services for each workspace with sealed credentials, and turns them into "
-    "tools for agents.\n\nEvery answer has an `X-Request-Id`. Every error is a problem document (RFC 9457) with a "
-    "stable `code`. Objects may get further fields in time: ignore those you do not know.",
+    "description": "Stores MCP servers and services for each workspace with encrypted credentials, and turns them into "
+    "tools for agents.\n\nEvery response has an `X-Request-Id`. Every error is a problem document (RFC 9457) with a "
+    "stable `code`. Objects may gain fields in later versions: ignore the fields that you do not know.",
 }
 API_KEY = {
     "type": "http",
     "scheme": "bearer",
     "bearerFormat": "pb_<public id>_<secret and checksum>",
-    "description": "A key made by a workspace's admin, by an operator, or by `plugboard setup`.",
+    "description": "A key created by a workspace's admin, by an operator, or by `plugboard setup`.",
 }
 NO_CONTENT, SEE_OTHER = 204, 303
 IDS = {
     "workspaceId": ("The workspace's id.", examples.WORKSPACE_ID),
     "serverId": ("The server's id.", examples.SERVER_ID),
     "agentId": ("The agent's id.", examples.AGENT_ID),
-    "keyId": ("The API key's id, which is not the key.", examples.KEY_ID),
+    "keyId": ("The API key's id, which is not the key itself.", examples.KEY_ID),
 }
 # What is in a path and is no id: what it is, its form, and one of them.
 OTHERS = {
     "serviceType": ("The service, or `external`.", "^[a-z][a-z0-9-]{0,31}$", "notion"),
-    "issuer": ("Stands for one authorization server.", "^[0-9a-f]{32}$", "9f86d081884c7d659a2feaa0c55ad015"),
+    "issuer": ("Identifies one authorization server.", "^[0-9a-f]{32}$", "9f86d081884c7d659a2feaa0c55ad015"),
     "document": (
-        "Stands for one authorization server.",
+        "Identifies one authorization server.",
         "^[0-9a-f]{32}\\.json$",
         "9f86d081884c7d659a2feaa0c55ad015.json",
     ),
-    "ticket": ("What `connectServer` answered.", "^[A-Za-z0-9_-]{43}$", "V2hvIGhvbGRzIHRoaXMgbWF5IGdvIG9uLCBvbmNlLiA"),
+    "ticket": (
+        "The ticket in the URL that `connectServer` returned.",
+        "^[A-Za-z0-9_-]{43}$",
+        "V2hvIGhvbGRzIHRoaXMgbWF5IGdvIG9uLCBvbmNlLiA",
+    ),
 }
 
 
@@ -107,7 +111,7 @@ def build_contract(app: Litestar) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": INFO,
-        "servers": [{"url": "/", "description": "Where this document comes from."}],
+        "servers": [{"url": "/", "description": "The server that this document comes from."}],
         "tags": [{"name": tag} for tag in sorted({doc.tag for doc in docs})],
         "paths": paths,
         "components": {
@@ -174,7 +178,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         "operationId": doc.id,
         "tags": [doc.tag],
         "summary": doc.summary,
-        "description": doc.description + (f"\n\nNeeds {guard.requires}." if guard else ""),
+        "description": doc.description + (f"\n\nRequires {guard.requires}." if guard else ""),
         "security": [{"apiKey": []}] if guard and guard.problems else [],
     }
     parameters = [*map(_path_parameter, operation.in_path), *map(_parameter, doc.parameters)]

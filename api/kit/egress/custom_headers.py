@@ -37,12 +37,12 @@ class HeaderRefused(Exception):
 
 def check_headers(headers: Mapping[str, str]) -> None:
     if len(headers) > MAX_HEADERS:
-        raise HeaderRefused(None, f"At most {MAX_HEADERS} headers can be given.")
+        raise HeaderRefused(None, f"At most {MAX_HEADERS} headers are allowed.")
     seen: set[str] = set()
     for name, value in headers.items():
         check_header(name, value)
         if name.lower() in seen:
-            raise HeaderRefused(name, "it is given twice; upper and lower case make no difference.")
+            raise HeaderRefused(name, "it is given twice; header names are case-insensitive.")
         seen.add(name.lower())
 
 
@@ -59,12 +59,14 @@ def check_header_value(value: str) -> None:
 def _check_name(name: str) -> None:
     if not _TOKEN.fullmatch(name) or len(name) > MAX_NAME_LENGTH:
         # what stands in place of a name may be a secret pasted into the wrong field
-        raise HeaderRefused(None, f"A header's name is 1 to {MAX_NAME_LENGTH} letters, digits, hyphens or the like.")
+        raise HeaderRefused(
+            None, f"A header's name has 1 to {MAX_NAME_LENGTH} letters, digits, hyphens or other token characters."
+        )
     plain = name.lower().replace("_", "-")  # many servers take the two for one
     if plain == "authorization":
         raise HeaderRefused(name, "give its value as headerValue.")
     if plain in RESERVED or plain.startswith(RESERVED_PREFIXES):
-        raise HeaderRefused(name, "it belongs to the connection and cannot be set.")
+        raise HeaderRefused(name, "it is set by this service and cannot be configured.")
 
 
 def _check_value(name: str, value: str) -> None:
@@ -73,6 +75,8 @@ def _check_value(name: str, value: str) -> None:
     if len(value) > MAX_VALUE_LENGTH:
         raise HeaderRefused(name, f"its value has more than {MAX_VALUE_LENGTH} characters.")
     if _NOT_IN_A_VALUE.search(value):
-        raise HeaderRefused(name, "its value holds a line break, a control character or one that is not in Latin-1.")
+        raise HeaderRefused(
+            name, "its value contains a line break, a control character or a character outside Latin-1."
+        )
     if value != value.strip():
         raise HeaderRefused(name, "its value begins or ends with a space.")

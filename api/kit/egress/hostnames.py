@@ -82,17 +82,17 @@ def _ipv6(text: str) -> IPv6Address:
     try:
         return IPv6Address(inside[1] if inside else "")
     except AddressValueError:
-        raise InvalidHost("Only an IPv6 address stands in brackets, without a zone: [2001:db8::1].") from None
+        raise InvalidHost("Brackets are for IPv6 addresses without a zone, such as [2001:db8::1].") from None
 
 
 def _check_name(name: str) -> None:
     if not name:
         raise InvalidHost("The host is missing.")
     if len(name) > MAX_NAME_LENGTH:
-        raise InvalidHost(f"The host has more than {MAX_NAME_LENGTH} characters; give its shorter name.")
+        raise InvalidHost(f"The host has more than {MAX_NAME_LENGTH} characters. Use a shorter name.")
     if not _NAME.fullmatch(name):
         raise InvalidHost(
-            "Each part of the host must be 1 to 63 letters, digits or inner hyphens, none empty or percent-encoded."
+            "Each label of the host must have 1 to 63 letters, digits or inner hyphens, without percent-encoding."
         )
     for label in name.split("."):
         if label.startswith("xn--"):
@@ -104,7 +104,7 @@ def _check_a_label(label: str) -> None:
         idna.ulabel(label)
     except ValueError:
         raise InvalidHost(
-            "A part of the host begins with xn-- but is no valid international name (IDNA 2008)."
+            "A label of the host begins with xn-- but is not a valid international name (IDNA 2008)."
         ) from None
 
 
@@ -114,5 +114,5 @@ def _plain_form(text: str) -> str:
     except ValueError:
         plain = ""
     if "xn--" in plain:
-        return f"The host must be in its ASCII form. If that is the one you mean, write {plain}."
+        return f"The host must be in its ASCII form: {plain}."
     return "The host must be written in plain ASCII letters, digits, hyphens and dots."

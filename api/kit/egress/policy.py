@@ -16,7 +16,7 @@ from api.kit.egress.hostnames import Host, InvalidHost, internal_name_reason, is
 from api.kit.egress.ip_ranges import TRANSLATIONS, Address, Network, non_public_range
 
 VARIABLE = "PLUGBOARD_EGRESS_ALLOW"
-OR_ASK = f", or have the operator list this one in {VARIABLE}."
+OR_ASK = f", or ask the operator to list this one in {VARIABLE}."
 MAX_URL_LENGTH = 2048
 MAX_PORT = 65_535
 FIRST_UNPRIVILEGED_PORT = 1024
@@ -129,7 +129,7 @@ def check_url(url: str, egress: EgressPolicy) -> CheckedUrl:
         _check_public(host)
     port = given_port or DEFAULT_PORTS[scheme]
     if egress.is_self(host, port):
-        raise UrlRefused("That is an address of this service itself. Use another host.")
+        raise UrlRefused("The URL points to this service itself. Use another host.")
     if not opened:
         _check_wire(scheme, port)
     path = rest if rest.startswith("/") else f"/{rest}"
@@ -138,7 +138,7 @@ def check_url(url: str, egress: EgressPolicy) -> CheckedUrl:
 
 def _split(url: str) -> tuple[str, str, str]:
     if len(url) > MAX_URL_LENGTH:
-        raise UrlRefused(f"The URL has more than {MAX_URL_LENGTH} characters; give a shorter one.")
+        raise UrlRefused(f"The URL has more than {MAX_URL_LENGTH} characters. Use a shorter one.")
     shape = _SHAPE.fullmatch(url)
     if not shape:
         raise UrlRefused("Write the URL in full, as https://host/path, with nothing before it.")
@@ -146,19 +146,17 @@ def _split(url: str) -> tuple[str, str, str]:
     if scheme not in DEFAULT_PORTS:
         raise UrlRefused("The URL must begin with https://.")
     if "@" in authority:
-        raise UrlRefused("Leave user name and password out of the URL; give them as the server's credentials.")
+        raise UrlRefused("Remove the user name and password from the URL; enter them as the server's credentials.")
     _check_rest(rest)
     return scheme, authority, rest
 
 
 def _check_rest(rest: str) -> None:
     if "#" in rest:
-        raise UrlRefused("Leave out the fragment, the part from # on; it is never sent.")
+        raise UrlRefused("Remove the fragment (from # on), which is never sent.")
     bad = _NOT_IN_A_URL.search(rest)
     if bad:
-        raise UrlRefused(
-            f"The path or query holds the character U+{ord(bad[0]):04X}: percent-encode it or leave it out."
-        )
+        raise UrlRefused(f"The path or query contains the character U+{ord(bad[0]):04X}: percent-encode or remove it.")
 
 
 def _host_and_port(authority: str) -> tuple[Host, int | None]:
@@ -166,7 +164,7 @@ def _host_and_port(authority: str) -> tuple[Host, int | None]:
     port = int(parts[2]) if parts and parts[2] else None
     if not parts or (port or 0) > MAX_PORT:
         raise UrlRefused(
-            f"After the host, only a port from 1 to {MAX_PORT} may follow, once; an IPv6 address stands in brackets."
+            f"After the host, only a port from 1 to {MAX_PORT} is allowed. Write an IPv6 address in brackets."
         )
     try:
         return parse_host(parts[1]), port
@@ -201,7 +199,7 @@ def _entry(text: str) -> str | Network:
     try:
         host = parse_host(f"[{text}]" if ":" in text and not text.startswith("[") else text)
     except InvalidHost:
-        raise InvalidEgressPolicy(text, "is neither a host nor a CIDR; leave out scheme, port and wildcards") from None
+        raise InvalidEgressPolicy(text, "is neither a host nor a CIDR; remove scheme, port and wildcards") from None
     return host if isinstance(host, str) else _narrow(text, ip_network(host))
 
 
@@ -210,16 +208,16 @@ def _cidr(text: str) -> Network:
         return ip_network(text if _CIDR.fullmatch(text) else "")
     except ValueError:
         raise InvalidEgressPolicy(
-            text, "is no CIDR; write one as 10.0.0.0/8, with no bits set after the prefix"
+            text, "is not a CIDR; write one as 10.0.0.0/8, with no bits set after the prefix"
         ) from None
 
 
 def _narrow(text: str, network: Network) -> Network:
     if network.prefixlen < (WIDEST_IPV6 if isinstance(network, IPv6Network) else WIDEST_IPV4):
-        raise InvalidEgressPolicy(text, "opens far more than a private network; name a narrower one")
+        raise InvalidEgressPolicy(text, "is wider than a private network; use a narrower one")
     for block in TRANSLATIONS:
         if network != LOOPBACK and network.version == block.network.version and network.overlaps(block.network):
             raise InvalidEgressPolicy(
-                text, f"holds {block.name} addresses, each of which carries another; list that one itself"
+                text, f"contains {block.name} addresses, which embed other addresses; list those themselves"
             )
     return network

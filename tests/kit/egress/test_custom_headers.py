@@ -27,7 +27,7 @@ def test_a_header_of_the_users_own_passes(name: str) -> None:
     ],
 )
 def test_a_header_of_the_connection_cannot_be_set(name: str) -> None:
-    with pytest.raises(HeaderRefused, match="belongs to the connection") as refused:
+    with pytest.raises(HeaderRefused, match="is set by this service") as refused:
         check_header(name, CANARY)
     assert refused.value.name == name
     assert CANARY not in str(refused.value)
@@ -63,7 +63,7 @@ def test_what_is_no_header_name_is_refused_and_not_repeated(name: str) -> None:
     with pytest.raises(HeaderRefused) as refused:
         check_header(name, "value")
     assert refused.value.name is None
-    assert str(refused.value) == "A header's name is 1 to 64 letters, digits, hyphens or the like."
+    assert str(refused.value) == "A header's name has 1 to 64 letters, digits, hyphens or other token characters."
 
 
 @pytest.mark.requirement("EGR-12")

@@ -226,7 +226,7 @@ def test_a_list_shows_what_it_opens() -> None:
     ],
 )
 def test_an_entry_that_holds_addresses_carrying_others_is_refused(entry: str) -> None:
-    with pytest.raises(InvalidEgressPolicy, match="each of which carries another"):
+    with pytest.raises(InvalidEgressPolicy, match="which embed other addresses"):
         EgressPolicy.parse(f"10.0.0.0/8,{entry}")
 
 
@@ -235,7 +235,7 @@ def test_an_entry_that_holds_addresses_carrying_others_is_refused(entry: str) ->
     "entry", ["0.0.0.0/0", "::/0", "0.0.0.0/1", "128.0.0.0/1", "8.0.0.0/7", "fc00::/6", "8000::/1"]
 )
 def test_an_entry_that_opens_the_internet_is_refused(entry: str) -> None:
-    with pytest.raises(InvalidEgressPolicy, match="far more than a private network"):
+    with pytest.raises(InvalidEgressPolicy, match="wider than a private network"):
         EgressPolicy.parse(entry)
 
 
