@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, Listener
+from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,6 +26,7 @@ from tests.harness import Plugboard, served
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_SECONDS = 60.0
+WORKER = (sys.executable, "-m", "tests.connections.tokens.refresh_worker")
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,27 @@ class Member:
         raise AssertionError(f"it lived and got {told}")
 
 
+@dataclass(frozen=True)
+class Entrance:
+    """Accepts the connections of the processes. Fails if they cannot come, because the first of them has ended."""
+
+    listener: socket.socket
+    process: subprocess.Popen[bytes]
+
+    def accept(self) -> Connection:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                return Connection(self.listener.accept()[0].detach())
+            except TimeoutError:
+                status = self.process.poll()
+                assert status is None, f"the process that starts the others has ended with status {status}"
+        raise AssertionError("no process has connected in time")
+
+
 @dataclass
 class Pool:
-    listener: Listener
+    entrance: Entrance
     parent: Connection
     members: list[Member] = field(default_factory=list)
 
@@ -63,7 +84,7 @@ class Pool:
         """So many that are alive; those that are killed are replaced."""
         self.parent.send(max(count - len(self.members), 0))
         while len(self.members) < count:
-            line = self.listener.accept()
+            line = self.entrance.accept()
             self.members.append(Member(line.recv(), line))
         return self.members[:count]
 
@@ -94,11 +115,14 @@ def outcome_of(members: list[Member]) -> Outcome:
 
 
 @contextmanager
-def open_pool() -> Iterator[Pool]:
-    with TemporaryDirectory(prefix="pool-") as folder, Listener(f"{folder}/socket") as listener:
-        command = [sys.executable, "-m", "tests.connections.tokens.refresh_worker", f"{folder}/socket"]
-        with subprocess.Popen(command, cwd=ROOT, env=os.environ | ACCESS):
-            pool = Pool(listener, listener.accept())
+def open_pool(command: Sequence[str] = WORKER) -> Iterator[Pool]:
+    with TemporaryDirectory(prefix="pool-") as folder, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{folder}/socket")
+        listener.listen()
+        listener.settimeout(0.2)
+        with subprocess.Popen([*command, f"{folder}/socket"], cwd=ROOT, env=os.environ | ACCESS) as process:
+            entrance = Entrance(listener, process)
+            pool = Pool(entrance, entrance.accept())
             try:
                 yield pool
             finally:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
 
 from demo.oauth_provider.server import Server
-from tests.connections.tokens.refresh_pool import Pool, Stage
+from tests.connections.tokens.refresh_pool import Pool, Stage, open_pool
 
 PROCESSES, CALLERS = 16, 50
 A_LIFE = 3600.0
@@ -44,3 +45,10 @@ def test_a_token_is_renewed_once_a_generation_whoever_wants_it(
     [family] = scene.tenant.families
     assert family.presented == family.refreshed == [1] * ROUNDS + [0]
     assert (family.reuses, family.is_revoked) == (0, False)
+
+
+def test_a_pool_whose_process_ends_at_its_start_says_so() -> None:
+    command = (sys.executable, "-c", "raise SystemExit(3)")
+
+    with pytest.raises(AssertionError, match="ended with status 3"), open_pool(command):
+        pass
