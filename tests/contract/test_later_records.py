@@ -193,7 +193,7 @@ async def test_an_audit_record_of_a_later_version_is_read(store: Store, clock: S
     assert replace(read, extra={}) == replace(record, fields=("name",), id=added.key.sk)
 
 
-async def test_how_a_server_speaks_is_read_of_a_later_version(store: Store) -> None:
+async def test_a_protocol_record_of_a_later_version_is_read(store: Store) -> None:
     ctx = context(store)
     added = ServerRepository(store, ctx).add(SERVER)
     await store.write(*added)
@@ -223,7 +223,7 @@ def item_of(data: Mapping[str, Any]) -> Item:
     return Item(Key("P", "S"), data, 1)
 
 
-def test_what_waits_for_a_browser_or_a_revocation_keeps_what_a_later_version_stored() -> None:
+def test_states_and_revocation_jobs_keep_what_a_later_version_stored() -> None:
     state = AuthorizationState(
         W, "server-1", "Weather", "external", None, "place", "given", "key-1", {}, CLIENT, ("read",), "https://b", None
     )

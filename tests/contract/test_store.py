@@ -1,4 +1,4 @@
-"""What every engine of the store port promises. One that fails here is no engine."""
+"""The promises of the store port, which every engine must keep."""
 
 import asyncio
 from collections.abc import Callable
@@ -91,7 +91,7 @@ async def test_every_condition_means_the_same_in_every_change(
             assert (after.data, after.expires_at) == ({"is": "new"}, None)
 
 
-async def test_what_was_written_is_read_back_whole(store: Store) -> None:
+async def test_written_data_is_read_back_unchanged(store: Store) -> None:
     put = Put(A, {"name": "Notion", "tags": ["x", None, True, 1.5]}, IfAbsent(), expires_at=2_000_000_000)
     await store.write(put)
 
@@ -101,7 +101,7 @@ async def test_what_was_written_is_read_back_whole(store: Store) -> None:
     assert (item.key, item.data, item.version, item.expires_at) == (A, put.data, put.version, 2_000_000_000)
 
 
-async def test_deep_and_foreign_json_comes_back_as_it_was(store: Store) -> None:
+async def test_deep_json_and_any_unicode_is_read_back_unchanged(store: Store) -> None:
     deep: object = "bottom"
     for level in range(100):
         deep = [deep] if level % 2 else {"in": deep}
@@ -119,7 +119,7 @@ async def test_deep_and_foreign_json_comes_back_as_it_was(store: Store) -> None:
     assert item.data == data
 
 
-async def test_nothing_is_found_where_nothing_is(store: Store) -> None:
+async def test_reading_a_missing_item_gives_nothing(store: Store) -> None:
     await fill(store, "SERVER#a")
 
     assert await store.get(B) is None
@@ -138,7 +138,7 @@ async def test_many_are_read_at_once_and_only_those_that_exist(store: Store) -> 
     assert all(item.data == {"sk": key.sk} for key, item in found.items())
 
 
-async def test_a_write_happens_whole_or_not_at_all(store: Store) -> None:
+async def test_a_write_is_atomic(store: Store) -> None:
     await fill(store, "SERVER#a", "SERVER#b")
     before = await store.query("WS#1")
 
@@ -268,7 +268,7 @@ async def test_a_write_takes_a_hundred_changes(store: Store) -> None:
     assert len(await store.query("WS#1", limit=1000)) == MAX_CHANGES
 
 
-async def test_a_write_refuses_what_no_engine_could_do_at_once(store: Store) -> None:
+async def test_a_write_that_no_engine_can_apply_is_refused(store: Store) -> None:
     too_many = [Put(Key("WS#1", f"{number:03}"), {}, IfAbsent()) for number in range(MAX_CHANGES + 1)]
 
     for changes in (too_many, [], [Put(A, {}, IfAbsent()), Check(A, IfAbsent())]):
@@ -310,7 +310,7 @@ async def test_every_write_of_an_item_is_a_version_of_its_own(store: Store) -> N
     await store.write(Put(A, {"n": 3}, IfVersion(second.version)))
 
 
-async def test_what_was_deleted_can_be_made_again(store: Store) -> None:
+async def test_a_deleted_item_can_be_created_again(store: Store) -> None:
     await store.write(Put(A, {"life": 1}, IfAbsent()))
     await store.write(Delete(A, IfPresent()))
     with pytest.raises(Conflict):
@@ -323,7 +323,7 @@ async def test_what_was_deleted_can_be_made_again(store: Store) -> None:
     assert item.data == {"life": 2}
 
 
-async def test_what_one_store_acknowledged_another_sees_at_once(open_store: Callable[[], Store]) -> None:
+async def test_another_store_sees_an_acknowledged_write_at_once(open_store: Callable[[], Store]) -> None:
     here, there = open_store(), open_store()
 
     for number in range(10):

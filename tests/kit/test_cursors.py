@@ -24,19 +24,19 @@ def unspelt(cursor: str) -> bytes:
 
 
 @given(st.text(), POSITIONS)
-def test_a_cursor_tells_its_position_to_its_own_list(scope: str, position: str) -> None:
+def test_a_cursor_gives_its_position_to_its_own_list(scope: str, position: str) -> None:
     assert CURSORS.read(scope, CURSORS.make(scope, position)) == position
 
 
 @given(st.text(), st.text(), POSITIONS)
-def test_a_cursor_tells_nothing_to_another_list(scope: str, other: str, position: str) -> None:
+def test_a_cursor_is_refused_by_another_list(scope: str, other: str, position: str) -> None:
     if scope == other:
         return
     with pytest.raises(InvalidCursor):
         CURSORS.read(other, CURSORS.make(scope, position))
 
 
-def test_a_list_and_a_position_cannot_run_into_each_other() -> None:
+def test_scope_and_position_cannot_be_confused() -> None:
     raw = unspelt(CURSORS.make("/a", "bc"))
 
     with pytest.raises(InvalidCursor):
@@ -46,7 +46,7 @@ def test_a_list_and_a_position_cannot_run_into_each_other() -> None:
 
 
 @given(st.text(), POSITIONS)
-def test_a_cursor_can_stand_in_a_url(scope: str, position: str) -> None:
+def test_a_cursor_is_safe_in_a_url(scope: str, position: str) -> None:
     cursor = CURSORS.make(scope, position)
 
     assert cursor.replace("-", "").replace("_", "").isalnum()
@@ -55,18 +55,18 @@ def test_a_cursor_can_stand_in_a_url(scope: str, position: str) -> None:
 
 
 @given(st.text())
-def test_a_text_of_somebody_elses_is_no_cursor(text: str) -> None:
+def test_a_foreign_text_is_no_cursor(text: str) -> None:
     with pytest.raises(InvalidCursor):
         CURSORS.read(SCOPE, text)
 
 
 @given(st.binary(max_size=100))
-def test_bytes_of_somebody_elses_are_no_cursor(raw: bytes) -> None:
+def test_foreign_bytes_are_no_cursor(raw: bytes) -> None:
     with pytest.raises(InvalidCursor):
         CURSORS.read(SCOPE, spelt(raw))
 
 
-def test_no_bit_of_a_cursor_can_be_turned() -> None:
+def test_no_bit_of_a_cursor_can_be_flipped() -> None:
     raw = unspelt(CURSORS.make(SCOPE, POSITION))
 
     for bit in range(8 * len(raw)):
@@ -96,7 +96,7 @@ def test_another_key_makes_other_cursors() -> None:
         CURSORS.read(SCOPE, other.make(SCOPE, POSITION))
 
 
-def test_a_cursor_as_long_as_a_book_is_not_even_decoded() -> None:
+def test_a_very_long_cursor_is_not_decoded() -> None:
     long = CURSORS.make(SCOPE, "p" * MAX_CURSOR)
     assert len(long) > MAX_CURSOR
 

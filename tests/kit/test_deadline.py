@@ -12,12 +12,12 @@ def ticker() -> Ticker:
 pytestmark = pytest.mark.requirement("REL-12")
 
 
-async def test_what_takes_too_long_is_ended() -> None:
+async def test_work_that_takes_too_long_is_cancelled() -> None:
     with pytest.raises(TimeoutError), Deadline(ticker(), 0).enforce():
         await asyncio.Event().wait()
 
 
-async def test_what_is_done_in_time_is_left_alone() -> None:
+async def test_work_done_in_time_is_not_cancelled() -> None:
     with Deadline(ticker(), 60).enforce():
         await asyncio.sleep(0)
 
@@ -26,14 +26,14 @@ async def test_what_is_done_in_time_is_left_alone() -> None:
     assert not task.cancelling()
 
 
-async def test_who_is_ended_may_go_on_afterwards() -> None:
+async def test_a_task_may_continue_after_its_deadline() -> None:
     with pytest.raises(TimeoutError), Deadline(ticker(), 0).enforce():
         await asyncio.Event().wait()
 
     await asyncio.sleep(0)
 
 
-async def test_who_is_cancelled_by_another_stays_cancelled() -> None:
+async def test_a_task_cancelled_by_another_stays_cancelled() -> None:
     began = asyncio.Event()
 
     async def waits() -> None:
@@ -49,7 +49,7 @@ async def test_who_is_cancelled_by_another_stays_cancelled() -> None:
         await task
 
 
-async def test_who_is_cancelled_by_another_and_late_is_cancelled() -> None:
+async def test_a_late_task_cancelled_by_another_stays_cancelled() -> None:
     async def waits() -> None:
         with Deadline(ticker(), 0).enforce():
             try:
@@ -64,12 +64,12 @@ async def test_who_is_cancelled_by_another_and_late_is_cancelled() -> None:
         await task
 
 
-async def test_an_error_of_its_own_is_not_taken_for_lateness() -> None:
+async def test_an_error_of_the_work_is_not_a_timeout() -> None:
     with pytest.raises(ValueError, match="mine"), Deadline(ticker(), 60).enforce():
         raise ValueError("mine")
 
 
-async def test_the_nearer_of_two_deadlines_ends_it() -> None:
+async def test_the_earlier_of_two_deadlines_applies() -> None:
     with pytest.raises(TimeoutError), Deadline(ticker(), 60).enforce(), Deadline(ticker(), 0).enforce():
         await asyncio.Event().wait()
     with Deadline(ticker(), 60).enforce():
@@ -78,7 +78,7 @@ async def test_the_nearer_of_two_deadlines_ends_it() -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_deadline_tells_how_much_time_is_left() -> None:
+async def test_a_deadline_gives_the_time_that_is_left() -> None:
     deadline = Deadline(ticker(), 60)
 
     assert 59 < deadline.remaining() <= 60

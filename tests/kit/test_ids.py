@@ -33,12 +33,12 @@ def test_an_id_has_at_most_forty_plain_characters(prefix: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "server_", "server_x", "agent_" + "0" * 33, "server_" + "0" * 32, "server_" + "0" * 34, "x"]
 )
-def test_other_texts_are_no_ids(text: str) -> None:
+def test_other_texts_are_not_ids(text: str) -> None:
     assert not re.fullmatch(id_pattern("server"), text)
 
 
 @pytest.mark.parametrize("letter", ["i", "l", "o", "u", "A", "_", "-", "\n"])
-def test_no_letter_can_be_mistaken_for_another(letter: str) -> None:
+def test_ids_have_no_look_alike_letters(letter: str) -> None:
     assert letter not in ALPHABET
     assert not re.fullmatch(id_pattern("server"), "server_" + "0" * 32 + letter)
 
@@ -53,7 +53,7 @@ def test_ids_of_one_moment_are_distinct() -> None:
 
 
 @given(TIMES, TIMES)
-def test_ids_sort_in_the_order_of_their_making(one: float, other: float) -> None:
+def test_ids_sort_by_time_of_creation(one: float, other: float) -> None:
     earlier, later = sorted([int(one * 1000), int(other * 1000)])
 
     first, second = (new_id("server", "ws_acme", number / 1000) for number in (earlier, later + 1))
@@ -64,7 +64,7 @@ def test_ids_sort_in_the_order_of_their_making(one: float, other: float) -> None
 
 
 @given(st.integers(min_value=0, max_value=32**9 - 1))
-def test_time_is_told_from_an_id_to_the_millisecond(milliseconds: int) -> None:
+def test_the_time_is_read_from_an_id_to_the_millisecond(milliseconds: int) -> None:
     ordered = sortable_time(milliseconds / 1000)
 
     assert len(ordered) == 9
@@ -92,11 +92,11 @@ def test_an_id_belongs_to_hardly_any_other_workspace() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "server", "server_", "server_0", "_", "server-abcd"])
-def test_what_is_no_id_belongs_to_nobody(text: str) -> None:
+def test_a_text_that_is_no_id_belongs_to_no_workspace(text: str) -> None:
     assert not is_from_workspace(text, "ws_acme")
 
 
-def test_the_mark_tells_nothing_else_of_the_workspace() -> None:
+def test_the_mark_reveals_nothing_else_of_the_workspace() -> None:
     assert re.fullmatch(f"[{ALPHABET}]{{4}}", workspace_mark("ws_acme"))
     assert workspace_mark("ws_acme") == workspace_mark("ws_acme")
     assert len({workspace_mark(f"ws_{number}") for number in range(500)}) > 490

@@ -66,7 +66,7 @@ def test_only_fields_on_the_list_are_written() -> None:
 
 
 @pytest.mark.requirement("ENC-13")
-def test_of_an_exception_only_its_kind_and_its_place_are_written() -> None:
+def test_only_type_and_place_of_an_exception_are_written() -> None:
     stream = io.StringIO()
     logs.configure(stream)
 
@@ -82,7 +82,7 @@ def test_of_an_exception_only_its_kind_and_its_place_are_written() -> None:
 
 
 @pytest.mark.requirement("ENC-13")
-def test_causes_do_not_get_into_the_line_either() -> None:
+def test_causes_of_an_exception_are_not_written() -> None:
     try:
         opens_something("canary")
     except ValueError:
@@ -101,7 +101,7 @@ def test_a_field_that_is_not_known_is_left_out() -> None:
     assert line["status"] == 0
 
 
-def test_libraries_are_heard_only_when_they_warn() -> None:
+def test_libraries_log_only_warnings() -> None:
     stream = io.StringIO()
     logs.configure(stream)
 
@@ -121,7 +121,7 @@ def test_configuring_twice_writes_once() -> None:
     assert len(written(stream)) == 1
 
 
-def test_lines_go_to_standard_error_where_nothing_else_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_go_to_standard_error_by_default(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure()
 
     logging.getLogger("plugboard.test").info("here")

@@ -1,4 +1,4 @@
-"""What is counted can be read by Prometheus, costs next to nothing, and says nothing of anybody."""
+"""Metrics can be read by Prometheus, cost next to nothing, and reveal nothing of a workspace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def samples(metrics: Metrics, name: str) -> dict[tuple[str, ...], float]:
     }
 
 
-def test_what_others_know_is_asked_at_each_collection() -> None:
+def test_values_counted_elsewhere_are_read_at_each_collection() -> None:
     metrics, known = Metrics("1.0"), [2.0]
     metrics.gauge("breakers_open", "Breakers that are open.", lambda: known[-1])
     metrics.counter("things", "Things that were seen.", lambda: 10 * known[-1])
@@ -37,7 +37,7 @@ def test_what_others_know_is_asked_at_each_collection() -> None:
     assert (found["plugboard_breakers_open"].type, found["plugboard_things"].type) == ("gauge", "counter")
 
 
-def test_what_runs_and_what_it_uses_is_told() -> None:
+def test_versions_and_resources_of_the_process_are_shown() -> None:
     metrics = Metrics("1.2.3")
 
     assert samples(metrics, "plugboard_build_info") == {(platform.python_version(), "1.2.3"): 1.0}
@@ -46,7 +46,7 @@ def test_what_runs_and_what_it_uses_is_told() -> None:
     assert samples(metrics, "process_open_fds")[()] > 2
 
 
-def test_each_has_numbers_of_its_own_and_none_twice() -> None:
+def test_registries_are_independent_and_series_unique() -> None:
     one, other = Metrics("1.0"), Metrics("1.0")
     one.counter("things", "Things.", lambda: 1)
 

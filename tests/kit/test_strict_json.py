@@ -16,7 +16,7 @@ def nested(depth: int) -> bytes:
 
 
 @given(documents)
-def test_what_json_can_say_is_read_as_it_was_meant(document: Any) -> None:
+def test_json_values_are_read_as_meant(document: Any) -> None:
     assert parse_json(json.dumps(document).encode()) == document
     assert parse_json(json.dumps(document, ensure_ascii=False).encode()) == document
 
@@ -66,7 +66,7 @@ def test_bytes_are_read_or_refused_and_nothing_else(raw: bytes) -> None:
         ('["a",["\\udc00\\ud800"]]', "half of a surrogate"),
     ],
 )
-def test_what_two_readers_could_take_differently_is_refused(text: str, reason: str) -> None:
+def test_ambiguous_json_is_refused(text: str, reason: str) -> None:
     with pytest.raises(InvalidJson, match=reason):
         parse_json(text.encode())
 

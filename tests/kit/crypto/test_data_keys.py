@@ -224,7 +224,7 @@ async def test_a_new_root_key_rewraps_data_keys_and_the_old_one_can_go(store: St
     assert await after.rewrap(W) == 0
 
 
-async def test_a_data_key_whose_root_key_is_not_configured_stays_as_it_is(store: Store) -> None:
+async def test_a_data_key_whose_root_key_is_not_configured_is_left_unchanged(store: Store) -> None:
     ring = await ring_with_key(store, new_roots("gone"))
     stored = await ring.keys(W)
 

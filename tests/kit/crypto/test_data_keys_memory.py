@@ -52,7 +52,7 @@ async def test_while_the_root_key_is_down_remembered_keys_serve_until_they_expir
 
 
 @pytest.mark.requirement("ENC-12")
-async def test_all_who_wait_for_a_key_share_one_question_to_the_root_key(store: Store) -> None:
+async def test_callers_that_wait_for_a_key_share_one_use_of_the_root_key(store: Store) -> None:
     roots = Watched(new_roots())
     ring = await ring_with_key(store, roots)
     roots.close_gate()
@@ -67,7 +67,7 @@ async def test_all_who_wait_for_a_key_share_one_question_to_the_root_key(store: 
     assert len({key.reveal() for key in keys}) == 1
 
 
-async def test_a_failure_nobody_waits_for_is_no_noise_and_is_not_remembered(store: Store) -> None:
+async def test_a_failure_without_a_caller_is_silent_and_not_cached(store: Store) -> None:
     roots = Watched(new_roots())
     ring = await ring_with_key(store, roots)
     roots.close_gate()
@@ -84,7 +84,7 @@ async def test_a_failure_nobody_waits_for_is_no_noise_and_is_not_remembered(stor
     assert roots.unwrapped == 2
 
 
-async def test_what_was_forgotten_while_it_was_loaded_is_not_remembered(store: Store) -> None:
+async def test_a_key_forgotten_while_it_is_loaded_is_not_cached(store: Store) -> None:
     roots = Watched(new_roots())
     ring = await ring_with_key(store, roots)
     roots.close_gate()
@@ -113,7 +113,7 @@ async def test_forgetting_one_owner_leaves_the_others(store: Store) -> None:
     assert roots.unwrapped == 3
 
 
-async def test_keys_are_not_kept_beyond_their_time_nor_without_number(store: Store) -> None:
+async def test_cached_keys_are_bounded_in_time_and_number(store: Store) -> None:
     clock, roots = StillClock(), Watched(new_roots())
     ring = await ring_with_key(store, roots, clock)
     await store.write(*await ring.first_key_changes("WS#other"))
@@ -125,7 +125,7 @@ async def test_keys_are_not_kept_beyond_their_time_nor_without_number(store: Sto
     assert [partition for partition, _ in ring._remembered] == ["WS#other"]
 
 
-async def test_with_no_time_to_remember_each_use_asks_the_root_key(store: Store) -> None:
+async def test_without_a_cache_each_use_needs_the_root_key(store: Store) -> None:
     roots = Watched(new_roots())
     ring = KeyRing(store, roots, StillClock(), ttl=0)
     await store.write(*await ring.first_key_changes(W))

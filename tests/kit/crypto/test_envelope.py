@@ -36,7 +36,7 @@ def written_out(key: Secret, context: bytes, salt: bytes, nonce: bytes, commitme
     return header + AESGCM(made[:32]).encrypt(nonce, padded, header + context)
 
 
-def test_what_was_sealed_opens_with_the_same_key_and_context() -> None:
+def test_a_sealed_secret_opens_with_the_same_key_and_context() -> None:
     envelope = encrypt(KEY, 7, CONTEXT, TOKEN)
 
     assert decrypt(KEY, CONTEXT, envelope) == TOKEN
@@ -45,7 +45,7 @@ def test_what_was_sealed_opens_with_the_same_key_and_context() -> None:
 
 
 @given(st.binary(max_size=300), st.integers(0, 2**32 - 1))
-def test_any_bytes_come_back_as_they_were(plaintext: bytes, version: int) -> None:
+def test_any_bytes_are_opened_unchanged(plaintext: bytes, version: int) -> None:
     envelope = encrypt(KEY, version, CONTEXT, Secret(plaintext))
 
     assert decrypt(KEY, CONTEXT, envelope).reveal() == plaintext
@@ -93,7 +93,7 @@ def test_no_shorter_and_no_longer_envelope_opens() -> None:
 
 
 @given(st.binary(max_size=400))
-def test_what_never_was_an_envelope_does_not_open(anything: bytes) -> None:
+def test_bytes_that_are_no_envelope_do_not_open(anything: bytes) -> None:
     with pytest.raises(CannotOpen):
         decrypt(KEY, CONTEXT, anything)
 
@@ -128,7 +128,7 @@ def test_the_same_secret_never_gives_the_same_envelope() -> None:
 
 
 @pytest.mark.requirement("ENC-05")
-def test_the_size_tells_a_bucket_of_64_bytes_and_not_the_length() -> None:
+def test_the_size_reveals_a_bucket_of_64_bytes_and_not_the_length() -> None:
     sizes = {length: len(encrypt(KEY, 7, CONTEXT, Secret(bytes(length)))) for length in range(200)}
 
     assert {sizes[length] for length in range(61)} == {HEADER_BYTES + 64 + 16}
@@ -154,7 +154,7 @@ def test_parts_cannot_run_into_each_other() -> None:
     assert len({bind("ab", "c"), bind("a", "bc"), bind("abc"), bind("abc", ""), bind("", "abc")}) == 5
 
 
-def test_a_key_of_another_length_is_a_mistake_of_ours() -> None:
+def test_a_key_of_another_length_is_refused() -> None:
     with pytest.raises(ValueError, match="16"):
         encrypt(Secret(bytes(16)), 1, CONTEXT, TOKEN)
 
@@ -174,7 +174,7 @@ def test_no_character_of_the_text_can_be_changed_or_added() -> None:
             assert from_text(wrong) != from_text(text)
 
 
-def test_a_derived_key_tells_nothing_of_its_parent_and_differs_by_purpose() -> None:
+def test_a_derived_key_reveals_nothing_of_its_parent_and_differs_by_purpose() -> None:
     keys = [KEY, derive(KEY, "cursor"), derive(KEY, "fingerprint"), derive(OTHER_KEY, "cursor")]
 
     assert len({key.reveal() for key in keys}) == 4

@@ -119,7 +119,7 @@ async def test_an_arn_and_a_short_id_are_the_same_root() -> None:
 
 
 @pytest.mark.parametrize("key", ["alias/plugboard", "arn:aws:kms:eu-west-1:123456789012:alias/plugboard", "", "x"])
-def test_what_is_no_key_or_only_an_alias_is_refused(key: str) -> None:
+def test_an_alias_or_an_invalid_key_id_is_refused(key: str) -> None:
     with pytest.raises(InvalidRootKeys, match="not an alias"):
         KmsRootKeys(kms_client(), key)
 
@@ -128,7 +128,7 @@ def test_what_is_no_key_or_only_an_alias_is_refused(key: str) -> None:
 @pytest.mark.parametrize(
     "code", ["KMSInternalException", "ThrottlingException", "AccessDeniedException", "DisabledException"]
 )
-async def test_what_kms_refuses_for_its_own_reasons_may_work_later(code: str) -> None:
+async def test_other_refusals_of_kms_are_temporary(code: str) -> None:
     client = kms_client()
     client.meta.events.register("before-send.kms.Decrypt", refusing(code))
     roots = KmsRootKeys(client, new_key())
@@ -140,7 +140,7 @@ async def test_what_kms_refuses_for_its_own_reasons_may_work_later(code: str) ->
 
 
 @pytest.mark.parametrize("code", ["InvalidCiphertextException", "IncorrectKeyException"])
-async def test_what_kms_cannot_open_is_said_like_any_other_failure_to_open(code: str) -> None:
+async def test_kms_failing_to_open_is_reported_like_any_other_failure_to_open(code: str) -> None:
     client = kms_client()
     client.meta.events.register("before-send.kms.Decrypt", refusing(code))
     roots = KmsRootKeys(client, new_key())
@@ -154,7 +154,7 @@ async def test_what_kms_cannot_open_is_said_like_any_other_failure_to_open(code:
 @pytest.mark.parametrize(
     "error", [EndpointConnectionError(endpoint_url="https://kms"), ReadTimeoutError(endpoint_url="https://kms")]
 )
-async def test_kms_that_cannot_be_reached_may_work_later(error: Exception) -> None:
+async def test_kms_out_of_reach_is_temporary(error: Exception) -> None:
     client, tries = kms_client(), []
 
     def fail(**_: object) -> None:
@@ -171,7 +171,7 @@ async def test_kms_that_cannot_be_reached_may_work_later(error: Exception) -> No
 
 
 @pytest.mark.requirement("ENC-12")
-async def test_nobody_waits_longer_for_kms_than_their_patience() -> None:
+async def test_waiting_for_kms_ends_with_the_patience() -> None:
     client, answered = kms_client(), threading.Event()
     roots = KmsRootKeys(client, new_key(), patience=0.05)
     client.meta.events.register("before-send.kms.GenerateDataKey", lambda **_: answered.wait(30) and None)

@@ -196,7 +196,7 @@ async def test_keys_of_the_installation_are_resealed_with_but_never_destroyed(st
     assert await Vault(ring).derived_key("SYSTEM", "pepper", pepper.version) == pepper
 
 
-async def test_others_are_told_by_a_new_revision_in_every_write(tmp_path: Path) -> None:
+async def test_every_write_of_a_rewrap_has_a_new_revision(tmp_path: Path) -> None:
     store = Watched(tmp_path / "test.db")
     ring = KeyRing(store, LocalRootKeys({"old": OLD}), SystemClock())
     await store.write(*await ring.first_key_changes(W))
@@ -252,7 +252,7 @@ class Overtaken(SqliteStore):
 
 
 @pytest.mark.requirement("ENC-08")
-async def test_a_user_who_writes_meanwhile_wins(tmp_path: Path) -> None:
+async def test_a_concurrent_write_of_a_user_wins(tmp_path: Path) -> None:
     store = Overtaken(tmp_path / "test.db")
     ring = KeyRing(store, LocalRootKeys({"old": OLD}), SystemClock())
     await store.write(*await ring.first_key_changes(W))
@@ -291,7 +291,7 @@ async def test_a_rotation_during_a_rewrap_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("ENC-08")
-async def test_a_server_that_is_deleted_meanwhile_stays_deleted(tmp_path: Path) -> None:
+async def test_a_server_deleted_during_a_rewrap_stays_deleted(tmp_path: Path) -> None:
     store = Overtaken(tmp_path / "test.db")
     ring = KeyRing(store, LocalRootKeys({"old": OLD}), SystemClock())
     await store.write(*await ring.first_key_changes(W))

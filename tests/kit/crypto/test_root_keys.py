@@ -66,7 +66,7 @@ async def test_the_first_key_seals_and_all_of_them_read() -> None:
     assert after.ids == {"new", "old"}
 
 
-async def test_a_data_key_of_a_root_key_that_is_gone_says_which() -> None:
+async def test_the_error_names_the_missing_root_key() -> None:
     _, wrapped = await LocalRootKeys.parse(Secret(f"gone:{random_key()}")).new_data_key(CONTEXT)
 
     with pytest.raises(UnknownRootKey, match="'gone'"):
@@ -179,7 +179,7 @@ async def test_a_wrapped_key_is_not_shown() -> None:
     assert repr(wrapped) == "WrappedKey(root_id='k1')"
 
 
-async def test_a_key_file_is_made_once_and_read_again(tmp_path: Path) -> None:
+async def test_a_key_file_is_created_once_and_read_again(tmp_path: Path) -> None:
     path = tmp_path / "root.key"
 
     assert create_key_file(path) is True
@@ -253,7 +253,7 @@ def test_a_key_file_that_is_missing_empty_or_no_file_is_refused_by_name(tmp_path
             LocalRootKeys.from_file(tmp_path / name)
 
 
-def test_a_key_file_that_cannot_be_made_says_so(tmp_path: Path) -> None:
+def test_a_key_file_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidRootKeys, match="cannot be created"):
         create_key_file(tmp_path / "missing" / "root.key")
 
@@ -269,7 +269,7 @@ async def test_data_keys_can_move_from_one_kind_of_root_to_another() -> None:
     assert both.ids == {"other", "file"}
 
 
-async def test_joined_roots_refuse_doubles_and_what_neither_knows() -> None:
+async def test_combined_root_keys_refuse_duplicate_and_unknown_ids() -> None:
     one, same, third = (LocalRootKeys.parse(Secret(f"{name}:{random_key()}")) for name in ("a", "a", "c"))
     _, wrapped = await third.new_data_key(CONTEXT)
 

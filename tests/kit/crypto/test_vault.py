@@ -43,7 +43,7 @@ def vault(ring: KeyRing) -> Vault:
     return Vault(ring)
 
 
-async def test_a_secret_comes_back_at_its_place(vault: Vault) -> None:
+async def test_a_secret_opens_at_its_place(vault: Vault) -> None:
     sealed = (await vault.sealer(W)).seal(HEADER, TOKEN)
 
     assert await vault.unseal(W, HEADER, Sealed.parse(sealed.text)) == TOKEN
@@ -81,7 +81,7 @@ async def test_no_ciphertext_opens_at_any_other_place(
 
 
 @pytest.mark.requirement("ENC-01")
-async def test_a_shared_data_key_would_not_make_owners_one(ring: KeyRing, vault: Vault) -> None:
+async def test_owners_with_the_same_data_key_are_still_separate(ring: KeyRing, vault: Vault) -> None:
     """The owner is bound in the value itself, not only by whose key it is."""
     sealing = await vault.sealer(W)
     sealed = sealing.seal(HEADER, TOKEN)
@@ -106,7 +106,7 @@ async def test_a_sealed_value_that_claims_another_version_does_not_open(ring: Ke
 
 @pytest.mark.requirement("ENC-07")
 @pytest.mark.parametrize("text", ["", "xoxb-plain-token", "Bearer plain", "UAEB", "null", "é", "=" * 300, "A" * 300])
-def test_what_looks_unsealed_is_refused_and_never_given_back(text: str) -> None:
+def test_text_that_is_not_sealed_is_refused(text: str) -> None:
     with pytest.raises(CannotOpen) as refused:
         Sealed.parse(text)
 
@@ -121,7 +121,7 @@ async def test_a_sealed_value_shows_its_version_only(vault: Vault) -> None:
     assert sealed == Sealed.parse(sealed.text)
 
 
-async def test_what_was_sealed_before_a_rotation_can_no_longer_be_stored(
+async def test_a_value_sealed_before_a_rotation_can_no_longer_be_stored(
     store: SqliteStore, ring: KeyRing, vault: Vault
 ) -> None:
     place, sealing = Key(W, "SERVER#s"), await vault.sealer(W)

@@ -43,7 +43,7 @@ def ask(shared: CoalescedReads, times: int, key: str = WS) -> list[asyncio.Task[
     return [asyncio.create_task(shared(key)) for _ in range(times)]
 
 
-async def test_one_who_asks_alone_reads_at_once() -> None:
+async def test_a_single_caller_reads_at_once() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
 
@@ -55,7 +55,7 @@ async def test_one_who_asks_alone_reads_at_once() -> None:
         assert await asked == value
 
 
-async def test_nobody_shares_a_read_that_is_under_way() -> None:
+async def test_a_read_in_progress_is_not_shared() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
     (first,) = ask(shared, 1)
@@ -74,7 +74,7 @@ async def test_nobody_shares_a_read_that_is_under_way() -> None:
     assert await asyncio.gather(*later) == [1] * 5
 
 
-async def test_many_who_wait_share_one_read() -> None:
+async def test_waiting_callers_share_one_read() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
     asked = ask(shared, 1)
@@ -93,7 +93,7 @@ async def test_many_who_wait_share_one_read() -> None:
     assert answers == [0] + [turn for turn in range(1, 6) for _ in range(100)]
 
 
-async def test_each_partition_has_reads_of_its_own() -> None:
+async def test_each_partition_has_its_own_reads() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
 
@@ -106,7 +106,7 @@ async def test_each_partition_has_reads_of_its_own() -> None:
     assert await asyncio.gather(*asked) == [0, 0]
 
 
-async def test_a_failed_read_fails_those_who_shared_it_and_no_others() -> None:
+async def test_a_failed_read_fails_only_the_callers_that_share_it() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
     (first,) = ask(shared, 1)
@@ -129,7 +129,7 @@ async def test_a_failed_read_fails_those_who_shared_it_and_no_others() -> None:
 
 
 @pytest.mark.parametrize("gone", [[0], [1], [2, 3], [0, 1, 2], [1, 2, 3]])
-async def test_one_who_goes_away_takes_nobody_along(gone: list[int]) -> None:
+async def test_a_cancelled_caller_cancels_no_other(gone: list[int]) -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
     asked = ask(shared, 1)
@@ -150,7 +150,7 @@ async def test_one_who_goes_away_takes_nobody_along(gone: list[int]) -> None:
     ]
 
 
-async def test_after_everybody_went_away_the_next_one_reads_anew() -> None:
+async def test_after_all_callers_were_cancelled_the_next_one_reads_again() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
     asked = ask(shared, 4)
@@ -168,7 +168,7 @@ async def test_after_everybody_went_away_the_next_one_reads_anew() -> None:
     assert await late == 7
 
 
-async def test_nothing_is_left_when_all_have_their_answer() -> None:
+async def test_no_state_is_left_after_the_last_result() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)
     tasks = asyncio.all_tasks()

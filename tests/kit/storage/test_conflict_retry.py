@@ -25,7 +25,7 @@ class Work:
         return f"at run {self.runs}"
 
 
-async def test_work_that_holds_is_done_once() -> None:
+async def test_work_without_a_conflict_runs_once() -> None:
     work = Work(0)
 
     assert await retry_on_conflict(work) == "at run 1"
@@ -36,7 +36,7 @@ async def test_work_that_met_a_conflict_runs_again_from_the_start() -> None:
     assert await retry_on_conflict(Work(3)) == "at run 4"
 
 
-async def test_there_is_an_end_to_trying() -> None:
+async def test_retries_end() -> None:
     work = Work(TRIES)
 
     with pytest.raises(StoreUnavailable, match="too many concurrent"):
@@ -45,7 +45,7 @@ async def test_there_is_an_end_to_trying() -> None:
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("down"), ValueError("a mistake"), KeyError("k")])
-async def test_only_a_conflict_is_tried_again(error: Exception) -> None:
+async def test_only_a_conflict_is_retried(error: Exception) -> None:
     runs = []
 
     async def work() -> None:
@@ -57,7 +57,7 @@ async def test_only_a_conflict_is_tried_again(error: Exception) -> None:
     assert len(runs) == 1
 
 
-async def test_trying_can_be_cancelled() -> None:
+async def test_a_retry_can_be_cancelled() -> None:
     work = Work(TRIES)
     trying = asyncio.create_task(retry_on_conflict(work))
     await work.runs_again.wait()
@@ -68,7 +68,7 @@ async def test_trying_can_be_cancelled() -> None:
     assert work.runs < TRIES
 
 
-async def test_those_who_count_together_all_get_through() -> None:
+async def test_all_concurrent_increments_succeed() -> None:
     count = 0
 
     async def add_one() -> None:

@@ -1,4 +1,4 @@
-"""When DynamoDB is slow, busy or gone: what is tried again, how often, and what others notice of it."""
+"""Retries while DynamoDB is slow, throttled or unreachable: which calls, how often, and the effect on others."""
 
 import asyncio
 import logging
@@ -147,7 +147,7 @@ def test_pauses_are_spread_over_all_of_their_length(tries: int, most: float) -> 
     ],
     ids=["throttled", "timeout", "throughput", "limit", "500", "503"],
 )
-async def test_what_may_pass_is_tried_again_and_not_for_ever(
+async def test_temporary_failures_are_retried_for_a_limited_time(
     store: DynamoStore, faults: Faults, clock: StillClock, fault: Fault
 ) -> None:
     faults.put("GetItem", [fault, fault, SUCCESS])
@@ -206,7 +206,7 @@ async def test_a_failed_condition_outweighs_a_busy_neighbour(store: DynamoStore,
         cancelled(),
     ],
 )
-async def test_what_will_not_pass_is_told_at_once_and_tells_no_secret(
+async def test_permanent_failures_are_raised_at_once_without_secrets(
     store: DynamoStore, faults: Faults, fault: Fault, caplog: pytest.LogCaptureFixture
 ) -> None:
     faults.put("TransactWriteItems", [fault])
@@ -219,14 +219,14 @@ async def test_what_will_not_pass_is_told_at_once_and_tells_no_secret(
     assert caught.value.__context__ is None
 
 
-async def test_a_mistake_that_botocore_finds_is_told_at_once(store: DynamoStore, faults: Faults) -> None:
+async def test_an_error_found_by_botocore_is_raised_at_once(store: DynamoStore, faults: Faults) -> None:
     with pytest.raises(StoreUnavailable, match="ParamValidationError"):
         await store.get(Key("WS#1", 7))
 
     assert faults.sent == []
 
 
-async def test_a_table_that_nobody_serves_is_busy(store: DynamoStore) -> None:
+async def test_an_unreachable_table_is_unavailable(store: DynamoStore) -> None:
     with pytest.raises(StoreUnavailable, match="cannot be reached"):
         await store.get(A)
 

@@ -1,4 +1,4 @@
-"""A write whose answer is lost happens once, and its caller hears the truth about it."""
+"""A write whose answer is lost happens once, and its caller gets the true result."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 
@@ -135,7 +135,7 @@ async def test_losing_answer_after_answer_still_writes_once(ours: DynamoStore, f
         assert (item.data, item.version) == ({"n": number}, number + 1)
 
 
-async def test_what_stands_in_the_way_tells_by_itself_that_it_is_ours(ours: DynamoStore, faults: Faults) -> None:
+async def test_the_mark_on_a_conflicting_item_proves_our_write(ours: DynamoStore, faults: Faults) -> None:
     faults.put("TransactWriteItems", [faults.lost_answer])
 
     await ours.write(Put(NEW, {}, IfAbsent()))
@@ -157,7 +157,7 @@ async def test_a_write_that_never_arrived_is_sent_again(
     assert await everything(theirs) == expected
 
 
-async def test_every_try_of_a_write_says_exactly_the_same(ours: DynamoStore, faults: Faults) -> None:
+async def test_every_attempt_of_a_write_sends_the_same(ours: DynamoStore, faults: Faults) -> None:
     """DynamoDB takes a known token with other words for a mistake, and the clock goes on between two tries."""
     faults.put("TransactWriteItems", [lost_request, lost_request])
 
@@ -227,7 +227,9 @@ async def test_one_item_left_is_enough_to_know_that_a_write_happened(
     other.close()
 
 
-async def test_a_delete_that_cannot_be_told_is_neither_success_nor_conflict(ours: DynamoStore, faults: Faults) -> None:
+async def test_a_delete_with_an_unknown_result_is_neither_success_nor_conflict(
+    ours: DynamoStore, faults: Faults
+) -> None:
     """Had it been answered with success, a one-use thing could be used twice."""
     await ours.write(Delete(OLD, IfPresent()))
     faults.put("TransactWriteItems", [lost_request])

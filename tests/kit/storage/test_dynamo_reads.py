@@ -1,4 +1,4 @@
-"""Reads see what was written, all of it, however DynamoDB cuts or delays its answers."""
+"""Reads are complete, however DynamoDB splits or delays its answers."""
 
 import ast
 from collections.abc import AsyncIterator, Iterator
@@ -106,7 +106,7 @@ async def test_an_empty_page_is_not_the_end(store: DynamoStore, faults: Faults) 
 
 
 @pytest.mark.requirement("REL-10")
-async def test_keys_left_unread_are_asked_for_again(store: DynamoStore, faults: Faults, clock: StillClock) -> None:
+async def test_unprocessed_keys_are_requested_again(store: DynamoStore, faults: Faults, clock: StillClock) -> None:
     await fill(store)
     left: list[dict[str, Any]] = []
 

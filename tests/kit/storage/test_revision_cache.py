@@ -111,7 +111,7 @@ async def test_a_change_by_another_process_is_seen_by_the_next_request(
         assert await read(memory, "KEY#k") == [value]
 
 
-async def test_what_another_process_took_away_is_gone_for_the_next_request(
+async def test_an_item_deleted_by_another_process_is_gone_for_the_next_request(
     store: CountingStore, open_store: Callable[[], Store]
 ) -> None:
     memory, elsewhere = RevisionCache(store), open_store()
@@ -126,7 +126,7 @@ async def test_what_another_process_took_away_is_gone_for_the_next_request(
     assert await memory.open(WS) is None
 
 
-async def test_what_is_not_there_is_not_remembered_as_missing(store: CountingStore) -> None:
+async def test_a_missing_item_is_not_cached_as_missing(store: CountingStore) -> None:
     memory = RevisionCache(store)
     await put(store, "KEY#k", 1)
     assert await read(memory, "KEY#new") == [None]
@@ -136,7 +136,7 @@ async def test_what_is_not_there_is_not_remembered_as_missing(store: CountingSto
     assert await read(memory, "KEY#new") == [2]
 
 
-async def test_what_time_takes_away_is_not_remembered(store: CountingStore) -> None:
+async def test_an_expiring_item_is_not_cached(store: CountingStore) -> None:
     memory = RevisionCache(store)
     await put(store, "KEY#k", 1, expires_at=4_000_000_000)
 
@@ -229,7 +229,7 @@ class SlowStore(CountingStore):
         return item
 
 
-async def test_what_is_remembered_is_bounded_in_bytes(store: CountingStore) -> None:
+async def test_the_cache_is_bounded_in_bytes(store: CountingStore) -> None:
     memory = RevisionCache(store, bytes_at_most=150)
     for sk, value in (("A", "a" * 60), ("B", "b" * 60), ("C", "c" * 60), ("LARGE", "x" * 200)):
         await put(store, sk, value)

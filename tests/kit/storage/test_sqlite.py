@@ -1,4 +1,4 @@
-"""What SQLite leaves on the disk, and what it says when the disk is not well."""
+"""What SQLite leaves on the disk, and its errors when the disk fails."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_all_files_are_for_their_owner_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("ENC-11")
-async def test_what_was_deleted_is_no_longer_on_the_disk(tmp_path: Path) -> None:
+async def test_deleted_data_is_no_longer_on_the_disk(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "plugboard.db")
     await store.write(Put(KEY, {"wrapped": "canary-key"}, IfAbsent()), Put(OTHER, {}, IfAbsent()))
     assert b"canary-key" in on_disk(tmp_path)
@@ -46,7 +46,7 @@ async def test_what_was_deleted_is_no_longer_on_the_disk(tmp_path: Path) -> None
 
 
 @pytest.mark.requirement("ENC-11")
-async def test_what_was_replaced_is_no_longer_on_the_disk_after_a_while(tmp_path: Path) -> None:
+async def test_replaced_data_is_no_longer_on_the_disk_after_a_while(tmp_path: Path) -> None:
     clock = StillClock()
     store = SqliteStore(tmp_path / "plugboard.db", clock)
     await store.write(Put(KEY, {"sealed": "canary-old"}, IfAbsent()))

@@ -1,4 +1,4 @@
-"""The table that `create_table` makes is the one of infra/stack.yaml."""
+"""`create_table` creates the table that infra/stack.yaml defines."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,7 @@ def client() -> Iterator[Any]:
         client.close()
 
 
-def test_the_definition_is_what_the_stack_says_in_the_words_of_a_call() -> None:
+def test_the_table_is_created_as_the_stack_defines_it() -> None:
     assert table_definition("a-table") == {
         "TableName": "a-table",
         "BillingMode": "PAY_PER_REQUEST",
@@ -39,7 +39,7 @@ def test_the_table_has_no_index() -> None:
     assert not [name for name in table_definition("a-table") if "Index" in name]
 
 
-def test_a_table_is_made_with_expiry_recovery_and_protection(client: Any) -> None:
+def test_a_table_is_created_with_expiry_recovery_and_protection(client: Any) -> None:
     assert create_table(client, "made-here")
 
     table = client.describe_table(TableName="made-here")["Table"]
@@ -73,21 +73,21 @@ def test_a_new_table_is_waited_for(client: Any) -> None:
     assert faults.count("UpdateContinuousBackups") == 2
 
 
-def test_a_table_that_never_becomes_ready_is_told(client: Any) -> None:
+def test_a_table_that_never_becomes_ready_is_an_error(client: Any) -> None:
     Faults(client).put("DescribeTable", [answers({"Table": {"TableStatus": "CREATING"}})] * 100)
 
     with pytest.raises(StoreUnavailable, match="did not become ready"):
         create_table(client, "made-never", pause=lambda _: None)
 
 
-def test_a_stand_in_without_backups_is_good_enough(client: Any) -> None:
+def test_a_local_substitute_without_backups_is_accepted(client: Any) -> None:
     Faults(client).put("UpdateContinuousBackups", [refused("UnknownOperationException")])
 
     assert create_table(client, "made-elsewhere")
 
 
 @pytest.mark.parametrize("operation", ["CreateTable", "UpdateContinuousBackups"])
-def test_a_refusal_is_told_to_the_operator(client: Any, operation: str) -> None:
+def test_a_refusal_is_reported_to_the_operator(client: Any, operation: str) -> None:
     Faults(client).put(operation, [refused("AccessDeniedException")])
 
     with pytest.raises(StoreUnavailable, match="AccessDenied"):
