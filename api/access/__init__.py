@@ -1,1 +1,1 @@
-"""Who calls, for which workspace, with which rights."""
+"""Authentication: who calls, for which workspace, with which rights."""

@@ -1,4 +1,4 @@
-"""What an API key looks like: `pb_<public id>_<secret><checksum>`."""
+"""The form of API keys: `pb_<public id>_<secret><checksum>`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from api.kit.ids import ALPHABET, RANDOM_LENGTH, random_text
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 SECRET_LENGTH, CHECKSUM_LENGTH = 32, 6
 PREFIX = "pb_"
-# For scanners that look for keys where none should be.
+# For secret scanners.
 KEY_PATTERN = re.compile(rf"{PREFIX}[{ALPHABET}]{{{RANDOM_LENGTH}}}_[0-9A-Za-z]{{{SECRET_LENGTH + CHECKSUM_LENGTH}}}")
 KEY_ID_PATTERN = rf"^key_[{ALPHABET}]{{{RANDOM_LENGTH}}}$"
 
@@ -33,7 +33,7 @@ class ApiKey:
 
     @classmethod
     def parse(cls, text: str) -> ApiKey | None:
-        """None for anything that cannot be a key of ours, told by the text alone."""
+        """None if the text is malformed or its checksum is wrong."""
         if not KEY_PATTERN.fullmatch(text):
             return None
         body, checksum = text[:-CHECKSUM_LENGTH], text[-CHECKSUM_LENGTH:]
@@ -43,14 +43,14 @@ class ApiKey:
         return cls(f"key_{public}", Secret(secret))
 
     def text(self) -> Secret:
-        """The whole key, as its owner gets it once."""
+        """The whole key, which its owner sees once."""
         body = f"{PREFIX}{self.key_id.removeprefix('key_')}_{self.secret.reveal_text()}"
         return Secret(body + _checksum(body))
 
     def hashed(self, pepper: Secret, rights: bytes) -> str:
-        """What is stored of it. The secret has 190 bits, so a slow hash would protect nothing and cost every call.
+        """The hash that is stored. The secret has 190 bits, so a slow hash would add cost but no protection.
 
-        What the key may do is hashed along: a record that is moved or edited stands for no key at all.
+        The hash covers the key's rights: a record that was moved or edited matches no key.
         """
         return hmac.digest(pepper.reveal(), rights + self.secret.reveal(), hashlib.sha256).hex()
 

@@ -1,6 +1,6 @@
-"""What each route asks of its caller.
+"""Guards: what each route requires of its caller.
 
-A route that asks nothing has to say so, and why; otherwise the app does not start.
+A route that requires nothing is `Public`, for a stated reason. A route without a guard prevents the app from starting.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ID_FORM = re.compile(ID_PATTERN.strip("^$"))
 
 @dataclass(frozen=True)
 class RequiresScope(Guard):
-    """A key of the workspace in the path, with this scope; limited to the agent in the path where the key is."""
+    """A principal of the workspace in the path with this scope, which for `invoke` may use the agent in the path."""
 
     scope: Scope
     operator_too: bool = False
@@ -35,9 +35,8 @@ class RequiresScope(Guard):
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
         connection.scope["state"]["context"] = await self._enter(connection)
-        for each in connection.path_params.values():
-            if not _is_id(each):
-                raise NotFound
+        if not all(_is_id(value) for value in connection.path_params.values()):
+            raise NotFound
 
     async def _enter(self, connection: Connection) -> WorkspaceContext:
         access: Authenticator = connection.app.state.authenticator
@@ -56,7 +55,7 @@ class RequiresScope(Guard):
 
     def _check(self, principal: Principal, connection: Connection) -> None:
         if not principal.scope.includes(self.scope):
-            raise Forbidden(f"This needs a key with scope `{self.scope}`; this key has `{principal.scope}`.")
+            raise Forbidden(f"This operation requires scope `{self.scope}`; this key has `{principal.scope}`.")
         if self.scope is Scope.INVOKE and not principal.may_invoke(connection.path_params["agent_id"]):
             raise Forbidden("This key is limited to other agents.")
 
@@ -71,7 +70,7 @@ class RequiresOperator(Guard):
             connection.scope["headers"], connection.scope["state"]["request_id"]
         )
         if context.principal.scope is not Scope.OPERATOR:
-            raise Forbidden("This needs an operator key, made with `plugboard setup --operator`.")
+            raise Forbidden("This operation requires an operator key. Create one with `plugboard setup --operator`.")
         connection.scope["state"]["context"] = context
 
 
@@ -87,7 +86,7 @@ class RequiresAnyKey(Guard):
 
 @dataclass(frozen=True)
 class Public(Guard):
-    """The route shows nothing of any workspace."""
+    """Anyone may call the route: it reveals nothing about any workspace."""
 
     reason: str
     requires = "no key"
@@ -109,7 +108,7 @@ def check_every_route_is_guarded(app: Litestar) -> None:
         if guard_of(handler) is None and not _answers_options_only(handler)
     ]
     if unguarded:
-        raise UnguardedRoute(f"These routes say nothing about who may call them: {', '.join(unguarded)}")
+        raise UnguardedRoute(f"These routes have no guard: {', '.join(unguarded)}")
 
 
 def _handlers(route: Any) -> Iterable[BaseRouteHandler]:
@@ -121,5 +120,5 @@ def _answers_options_only(handler: BaseRouteHandler) -> bool:
 
 
 def _is_id(text: str) -> bool:
-    """No store is asked for what cannot be an id of ours: an engine may refuse it in ways of its own."""
+    """Other texts are not looked up: a store might refuse them with an error of its own."""
     return ID_FORM.fullmatch(text) is not None

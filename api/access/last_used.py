@@ -50,7 +50,7 @@ class LastUsedRecorder:
             if known is None or known <= rfc3339(now - EVERY_SECONDS):
                 await self._store.write(*add_use(partition, key_id, rfc3339(now), _deletion_time(key_expires_at)))
         except (Conflict, StoreUnavailable):  # the key was revoked, or the next use will be written
-            log.info("use of a key not noted")
+            log.info("the last use of a key was not stored")
 
 
 def _deletion_time(key_expires_at: str | None) -> int | None:

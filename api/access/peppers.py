@@ -1,4 +1,7 @@
-"""The secret that API keys are hashed with: derived from the system's data keys, so no table dump can test a guess."""
+"""Peppers: the secrets that API keys are hashed with, derived from the system's data keys.
+
+A copy of the table alone does not let anyone test guesses.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,19 @@ class Peppers:
         self._known: dict[int, Secret] = {}
 
     async def current(self) -> tuple[int, Secret]:
-        """The one to hash a new key with."""
+        """The pepper for new keys, with its version."""
         version, pepper = await self._vault.derived_key(SYSTEM, PURPOSE)
         self._known[version] = pepper
         return version, pepper
 
     async def any(self) -> Secret:
-        """For a hash that will be thrown away."""
+        """For a hash whose result is ignored."""
         if not self._known:
             await self.current()
         return next(iter(self._known.values()))
 
     async def get(self, version: int) -> Secret:
-        """Kept for as long as the process lives: callers are known even while the key service is away."""
+        """Cached for the life of the process, so that keys can be checked while the key service is unavailable."""
         pepper = self._known.get(version)
         if pepper is None:
             _, pepper = await self._vault.derived_key(SYSTEM, PURPOSE, version)

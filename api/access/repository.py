@@ -1,4 +1,4 @@
-"""Where API keys are found: the record in its owner's partition, and which partition that is."""
+"""Stored API keys: the record in its owner's partition, and a lookup of that partition."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class ApiKeyRecord(Record):
         return cls.decode(item.data, version=item.version)
 
     def rights(self, partition: str) -> bytes:
-        """Where the key belongs and what it may do, in the one form that its hash is bound to."""
+        """The key's partition and rights, in the form that its hash covers."""
         agents = ("all",) if self.agent_ids is None else ("these", *self.agent_ids)
         return bind(partition, self.id, self.scope, self.expires_at or "", *agents)
 
 
 class ApiKeyRepository:
-    """The API keys of every owner. Only `access` and `api_keys` use it, and the latter with its own partition alone."""
+    """The API keys of all owners. Only `access` and `api_keys` use it; `api_keys` passes its own partition only."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -102,18 +102,18 @@ async def last_uses(store: Store, partition: str, key_ids: Sequence[str]) -> dic
 
 
 def owned_keys(items: Sequence[Item]) -> list[str]:
-    """The ids of the keys among the items of a partition."""
+    """The ids of the API keys among the items of a partition."""
     return [item.key.sk.removeprefix("KEY#") for item in items if item.key.sk.startswith("KEY#")]
 
 
 async def beginning_of(snapshot: Snapshot) -> str | None:
-    """When the workspace was made."""
+    """When the workspace was created."""
     item = await snapshot.get(META)
     return str(item.data["created_at"]) if item else None
 
 
 async def name_of(snapshot: Snapshot) -> str:
-    """The workspace's own, for people."""
+    """The workspace's display name."""
     item = await snapshot.get(META)
     return str(item.data["name"]) if item else ""
 

@@ -1,4 +1,4 @@
-"""Where agents are kept: the agent, and a note beside each server that it enables."""
+"""Stored agents, and an index of the agents that enable each server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class AgentRepository:
-    """The agents of one workspace. There is no way to ask for another's."""
+    """The agents of one workspace; it cannot reach those of another."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
         self._store = store
@@ -21,11 +21,11 @@ class AgentRepository:
         self._partition = ctx.partition
 
     async def render_cached(self, agent_id: str, show: Callable[[Agent], T]) -> T | None:
-        """As of the request's beginning, or later, in the form that `show` gives it: made once a revision."""
+        """As of the beginning of the request, or later, rendered by `show`; cached per revision."""
         return await self._snapshot.get_rendered(_record(agent_id), Agent.of, show)
 
     async def get(self, agent_id: str) -> Agent | None:
-        """As stored this moment: to change."""
+        """As stored now; for changing."""
         item = await self._store.get(self._key(agent_id))
         return Agent.of(item) if item else None
 
@@ -34,8 +34,8 @@ class AgentRepository:
         return [Agent.of(item) for item in found.values()]
 
     async def page(self, limit: int, after: str | None) -> list[Agent]:
-        beyond = None if after is None else _record(after)
-        items = await self._store.query(self._partition, _record(""), limit=limit, after=beyond)
+        start = None if after is None else _record(after)
+        items = await self._store.query(self._partition, _record(""), limit=limit, after=start)
         return [Agent.of(item) for item in items]
 
     async def users(self, server_id: str, limit: int) -> list[str]:
@@ -57,8 +57,8 @@ class AgentRepository:
 
     def _uses(self, agent_id: str, before: Sequence[str], agent: Agent) -> list[Change]:
         after = agent.enabled_mcp_server_ids
-        new = [Put(self._use_key(agent_id, each), {}, Always()) for each in after if each not in before]
-        return [*new, *(self._without(agent_id, each) for each in before if each not in after)]
+        added = [Put(self._use_key(agent_id, server), {}, Always()) for server in after if server not in before]
+        return [*added, *(self._without(agent_id, server) for server in before if server not in after)]
 
     def _without(self, agent_id: str, server_id: str) -> Change:
         return Delete(self._use_key(agent_id, server_id), Always())

@@ -1,4 +1,4 @@
-"""`/api/workspaces/{ws}/agents`: the requests about agents."""
+"""`/api/workspaces/{ws}/agents`: the routes of agents."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def answer(agent: Agent) -> Response[bytes]:
         OperationDoc(
             "listAgents",
             TAG,
-            "List the agents",
-            "In the order of their making. The answer is a bare array; where more follows, a `Link` header with "
-            '`rel="next"` says how to ask for it.',
+            "List agents",
+            "In order of creation. The body is an array. If there are more, a `Link` header with "
+            '`rel="next"` has the URL of the next page.',
             SuccessResponse.many(MANY, examples.AGENT),
             parameters=PAGING,
         )
@@ -83,8 +83,8 @@ async def list_agents(agents: Injected[AgentService], paging: Injected[Paging]) 
             "createAgent",
             TAG,
             "Store an agent",
-            "A named set of servers, with rules for their tools and instructions. Every enabled server must be one "
-            "of this workspace.",
+            "A named set of servers, with rules for their tools, and instructions. Every enabled server must belong "
+            "to this workspace.",
             SuccessResponse.created(AgentView, examples.AGENT),
             examples.AGENT_DRAFT,
             [IDEMPOTENCY_KEY],
@@ -110,7 +110,7 @@ async def create_agent(
     guards=[RequiresScope(Scope.READ)],
     opt=documented(
         OperationDoc(
-            "getAgent", TAG, "Read an agent", "As it is stored.", SuccessResponse.item(AgentView, examples.AGENT)
+            "getAgent", TAG, "Get an agent", "The agent as stored.", SuccessResponse.item(AgentView, examples.AGENT)
         )
     ),
 )
@@ -125,8 +125,8 @@ async def get_agent(agent_id: FromPath[str], agents: Injected[AgentService]) -> 
         OperationDoc(
             "updateAgent",
             TAG,
-            "Change an agent",
-            "Takes any subset of the fields. Tool rules of servers that are no longer enabled go with them.",
+            "Update an agent",
+            "Accepts any subset of the fields. Tool rules of servers that are no longer enabled are deleted.",
             SuccessResponse.item(AgentView, examples.AGENT),
             {"enabledMcpServerIds": [examples.SERVER_ID]},
             [IF_MATCH],
@@ -150,7 +150,7 @@ async def update_agent(
             "deleteAgent",
             TAG,
             "Delete an agent",
-            "Its servers stay.",
+            "Its servers are kept.",
             SuccessResponse.no_content(),
             parameters=[IF_MATCH],
         )

@@ -1,4 +1,4 @@
-"""Agents as callers send and see them."""
+"""Agents in requests and responses."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MAX_TOOL_NAMES = 500
 AgentId = Annotated[str, StringConstraints(pattern=id_pattern("agent"))]
 Description = Annotated[Prose, StringConstraints(max_length=500)]
 Instructions = Annotated[Prose, StringConstraints(max_length=32_000)]
-# Ids are looked up, not parsed: one that is no id of ours is answered like one that does not exist.
+# Ids are looked up, not parsed: a malformed id gets the same error as an unknown one.
 ServerId = Annotated[str, pattern_with_message(r"^[a-z0-9_]+$", "Must be a server's id.", min_length=1, max_length=40)]
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
 def _once_each(values: list[str]) -> list[str]:
     if len(set(values)) != len(values):
-        raise PydanticCustomError("doubles", "The same entry stands here twice.")
+        raise PydanticCustomError("doubles", "Entries must be unique.")
     return values
 
 
@@ -45,14 +45,14 @@ ToolRules = Annotated[
     dict[ServerId, ToolNames],
     Field(
         max_length=MAX_SERVERS,
-        description="For a server with an entry, only these of its tools (named as the upstream names them); "
-        "an empty list: none. A server without an entry: all its tools.",
+        description="By server id, the tools that the agent gets, by their upstream names; an empty list: none. "
+        "A server without an entry: all its tools.",
     ),
 ]
 
 
 class AgentDraft(RequestModel):
-    """An agent to be stored."""
+    """An agent to store."""
 
     name: Name
     description: Description = ""
@@ -62,7 +62,7 @@ class AgentDraft(RequestModel):
 
 
 class AgentChange(PatchModel):
-    """Any subset of an agent's fields. What is left out stays as it is."""
+    """Any subset of an agent's fields. Omitted fields keep their values."""
 
     name: Name = ""
     description: Description = ""

@@ -1,4 +1,4 @@
-"""What can be done with the agents of a workspace."""
+"""Creates, updates and deletes the agents of a workspace."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class AgentService:
         event: AuditEvent,
         receipt: Sequence[Change] = (),
     ) -> None:
-        """A server that is newly enabled has to be there still when the agent is stored: the revision sees to that."""
+        """The revision makes sure that a newly enabled server still exists when the agent is stored."""
         added = [server_id for server_id in agent.enabled_mcp_server_ids if server_id not in before]
         revision = await self._journal.revision(self._ctx) if added else None
         missing = await self._servers.missing(added)
@@ -105,7 +105,7 @@ class AgentService:
 
 
 class EnabledServers:
-    """What servers may know of agents, and do to them."""
+    """Which agents enable a server, for the servers."""
 
     def __init__(self, ctx: WorkspaceContext, store: Store, clock: Clock) -> None:
         self._agents = AgentRepository(store, ctx)
@@ -133,23 +133,23 @@ def _found(agent: Agent | None) -> Agent:
 def _changed(old: Agent, change: AgentChange, at: str) -> Agent:
     given = change.given()
     new = replace(old, **given, updated_at=at, version=old.version + 1)
-    if "enabled_mcp_server_tool_names" not in given:  # rules for a server that is no longer enabled go with it
-        rules = {each: names for each, names in new.enabled_mcp_server_tool_names.items() if _enables(new, each)}
+    if "enabled_mcp_server_tool_names" not in given:  # delete rules for servers that are no longer enabled
+        rules = {server: names for server, names in new.enabled_mcp_server_tool_names.items() if _enables(new, server)}
         return replace(new, enabled_mcp_server_tool_names=rules)
     _check_rules(new)
     return new
 
 
 def _without(agent: Agent, server_id: str, at: str) -> Agent:
-    ids = [each for each in agent.enabled_mcp_server_ids if each != server_id]
+    ids = [enabled for enabled in agent.enabled_mcp_server_ids if enabled != server_id]
     return _changed(agent, AgentChange.model_construct({"enabled_mcp_server_ids"}, enabled_mcp_server_ids=ids), at)
 
 
 def _check_rules(agent: Agent) -> None:
     errors = [
-        FieldError(f"enabledMcpServerToolNames.{each}", "The agent does not enable this server.")
-        for each in agent.enabled_mcp_server_tool_names
-        if not _enables(agent, each)
+        FieldError(f"enabledMcpServerToolNames.{server_id}", "The agent does not enable this server.")
+        for server_id in agent.enabled_mcp_server_tool_names
+        if not _enables(agent, server_id)
     ]
     if errors:
         raise ValidationFailed("See `errors` for what to change.", errors=errors)
@@ -160,14 +160,14 @@ def _enables(agent: Agent, server_id: str) -> bool:
 
 
 def _missing(agent: Agent, missing: set[str]) -> list[FieldError]:
-    """Another workspace's server and nobody's are told apart nowhere."""
+    """Foreign and unknown ids get the same text."""
     return [
-        FieldError(f"enabledMcpServerIds.{position}", f"There is no MCP server {each} in this workspace.")
-        for position, each in enumerate(agent.enabled_mcp_server_ids)
-        if each in missing
+        FieldError(f"enabledMcpServerIds.{position}", f"There is no MCP server {server_id} in this workspace.")
+        for position, server_id in enumerate(agent.enabled_mcp_server_ids)
+        if server_id in missing
     ]
 
 
 def _names(old: Agent, new: Agent) -> tuple[str, ...]:
-    differing = {each.name for each in fields(Agent) if getattr(old, each.name) != getattr(new, each.name)}
+    differing = {field.name for field in fields(Agent) if getattr(old, field.name) != getattr(new, field.name)}
     return tuple(sorted(to_camel(name) for name in differing - {"version", "updated_at"}))

@@ -1,1 +1,1 @@
-"""A workspace's API keys: made, listed, revoked."""
+"""The API keys of a workspace."""

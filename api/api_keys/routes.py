@@ -1,4 +1,4 @@
-"""`/api/workspaces/{ws}/api-keys`: the requests about API keys."""
+"""`/api/workspaces/{ws}/api-keys`: the routes of API keys."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MANY = TypeAdapter(list[ApiKeyView])
         OperationDoc(
             "listApiKeys",
             TAG,
-            "List the API keys",
+            "List API keys",
             "Without their secrets, which are not stored.",
             SuccessResponse.many(MANY, examples.KEY),
             parameters=PAGING,
@@ -57,8 +57,8 @@ async def list_api_keys(api_keys: Injected[ApiKeyService], paging: Injected[Pagi
         OperationDoc(
             "createApiKey",
             TAG,
-            "Make an API key",
-            "The key is in this answer and never again: what is stored is a keyed hash.",
+            "Create an API key",
+            "The key is shown only in this response; only a keyed hash of it is stored.",
             SuccessResponse.created(NewApiKeyView, {**examples.KEY, "apiKey": examples.API_KEY}),
             {"name": "CI", "scope": "invoke", "agentIds": [examples.AGENT_ID]},
             [IDEMPOTENCY_KEY],
@@ -88,7 +88,7 @@ async def create_api_key(
             "revokeApiKey",
             TAG,
             "Revoke an API key",
-            "It stops working with the very next request, everywhere.",
+            "The key stops working with the next request, in every process.",
             SuccessResponse.no_content(),
             parameters=[IF_MATCH],
         )

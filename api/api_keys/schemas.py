@@ -1,4 +1,4 @@
-"""API keys as callers see them."""
+"""API keys in requests and responses."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ Moment = Annotated[str, pattern_with_message(RFC3339, "Must be a time such as 20
 
 
 class ApiKeyDraft(RequestModel):
-    """A key to be made."""
+    """An API key to create."""
 
     name: Name = Field(description="What the key is for.")
     scope: Literal["admin", "manage", "read", "invoke"] = Field(
-        description="`admin`: all of the workspace. `manage`: servers, agents, connections. `read`. "
-        "`invoke`: list and call the tools of agents."
+        description="`admin`: everything in the workspace. `manage`: change servers, agents and connections. "
+        "`read`: read them. `invoke`: list and call the tools of agents."
     )
     agent_ids: list[AgentId] | None = Field(
         default=None,
         min_length=1,
         max_length=40,
-        description="For `invoke` only: the agents that the key is limited to. Left out: all of the workspace's.",
+        description="Only for `invoke`: the agents that the key is limited to. If omitted: all of the workspace.",
     )
     expires_at: Moment | None = Field(
         default=None,
-        description="When the key stops working (RFC 3339). Left out: never.",
+        description="When the key expires (RFC 3339). If omitted: never.",
         json_schema_extra={"format": "date-time"},
     )
 
     @field_validator("expires_at")
     @classmethod
-    def _is_a_time(cls, text: str | None) -> str | None:
+    def _to_utc(cls, text: str | None) -> str | None:
         return None if text is None else _utc(text)
 
     @field_validator("agent_ids")
@@ -61,12 +61,12 @@ def _utc(text: str) -> str:
     try:
         moment = datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise PydanticCustomError("time", "There is no such time.") from None
+        raise PydanticCustomError("time", "Must be an existing date and time.") from None
     return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"  # `%Y` writes the year 1 as `1`
 
 
 class ApiKeyView(ResponseModel):
-    """A key, without its secret."""
+    """An API key without its secret."""
 
     id: Annotated[str, StringConstraints(pattern=KEY_ID_PATTERN)]
     name: str
@@ -75,7 +75,7 @@ class ApiKeyView(ResponseModel):
     expires_at: Timestamp | None
     last_used_at: Timestamp | None = Field(description="To the minute. Null: never, or the key expired 90 days ago.")
     created_at: Timestamp
-    created_by: str = Field(description="The id of the key that made it, or `setup`.")
+    created_by: str = Field(description="The id of the key that created it, or `setup`.")
     version: int
 
     @classmethod
@@ -94,7 +94,7 @@ class ApiKeyView(ResponseModel):
 
 
 class NewApiKeyView(ApiKeyView):
-    """A key that was just made: the only time that it is shown."""
+    """A new API key. The key itself is shown only in this response."""
 
     api_key: str = Field(description="The key itself. It cannot be shown again.")
 

@@ -1,4 +1,4 @@
-"""What can be done with the API keys of a workspace."""
+"""Creates, lists and revokes the API keys of a workspace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ExistingAgents(Protocol):
 
 
 class KeyMaker:
-    """Makes keys. What is stored of one is a keyed hash; the key itself is returned, once."""
+    """Makes keys. The key itself is returned once; the record has a keyed hash of it."""
 
     def __init__(self, peppers: Peppers, clock: Clock) -> None:
         self._peppers = peppers
@@ -90,7 +90,7 @@ class ApiKeyService:
     async def create(self, draft: ApiKeyDraft, receipt: Receipt) -> tuple[ApiKeyRecord, Secret]:
         await self._check_agents(draft.agent_ids or [])
         if draft.expires_at is not None and draft.expires_at <= rfc3339(self._clock.now()):
-            raise ValidationFailed.at("expiresAt", "This is in the past.")
+            raise ValidationFailed.at("expiresAt", "Must be in the future.")
         record, key = await self._maker.make(
             self._ctx.partition,
             draft.name,
@@ -118,9 +118,9 @@ class ApiKeyService:
     async def _check_agents(self, agent_ids: Sequence[str]) -> None:
         missing = await self._agents.missing(agent_ids)
         errors = [
-            FieldError(f"agentIds.{position}", f"There is no agent {each} in this workspace.")
-            for position, each in enumerate(agent_ids)
-            if each in missing
+            FieldError(f"agentIds.{position}", f"There is no agent {agent_id} in this workspace.")
+            for position, agent_id in enumerate(agent_ids)
+            if agent_id in missing
         ]
         if errors:
             raise ValidationFailed("See `errors` for what to change.", errors=errors)

@@ -1,1 +1,1 @@
-"""Who did what: the journal that every change of configuration goes through, and the list of what is in it."""
+"""The audit trail: the journal that writes every configuration change, and the records of tool calls."""

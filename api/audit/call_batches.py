@@ -1,7 +1,7 @@
-"""How do the records of a hundred calls become one item, and an item of them calls again?
+"""Packs the records of up to a hundred tool calls into one stored item.
 
-A record each would cost a store more than the call itself. In a pack every text stands once, and a call is a row of
-numbers: its time, how long it took, and where its texts stand.
+One item for each call would cost the store more than the call itself. An item lists each distinct text once; a call
+is a row of numbers: its time, its duration, and the positions of its texts.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _time = attrgetter("at")
 
 
 def split_into_batches(calls: Iterable[ToolCallRecord]) -> Iterator[list[ToolCallRecord]]:
-    """Each of one workspace, oldest first, and of no more than a second."""
+    """Batches of one workspace each, oldest call first, that span at most a second."""
     by_workspace: defaultdict[str, list[ToolCallRecord]] = defaultdict(list)
     for call in calls:
         by_workspace[call.workspace_id].append(call)
-    for each in by_workspace.values():
-        yield from _cut(sorted(each, key=_time))
+    for workspace_calls in by_workspace.values():
+        yield from _cut(sorted(workspace_calls, key=_time))
 
 
 def _cut(calls: Iterable[ToolCallRecord]) -> Iterator[list[ToolCallRecord]]:
@@ -52,16 +52,16 @@ def pack(batch: Sequence[ToolCallRecord]) -> dict[str, Any]:
 
 
 def unpack(workspace_id: str, data: Mapping[str, Any]) -> list[ToolCallRecord]:
-    """In the order in which they were packed."""
+    """The calls in the order in which they were packed."""
     return [_call(workspace_id, row, data["texts"]) for row in data["calls"]]
 
 
 def _call(workspace_id: str, row: Sequence[int], texts: Sequence[str]) -> ToolCallRecord:
     at, milliseconds, *places = row
-    *told, actor_type = (texts[place] for place in places)
-    return ToolCallRecord._make((at / 1000, workspace_id, *told, milliseconds, actor_type))
+    *named, actor_type = (texts[place] for place in places)
+    return ToolCallRecord._make((at / 1000, workspace_id, *named, milliseconds, actor_type))
 
 
 def _storable(text: str) -> str:
-    """A method is what a caller says it is, however long, and half a surrogate pair can be in no store."""
+    """Methods come from callers: they may be long, or contain half a surrogate pair, which no store accepts."""
     return text[:LONGEST_TEXT].encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""How do calls of tools get into the trail: noted at once, and written together a moment later."""
+"""Buffers records of tool calls and writes them to the audit trail in batches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class CallLog:
-    """What was noted is in the store within a second. While the store cannot take it, a bounded number waits."""
+    """Writes each record within a second. While the store is unavailable, a bounded number of records waits."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class CallLog:
         self._most_waiting = most_waiting
         self._noted: deque[ToolCallRecord] = deque(maxlen=most_waiting)
         self._in_hand = 0
-        self._dropped = self._told = 0
+        self._dropped = self._logged_drops = 0
         self._flusher: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
 
@@ -49,7 +49,7 @@ class CallLog:
 
     @property
     def dropped(self) -> int:
-        """How many calls have no record, and never will have."""
+        """How many records were dropped before being stored."""
         return self._dropped
 
     def note(self, call: ToolCallRecord) -> None:
@@ -60,7 +60,7 @@ class CallLog:
             self._flusher = asyncio.create_task(self._flush())
 
     async def finish(self) -> None:
-        """Writes what is left; gives up at once where the store does not take it."""
+        """Writes the remaining records. Drops them if the store is unavailable."""
         self._ending.set()
         while self._flusher:
             await self._flusher
@@ -91,14 +91,16 @@ class CallLog:
         self._log_dropped()
 
     async def _until_written(self, some: BatchWrite) -> None:
-        """The same items each time: those of a try whose answer was lost are not written twice."""
+        """Retries with the same items, so that an attempt whose response was lost is not repeated."""
         for failures in count():
             try:
                 await write_calls(self._store, some)
             except StoreUnavailable:
                 if self._ending.is_set():
                     raise
-                log.warning("records of calls wait for the store", extra={"detail": f"{self.waiting} wait"})
+                log.warning(
+                    "records of tool calls are waiting for the store", extra={"detail": f"{self.waiting} calls"}
+                )
             else:
                 return
             self._log_dropped()
@@ -111,6 +113,8 @@ class CallLog:
         self._log_dropped()
 
     def _log_dropped(self) -> None:
-        if self._dropped > self._told:
-            log.error("records of calls dropped", extra={"detail": f"{self._dropped - self._told} calls"})
-            self._told = self._dropped
+        if self._dropped > self._logged_drops:
+            log.error(
+                "records of tool calls were dropped", extra={"detail": f"{self._dropped - self._logged_drops} calls"}
+            )
+            self._logged_drops = self._dropped

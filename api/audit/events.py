@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
-    """`server.updated`, of which thing, and which of its fields changed (their names, never their values)."""
+    """A configuration change: the action, its target, and the names of the changed fields, never their values."""
 
     action: str
     target_id: str
@@ -21,10 +21,10 @@ class AuditEvent:
 
 
 class ToolCallRecord(NamedTuple):
-    """What is recorded of a call of a tool: who, what and how it went; never what was sent or answered."""
+    """A tool call: who made it and how it ended, but never its arguments or its result."""
 
     at: float
-    """When it was answered."""
+    """When the call ended, in seconds since 1970."""
     workspace_id: str
     actor_id: str
     actor_name: str
@@ -33,9 +33,9 @@ class ToolCallRecord(NamedTuple):
     server_id: str
     server_name: str
     tool: str
-    """As the upstream names it; of a generic tool, the method."""
+    """The upstream name; for the generic tool, the method."""
     outcome: str
-    """`ok`, `tool_error`, or which kind of failure."""
+    """`ok`, `tool_error`, or the kind of failure."""
     milliseconds: int
     actor_type: str
 

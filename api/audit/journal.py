@@ -1,4 +1,4 @@
-"""The journal: how a change of configuration is written, always together with its audit record and a new revision."""
+"""The journal writes each configuration change together with its audit record and a new revision."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Journal:
         receipt: Sequence[Change] = (),
         while_revision: int | None = None,
     ) -> None:
-        """All of it or none. `while_revision` holds the write to what was read under that revision."""
+        """Writes everything or nothing. With `while_revision`, only if the workspace still has that revision."""
         revision = revision_key(ctx.partition)
         when = IfPresent() if while_revision is None else IfVersion(while_revision)
         written = [*changes, Put(revision, {}, when), *self.records(ctx.workspace_id, ctx, *events), *receipt]
@@ -36,12 +36,12 @@ class Journal:
             await self.write(ctx.principal, written)
         except Conflict as conflict:
             raise_if_completed(conflict, receipt)
-            if while_revision is None and revision in conflict.failed:  # the workspace went away meanwhile
+            if while_revision is None and revision in conflict.failed:  # the workspace was deleted meanwhile
                 raise NotFound from conflict
             raise
 
     async def close(self, ctx: WorkspaceContext, changes: Sequence[Change], event: AuditEvent) -> None:
-        """The last write of a workspace: it takes the revision away instead of renewing it."""
+        """The last write of a workspace: it deletes the revision instead of renewing it."""
         await self.write(ctx.principal, [*changes, *self.records(ctx.workspace_id, ctx, event)])
 
     async def write(self, principal: Principal, changes: Sequence[Change]) -> None:
@@ -58,7 +58,7 @@ class Journal:
             raise
 
     async def revision(self, ctx: WorkspaceContext) -> int:
-        """Read it before the rest, and hand it to `commit`: then all that was read in between still stands."""
+        """Read before other reads and passed to `commit`, it makes sure that those reads are still current."""
         item = await self._store.get(revision_key(ctx.partition))
         if item is None:
             raise NotFound
@@ -72,7 +72,7 @@ class Journal:
     async def page(
         self, ctx: WorkspaceContext, limit: int, after: str | None, kinds: Iterable[RecordKind] = RecordKind
     ) -> list[AuditRecord]:
-        """Newest first, back to the workspace's beginning."""
+        """Newest first, back to the creation of the workspace."""
         now = self._clock.now()
         since = await beginning_of(ctx.snapshot) or rfc3339(now)
         return await AuditRepository(self._store, ctx.workspace_id).page(limit, after, now, since, kinds)

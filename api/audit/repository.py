@@ -1,7 +1,7 @@
-"""Where audit records are kept: partitions of a month, added to and never changed.
+"""Stored audit records: append-only, in one partition for each month.
 
-Changes of configuration have one partition and calls of tools another. One partition of DynamoDB takes only so many
-writes, and no number of calls may keep a change, whose record is part of it, from being written.
+Configuration changes and tool calls have separate partitions: a DynamoDB partition limits the rate of its writes, and
+tool calls must not delay a change, whose record is part of its write.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from api.kit.ids import random_text, sortable_time, time_of
 from api.kit.storage.records import NOT_STORED, Record
 from api.kit.storage.store import MAX_CHANGES, Change, Conflict, IfAbsent, Item, Key, Put, Store
 
-CALLS_IN_A_WRITE = 1000  # of the longest texts they are half of what a write may have; packed in a millisecond
-PACKS_AT_FIRST = 4
+CALLS_IN_A_WRITE = 1000  # with texts of maximal length, half of what one write may hold; packed in a millisecond
+BATCHES_AT_FIRST = 4
 PREFIX = "audit_"
 
 
@@ -33,7 +33,7 @@ class RecordKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord(Record):
-    """Names and ids only: no value that anyone entered as a secret is ever put in here."""
+    """Names and ids only, never a secret."""
 
     PARSERS: ClassVar = {"fields": tuple}
 
@@ -81,21 +81,21 @@ class AuditRecord(Record):
 
 
 def add_record(workspace_id: str, record: AuditRecord, now: float, position: int) -> Change:
-    """`position` orders the records of one write, which have the same time."""
+    """`position` orders the records of one write, which share a time."""
     return _added(_partition(RecordKind.CONFIG, workspace_id, _month(now)), _record_id(now, position), record.data())
 
 
 @dataclass(frozen=True, slots=True)
 class BatchWrite:
-    """What one write takes."""
+    """The changes of one write."""
 
     changes: Sequence[Change]
     number: int
-    """Of how many calls."""
+    """How many calls they record."""
 
 
 def batch_calls(calls: Iterable[ToolCallRecord]) -> Iterator[BatchWrite]:
-    """Made one by one, so that who writes them lets others have their turn in between."""
+    """A generator, so that other tasks run between two writes."""
     changes: list[Change] = []
     number = 0
     for batch in split_into_batches(calls):
@@ -111,7 +111,7 @@ def batch_calls(calls: Iterable[ToolCallRecord]) -> Iterator[BatchWrite]:
 async def write_calls(store: Store, some: BatchWrite) -> None:
     try:
         await store.write(*some.changes)
-    except Conflict:  # nothing else could be there: an earlier try did write it
+    except Conflict:  # an earlier attempt has written these items
         return
 
 
@@ -126,10 +126,10 @@ def _added(partition: str, record_id: str, data: Mapping[str, Any]) -> Put:
 
 
 class AuditRepository:
-    """The audit trail of one workspace.
+    """The audit trail of one workspace, ordered by record id.
 
-    Its order is that of the ids. A pack has an id like any record, and a call in it that id with its place: so a page
-    may end inside of a pack, and what follows is all that is less than its last id.
+    A batch of calls has an id like any record, and a call in it has that id with its position. So a page may end
+    inside a batch; the next page has the records with smaller ids.
     """
 
     def __init__(self, store: Store, workspace_id: str) -> None:
@@ -139,7 +139,7 @@ class AuditRepository:
     async def page(
         self, limit: int, after: str | None, now: float, since: str, kinds: Iterable[RecordKind] = RecordKind
     ) -> list[AuditRecord]:
-        """Newest first, from beyond the record `after`, back to the month of the time `since`."""
+        """Newest first, starting after the record `after`, back to the month of `since`."""
         found: list[AuditRecord] = []
         start = _month(time_of(after.removeprefix(PREFIX))) if after else _month(now)
         for month in _months_back(start, since[:7]):
@@ -157,13 +157,13 @@ class AuditRepository:
         return [AuditRecord.of(item) for item in await self._newest(partition, limit, after)]
 
     async def _calls(self, partition: str, limit: int, after: str | None) -> list[AuditRecord]:
-        """A pack may hold one call or a hundred: a few are read at first, and more where those do not do."""
+        """A batch holds 1 to 100 calls: reads a few batches first, and more if needed."""
         found: list[AuditRecord] = []
-        at_once, last = PACKS_AT_FIRST, after
+        at_once, last = BATCHES_AT_FIRST, after
         while len(found) < limit:
             items = await self._newest(partition, at_once, last)
-            told = chain.from_iterable(map(self._told, items))
-            found += [record for record in told if after is None or record.id < after]
+            records = chain.from_iterable(map(self._unpack, items))
+            found += [record for record in records if after is None or record.id < after]
             if len(items) < at_once:
                 break
             at_once, last = min(4 * at_once, limit), items[-1].key.sk
@@ -172,7 +172,7 @@ class AuditRepository:
     async def _newest(self, partition: str, limit: int, after: str | None) -> list[Item]:
         return await self._store.query(partition, limit=limit, after=after, newest_first=True)
 
-    def _told(self, item: Item) -> list[AuditRecord]:
+    def _unpack(self, item: Item) -> list[AuditRecord]:
         calls = unpack(self._workspace_id, item.data)
         return [AuditRecord.of_call(call, f"{item.key.sk}_{place:02d}") for place, call in enumerate(calls)]
 

@@ -1,4 +1,4 @@
-"""`/api/workspaces/{ws}/audit`: the trail, newest first."""
+"""`/api/workspaces/{ws}/audit`: the audit trail, newest first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from api.http.request import AnyRequest
 MANY = TypeAdapter(list[AuditView])
 KIND = Parameter(
     "kind",
-    "Only changes of configuration, or only calls of tools.",
+    "`config`: only configuration changes. `calls`: only tool calls.",
     {"type": "string", "enum": [kind.value for kind in RecordKind]},
 )
 
@@ -34,9 +34,9 @@ KIND = Parameter(
             "listAudit",
             "Audit",
             "Read the audit trail",
-            "Who did what, newest first. The record of a change was written together with it. Of a call of a tool, who "
-            "made it and how it went is recorded within a second; never what was sent or answered. Records stay as "
-            "they are.",
+            "Who did what, newest first. The record of a change is written together with the change. A tool call is "
+            "recorded within a second: who made it and how it ended, but never its arguments or its result. Records "
+            "never change.",
             SuccessResponse.many(MANY, examples.RECORD),
             parameters=[*PAGING, KIND],
         )

@@ -1,4 +1,4 @@
-"""Audit records as callers see them."""
+"""Audit records in responses."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ _TEXT, _NUMBER = WithJsonSchema({"type": "string"}), WithJsonSchema({"type": "in
 
 
 def _of_calls(description: str) -> Any:
-    """Left out of the records of changes."""
-    return Field(default=None, exclude_if=lambda value: value is None, description=f"Of a call: {description}")
+    """Omitted from records of changes."""
+    return Field(
+        default=None, exclude_if=lambda value: value is None, description=f"Only for tool calls: {description}"
+    )
 
 
 class Named(ResponseModel):
-    """A thing as it was called then."""
+    """An object with the name that it had at that time."""
 
     type: str
     id: str
@@ -26,21 +28,21 @@ class Named(ResponseModel):
 
 
 class AuditView(ResponseModel):
-    """Who did what, to which thing, in which request. A call of a tool is `tool.called`, and its target the server."""
+    """Who did what to which object, in which request. A tool call is `tool.called`, and its target is the server."""
 
     id: str
     at: Timestamp
-    action: str = Field(description="As in `server.updated`: what kind of thing, and what was done.")
+    action: str = Field(description="The type of the object and what was done, such as `server.updated`.")
     target: Named
     actor: Named
-    fields: list[str] = Field(description="The names of the fields that changed; never a value.")
+    fields: list[str] = Field(description="The names of the changed fields, never their values.")
     request_id: str
-    agent_id: Annotated[str | None, _TEXT] = _of_calls("the agent whose tool it is.")
-    tool: Annotated[str | None, _TEXT] = _of_calls(
-        "the tool as the upstream names it; of the generic tool, the method."
+    agent_id: Annotated[str | None, _TEXT] = _of_calls("the agent that offers the tool.")
+    tool: Annotated[str | None, _TEXT] = _of_calls("the tool's upstream name; for the generic tool, the method.")
+    outcome: Annotated[str | None, _TEXT] = _of_calls(
+        "`ok`, `tool_error` (the tool reported an error), or the kind of failure."
     )
-    outcome: Annotated[str | None, _TEXT] = _of_calls("`ok`, `tool_error` (the tool itself failed), or why it failed.")
-    milliseconds: Annotated[int | None, _NUMBER] = _of_calls("how long it took.")
+    milliseconds: Annotated[int | None, _NUMBER] = _of_calls("the duration.")
 
     @classmethod
     def of(cls, record: AuditRecord) -> AuditView:

@@ -1,1 +1,1 @@
-"""The stored MCP servers and services of a workspace."""
+"""The stored servers of a workspace: remote MCP servers and services."""

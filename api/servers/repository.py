@@ -1,4 +1,4 @@
-"""Where servers are kept: the server, the claim of its slug, and which agents use it."""
+"""Stored servers, and the claims of their slugs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def server_key(server_id: str) -> str:
 
 
 class ServerRepository:
-    """The servers of one workspace. There is no way to ask for another's."""
+    """The servers of one workspace; it cannot reach those of another."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext, attached_keys: Sequence[AttachedKey] = ()) -> None:
         self._store = store
@@ -33,15 +33,15 @@ class ServerRepository:
         self._partition = ctx.partition
 
     async def render_cached(self, server_id: str, show: Callable[[Server], T]) -> T | None:
-        """As of the request's beginning, or later, in the form that `show` gives it: made once a revision."""
+        """As of the beginning of the request, or later, rendered by `show`; cached per revision."""
         return await self._snapshot.get_rendered(server_key(server_id), Server.of, show)
 
     async def get_many_cached(self, server_ids: Sequence[str]) -> dict[str, Server]:
-        found = await self._snapshot.get_many_rendered([server_key(each) for each in server_ids], Server.of)
+        found = await self._snapshot.get_many_rendered([server_key(server_id) for server_id in server_ids], Server.of)
         return {server.id: server for server in found.values()}
 
     async def get(self, server_id: str) -> Server | None:
-        """As stored this moment: to change."""
+        """As stored now; for changing."""
         item = await self._store.get(self._key(server_id))
         return Server.of(item) if item else None
 
@@ -50,8 +50,8 @@ class ServerRepository:
         return [Server.of(item) for item in found.values()]
 
     async def page(self, limit: int, after: str | None) -> list[Server]:
-        beyond = None if after is None else server_key(after)
-        items = await self._store.query(self._partition, server_key(""), limit=limit, after=beyond)
+        start = None if after is None else server_key(after)
+        items = await self._store.query(self._partition, server_key(""), limit=limit, after=start)
         return [Server.of(item) for item in items]
 
     async def free_slug(self, wanted: str) -> str:

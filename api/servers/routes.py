@@ -1,4 +1,4 @@
-"""`/api/workspaces/{ws}/mcp-servers`: the requests about servers."""
+"""`/api/workspaces/{ws}/mcp-servers`: the routes of servers."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ SERVERS = "/api/workspaces/{workspace_id:str}/mcp-servers"
 SERVER = f"{SERVERS}/{{server_id:str}}"
 TAG = "Servers"
 MANY = TypeAdapter(list[ServerView])
-DETACH = Parameter(
-    "detach", "`true`: takes the server off the agents that enable it, then deletes it.", {"type": "boolean"}
-)
+DETACH = Parameter("detach", "`true`: first disables the server in the agents that enable it.", {"type": "boolean"})
 
 
 def view(server: Server) -> ServerView:
@@ -73,9 +71,9 @@ def answer(server: Server) -> Response[bytes]:
         OperationDoc(
             "listServers",
             TAG,
-            "List the servers",
-            "In the order of their making. The answer is a bare array; where more follows, a `Link` header with "
-            '`rel="next"` says how to ask for it.',
+            "List servers",
+            "In order of creation. The body is an array. If there are more, a `Link` header with "
+            '`rel="next"` has the URL of the next page.',
             SuccessResponse.many(MANY, examples.SERVER),
             parameters=PAGING,
         )
@@ -94,8 +92,8 @@ async def list_servers(servers: Injected[ServerService], paging: Injected[Paging
             "createServer",
             TAG,
             "Store a server",
-            "Credentials in `config` are sealed at once and never shown again. The URL is judged as it is written; "
-            "whether it can be reached is told by `check`.",
+            "Credentials in `config` are encrypted at once and never shown again. The URL is validated but not "
+            "requested; `check` finds out whether the server can be reached.",
             SuccessResponse.created(ServerView, examples.SERVER),
             examples.SERVER_DRAFT,
             [IDEMPOTENCY_KEY],
@@ -123,7 +121,7 @@ async def create_server(
         OperationDoc(
             "getServer",
             TAG,
-            "Read a server",
+            "Get a server",
             "Without its credentials.",
             SuccessResponse.item(ServerView, examples.SERVER),
         )
@@ -140,11 +138,11 @@ async def get_server(server_id: FromPath[str], servers: Injected[ServerService])
         OperationDoc(
             "updateServer",
             TAG,
-            "Change a server",
-            "Takes any subset of the fields. `config` left out keeps the stored credentials; values replace them all; "
-            'a null, as in `{"headerValue": null}`, clears that one. A change of `url` to another origin, of '
-            "`authType` or of `serviceType` drops the stored credentials unless new ones come along: a secret is "
-            "never sent to a host that it was not entered for.",
+            "Update a server",
+            "Accepts any subset of the fields. Without `config`, the stored credentials stay. Values replace all "
+            'stored credentials; a null, as in `{"headerValue": null}`, deletes that one. A change of `url` to another '
+            "origin, of `authType` or of `serviceType` deletes the stored credentials unless the request brings new "
+            "ones: a secret is never sent to a host that it was not entered for.",
             SuccessResponse.item(ServerView, examples.SERVER),
             {"name": "Weather", "enabled": False},
             [IF_MATCH],
@@ -168,7 +166,7 @@ async def update_server(
             "deleteServer",
             TAG,
             "Delete a server",
-            "Refused while an agent enables it, unless `detach=true`.",
+            "Refused while an agent enables the server, unless `detach=true`.",
             SuccessResponse.no_content(),
             parameters=[DETACH, IF_MATCH],
             problems=[InUse, ValidationFailed],

@@ -1,4 +1,4 @@
-"""Which combinations of service, way of signing in and address can work, and why the others cannot."""
+"""The valid combinations of a server's service, authentication, URL and credentials."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from api.servers.schemas import ConfigDraft
 from api.servers.server import EXTERNAL, AuthType, Exposure, OAuthGrant
 from integrations import Service
 
-# What each way of signing in takes at an external server.
+# The credentials of an external server, by authType.
 FIELDS = {
     AuthType.NONE: (),
     AuthType.HEADER: ("headerValue", "headers"),
@@ -23,7 +23,7 @@ FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class ProposedServer:
-    """What a server would be after the request, as far as the rules go."""
+    """What the rules need to know about a server as it would be after the request."""
 
     service_type: str
     auth_type: AuthType
@@ -31,7 +31,7 @@ class ProposedServer:
     exposure: str
     oauth_grant: str = OAuthGrant.AUTHORIZATION_CODE
     configured: frozenset[str] = frozenset()
-    """The names of the credentials that it would have."""
+    """The names of its credentials."""
 
 
 class Rules:
@@ -39,12 +39,12 @@ class Rules:
         self._services = services
         self._egress = egress
 
-    def brings_its_own_url(self, service_type: str) -> bool:
+    def has_fixed_url(self, service_type: str) -> bool:
         service = self._services.get(service_type)
         return service is not None and not service.urls
 
     def check(self, shape: ProposedServer, config: ConfigDraft | None) -> None:
-        """`config` is what would be stored anew; None where nothing is."""
+        """`config` holds the new credentials; None if there are none."""
         errors = [*self._service(shape)]
         if not errors:
             errors = [*self._url(shape), *self._exposure(shape), *_oauth(shape)]
@@ -59,9 +59,9 @@ class Rules:
         service = self._services.get(shape.service_type)
         if service is None:
             known = ", ".join([EXTERNAL, *self._services])
-            yield FieldError("serviceType", f"There is no such service. Known are: {known}.")
+            yield FieldError("serviceType", f"Unknown service. Available: {known}.")
         elif shape.auth_type not in service.auth_types:
-            yield FieldError("authType", f"{service.title} needs authType `{'` or `'.join(service.auth_types)}`.")
+            yield FieldError("authType", f"{service.title} requires authType `{'` or `'.join(service.auth_types)}`.")
 
     def _url(self, shape: ProposedServer) -> Iterator[FieldError]:
         if shape.service_type == EXTERNAL:
@@ -69,13 +69,13 @@ class Rules:
             return
         service = self._services[shape.service_type]
         if service.urls and shape.url not in service.urls:
-            yield FieldError("url", f"For {service.title} this is exactly {' or '.join(service.urls)}.")
+            yield FieldError("url", f"For {service.title}, this must be {' or '.join(service.urls)}.")
         elif not service.urls and shape.url is not None:
-            yield FieldError("url", f"{service.title} brings its own address: leave this out.")
+            yield FieldError("url", f"{service.title} has a fixed URL: omit this.")
 
     def _external_url(self, url: str | None) -> Iterator[FieldError]:
         if url is None:
-            yield FieldError("url", "Needed for a server that is `external`.")
+            yield FieldError("url", "Required for an `external` server.")
             return
         try:
             check_url(url, self._egress)
@@ -85,7 +85,7 @@ class Rules:
     @staticmethod
     def _exposure(shape: ProposedServer) -> Iterator[FieldError]:
         if shape.service_type != EXTERNAL and shape.exposure != Exposure.BOTH:
-            yield FieldError("exposure", "A service has no generic tool: set this only where it is `external`.")
+            yield FieldError("exposure", "Only for `external` servers: a service has no generic tool.")
 
     def _takes(self, shape: ProposedServer) -> tuple[str, ...]:
         service = self._services.get(shape.service_type)
@@ -93,17 +93,17 @@ class Rules:
 
 
 def _oauth(shape: ProposedServer) -> Iterator[FieldError]:
-    """A client that is given is given whole; only such a one can do without anybody's consent."""
+    """A configured client has to be complete. `client_credentials` requires such a client."""
     has = shape.configured
     if shape.auth_type == AuthType.OAUTH and {"clientSecret", "privateKey"} & has and "clientId" not in has:
         yield FieldError("config.clientId", "Required with `clientSecret` or `privateKey`.")
     if {"clientSecret", "privateKey"} <= has:
-        yield FieldError("config.privateKey", "Give either this or `clientSecret`.")
+        yield FieldError("config.privateKey", "Give either `privateKey` or `clientSecret`, not both.")
     if shape.oauth_grant != OAuthGrant.CLIENT_CREDENTIALS:
         return
     if shape.auth_type != AuthType.OAUTH or shape.service_type != EXTERNAL:
-        yield FieldError("oauthGrant", "`client_credentials` goes with authType `oauth` where it is `external`.")
+        yield FieldError("oauthGrant", "`client_credentials` requires authType `oauth` and an `external` server.")
     elif "clientId" not in has or not {"clientSecret", "privateKey"} & has:
         yield FieldError(
-            "config.clientId", "`client_credentials` needs `clientId`, and `clientSecret` or `privateKey`."
+            "config.clientId", "`client_credentials` requires `clientId`, and `clientSecret` or `privateKey`."
         )

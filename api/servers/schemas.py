@@ -1,4 +1,4 @@
-"""Servers as callers send and see them."""
+"""Servers in requests and responses."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ HeaderName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME_
 
 
 class ConfigDraft(RequestModel):
-    """Credentials: kept sealed and never shown. Values replace all that is stored; a null clears the field it names."""
+    """Credentials, stored encrypted and never shown. Values replace all stored ones; a null deletes that one."""
 
-    header_value: SecretText | None = Field(default=None, description="Sent verbatim as `Authorization`.")
+    header_value: SecretText | None = Field(default=None, description="Sent verbatim as the `Authorization` header.")
     headers: dict[HeaderName, SecretText] | None = Field(
         default=None, max_length=MAX_HEADERS, description="Further headers to send with each request."
     )
@@ -39,30 +39,29 @@ class ConfigDraft(RequestModel):
     )
     api_key: SecretText | None = Field(default=None, description="For a service that takes an API key.")
     client_id: SecretText | None = Field(
-        default=None, description="For OAuth with a remote MCP server at which you have registered a client yourself."
+        default=None, description="For OAuth with a remote MCP server: the id of a client that you have registered."
     )
-    client_secret: SecretText | None = Field(default=None, description="The secret of that client, where it has one.")
+    client_secret: SecretText | None = Field(default=None, description="The secret of that client, if it has one.")
     private_key: SecretText | None = Field(
-        default=None, description="In place of a secret: the client's private key as PEM, for `private_key_jwt`."
+        default=None, description="Instead of a secret: the client's private key as PEM, for `private_key_jwt`."
     )
     scope: SecretText | None = Field(
-        default=None, description="The scopes to ask for, with spaces between, in place of those that the server names."
+        default=None,
+        description="The scopes to request, separated by spaces, instead of those that the server names.",
     )
 
 
-_NAME = Field(description="For people; any script.")
-_URL = Field(default=None, description="Where the upstream is. Needed unless the service brings its own.")
+_NAME = Field(description="A display name, in any script.")
+_URL = Field(default=None, description="The URL of the upstream. Required unless the service has a fixed one.")
 _SERVICE = Field(description="`external` for any remote MCP server, or one of `GET /api/services`.")
-_SLUG = Field(
-    default=None, description="Ends the names of the server's tools. Made from the name where it is left out."
-)
-_TIMEOUT = Annotated[int, Field(ge=1, le=30, description="How long one request to the upstream may take.")]
+_SLUG = Field(default=None, description="A part of the server's tool names. If omitted, derived from the name.")
+_TIMEOUT = Annotated[int, Field(ge=1, le=30, description="The timeout of one request to the upstream.")]
 _EXPOSURE = Field(description="Whether agents get the generic tool, the server's own tools, or both (`external` only).")
 
 
 _GRANT = Field(
-    description="How OAuth tokens are got: `authorization_code` by somebody's consent, or `client_credentials` by the "
-    "client given in `config` alone (`external` only)."
+    description="How OAuth tokens are obtained: `authorization_code` with a person's consent, or `client_credentials` "
+    "with the client in `config` (`external` only)."
 )
 
 
@@ -72,7 +71,7 @@ OAuthGrantInput = Annotated[OAuthGrant, Field(strict=False)]
 
 
 class ServerDraft(RequestModel):
-    """A server to be stored."""
+    """A server to store."""
 
     name: Annotated[Name, _NAME]
     auth_type: AuthTypeInput
@@ -88,7 +87,7 @@ class ServerDraft(RequestModel):
 
 
 class ServerChange(PatchModel):
-    """Any subset of a server's fields. What is left out stays as it is."""
+    """Any subset of a server's fields. Omitted fields keep their values."""
 
     name: Annotated[Name, _NAME] = ""
     auth_type: AuthTypeInput = AuthType.NONE
@@ -116,14 +115,14 @@ class ServerView(ResponseModel):
     enabled: bool
     timeout_seconds: int
     exposure: Exposure
-    configured: list[str] = Field(description="Which credentials are stored; their names only.")
-    oauth_grant: Annotated[OAuthGrant | None, WithJsonSchema({"enum": [each.value for each in OAuthGrant]})] = Field(
-        default=None, exclude_if=lambda value: value is None, description="Only where `authType` is `oauth`."
+    configured: list[str] = Field(description="The names of the stored credentials.")
+    oauth_grant: Annotated[OAuthGrant | None, WithJsonSchema({"enum": [grant.value for grant in OAuthGrant]})] = Field(
+        default=None, exclude_if=lambda value: value is None, description="Only if `authType` is `oauth`."
     )
     oauth_connected: Annotated[bool | None, WithJsonSchema({"type": "boolean"})] = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="Whether its OAuth connection stands; only where `authType` is `oauth`.",
+        description="Whether the server is connected; only if `authType` is `oauth`.",
     )
     created_at: Timestamp
     updated_at: Timestamp

@@ -1,4 +1,4 @@
-"""What can be done with the servers of a workspace."""
+"""Creates, updates and deletes the servers of a workspace."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from api.servers.schemas import ConfigDraft, ServerChange, ServerDraft
 from api.servers.server import AuthType, Server
 from api.servers.slugs import is_reserved, slug_of
 
-DETACHED_AT_ONCE = 10  # the largest of agents, so many at once, still fit in one write of every store
-NAMED_AGENTS = 10
-WHAT_THE_RULES_ARE_ABOUT = {"url", "auth_type", "service_type", "exposure", "config", "oauth_grant"}
+DETACHED_AT_ONCE = 10  # so many agents of maximal size still fit in one write of every store
+LISTED_AGENTS = 10
+FIELDS_WITH_RULES = {"url", "auth_type", "service_type", "exposure", "config", "oauth_grant"}
 
 T = TypeVar("T")
 
@@ -38,20 +38,20 @@ Receipt = Callable[[Server], Sequence[Change]]
 
 
 class GrantLifecycle(Protocol):
-    """What somebody has consented to. It ends with the server, and where the server turns to another place."""
+    """Ends the OAuth grant of a server that is deleted or points elsewhere."""
 
     async def end_changes(self, ctx: WorkspaceContext, server: Server) -> list[Change]:
-        """What to write so that the server's grant is forgotten here, and revoked where it was given."""
+        """Changes that delete the grant here and have it revoked at its issuer."""
         ...
 
     def after_commit(self) -> None:
-        """It is written."""
+        """Called once the changes are written."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ServerDeps:
-    """What the service works with, the same for every request."""
+    """The dependencies of `ServerService`, the same for every request."""
 
     store: Store
     vault: Vault
@@ -65,12 +65,12 @@ class ServerDeps:
 
 
 class EnablingAgents(Protocol):
-    """Who enables a server: agents, as far as servers know."""
+    """The agents that enable a server."""
 
     async def of(self, server_id: str, limit: int) -> list[str]: ...
 
     async def detached(self, server_id: str, agent_ids: Sequence[str]) -> tuple[list[Change], list[AuditEvent]]:
-        """What to write so that these agents no longer enable it."""
+        """Changes after which these agents no longer enable the server."""
         ...
 
 
@@ -87,14 +87,14 @@ class ServerService:
         return shown
 
     async def get_many_cached(self, server_ids: Sequence[str]) -> Mapping[str, Server]:
-        """Those that are there, as of the request's beginning or later; in one read what is not remembered."""
+        """The existing ones, as of the beginning of the request or later. Reads the uncached ones at once."""
         return await self._servers.get_many_cached(server_ids)
 
     async def page(self, limit: int, after: str | None) -> Sequence[Server]:
         return await self._servers.page(limit, after)
 
     async def create(self, draft: ServerDraft, receipt: Receipt) -> Server:
-        self._deps.rules.check(_shape_of(draft, credentials.given(draft.config)), draft.config)
+        self._deps.rules.check(_proposed(draft, credentials.given(draft.config)), draft.config)
         if draft.slug is not None:
             _check_slug(draft.slug)
         return await retry_on_conflict(lambda: self._create(draft, receipt))
@@ -126,8 +126,8 @@ class ServerService:
         draft = replace(old, **self._fields(old, change), updated_at=rfc3339(self._deps.clock.now()))
         config = change.config if "config" in change.model_fields_set else None
         kept, fresh = self._credentials(old, draft, config)
-        if change.model_fields_set & WHAT_THE_RULES_ARE_ABOUT:
-            self._deps.rules.check(_shape_of(draft, {*kept, *fresh}), config if fresh else None)
+        if change.model_fields_set & FIELDS_WITH_RULES:
+            self._deps.rules.check(_proposed(draft, {*kept, *fresh}), config if fresh else None)
         sealed, guards = await self._seal(server_id, self._place(draft), fresh)
         new = replace(draft, sealed={**kept, **sealed}, version=old.version + 1)
         new, ended = await self._without_grant(old, new)
@@ -138,7 +138,7 @@ class ServerService:
         return new
 
     async def _without_grant(self, old: Server, new: Server) -> tuple[Server, list[Change]]:
-        """A grant stays with the very URL, the client and the way of getting it that somebody consented to."""
+        """A grant is kept only if the URL, the credentials and the OAuth grant type are unchanged."""
         same = (old.url, old.oauth_grant, old.sealed) == (new.url, new.oauth_grant, new.sealed)
         same = same and self._place(old) == self._place(new)
         if same or old.auth_type != AuthType.OAUTH:
@@ -146,21 +146,21 @@ class ServerService:
         return replace(new, connection=None), await self._deps.grants.end_changes(self._ctx, old)
 
     def _fields(self, old: Server, change: ServerChange) -> dict[str, Any]:
-        """The fields to set; a service that brings its own address takes the place of one that was typed."""
+        """The fields to set. A service with a fixed URL replaces a stored one."""
         fields = change.given()
         fields.pop("config", None)
         service_type = fields.get("service_type", old.service_type)
-        if "url" not in fields and self._deps.rules.brings_its_own_url(service_type):
+        if "url" not in fields and self._deps.rules.has_fixed_url(service_type):
             fields["url"] = None
         return fields
 
     def _credentials(
         self, old: Server, new: Server, config: ConfigDraft | None
     ) -> tuple[dict[str, str], dict[str, Secret]]:
-        """What is kept sealed as it is, and what has to be sealed.
+        """The sealed credentials to keep, and the new ones to seal.
 
-        A credential stays with the place it was entered for: where the server turns to another origin, service or way
-        of signing in, none of the old ones goes along.
+        A credential is bound to what it was entered for: if the origin, the service or the authType changes, no stored
+        credential is kept.
         """
         fresh = credentials.given(config) if config else {}
         if fresh or self._place(old) != self._place(new):
@@ -192,7 +192,7 @@ class ServerService:
             raise
 
     async def delete(self, server_id: str, users: EnablingAgents, *, detach: bool, if_match: str | None) -> None:
-        """Takes the server off all agents first, where that was asked for; many agents take several writes."""
+        """With `detach`, first disables the server in all agents, which may take several writes."""
         finished = False
         while not finished:
             finished = await retry_on_conflict(lambda: self._delete(server_id, users, detach, if_match))
@@ -214,7 +214,7 @@ class ServerService:
         return last
 
     async def missing(self, server_ids: Sequence[str]) -> set[str]:
-        """Those of the ids that are not servers of this workspace: another's and nobody's are told apart nowhere."""
+        """The ids that are not servers of this workspace. Foreign and unknown ids are treated alike."""
         found = await self._servers.get_many(server_ids)
         return set(server_ids) - {server.id for server in found}
 
@@ -226,16 +226,16 @@ def _found(server: Server | None) -> Server:
 
 
 def _in_use(agents: Sequence[str]) -> str:
-    shown = ", ".join(agents[:NAMED_AGENTS]) + (" and more" if len(agents) > NAMED_AGENTS else "")
+    shown = ", ".join(agents[:LISTED_AGENTS]) + (" and more" if len(agents) > LISTED_AGENTS else "")
     return f"Enabled by {shown}. Disable it there first, or delete with `?detach=true`."
 
 
 def _check_slug(slug: str) -> None:
     if is_reserved(slug):
-        raise ValidationFailed.at("slug", "`server` and what begins with `server-` is reserved.")
+        raise ValidationFailed.at("slug", "`server` and slugs that begin with `server-` are reserved.")
 
 
-def _shape_of(server: Server | ServerDraft, configured: Iterable[str]) -> ProposedServer:
+def _proposed(server: Server | ServerDraft, configured: Iterable[str]) -> ProposedServer:
     return ProposedServer(
         server.service_type,
         AuthType(server.auth_type),
@@ -247,11 +247,11 @@ def _shape_of(server: Server | ServerDraft, configured: Iterable[str]) -> Propos
 
 
 def _changed(old: Server, new: Server) -> tuple[str, ...]:
-    """Names only: of the fields that differ, and of the credentials that came, changed or went."""
-    plain = [to_camel(each.name) for each in fields(Server) if getattr(old, each.name) != getattr(new, each.name)]
+    """The names of the changed fields, and of the credentials that were added, changed or removed."""
+    plain = [to_camel(field.name) for field in fields(Server) if getattr(old, field.name) != getattr(new, field.name)]
     names = {name for name in {*old.sealed, *new.sealed} if old.sealed.get(name) != new.sealed.get(name)}
-    unsaid = {"sealed", "version", "updatedAt"}
-    return tuple(sorted({*plain, *map(_config, names)} - unsaid))
+    unlisted = {"sealed", "version", "updatedAt"}
+    return tuple(sorted({*plain, *map(_config, names)} - unlisted))
 
 
 def _config(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The short name of a server that its tools carry: plain, unique in the workspace, and stable."""
+"""Slugs: the short names of servers in tool names. They are plain, unique in the workspace, and stable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from anyascii import anyascii
 
 MAX_SLUG = 24
-# Never a `_`: two names put together from slugs cannot run into each other. `server` would look like an id.
+# No `_`, so that tool names built from slugs stay distinct. `server` would look like an id.
 SLUG_PATTERN = rf"^[a-z0-9-]{{1,{MAX_SLUG}}}$"
 RESERVED = "server"
 NOTHING_LEFT = "mcp"
@@ -26,7 +26,7 @@ def is_reserved(slug: str) -> bool:
 
 
 def numbered(slug: str) -> Iterator[str]:
-    """The slug itself, then with the numbers from 2 on, always short enough."""
+    """The slug itself, then the slug with the numbers from 2 on, all within the maximal length."""
     yield slug
     number = 2
     while True:

@@ -1,1 +1,1 @@
-"""Which services there are, and what each needs."""
+"""The list of available services."""

@@ -1,4 +1,4 @@
-"""`/api/services`: what can be chosen as a server's `serviceType`, beside `external`."""
+"""`/api/services`: the values of a server's `serviceType` other than `external`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ MANY = TypeAdapter(list[ServiceView])
         OperationDoc(
             "listServices",
             "Services",
-            "List the services",
-            "What each needs of a server's fields and of the operator's set-up, and which tools it has. All in one "
-            "page; any valid key may read it.",
-            SuccessResponse(200, "All of them.", MANY, [EXAMPLE]),
+            "List services",
+            "The fields and the operator's configuration that each service requires, and its tools. All in one page; "
+            "any valid key may read it.",
+            SuccessResponse(200, "All services.", MANY, [EXAMPLE]),
         )
     ),
 )

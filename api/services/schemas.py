@@ -1,4 +1,4 @@
-"""Services as callers see them."""
+"""Services in responses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from api.http.models import ResponseModel
 
 
 class ConfigFieldView(ResponseModel):
-    """A field of a server's `config` that the service needs."""
+    """A field of a server's `config` that the service requires."""
 
     name: str
     title: str
@@ -28,19 +28,19 @@ class ToolView(ResponseModel):
 
 
 class ServiceView(ResponseModel):
-    """A service, and what it takes to use it."""
+    """A service and its requirements."""
 
     service_type: str
     title: str
     description: str
     auth_types: list[str]
-    urls: list[str] = Field(description="What a server's `url` may be; empty: the service brings its own address.")
+    urls: list[str] = Field(description="The allowed values of a server's `url`. Empty: the service has a fixed URL.")
     config_fields: list[ConfigFieldView]
-    scopes: list[str] = Field(description="What Connect asks the vendor for.")
+    scopes: list[str] = Field(description="The scopes that are requested from the vendor.")
     tools: list[ToolView]
-    configured: bool = Field(description="Whether the operator has set up what the service needs.")
-    needs: list[str] = Field(description="The environment variables that configure it.")
-    redirect_uri: str | None = Field(description="To register with the vendor's OAuth app.")
+    configured: bool = Field(description="Whether the operator has configured what the service requires.")
+    needs: list[str] = Field(description="The environment variables that configure the service.")
+    redirect_uri: str | None = Field(description="The redirect URI to register in the vendor's OAuth app.")
     docs_url: str
     console_url: str
 

@@ -1,4 +1,4 @@
-"""The services of `integrations`, with what the operator has set up for them."""
+"""The services of `integrations`, and whether the operator has configured them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where workspaces are kept: the workspace itself, the list of all, and what is left to clear away of deleted ones."""
+"""Stored workspaces: their records, the list of all, and the list of deleted ones that still have items."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Workspace(Record):
 
 
 class WorkspaceRecord:
-    """The workspace that the context is for."""
+    """The record of the context's workspace."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
         self._store = store
         self._ctx = ctx
 
     async def get_cached(self) -> Workspace | None:
-        """As of the request's beginning, or later: to show."""
+        """As of the beginning of the request, or later; for reading."""
         item = await self._ctx.snapshot.get(META)
         return Workspace.of(item) if item else None
 
     async def get(self) -> Workspace | None:
-        """As stored this moment: to change."""
+        """As stored now; for changing."""
         item = await self._store.get(_key(self._ctx.workspace_id))
         return Workspace.of(item) if item else None
 
@@ -49,7 +49,7 @@ class WorkspaceRecord:
         return [Put(_key(new.id), new.encode(), IfVersion(old.version))]
 
     def remove(self, workspace: Workspace) -> list[Change]:
-        """From here on nobody gets in; the rest is cleared away after."""
+        """From then on no key is accepted. The job purges the remaining items."""
         return [
             Delete(_key(workspace.id), IfVersion(workspace.version)),
             Delete(revision_key(self._ctx.partition), IfPresent()),
@@ -59,13 +59,13 @@ class WorkspaceRecord:
 
 
 class WorkspaceDirectory:
-    """For operators, who see that workspaces exist and nothing that is in them."""
+    """All workspaces, for operators, who see nothing in them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def page(self, limit: int, after: str | None) -> list[Workspace]:
-        """Full as long as there are more, also where some are deleted between the two reads."""
+        """Full if there are more workspaces, even if some are deleted between the two reads."""
         found: list[Workspace] = []
         while len(found) < limit and (listed := await self._store.query(ALL, limit=limit - len(found), after=after)):
             items = await self._store.get_many([_key(item.key.sk) for item in listed])

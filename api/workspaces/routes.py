@@ -1,4 +1,4 @@
-"""`/api/workspaces`: the requests about workspaces."""
+"""`/api/workspaces`: the routes of workspaces."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def view(workspace: Workspace) -> WorkspaceView:
         OperationDoc(
             "listWorkspaces",
             TAG,
-            "List all workspaces",
-            "For operators, who see that they exist and nothing that is in them.",
+            "List workspaces",
+            "For operators, who see the workspaces but nothing in them.",
             SuccessResponse.many(MANY, examples.WORKSPACE),
             parameters=PAGING,
         )
@@ -72,8 +72,8 @@ async def list_workspaces(workspaces: Injected[Workspaces], paging: Injected[Pag
         OperationDoc(
             "createWorkspace",
             TAG,
-            "Make a workspace",
-            "With a data key of its own and a first admin key, which is in this answer and never again.",
+            "Create a workspace",
+            "With its own data key and a first admin key. The admin key is shown only in this response.",
             SuccessResponse.created(NewWorkspaceView, {**examples.WORKSPACE, "apiKey": examples.API_KEY}),
             {"name": "Acme"},
             [IDEMPOTENCY_KEY],
@@ -88,13 +88,13 @@ async def create_workspace(
     idempotent_create: Injected[IdempotentCreate],
 ) -> Response[bytes]:
 
-    def answer(founded: CreatedWorkspace) -> StoredResponse:
-        made = founded.workspace
-        body = NewWorkspaceView(**view(made).model_dump(), api_key=founded.key.reveal_text())
+    def answer(new: CreatedWorkspace) -> StoredResponse:
+        made = new.workspace
+        body = NewWorkspaceView(**view(made).model_dump(), api_key=new.key.reveal_text())
         return created(body, made.version, f"{idempotent_create.path}/{made.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
-        return answer(await workspaces.create(operator, data.name, lambda founded: receipt(answer(founded))))
+        return answer(await workspaces.create(operator, data.name, lambda new: receipt(answer(new))))
 
     return (await idempotent_create.run(work)).response()
 
@@ -106,8 +106,8 @@ async def create_workspace(
         OperationDoc(
             "getWorkspace",
             TAG,
-            "Read the workspace",
-            "Its name.",
+            "Get the workspace",
+            "Its name, and when it was created and changed.",
             SuccessResponse.item(WorkspaceView, examples.WORKSPACE),
         )
     ),
@@ -124,8 +124,8 @@ async def get_workspace(workspace: Injected[WorkspaceService]) -> Response[bytes
         OperationDoc(
             "updateWorkspace",
             TAG,
-            "Change the workspace",
-            "Takes any subset of the fields.",
+            "Update the workspace",
+            "Accepts any subset of the fields.",
             SuccessResponse.item(WorkspaceView, examples.WORKSPACE),
             {"name": "Acme Corp"},
             [IF_MATCH],
@@ -149,8 +149,8 @@ async def update_workspace(
             "deleteWorkspace",
             TAG,
             "Delete the workspace",
-            "With all that is in it. Its data keys are destroyed in the same write, so that backups of its "
-            "credentials cannot be read either.",
+            "With everything in it. Its data keys are destroyed in the same write, so that its credentials cannot be "
+            "read from backups either.",
             SuccessResponse.no_content(),
             parameters=[IF_MATCH],
         )

@@ -1,4 +1,4 @@
-"""Workspaces as callers send and see them."""
+"""Workspaces in requests and responses."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ WorkspaceId = Annotated[str, StringConstraints(pattern=rf"^ws_[{ALPHABET}]{{{RAN
 
 
 class WorkspaceDraft(RequestModel):
-    """A workspace to be made."""
+    """A workspace to create."""
 
-    name: Name = Field(description="For people; any script.")
+    name: Name = Field(description="A display name, in any script.")
 
 
 class WorkspaceChange(PatchModel):
-    """Any subset of a workspace's fields. What is left out stays as it is."""
+    """Any subset of a workspace's fields. Omitted fields keep their values."""
 
     name: Name = ""
 
@@ -35,6 +35,6 @@ class WorkspaceView(ResponseModel):
 
 
 class NewWorkspaceView(WorkspaceView):
-    """A workspace that was just made, with its first admin key: the only time that the key is shown."""
+    """A new workspace with its first admin key. The key is shown only in this response."""
 
     api_key: str = Field(description="The key itself. It cannot be shown again.")

@@ -1,4 +1,4 @@
-"""What can be done with workspaces."""
+"""Creates, updates and deletes workspaces."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class CreatedWorkspace:
 
 
 class GrantRevocation(Protocol):
-    """What has to be done about what others have granted to the workspace."""
+    """Revokes the OAuth grants of a workspace that is deleted."""
 
     async def revoke_all(self, ctx: WorkspaceContext) -> None:
-        """Prepares it. As long as the workspace is there, nothing comes of it."""
+        """Prepares the revocations. They have no effect while the workspace exists."""
         ...
 
     def after_commit(self) -> None:
-        """The workspace is gone."""
+        """Called once the workspace is deleted."""
         ...
 
 
 class WorkspaceService:
-    """For those who are in the workspace."""
+    """The workspace of the context, for its own keys."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class WorkspaceService:
         keyring: KeyRing,
         clock: Clock,
         purge: WorkspacePurge,
-        farewell: GrantRevocation,
+        grants: GrantRevocation,
     ) -> None:
         self._ctx = ctx
         self._one = WorkspaceRecord(store, ctx)
@@ -65,7 +65,7 @@ class WorkspaceService:
         self._keyring = keyring
         self._clock = clock
         self._purge = purge
-        self._farewell = farewell
+        self._grants = grants
 
     async def get(self) -> Workspace:
         return _found(await self._one.get_cached())
@@ -82,15 +82,15 @@ class WorkspaceService:
         return await retry_on_conflict(write)
 
     async def delete(self, if_match: str | None) -> None:
-        """Its data keys go in the same write: from then on no backup of it can be read.
+        """Deletes the data keys in the same write: from then on no backup of the workspace can be read.
 
-        What others have granted it is to be revoked there; it can be read only before.
+        The grants have to be revoked at their issuers. Their tokens can be read only before the write.
         """
 
         async def write() -> None:
             workspace = _found(await self._one.get())
             check_if_match(if_match, workspace.version)
-            await self._farewell.revoke_all(self._ctx)
+            await self._grants.revoke_all(self._ctx)
             keys = await self._keyring.deletion_writes(self._ctx.partition)
             event = AuditEvent("workspace.deleted", workspace.id, workspace.name)
             await self._journal.close(self._ctx, [*self._one.remove(workspace), *keys], event)
@@ -98,11 +98,11 @@ class WorkspaceService:
         await retry_on_conflict(write)
         self._keyring.forget(self._ctx.partition)
         self._purge.wake()
-        self._farewell.after_commit()
+        self._grants.after_commit()
 
 
 class Workspaces:
-    """For operators, and for the first start."""
+    """All workspaces, for operators and for the first start."""
 
     def __init__(self, store: Store, journal: Journal, keyring: KeyRing, clock: Clock, keys: KeyMaker) -> None:
         self._store = store
@@ -119,13 +119,13 @@ class Workspaces:
         return await self._all.ids(after)
 
     async def create(self, ctx: OperatorContext, name: str, receipt: Receipt) -> CreatedWorkspace:
-        """A workspace with its data key and its first admin key, in one write."""
+        """Creates a workspace with its data key and its first admin key in one write."""
         now = rfc3339(self._clock.now())
         workspace = Workspace(f"ws_{random_text()}", name, now, now)
         partition = partition_of(workspace.id)
         record, text = await self._keys.make(partition, "First admin key", Scope.ADMIN, created_by=ctx.principal.id)
-        founded = CreatedWorkspace(workspace, text)
-        receipts = receipt(founded)
+        created = CreatedWorkspace(workspace, text)
+        receipts = receipt(created)
         changes = [
             *self._all.add(workspace),
             *await self._keyring.first_key_changes(partition),
@@ -142,11 +142,11 @@ class Workspaces:
         except Conflict as conflict:
             raise_if_completed(conflict, receipts)
             raise
-        return founded
+        return created
 
 
 def setup_context() -> OperatorContext:
-    """For what is done at the machine itself, without a request."""
+    """For commands, which an operator runs on the machine."""
     return OperatorContext(Principal("operator", "setup", "setup", Scope.OPERATOR), request_id="setup")
 
 

@@ -31,14 +31,14 @@ from tests.toolbox.office import SECRET, Office, until
 AT_HOME = EgressPolicy.parse("127.0.0.1/32")
 ECHO_TOOL = "mcp_weather_echo"
 MINUTE, DAY = 60.0, 24 * 3600.0
-UNDER_WAY = "The first request with this Idempotency-Key is still under way. Try again shortly."
+UNDER_WAY = "The first request with this Idempotency-Key is still in progress. Try again shortly."
 UNKNOWN = (
-    "It is not known what became of the first request with this Idempotency-Key: it may have been carried out, so it "
-    "is not sent again. To call again all the same, use a new key."
+    "The outcome of the first request with this Idempotency-Key is unknown: it may have been carried out, so it is not "
+    "sent again. To call the tool again, use a new key."
 )
 NOT_KEPT = (
-    "The first request with this Idempotency-Key was carried out; its answer was too large to be kept. To call again, "
-    "use a new key."
+    "The first request with this Idempotency-Key was carried out, but its response was too large to store. To call the "
+    "tool again, use a new key."
 )
 
 

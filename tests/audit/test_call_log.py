@@ -132,7 +132,7 @@ async def test_a_store_that_is_busy_is_tried_again_and_told_of_no_call_twice(
 
     assert await told(store) == [CALL.request_id]
     assert (store.busy, calls.waiting, calls.dropped) == (0, 0, 0)
-    assert [record.__dict__["detail"] for record in caplog.records] == ["1 wait"] * 2
+    assert [record.__dict__["detail"] for record in caplog.records] == ["1 calls"] * 2
 
 
 async def test_while_the_store_is_away_the_newest_wait_and_the_oldest_go(

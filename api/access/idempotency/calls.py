@@ -1,7 +1,7 @@
-"""The same POST sent twice happens once, where what happens is elsewhere: `Idempotency-Key` for calls of tools.
+"""`Idempotency-Key` for tool calls: a repeated call is sent to the upstream at most once.
 
-No write of ours can hold what an upstream does. So the key is reserved before, and where nobody can say what became of
-the request it stays so: what may have been carried out is never sent again.
+An upstream's effect cannot be part of a write of ours. So the key is reserved before the call. If the outcome of the
+call is unknown, the key stays reserved: a call that may have been carried out is never sent again.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from api.kit.crypto.root_keys import RootKeyUnavailable
 from api.kit.storage.store import Conflict, Delete, IfAbsent, IfVersion, Item, ItemTooLarge, Put, Store, StoreError
 
 LONGEST_SECONDS = 60.0
-"""More than any request takes from its reservation to its answer: 30 for the upstream, some for the store, and for
+"""More than any call takes from the reservation to the response: 30 s for the upstream, the rest for the store and for
 clocks that differ."""
 NOTHING_SENT = (AppError, StoreError, NoDataKey, RootKeyUnavailable, CannotOpen)
-"""Work ends with these only before it had an effect: what goes wrong later is an answer, or nobody foresaw it."""
-IN_PROGRESS = "The first request with this Idempotency-Key is still under way. Try again shortly."
+"""Errors that work raises only before it has an effect. Later failures are responses, or unexpected errors."""
+IN_PROGRESS = "The first request with this Idempotency-Key is still in progress. Try again shortly."
 UNKNOWN = (
-    "It is not known what became of the first request with this Idempotency-Key: it may have been carried out, so it "
-    "is not sent again. To call again all the same, use a new key."
+    "The outcome of the first request with this Idempotency-Key is unknown: it may have been carried out, so it is not "
+    "sent again. To call the tool again, use a new key."
 )
 NOT_KEPT = (
-    "The first request with this Idempotency-Key was carried out; its answer was too large to be kept. To call again, "
-    "use a new key."
+    "The first request with this Idempotency-Key was carried out, but its response was too large to store. To call the "
+    "tool again, use a new key."
 )
 
 GuardedWrite = Callable[[Principal, Sequence[Put]], Awaitable[None]]
-"""Refused where the caller's key is good no more."""
+"""Refused if the principal has lost its rights."""
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class CallState(StrEnum):
 
 
 class IdempotentCall:
-    """Runs the work of one POST: now, or not again."""
+    """Runs one POST at most once."""
 
     def __init__(self, request: AnyRequest, store: Store, write: GuardedWrite, clock: Clock) -> None:
         self._request = request
@@ -60,7 +60,7 @@ class IdempotentCall:
         self._clock = clock
 
     async def run(self, given: str, work: Callable[[], Awaitable[tuple[StoredResponse, bool]]]) -> StoredResponse:
-        """`work` tells beside its answer whether anything was sent that may have had an effect."""
+        """`work` returns its response, and whether anything was sent that may have had an effect."""
         slot = await IdempotencyRecord.of(self._request, given)
         running = slot.record(state=CallState.RUNNING, since=self._clock.now())
         reserved = Put(slot.key, running, IfAbsent(), self._expiry)
@@ -82,7 +82,7 @@ class IdempotentCall:
             await self._write(self._request.state.context.principal, [reserved])
         except Conflict as conflict:
             earlier = await slot.found(self._store)
-            if earlier is None:  # it ran out, or was refused, in this very moment
+            if earlier is None:  # it has expired, or was freed, since the write
                 raise ServiceUnavailable from conflict
             return earlier
         return None
@@ -99,25 +99,25 @@ class IdempotentCall:
                 raise ConflictProblem(UNKNOWN)
 
     async def _free(self, reserved: Put) -> None:
-        with suppress(StoreError):  # then the key cannot be used again, and no harm is done
+        with suppress(StoreError):  # the key stays reserved, which does no harm
             await self._store.write(Delete(reserved.key, IfVersion(reserved.version)))
 
     async def _keep(self, slot: IdempotencyRecord, answer: StoredResponse, reserved: Put) -> None:
-        """Whoever was answered has been answered, also where this fails: who asks again is told that nobody knows."""
-        sealed = await asyncio.to_thread(slot.answered, answer)  # megabytes to compress would hold up all others
+        """If this fails, the client already has its response; a retry gets 409 (outcome unknown)."""
+        sealed = await asyncio.to_thread(slot.answered, answer)  # compressing megabytes would block the event loop
         try:
             await self._replace(reserved, {**sealed, "state": CallState.ANSWERED})
         except StoreError as error:
-            log.warning("the answer to an Idempotency-Key could not be kept", extra={"detail": str(error)})
+            log.warning("the response to an Idempotency-Key could not be stored", extra={"detail": str(error)})
 
     async def _replace(self, reserved: Put, data: Data) -> None:
-        """What was reserved has to be there still: nothing is written to a workspace that was deleted meanwhile."""
+        """Requires the reservation, so that nothing is written to a workspace that was deleted meanwhile."""
         when = IfVersion(reserved.version)
         try:
             await self._store.write(Put(reserved.key, data, when, self._expiry))
         except ItemTooLarge:
-            told = {"request": data["request"], "state": CallState.TOO_LARGE}
-            await self._store.write(Put(reserved.key, told, when, self._expiry))
+            marker = {"request": data["request"], "state": CallState.TOO_LARGE}
+            await self._store.write(Put(reserved.key, marker, when, self._expiry))
 
     @property
     def _expiry(self) -> int:

@@ -1,7 +1,7 @@
-"""The same POST sent twice happens once: `Idempotency-Key`.
+"""`Idempotency-Key` for requests that create something in the store.
 
-The record of a request is written in the same write as what the request made, so there is no moment at which one exists
-without the other, and no lease that could run out.
+The record of the request is part of the write that creates the object. So neither exists without the other, and no
+lease can run out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IdempotencyChanges = Callable[[StoredResponse], Sequence[Change]]
 
 
 class AlreadyCompleted(Exception):
-    """The write was refused because the same request had been carried out."""
+    """The write was refused because the same request has already been carried out."""
 
 
 def raise_if_completed(conflict: Conflict, receipt: Sequence[Change]) -> None:
@@ -30,7 +30,7 @@ def raise_if_completed(conflict: Conflict, receipt: Sequence[Change]) -> None:
 
 
 class IdempotentCreate:
-    """Runs the work of one POST: now, or not again."""
+    """Runs one POST at most once."""
 
     def __init__(self, request: AnyRequest, store: Store, clock: Clock) -> None:
         self._request = request
@@ -39,11 +39,11 @@ class IdempotentCreate:
 
     @property
     def path(self) -> str:
-        """Where the request went, which is above where the new thing is."""
+        """The request's path: the collection of the new object."""
         return str(self._request.scope["path"]).rstrip("/")
 
     async def run(self, work: Callable[[IdempotencyChanges], Awaitable[StoredResponse]]) -> StoredResponse:
-        """`work` has to add what its receipt returns to the write that makes the thing."""
+        """`work` adds the changes that its argument returns to the write that creates the object."""
         given = idempotency_key(self._request)
         if given is None:
             return await work(lambda _: ())
@@ -57,7 +57,7 @@ class IdempotentCreate:
             return await work(lambda answer: [self._record(slot, answer)])
         except AlreadyCompleted as done:
             earlier = await self._earlier(slot)
-            if earlier is None:  # it ran out in this very moment
+            if earlier is None:  # it has expired since the write
                 raise ServiceUnavailable from done
             return earlier
 

@@ -34,7 +34,7 @@ Data = Mapping[str, Any]
 
 
 def idempotency_key(request: AnyRequest) -> str | None:
-    """Where it is given twice, the first. Calls of tools, which rarely have one, ask too: so without a dictionary."""
+    """The first one if there are several. Reads the raw headers, because every tool call runs this."""
     for name, value in request.scope["headers"]:
         if name == _RAW_HEADER:
             return value.decode("latin-1")
@@ -43,7 +43,7 @@ def idempotency_key(request: AnyRequest) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
-    """Where the record of a request is, what the request was, and who may read the answer."""
+    """Where the record of a request is stored, a hash of the request, and the key that seals its response."""
 
     key: Key
     request_hash: str
@@ -52,18 +52,18 @@ class IdempotencyRecord:
     @classmethod
     async def of(cls, request: AnyRequest, given: str) -> IdempotencyRecord:
         if not KEY_FORM.fullmatch(given):
-            raise ValidationFailed.at(HEADER, "Use 1 to 255 visible ASCII characters.")
+            raise ValidationFailed.at(HEADER, "Must be 1 to 255 visible ASCII characters.")
         context: WorkspaceContext | OperatorContext = request.state.context
         partition = context.partition if isinstance(context, WorkspaceContext) else OPERATORS
         secret, path = await _sealing_secret(context), str(request.scope["path"])
         place = hashlib.sha256(_joined(context.principal.id, path, given)).hexdigest()
         asked = _joined(request.method, path, request.scope["query_string"].decode("latin-1"), _body(request))
-        # Keyed: the body may hold a password, and a bare hash of it could be tried out on a copy of the table.
+        # Keyed, because the body may hold a password: a bare hash would let guesses be tested on a copy of the table.
         request_hash = hmac.digest(derive(secret, f"idempotent request {place}").reveal(), asked, hashlib.sha256)
         return cls(Key(partition, f"IDEMPOTENCY#{place}"), request_hash.hex(), derive(secret, f"idempotency {place}"))
 
     async def found(self, store: Store) -> Item | None:
-        """The record, unless it is that of another request."""
+        """The stored record; `IdempotencyKeyReused` if it belongs to another request."""
         item = await store.get(self.key)
         if item is not None and item.data["request"] != self.request_hash:
             raise IdempotencyKeyReused
