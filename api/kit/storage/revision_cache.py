@@ -152,7 +152,12 @@ class CoalescedReads:
         try:
             return await self._read(key)
         finally:
-            self._next(key)
+            self._next_soon(key)
+
+    def _next_soon(self, key: str) -> None:
+        """After a turn of the event loop: callers that arrive in it join, so that a busy process reads less often."""
+        loop = asyncio.get_running_loop()
+        loop.call_soon(loop.call_soon, self._next, key)
 
     def _next(self, key: str) -> None:
         waiting = self._waiting.pop(key)
@@ -165,7 +170,6 @@ class CoalescedReads:
     def _hand_out(
         self, key: str, waiting: Sequence[asyncio.Future[int | None]], task: asyncio.Task[int | None]
     ) -> None:
-        self._next(key)
         error = None if task.cancelled() else task.exception()
         for turn in waiting:
             if turn.done():
@@ -176,3 +180,4 @@ class CoalescedReads:
                 turn.set_exception(error)
             else:
                 turn.set_result(task.result())
+        self._next_soon(key)

@@ -55,6 +55,25 @@ async def test_a_single_caller_reads_at_once() -> None:
         assert await asked == value
 
 
+async def test_callers_that_arrive_just_after_a_read_join_the_next_one() -> None:
+    reads = Reads()
+    shared = CoalescedReads(reads)
+    (first,) = ask(shared, 1)
+    await settle()
+    (second,) = ask(shared, 1)
+    await settle()
+
+    reads.value = 1
+    reads.let_go()
+    (third,) = ask(shared, 1)
+    await settle()
+    reads.let_go()
+    await settle()
+
+    assert (await first, second.done(), third.done(), len(reads.keys)) == (0, True, True, 2)
+    assert (await second, await third) == (1, 1)
+
+
 async def test_a_read_in_progress_is_not_shared() -> None:
     reads = Reads()
     shared = CoalescedReads(reads)

@@ -67,6 +67,7 @@ def dynamo_client(
         retries={"mode": "standard", "total_max_attempts": 1},  # `RetryingClient` retries
         max_pool_connections=threads,
         tcp_keepalive=True,
+        user_agent="plugboard",  # the SDK's own names each of its parts, anew for each request: a tenth of a read's CPU
     )
     try:
         return _session().create_client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
