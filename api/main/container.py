@@ -188,7 +188,7 @@ def register_gauges(works: ToolRuntime) -> None:
     gauge, log = works.metrics.gauge, works.call_log
     gauge("call_records_waiting", "Tool-call records waiting to be stored.", lambda: log.waiting)
     works.metrics.counter("call_records_dropped", "Tool-call records dropped before being stored.", lambda: log.dropped)
-    gauge("tool_calls_in_flight", "Tool calls in progress.", lambda: works.bulkheads.busy().calls)
+    gauge("tool_calls_in_flight", "Tool calls in progress.", lambda: works.bulkheads.in_flight().calls)
     gauge("toolsets_open", "Servers with an open session or a cached tool list.", lambda: len(works.toolsets))
     gauge("breakers_open", "Servers whose circuit breaker is open.", lambda: works.breakers.shut)
 

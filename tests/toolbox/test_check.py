@@ -86,7 +86,7 @@ def test_a_server_that_does_not_work_says_why(
     assert found["breaker"] == CLOSED
 
 
-def test_a_server_that_nobody_can_reach_is_unreachable(office: Office) -> None:
+def test_an_unreachable_server_is_reported(office: Office) -> None:
     found = office.check(office.server(PlainServer(), url=NOBODY_THERE))
 
     assert (found["status"], found["detail"]) == (
@@ -95,7 +95,7 @@ def test_a_server_that_nobody_can_reach_is_unreachable(office: Office) -> None:
     )
 
 
-def test_a_server_without_its_credentials_is_unauthorized_and_not_asked(office: Office) -> None:
+def test_a_server_without_credentials_is_unauthorized_and_gets_no_request(office: Office) -> None:
     linear = office.workspace.make_server(name="Linear", authType="oauth", serviceType="linear", url=None, config={})
 
     found = [office.check(each) for each in (office.workspace.make_silent_server(), linear)]
@@ -174,7 +174,7 @@ def test_a_check_does_not_count_for_the_breaker(office: Office) -> None:
 
 
 @pytest.mark.requirement("REL-15")
-def test_a_check_shows_the_breaker_and_leaves_it_as_it_is(office: Office) -> None:
+def test_a_check_shows_the_breaker_without_changing_it(office: Office) -> None:
     fake = PlainServer(tools_call=lambda _: Reply(503))
     server = office.server(fake)
     agent = office.agent(server)

@@ -15,7 +15,7 @@ from api.toolbox.output.sanitize import MAX_ERROR, safe_line
 
 
 @pytest.mark.requirement("TRS-05")
-def test_the_fixed_words_are_word_for_word() -> None:
+def test_fixed_texts_are_exact() -> None:
     assert upstream_error("Internal error", "Location not found") == (
         "Error calling MCP server: Internal error - Location not found"
     )

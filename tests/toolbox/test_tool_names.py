@@ -15,7 +15,7 @@ SLUGS = st.from_regex(SLUG_PATTERN, fullmatch=True).filter(lambda slug: slug.isa
 LONG = "x" * 300
 
 
-def test_a_plain_name_stays_what_it_is() -> None:
+def test_a_plain_name_is_unchanged() -> None:
     assert tool_name("weather-api", "get_forecast") == "mcp_weather-api_get_forecast"
 
 
@@ -42,7 +42,7 @@ def test_a_name_is_the_same_today_and_tomorrow() -> None:
     assert tool_name("docs", "files.read") == "mcp_docs_files_read__mape5nqi"
 
 
-def test_names_that_differ_only_in_what_is_replaced_or_cut_stay_apart() -> None:
+def test_names_that_differ_only_in_altered_characters_stay_distinct() -> None:
     alike = ["a.b", "a/b", "a b", "a_b", "a-b", "", " ", "_", LONG, LONG + "x", LONG[:-1] + "y", "ก", "ข", "🔥", "🧊"]
 
     assert len({tool_name("docs", each) for each in alike}) == len(alike)
@@ -79,13 +79,13 @@ def test_a_generic_tool_is_named_after_its_server() -> None:
 
 
 @pytest.mark.parametrize("server_id", ["", "agent_1", "server_", "server_A", "server_1\n", "server_" + "1" * 60])
-def test_what_is_no_server_has_no_generic_tool(server_id: str) -> None:
+def test_an_invalid_server_id_has_no_generic_tool(server_id: str) -> None:
     with pytest.raises(ValueError, match="not the id of a server"):
         generic_name(server_id)
 
 
 @pytest.mark.parametrize("slug", ["", "a_b", "A", "a" * 25, "a\n", RESERVED, f"{RESERVED}-1"])
-def test_what_is_no_slug_names_no_tool(slug: str) -> None:
+def test_an_invalid_slug_names_no_tool(slug: str) -> None:
     with pytest.raises(ValueError, match="not a slug"):
         tool_name(slug, "read")
 

@@ -69,7 +69,7 @@ def test_all_texts_together_have_one_limit(office: Office) -> None:
 
 
 @pytest.mark.requirement("TRS-02")
-def test_what_is_too_large_to_be_cut_is_left_out_and_named(office: Office) -> None:
+def test_parts_that_cannot_be_cut_are_omitted_and_named(office: Office) -> None:
     image = {"type": "image", "data": "A" * 2_500_000, "mimeType": "image/png"}
 
     called = answering(office, saying(content=[image], structuredContent={"rows": ["x" * 100] * 3000}))
@@ -148,7 +148,7 @@ def test_a_secret_in_the_name_of_a_tool_or_its_description_is_removed(office: Of
 
 @BOTH_WAYS
 @pytest.mark.requirement("TRS-01")
-def test_what_cannot_be_seen_does_not_reach_an_agent(office: Office, way: str) -> None:
+def test_invisible_characters_do_not_reach_an_agent(office: Office, way: str) -> None:
     hidden = "a\x1b[31mred\x1b[0m\u202ereversed\u2066 \U000e0041tag\u200bend\x00"
     content = [{"type": "text", "text": hidden}]
 

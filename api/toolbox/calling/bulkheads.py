@@ -29,12 +29,8 @@ class LimitReached(Exception):
 @dataclass(frozen=True, slots=True)
 class InFlight:
     calls: int
-    servers: int
-    """How many are being called."""
-    workspaces: int
-    """How many are calling."""
-    most_to_one_server: int
-    most_from_one_workspace: int
+    counters: int
+    """Servers and workspaces that are counted: those with calls in progress."""
 
 
 class Bulkheads:
@@ -65,14 +61,8 @@ class Bulkheads:
         self._calls += 1
         return Permit(self, server)
 
-    def busy(self) -> InFlight:
-        return InFlight(
-            calls=self._calls,
-            servers=len(self._by_server),
-            workspaces=len(self._by_workspace),
-            most_to_one_server=max(self._by_server.values(), default=0),
-            most_from_one_workspace=max(self._by_workspace.values(), default=0),
-        )
+    def in_flight(self) -> InFlight:
+        return InFlight(self._calls, len(self._by_server) + len(self._by_workspace))
 
     def free(self, server: tuple[str, str]) -> None:
         """For a `Permit`, which calls it once."""

@@ -20,7 +20,7 @@ def fail(breaker: CircuitBreaker, times: int = 1) -> None:
 
 
 @pytest.mark.requirement("REL-15")
-def test_a_server_that_fails_is_left_alone_where_it_failed_only() -> None:
+def test_a_breaker_opens_only_for_the_workspace_in_which_calls_failed() -> None:
     breakers = CircuitBreakers(StillClock(), middle)
 
     fail(breakers.get("WS#a", "server_1"), 5)
@@ -30,7 +30,7 @@ def test_a_server_that_fails_is_left_alone_where_it_failed_only() -> None:
     assert breakers.get("WS#b", "server_1").admit() is None
 
 
-def test_a_server_has_one_breaker_and_looking_at_it_makes_none() -> None:
+def test_a_server_has_one_breaker_and_reading_its_health_creates_none() -> None:
     breakers = CircuitBreakers(StillClock(), middle, at_most=1)
     fail(breakers.get("WS#a", "server_1"), 3)
 
@@ -144,7 +144,7 @@ def test_no_more_are_kept_than_that_many_and_none_that_is_shut_is_dropped_before
         assert shown == expected
 
 
-def test_who_is_under_way_when_it_is_dropped_ends_as_usual() -> None:
+def test_a_call_under_way_ends_as_usual_when_its_breaker_is_dropped() -> None:
     breakers = CircuitBreakers(StillClock(), middle, at_most=1)
     dropped = breakers.get("WS#a", "server_1")
     assert dropped.admit() is None

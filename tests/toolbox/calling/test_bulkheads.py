@@ -1,4 +1,3 @@
-from collections import Counter
 from contextlib import ExitStack, suppress
 
 import pytest
@@ -8,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from api.toolbox.calling.bulkheads import Bulkheads, InFlight, LimitReached, Permit
 
-NOBODY = InFlight(0, 0, 0, 0, 0)
+IDLE = InFlight(0, 0)
 
 
 def refused(bulkheads: Bulkheads, partition: str, server_id: str) -> LimitReached:
@@ -27,9 +26,7 @@ def refused(bulkheads: Bulkheads, partition: str, server_id: str) -> LimitReache
     ],
     ids=["server", "workspace", "process"],
 )
-def test_what_has_no_room_is_refused_with_a_word_on_when_to_come_back(
-    bulkheads: Bulkheads, which: str, text: str
-) -> None:
+def test_a_call_beyond_a_limit_is_refused_with_retry_after(bulkheads: Bulkheads, which: str, text: str) -> None:
     slots = [bulkheads.enter("WS#a", "server_1") for _ in range(2)]
 
     full = refused(bulkheads, "WS#a", "server_1")
@@ -40,14 +37,14 @@ def test_what_has_no_room_is_refused_with_a_word_on_when_to_come_back(
 
 
 @pytest.mark.requirement("REL-17")
-def test_however_many_are_refused_they_leave_nothing_behind() -> None:
+def test_refused_calls_leave_nothing_behind() -> None:
     bulkheads = Bulkheads(per_process=1)
     bulkheads.enter("WS#a", "server_1")
 
     for number in range(1_000):
         assert refused(bulkheads, f"WS#{number}", "server_1").which == "process"
 
-    assert bulkheads.busy() == InFlight(1, 1, 1, 1, 1)
+    assert bulkheads.in_flight() == InFlight(1, 2)
 
 
 @pytest.mark.requirement("REL-16")
@@ -88,29 +85,27 @@ def test_leaving_twice_counts_once() -> None:
     slot.leave()
     slot.leave()
 
-    assert bulkheads.busy() == InFlight(1, 1, 1, 1, 1)
+    assert bulkheads.in_flight() == InFlight(1, 2)
 
 
 def test_a_call_that_raises_leaves_too() -> None:
     bulkheads = Bulkheads()
 
     with suppress(ZeroDivisionError), bulkheads.enter("WS#a", "server_1"):
-        assert bulkheads.busy().calls == 1
+        assert bulkheads.in_flight().calls == 1
         1 / 0  # noqa: B018  (raises)
 
-    assert bulkheads.busy() == NOBODY
+    assert bulkheads.in_flight() == IDLE
 
 
-def test_what_is_under_way_is_told_in_numbers() -> None:
+def test_calls_under_way_are_counted() -> None:
     bulkheads = Bulkheads()
     with ExitStack() as under_way:
         for server in [("WS#a", "server_1")] * 3 + [("WS#a", "server_2"), ("WS#b", "server_3")]:
             under_way.enter_context(bulkheads.enter(*server))
 
-        assert bulkheads.busy() == InFlight(
-            calls=5, servers=3, workspaces=2, most_to_one_server=3, most_from_one_workspace=4
-        )
-    assert bulkheads.busy() == NOBODY
+        assert bulkheads.in_flight() == InFlight(calls=5, counters=3 + 2)
+    assert bulkheads.in_flight() == IDLE
 
 
 class BulkheadMachine(RuleBasedStateMachine):
@@ -154,21 +149,15 @@ class BulkheadMachine(RuleBasedStateMachine):
         data.draw(st.sampled_from(self.left)).leave()
 
     @invariant()
-    def it_counts_who_is_in_and_keeps_nothing_of_others(self) -> None:
-        servers = Counter(each[:2] for each in self.inside)
-        workspaces = Counter(each[0] for each in self.inside)
-        assert self.bulkheads.busy() == InFlight(
-            calls=len(self.inside),
-            servers=len(servers),
-            workspaces=len(workspaces),
-            most_to_one_server=max(servers.values(), default=0),
-            most_from_one_workspace=max(workspaces.values(), default=0),
-        )
+    def it_counts_calls_in_progress_and_nothing_else(self) -> None:
+        servers = {(partition, server_id) for partition, server_id, _ in self.inside}
+        workspaces = {partition for partition, _, _ in self.inside}
+        assert self.bulkheads.in_flight() == InFlight(len(self.inside), len(servers) + len(workspaces))
 
     def teardown(self) -> None:
         for _, _, slot in self.inside:
             slot.leave()
-        assert self.bulkheads.busy() == NOBODY
+        assert self.bulkheads.in_flight() == IDLE
 
 
 TestBulkheadsAgainstTheirModel = pytest.mark.requirement("REL-16")(BulkheadMachine.TestCase)

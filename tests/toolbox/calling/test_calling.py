@@ -148,7 +148,7 @@ def test_arguments_that_do_not_fit_are_answered_with_what_to_change(office: Offi
         ({}, "Error calling MCP server: Internal error"),
     ],
 )
-def test_a_json_rpc_error_is_told_word_for_word(office: Office, way: str, data: object, told: str) -> None:
+def test_a_json_rpc_error_has_its_exact_text(office: Office, way: str, data: object, told: str) -> None:
     called = answering(office, lambda seen: error(seen, -32603, "Internal error", data=data), way)
 
     assert failure(called) == ("upstream_refused", told)
@@ -170,7 +170,7 @@ def test_a_json_rpc_error_is_told_word_for_word(office: Office, way: str, data: 
         (302, {"Location": "http://127.0.0.1:1/"}, "upstream_refused", "302 Found", None),
     ],
 )
-def test_an_answer_that_is_no_success_is_told_word_for_word(
+def test_an_error_status_has_its_exact_text(
     office: Office, way: str, status: int, headers: dict[str, str], kind: str, told: str, after: int | None
 ) -> None:
     called = answering(office, lambda _: Reply(status, b"<h1>no</h1>", "text/html", headers), way)

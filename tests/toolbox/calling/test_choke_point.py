@@ -36,7 +36,7 @@ def test_a_server_of_another_workspace_is_refused(office: Office, street: Any) -
     assert not fake.seen
 
 
-def test_nobody_learns_whether_another_workspace_has_a_server(office: Office, street: Any) -> None:
+def test_the_existence_of_a_server_in_another_workspace_is_not_disclosed(office: Office, street: Any) -> None:
     other = Office(office.workspace.plugboard.make_workspace(), street)
     there = other.server(two_tools())["id"]
     nowhere, agent = there[:-4] + "0000", office.agent()
@@ -46,7 +46,7 @@ def test_nobody_learns_whether_another_workspace_has_a_server(office: Office, st
     assert told[0] == told[1]
 
 
-def test_a_server_that_there_is_not_is_refused(office: Office) -> None:
+def test_a_missing_server_is_refused(office: Office) -> None:
     agent, gone = office.agent(), office.server(two_tools())
     office.admin.delete(f"{office.workspace.servers}/{gone['id']}")
 
@@ -147,7 +147,7 @@ def test_where_there_is_a_rule_the_generic_tool_is_not_offered(office: Office, a
     assert office.names(agent) == [f"mcp_weather_{name}" for name in allowed]
 
 
-def test_a_rule_holds_from_the_moment_it_is_made(office: Office) -> None:
+def test_a_rule_takes_effect_at_once(office: Office) -> None:
     fake = two_tools()
     server = office.server(fake)
     agent = office.agent(server)

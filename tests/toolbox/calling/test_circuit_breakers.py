@@ -87,7 +87,7 @@ def test_after_the_pause_a_single_call_is_let_through_at_once() -> None:
     assert breaker.health() == BreakerHealth("half_open", 5, 1)
 
 
-def test_a_try_that_succeeds_closes_it_and_forgets_everything() -> None:
+def test_a_trial_that_succeeds_closes_the_breaker_and_resets_it() -> None:
     clock = StillClock()
     breaker = failing(clock)
     clock.advance(10)
@@ -170,7 +170,7 @@ def test_a_try_that_learned_nothing_makes_room_for_another() -> None:
     assert [breaker.admit(), breaker.admit()] == [None, CircuitOpen(DOWN, 1)]
 
 
-def test_what_began_before_and_fails_while_it_is_open_is_no_try() -> None:
+def test_an_earlier_call_that_fails_while_the_breaker_is_open_is_no_trial() -> None:
     clock = StillClock()
     breaker = CircuitBreaker(clock, middle)
     for _ in range(8):
@@ -228,7 +228,7 @@ def test_of_a_call_from_before_and_the_try_a_single_failure_counts_once_both_hav
     assert breaker.admit() == CircuitOpen("Error: still down", 20)
 
 
-def test_a_success_closes_it_whoever_else_is_under_way() -> None:
+def test_a_success_closes_the_breaker_whatever_else_is_under_way() -> None:
     breaker = with_one_from_before(StillClock())
 
     breaker.succeeded()
@@ -238,7 +238,7 @@ def test_a_success_closes_it_whoever_else_is_under_way() -> None:
     assert breaker.health() == BreakerHealth("closed", 1, 0)
 
 
-def test_a_try_that_never_tells_how_it_went_does_not_keep_it_shut_for_ever() -> None:
+def test_a_trial_without_an_outcome_does_not_keep_the_breaker_open() -> None:
     clock = StillClock()
     breaker = failing(clock)
     clock.advance(10)
@@ -263,7 +263,7 @@ def test_a_try_that_never_tells_how_it_went_does_not_keep_it_shut_for_ever() -> 
         (None, False, BreakerHealth("closed", 4, 0)),
     ],
 )
-def test_how_a_call_went_is_told_by_what_is_held_against_the_server_and_whether_it_answered(
+def test_an_outcome_is_recorded_by_its_failure_and_whether_the_server_answered(
     failed: str | None, answered: bool, expected: BreakerHealth
 ) -> None:
     breaker = CircuitBreaker(StillClock(), middle)
@@ -275,7 +275,7 @@ def test_how_a_call_went_is_told_by_what_is_held_against_the_server_and_whether_
     assert breaker.health() == expected
 
 
-def test_who_tells_without_having_been_admitted_does_not_spoil_later_tries() -> None:
+def test_a_report_without_an_admission_does_not_affect_later_trials() -> None:
     clock = StillClock()
     breaker = CircuitBreaker(clock, middle)
     for _ in range(3):

@@ -19,7 +19,7 @@ def test_calls_are_counted_by_service_and_outcome(office: Office) -> None:
     assert counted() == before + 1
 
 
-def test_what_is_open_is_told(office: Office) -> None:
+def test_gauges_are_exposed(office: Office) -> None:
     agent = office.agent(office.server(PlainServer()))
     office.call(agent, "mcp_weather_echo")
 

@@ -35,7 +35,7 @@ async def left(caller: httpx2.AsyncClient, office: Office, agent: str, stuck: St
 
 
 @pytest.mark.requirement("REL-13")
-async def test_who_goes_away_takes_the_request_to_the_upstream_along(office: Office) -> None:
+async def test_a_disconnected_client_cancels_the_request_to_the_upstream(office: Office) -> None:
     stuck = StuckServer("tools/call")
     agent = office.agent(office.server(stuck))
     office.list(agent)
@@ -56,7 +56,7 @@ def tasks_under_way() -> int:
 
 
 @pytest.mark.requirement("REL-13")
-async def test_hundreds_who_went_away_leave_nothing_behind(office: Office) -> None:
+async def test_hundreds_of_disconnected_clients_leave_nothing_behind(office: Office) -> None:
     stuck = StuckServer("tools/call")
     agent = office.agent(office.server(stuck))
     office.list(agent)
@@ -87,7 +87,9 @@ async def test_hundreds_who_went_away_leave_nothing_behind(office: Office) -> No
 
 
 @pytest.mark.requirement("REL-13", "REL-15")
-async def test_who_goes_away_says_nothing_about_the_server(office: Office, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_disconnected_client_does_not_count_for_the_breaker(
+    office: Office, caplog: pytest.LogCaptureFixture
+) -> None:
     stuck = StuckServer("tools/call")
     server = office.server(stuck)
     agent = office.agent(server)
@@ -104,9 +106,7 @@ async def test_who_goes_away_says_nothing_about_the_server(office: Office, caplo
 
 
 @pytest.mark.parametrize("make", [PlainServer, ModernServer, SessionServer, lambda: LegacyServer("messages?session=1")])
-async def test_the_next_call_works_after_one_that_nobody_waited_for(
-    office: Office, make: Callable[[], PlainServer]
-) -> None:
+async def test_the_next_call_works_after_an_abandoned_one(office: Office, make: Callable[[], PlainServer]) -> None:
     fake = make()
     server = office.server(fake)
     agent = office.agent(server)

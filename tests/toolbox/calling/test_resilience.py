@@ -32,7 +32,7 @@ def break_it(office: Office, agent: str, times: int = 5) -> list[str]:
 
 
 @pytest.mark.requirement("REL-15")
-def test_after_five_failures_the_last_one_is_told_at_once(office: Office) -> None:
+def test_after_five_failures_calls_get_the_last_failure_at_once(office: Office) -> None:
     statuses = iter([500, 502, 503, 500, 504])
     fake = PlainServer(tools_call=lambda _: Reply(next(statuses)))
     server = office.server(fake)
@@ -60,7 +60,7 @@ def test_a_server_that_cannot_be_reached_is_left_alone(office: Office) -> None:
 
 
 @pytest.mark.requirement("REL-15")
-def test_an_open_breaker_shows_in_the_list_and_asks_nobody(office: Office) -> None:
+def test_an_open_breaker_shows_in_the_list_without_a_request(office: Office) -> None:
     fake = PlainServer(tools_list=saying(500))
     server = office.server(fake)
     agent = office.agent(server)
@@ -115,7 +115,7 @@ def test_a_success_between_failures_starts_the_count_anew(office: Office) -> Non
 
 
 @pytest.mark.requirement("REL-15")
-def test_the_breaker_of_one_server_is_nobody_elses(office: Office, street: Street) -> None:
+def test_each_server_has_its_own_breaker(office: Office, street: Street) -> None:
     fake, other = PlainServer(tools_call=saying(500)), Office(office.workspace.plugboard.make_workspace(), street)
     agent, twin = office.agent(office.server(fake)), office.agent(office.server(PlainServer(), "twin"))
     theirs = other.agent(other.server(fake))

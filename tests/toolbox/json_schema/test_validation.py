@@ -166,7 +166,7 @@ def test_arguments_are_bounded_in_depth_and_number(args: object) -> None:
 
 
 @pytest.mark.parametrize("args", [{1: 2}, {"a": object()}])
-def test_what_is_not_json_is_told(args: object) -> None:
+def test_arguments_that_are_not_json_are_reported(args: object) -> None:
     assert check({"properties": {"a": {"type": "null"}}}, args)[0].startswith("The arguments must be JSON")
 
 

@@ -36,11 +36,11 @@ SCHEMAS = st.recursive(
 
 
 @pytest.mark.parametrize("schema", [None, {}, True, False, [], "object", 3, {"type": "string"}, {"type": ["object"]}])
-def test_whatever_it_was_it_is_an_object(schema: object) -> None:
+def test_every_schema_becomes_an_object(schema: object) -> None:
     assert normalise(schema) == EMPTY
 
 
-def test_a_plain_schema_stays_what_it_is() -> None:
+def test_a_plain_schema_is_unchanged() -> None:
     schema = {
         "type": "object",
         "title": "Forecast",
@@ -57,7 +57,7 @@ def test_a_plain_schema_stays_what_it_is() -> None:
     assert normalise(schema) == schema
 
 
-def test_a_schema_that_refers_to_itself_stays_what_it_is() -> None:
+def test_a_schema_that_refers_to_itself_is_unchanged() -> None:
     schema = {"type": "object", "properties": {"child": {"$ref": "#"}}}
 
     assert normalise(schema) == schema
@@ -84,7 +84,7 @@ def test_references_find_names_with_slashes_and_places_in_lists() -> None:
     assert normalise(schema)["properties"]["c"] == {"$ref": "#/properties/a~1b"}
 
 
-def test_choices_at_the_top_are_merged_and_told() -> None:
+def test_alternatives_at_the_top_are_merged_and_described() -> None:
     schema = {
         "oneOf": [
             {"properties": {"id": {"type": "string"}, "by": {"type": "string"}}, "required": ["by", "id"]},
@@ -286,7 +286,7 @@ def test_a_hint_that_is_no_yes_or_no_is_left_out() -> None:
     assert as_mcp(odd)["annotations"] == {"openWorldHint": False}
 
 
-def test_a_property_whose_name_anthropic_refuses_is_left_out_there_and_told() -> None:
+def test_a_property_whose_name_anthropic_refuses_is_omitted_and_named() -> None:
     schema = {"type": "object", "properties": {"a b": {}, "c": {}}, "required": ["a b", "c"]}
     odd = Tool("mcp_a_b", None, None, schema, None, "server_1", "b")
 

@@ -203,7 +203,7 @@ def test_a_list_may_have_as_many_tools_as_are_taken_in_and_not_one_more(office: 
 
 
 @pytest.mark.parametrize("tools", [None, {}, "tools", 1])
-def test_a_list_that_is_none_is_told_as_that(office: Office, tools: object) -> None:
+def test_an_invalid_list_is_reported_as_invalid(office: Office, tools: object) -> None:
     fake = PlainServer(None, tools_list=lambda seen: result(seen, {"tools": tools}))
     server = office.server(fake)
 
@@ -227,7 +227,7 @@ def test_a_hint_that_makes_no_sense_breaks_nothing(office: Office, ttl: object) 
     assert office.call(agent, "mcp_weather_good", {"text": "x"})["isError"] is False
 
 
-def test_a_list_that_is_another_each_time_misleads_nobody(office: Office) -> None:
+def test_a_list_that_changes_each_time_causes_no_wrong_call(office: Office) -> None:
     """What is called is looked for in the list as it is now, and never another tool is called instead."""
     numbers = count()
 

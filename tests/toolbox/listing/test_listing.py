@@ -103,7 +103,7 @@ def test_all_forms_have_the_same_tools(office: Office, agent: str) -> None:
     assert [tool["function"]["name"] for tool in openai] == [tool["name"] for tool in anthropic] == names
 
 
-def test_mcp_is_the_form_unless_another_is_asked_for(office: Office, agent: str) -> None:
+def test_mcp_is_the_default_format(office: Office, agent: str) -> None:
     path = f"{office.workspace.agents}/{agent}/tools"
 
     assert office.admin.get(path).content == office.admin.get(path, params={"format": "mcp"}).content
@@ -136,7 +136,7 @@ def test_the_generic_tool_is_described_in_fixed_words(office: Office) -> None:
     }
 
 
-def test_the_tools_of_a_server_say_what_it_calls_them(office: Office) -> None:
+def test_the_tools_of_a_server_are_listed_with_their_own_names(office: Office) -> None:
     server = office.server(PlainServer([ECHO, FORECAST]))
 
     listed = office.tools_of(server)
@@ -180,7 +180,7 @@ def test_a_broken_server_costs_only_its_own_tools_and_is_named(
     assert office.tools_of(broken) == {"tools": [], "unavailable": [missing]}
 
 
-def test_a_server_that_nobody_can_reach_is_named(office: Office) -> None:
+def test_an_unreachable_server_is_named(office: Office) -> None:
     gone, good = office.server(PlainServer(), "gone", url=NOWHERE), office.server(PlainServer(), "good")
 
     listed = office.list(office.agent(gone, good))
@@ -189,7 +189,7 @@ def test_a_server_that_nobody_can_reach_is_named(office: Office) -> None:
     assert [each["reason"] for each in listed["unavailable"]] == ["unreachable"]
 
 
-def test_a_server_without_its_credentials_is_not_asked(office: Office) -> None:
+def test_a_server_without_credentials_gets_no_request(office: Office) -> None:
     server = office.workspace.make_silent_server()
     linear = office.workspace.make_server(name="Linear", authType="oauth", serviceType="linear", url=None, config={})
 
@@ -307,7 +307,7 @@ def test_a_list_holds_for_as_long_as_its_server_says(
     assert len(fake.asked("tools/list")) == 2
 
 
-def test_a_list_that_holds_for_no_time_is_asked_for_each_time(timed_office: Office) -> None:
+def test_a_list_that_is_never_fresh_is_requested_each_time(timed_office: Office) -> None:
     tools = [ECHO]
     fake = PlainServer(tools_list=listing_for(0, tools))
     agent = timed_office.agent(timed_office.server(fake))
@@ -349,7 +349,7 @@ def test_refresh_is_true_or_false(office: Office, text: str) -> None:
     assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "refresh")
 
 
-def test_a_tool_that_a_server_has_got_is_found_when_it_is_called(timed_office: Office, clock: StillClock) -> None:
+def test_a_new_tool_is_found_when_it_is_called(timed_office: Office, clock: StillClock) -> None:
     fake = PlainServer()
     agent = timed_office.agent(timed_office.server(fake))
     timed_office.list(agent)

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from api.agents.service import AgentService
 from api.kit.deadline import Deadline
 from api.main.container import Container, build_container
 from api.main.settings import Settings
 from api.servers.server import Server
 from api.servers.service import ServerService
+from api.toolbox.listing.client_formats import FORMATS, render
+from api.toolbox.service import ToolboxService
 from api.toolbox.toolsets.registry import IDLE_SECONDS, SHUTDOWN_SECONDS
 from api.toolbox.toolsets.toolset import Toolset
 from demo.mcp_servers import NEVER, Fake, LegacyServer, ModernServer, PlainServer, SessionServer
@@ -102,7 +105,7 @@ def test_sessions_end_with_the_process(tmp_path: Path, street: Street) -> None:
 
 
 @pytest.mark.requirement("REL-19")
-def test_a_server_that_takes_no_leave_does_not_hold_up_the_end(tmp_path: Path, street: Street) -> None:
+def test_a_server_that_does_not_answer_a_goodbye_does_not_delay_shutdown(tmp_path: Path, street: Street) -> None:
     fakes = [SessionServer(DELETE=lambda _: NEVER) for _ in range(3)]
     with served(Settings(data_dir=tmp_path, egress=AT_HOME)) as plugboard:
         office = Office(plugboard.make_workspace(), street)
@@ -123,7 +126,28 @@ async def opened(parts: Container, workspace: Workspace, server_id: str) -> tupl
     return toolset, server, ctx
 
 
-async def test_a_session_that_nobody_uses_ends(office: Office) -> None:
+async def test_each_format_renders_the_same_list_of_objects(office: Office) -> None:
+    server = office.server(PlainServer())
+    silent = office.workspace.make_silent_server()
+    agent = office.agent(server, silent)
+    parts = await build_container(office.workspace.plugboard.settings)
+    try:
+        ctx = await parts.authenticator.authenticate(bearer(office.workspace.key), office.workspace.id, "a-test")
+        servers = ServerService(ctx, parts.server_deps)
+        agents = AgentService(ctx, parts.store, servers, parts.journal, parts.clock)
+        toolbox = ToolboxService(ctx, parts.runtime, lambda: agents, lambda: servers)
+
+        listed = await toolbox.list_tools(agent)
+
+        assert [tool.name for tool in listed.tools][:2] == [generic(server), ECHO_TOOL]
+        assert [missing.server_id for missing in listed.unavailable] == [silent["id"]]
+        for form, show in FORMATS.items():
+            assert await toolbox.list_rendered(agent, form) == render(listed, show)
+    finally:
+        await parts.close()
+
+
+async def test_an_idle_session_ends(office: Office) -> None:
     clock, fake = StillClock(), SessionServer()
     server_id = office.server(fake)["id"]
     parts = await build_container(office.workspace.plugboard.settings, clock)
@@ -145,7 +169,7 @@ async def test_a_session_that_nobody_uses_ends(office: Office) -> None:
         await parts.close()
 
 
-async def test_a_list_that_is_waited_for_outlives_a_change_of_its_server(office: Office) -> None:
+async def test_a_list_under_way_survives_a_change_of_its_server(office: Office) -> None:
     fake = PlainServer()
     server_id = office.server(fake)["id"]
     parts = await build_container(office.workspace.plugboard.settings)
@@ -161,7 +185,7 @@ async def test_a_list_that_is_waited_for_outlives_a_change_of_its_server(office:
         await parts.close()
 
 
-def test_how_a_server_speaks_is_remembered_across_a_restart(tmp_path: Path, street: Street) -> None:
+def test_the_protocol_of_a_server_is_remembered_across_a_restart(tmp_path: Path, street: Street) -> None:
     settings = Settings(data_dir=tmp_path, egress=AT_HOME)
     fakes = {"modern": ModernServer(), "session": SessionServer(), "plain": PlainServer()}
     fakes["old"] = LegacyServer("messages?session=1")
@@ -207,7 +231,7 @@ class Turncoat(Fake):
         (SessionServer, PlainServer),
     ],
 )
-def test_how_a_server_speaks_is_found_again_when_it_changes(
+def test_the_protocol_of_a_server_is_detected_again_when_it_changes(
     office: Office, before: type[Fake], after: type[Fake]
 ) -> None:
     fake = Turncoat(before())

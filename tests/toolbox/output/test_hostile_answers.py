@@ -199,7 +199,7 @@ async def test_an_answer_that_is_too_much_is_not_taken_in(workspace: Workspace, 
 
 
 @pytest.mark.parametrize(("answer", "text"), WRONG)
-async def test_an_answer_that_is_none_is_told_as_that(workspace: Workspace, answer: Answer, text: str) -> None:
+async def test_an_invalid_response_is_reported_as_invalid(workspace: Workspace, answer: Answer, text: str) -> None:
     called = await hostile_call(workspace, answer)
     checked, listed = await hostile_otherwise(neighbour(workspace), answer)
 
@@ -259,7 +259,9 @@ async def test_what_can_be_understood_is_understood(workspace: Workspace, answer
     ("unit", "shown"),
     [("\x90", ""), ("\x1b]a", "]a"), ("\x1b[1", "[1"), ("\u200d", ""), ("é\u200b", "é"), ("\U000e0041", "")],
 )
-async def test_text_full_of_what_nobody_sees_is_cleaned_in_time(workspace: Workspace, unit: str, shown: str) -> None:
+async def test_text_full_of_invisible_characters_is_cleaned_in_time(
+    workspace: Workspace, unit: str, shown: str
+) -> None:
     text = unit * (300_000 // len(unit.encode()))
     called = await hostile_call(workspace, result({"content": [{"type": "text", "text": f"{text} end"}]}))
 

@@ -57,7 +57,7 @@ def test_a_longer_secret_is_removed_whole_where_it_holds_a_shorter_one() -> None
     assert Redactor(["secret-token", "secret-token-and-more"])("secret-token-and-more") == REMOVED
 
 
-def test_what_is_too_short_to_be_a_secret_stays() -> None:
+def test_text_that_is_too_short_to_be_a_secret_stays() -> None:
     assert Redactor(["test", "12345", ""])("a test of 12345") == "a test of 12345"
 
 
