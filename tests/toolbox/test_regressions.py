@@ -1,4 +1,4 @@
-"""What once went wrong, and must not again."""
+"""Faults that were found once and must not return."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""What is kept of a server between calls, and when it is let go: its session, and how it speaks."""
+"""Sessions and protocols that are kept between calls, and when they end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is counted of calls, and that nobody can be found in it."""
+"""Calls in the metrics and in the audit trail, which disclose no arguments."""
 
 from demo.mcp_servers import PlainServer, error
 from tests.toolbox.office import Office, until

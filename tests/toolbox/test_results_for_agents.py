@@ -1,4 +1,4 @@
-"""What of a server's answer reaches an agent: what it can use, and neither secrets nor what cannot be seen."""
+"""What a result keeps on its way to an agent, what is removed from it, and where it is cut."""
 
 from __future__ import annotations
 
