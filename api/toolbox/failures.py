@@ -30,9 +30,10 @@ _SECONDS = re.compile(r"[0-9]{1,9}")
 
 
 def invalid_arguments(tool_name: str, problems: list[str]) -> Failure:
-    told = " ".join(problems)
+    problem_text = " ".join(problems)
     return Failure(
-        FailureKind.INVALID_ARGUMENTS, safe_line(f"Error: the arguments of {tool_name} do not fit. {told}", limit=2000)
+        FailureKind.INVALID_ARGUMENTS,
+        safe_line(f"Error: the arguments of {tool_name} do not fit. {problem_text}", limit=2000),
     )
 
 
@@ -201,14 +202,14 @@ def generic_description(server_name: str) -> str:
 
 def upstream_error(message: str, data: object = None, redact: Redactor = NO_SECRETS) -> str:
     """A JSON-RPC error: its message and its data, if any."""
-    told = message if _is_nothing(data) else f"{message} - {_plain(data)}"
-    return safe_line(_FAILED + told, redact)
+    text = message if _is_nothing(data) else f"{message} - {_plain(data)}"
+    return safe_line(_FAILED + text, redact)
 
 
 def request_failed(status: int, reason: str = "", redact: Redactor = NO_SECRETS) -> str:
     """A response that is not a success. HTTP/2 has no reason phrase, so the usual one is used."""
-    told = f"{status} {reason or _usual_reason(status)}".rstrip()
-    return safe_line(f"{_FAILED}MCP server request failed: {told}", redact)
+    text = f"{status} {reason or _usual_reason(status)}".rstrip()
+    return safe_line(f"{_FAILED}MCP server request failed: {text}", redact)
 
 
 def not_answered(why: str, redact: Redactor = NO_SECRETS) -> str:

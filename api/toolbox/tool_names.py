@@ -78,7 +78,7 @@ class ToolNameRewriter:
     def rewrite(self, text: str, slug: str, *, quoted: bool = False) -> str:
         """`quoted`: only between backticks, for texts that also contain data of the service."""
         mention = self._quoted if quoted else self._bare
-        return mention.sub(lambda found: service_tool_name(found.group(), slug), text)
+        return mention.sub(lambda match: service_tool_name(match.group(), slug), text)
 
     def rewrite_in(self, schema: Any, slug: str) -> Any:
         """In every text of the schema."""

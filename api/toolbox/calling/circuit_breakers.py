@@ -168,17 +168,17 @@ class CircuitBreakers:
 
     def get(self, partition: str, server_id: str) -> CircuitBreaker:
         pair = (partition, server_id)
-        found = self._known.get(pair)
-        if found is None:
+        breaker = self._known.get(pair)
+        if breaker is None:
             return self._add(pair)
         self._known.move_to_end(pair)
-        return found
+        return breaker
 
     def health(self, partition: str, server_id: str) -> BreakerHealth:
         """Neither creates a breaker nor counts as a use of it."""
         pair = (partition, server_id)
-        found = self._known.get(pair) or self._set_aside.get(pair)
-        return found.health() if found else BreakerHealth("closed", 0, 0)
+        breaker = self._known.get(pair) or self._set_aside.get(pair)
+        return breaker.health() if breaker else BreakerHealth("closed", 0, 0)
 
     @property
     def shut(self) -> int:

@@ -83,9 +83,9 @@ class CredentialStore:
             await bearer.ready()
             return bearer
         place = credential_binding(server, self._egress)
-        found = {name: await self._open(ctx, server, name, place) for name in server.sealed}
-        headers = _headers(AuthType(server.auth_type), found)
-        return StaticCredentials(headers, Redactor(_to_look_for(found, headers)))
+        secrets = {name: await self._open(ctx, server, name, place) for name in server.sealed}
+        headers = _headers(AuthType(server.auth_type), secrets)
+        return StaticCredentials(headers, Redactor(_to_look_for(secrets, headers)))
 
     async def _open(self, ctx: WorkspaceContext, server: Server, name: str, place: str) -> str:
         where, sealed = credential_location(server.id, name), Sealed.parse(server.sealed[name])
@@ -95,30 +95,30 @@ class CredentialStore:
         return value.reveal_text()
 
 
-def _headers(auth_type: AuthType, found: Mapping[str, str]) -> dict[str, str]:
+def _headers(auth_type: AuthType, secrets: Mapping[str, str]) -> dict[str, str]:
     match auth_type:
         case AuthType.NONE:
             return {}
-        case AuthType.HEADER if "apiKey" in found:
-            return {"Authorization": f"Bearer {found['apiKey']}"}
-        case AuthType.HEADER if found.keys() & {"headerValue", "headers"}:
-            value = {"Authorization": found["headerValue"]} if "headerValue" in found else {}
-            return _further(found) | value
-        case AuthType.BASIC if found.keys() >= {"username", "password"}:
-            return {"Authorization": _basic(found["username"], found["password"])}
+        case AuthType.HEADER if "apiKey" in secrets:
+            return {"Authorization": f"Bearer {secrets['apiKey']}"}
+        case AuthType.HEADER if secrets.keys() & {"headerValue", "headers"}:
+            value = {"Authorization": secrets["headerValue"]} if "headerValue" in secrets else {}
+            return _further(secrets) | value
+        case AuthType.BASIC if secrets.keys() >= {"username", "password"}:
+            return {"Authorization": _basic(secrets["username"], secrets["password"])}
         case _:
             raise no_credentials()
 
 
-def _further(found: Mapping[str, str]) -> dict[str, str]:
-    return msgspec.json.decode(found.get("headers", "{}"), type=dict[str, str])
+def _further(secrets: Mapping[str, str]) -> dict[str, str]:
+    return msgspec.json.decode(secrets.get("headers", "{}"), type=dict[str, str])
 
 
 def _basic(username: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
 
 
-def _to_look_for(found: Mapping[str, str], headers: Mapping[str, str]) -> set[str]:
+def _to_look_for(secrets: Mapping[str, str], headers: Mapping[str, str]) -> set[str]:
     """Also without the scheme: an upstream may send back only what follows `Bearer`."""
-    values = {*headers.values(), *(value for name, value in found.items() if name not in ("headers", "username"))}
+    values = {*headers.values(), *(value for name, value in secrets.items() if name not in ("headers", "username"))}
     return values | {value.partition(" ")[2].strip() for value in values}

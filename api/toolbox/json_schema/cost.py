@@ -40,12 +40,12 @@ class ValidationCost:
         self._by_depth: dict[int, int] = {}
         self._steps: dict[tuple[int, int], int] = {}
 
-    def is_bearable(self, extent: JsonSize) -> bool:
-        if extent.depth not in self._by_depth:
-            self._by_depth[extent.depth] = self._count(self._root, extent.depth, 0)
+    def is_bearable(self, size: JsonSize) -> bool:
+        if size.depth not in self._by_depth:
+            self._by_depth[size.depth] = self._count(self._root, size.depth, 0)
             self._steps.clear()
         # Each value may take all of the steps.
-        return self._by_depth[extent.depth] * extent.values <= MAX_STEPS
+        return self._by_depth[size.depth] * size.values <= MAX_STEPS
 
     def _count(self, schema: object, depth: int, level: int) -> int:
         if not isinstance(schema, dict) or depth < 0:
@@ -80,10 +80,10 @@ class ValidationCost:
             yield from ((each, word == "dependentSchemas") for each in _several(schema.get(word)))
 
 
-def _several(found: object) -> list[object]:
-    if isinstance(found, dict):
-        return list(found.values())
-    return found if isinstance(found, list) else []
+def _several(schemas: object) -> list[object]:
+    if isinstance(schemas, dict):
+        return list(schemas.values())
+    return schemas if isinstance(schemas, list) else []
 
 
 def _compared(values: object) -> int:

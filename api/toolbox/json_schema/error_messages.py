@@ -34,8 +34,10 @@ class ArgumentErrorMessages:
 
     def sentences(self, errors: Iterator[ValidationError]) -> list[str]:
         counted = (each for each in errors if not isinstance(each.kind, _GAVE_UP))
-        told = [one_line(self._sentence(each), MAX_SENTENCE) for each in islice(counted, MAX_ERRORS + 1)]
-        return list(dict.fromkeys([*told[:MAX_ERRORS], *(["There are more errors."] if told[MAX_ERRORS:] else [])]))
+        sentences = [one_line(self._sentence(each), MAX_SENTENCE) for each in islice(counted, MAX_ERRORS + 1)]
+        return list(
+            dict.fromkeys([*sentences[:MAX_ERRORS], *(["There are more errors."] if sentences[MAX_ERRORS:] else [])])
+        )
 
     def _sentence(self, error: ValidationError) -> str:
         where = _path(error.instance_path)
@@ -63,15 +65,15 @@ class ArgumentErrorMessages:
         return f"{where} has unknown fields{unknown}.{meant} It may have {_listed(known) or 'none'}."
 
     def _known_fields(self, schema_path: Sequence[str | int]) -> list[str]:
-        found: Any = self.schema
+        schema: Any = self.schema
         for step in schema_path:
-            if step in ("$ref", "$dynamicRef") and isinstance(found, dict):
-                found = resolve_pointer(self.schema, found.get(step))
-            elif isinstance(found, dict):
-                found = found.get(str(step))
+            if step in ("$ref", "$dynamicRef") and isinstance(schema, dict):
+                schema = resolve_pointer(self.schema, schema.get(step))
+            elif isinstance(schema, dict):
+                schema = schema.get(str(step))
             else:
-                found = found[step] if isinstance(found, list) and isinstance(step, int) else None
-        properties = found.get("properties") if isinstance(found, dict) else None
+                schema = schema[step] if isinstance(schema, list) and isinstance(step, int) else None
+        properties = schema.get("properties") if isinstance(schema, dict) else None
         return list(properties) if isinstance(properties, dict) else []
 
 

@@ -40,16 +40,16 @@ def resolve_pointer(root: Mapping[str, Any], reference: object) -> Any | None:
         or len(reference) > _LONGEST_REFERENCE
     ):
         return None
-    found: Any = root
+    target: Any = root
     for part in reference.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict) and name in found:
-            found = found[name]
-        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-            found = found[int(name)]
+        if isinstance(target, dict) and name in target:
+            target = target[name]
+        elif isinstance(target, list) and name.isdecimal() and int(name) < len(target):
+            target = target[int(name)]
         else:
             return None
-    return found
+    return target
 
 
 def noted(schema: Schema, note: str) -> Schema:
@@ -77,8 +77,8 @@ def _with_target(schema: Schema, root: Mapping[str, Any], budget: Iterator[int])
     return dict(schema)
 
 
-def _branches(found: object, root: Mapping[str, Any], budget: Iterator[int]) -> list[Schema]:
-    several = [dict(each) for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+def _branches(alternatives: object, root: Mapping[str, Any], budget: Iterator[int]) -> list[Schema]:
+    several = [dict(each) for each in alternatives if isinstance(each, dict)] if isinstance(alternatives, list) else []
     return [_flat(each, root, budget) for each in several if next(budget, None) is not None]
 
 
@@ -114,13 +114,13 @@ def _sentence(branches: Iterable[Schema], word: str) -> str:
 
 
 def _map(schema: Mapping[str, Any], word: str) -> Schema:
-    found = schema.get(word)
-    return found if isinstance(found, dict) else {}
+    value = schema.get(word)
+    return value if isinstance(value, dict) else {}
 
 
 def _list(schema: Mapping[str, Any], word: str) -> list[Any]:
-    found = schema.get(word)
-    return found if isinstance(found, list) else []
+    value = schema.get(word)
+    return value if isinstance(value, list) else []
 
 
 def _names(schema: Mapping[str, Any]) -> list[str]:

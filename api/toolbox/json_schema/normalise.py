@@ -43,10 +43,10 @@ def normalise(schema: object) -> Schema:
     if measure(schema, _MAX_SIZE) is None or has_too_many_patterns(schema):
         return noted(_empty(), _TOO_LARGE)
     flat = flatten_top_level(schema)
-    made = normalise_subschema(flat, flat)
-    if not isinstance(made, dict) or not _is_right(made):
+    normal = normalise_subschema(flat, flat)
+    if not isinstance(normal, dict) or not _is_right(normal):
         return noted(_empty(), _WRONG)
-    return made if _size(made) <= MAX_BYTES else _outline(made)
+    return normal if _size(normal) <= MAX_BYTES else _outline(normal)
 
 
 def _empty() -> Schema:
@@ -102,14 +102,14 @@ def normalise_subschema(value: object, root: Mapping[str, Any], depth: int = 0) 
 
 def _of_this_draft(schema: Schema) -> Schema:
     """Keywords of older drafts replaced by those of 2020-12, which some clients require."""
-    made = dict(schema)
-    if isinstance(made.get("items"), list):
-        made["prefixItems"] = made.pop("items")
-        made["items"] = made.pop("additionalItems", {})
+    updated = dict(schema)
+    if isinstance(updated.get("items"), list):
+        updated["prefixItems"] = updated.pop("items")
+        updated["items"] = updated.pop("additionalItems", {})
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if made.get(exclusive) is True and bound in made:
-            made[exclusive] = made.pop(bound)
-    return made
+        if updated.get(exclusive) is True and bound in updated:
+            updated[exclusive] = updated.pop(bound)
+    return updated
 
 
 def _fitting(word: str, value: object, root: Mapping[str, Any], depth: int) -> object | None:

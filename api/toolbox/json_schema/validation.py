@@ -27,8 +27,8 @@ class Validator:
     problem: str | None
     """Why nothing is validated, for the log."""
     _compiled: jsonschema_rs.Validator | None = field(default=None, repr=False)
-    _effort: ValidationCost | None = field(default=None, repr=False)
-    _mending: ArgumentErrorMessages = field(default_factory=lambda: ArgumentErrorMessages({}), repr=False)
+    _cost: ValidationCost | None = field(default=None, repr=False)
+    _messages: ArgumentErrorMessages = field(default_factory=lambda: ArgumentErrorMessages({}), repr=False)
 
     @classmethod
     def of(cls, schema: object) -> Validator:
@@ -53,27 +53,27 @@ class Validator:
 
     def _plainly_fits(self, args: dict[str, Any]) -> bool:
         """Most are valid and small. Their encoded size bounds the cost, without a walk through them."""
-        if self._compiled is None or self._effort is None:
+        if self._compiled is None or self._cost is None:
             return False
         try:
             written = msgspec.json.encode(args)
             at_most = JsonSize(written.count(b"{") + written.count(b"["), len(written))
-            if at_most.depth > MAX_DEPTH or at_most.values > MAX_VALUES or not self._effort.is_bearable(at_most):
+            if at_most.depth > MAX_DEPTH or at_most.values > MAX_VALUES or not self._cost.is_bearable(at_most):
                 return False
             return self._compiled.is_valid(args)
         except (ValueError, TypeError, RecursionError):  # the slow path below has a text for it
             return False
 
     def _problems(self, args: dict[str, Any]) -> list[str]:
-        extent = measure(args, JsonSize(MAX_DEPTH, MAX_VALUES))
-        if extent is None:
+        size = measure(args, JsonSize(MAX_DEPTH, MAX_VALUES))
+        if size is None:
             return [f"The arguments may be nested {MAX_DEPTH} levels deep and hold {MAX_VALUES} values; give less."]
-        if self._compiled is None or self._effort is None or not self._effort.is_bearable(extent):
+        if self._compiled is None or self._cost is None or not self._cost.is_bearable(size):
             return []
         try:
-            if self._effort.size * extent.values > MAX_WORDS:  # each error repeats that part of the schema
+            if self._cost.size * size.values > MAX_WORDS:  # each error repeats that part of the schema
                 return self._first(args)
-            return self._mending.sentences(self._compiled.iter_errors(args))
+            return self._messages.sentences(self._compiled.iter_errors(args))
         except ValueError:
             return ["The arguments must be JSON: names are texts, and all text is Unicode."]
 
@@ -83,5 +83,5 @@ class Validator:
         try:
             self._compiled.validate(args)
         except jsonschema_rs.ValidationError as error:
-            return self._mending.sentences(iter([error]))
+            return self._messages.sentences(iter([error]))
         return []

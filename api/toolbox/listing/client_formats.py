@@ -59,13 +59,13 @@ def _description(tool: Tool) -> str:
     return clean(tool.description or tool.title or "")
 
 
-def _annotations(found: Mapping[str, Any] | None) -> Schema:
+def _annotations(annotations: Mapping[str, Any] | None) -> Schema:
     """Without hints that are not booleans: a strict client would drop the whole tool."""
-    if not isinstance(found, dict):
+    if not isinstance(annotations, dict):
         return {}
     return {
         word: one_line(value, _LONGEST_HINT) if isinstance(value, str) else clean_json(value, NO_SECRETS)
-        for word, value in found.items()
+        for word, value in annotations.items()
         if measure(value, _SMALL)
         and not (word in _HINTS and not isinstance(value, bool))
         and not (word == "title" and not isinstance(value, str))
@@ -78,11 +78,11 @@ def _with_plain_properties(schema: Mapping[str, Any]) -> Schema:
     odd = [name for name in properties if not _PROPERTY.fullmatch(name)]
     if not odd:
         return dict(schema)
-    made = {**schema, "properties": {name: each for name, each in properties.items() if name not in odd}}
+    kept = {**schema, "properties": {name: each for name, each in properties.items() if name not in odd}}
     if "required" in schema:
-        made["required"] = [name for name in schema["required"] if name not in odd]
+        kept["required"] = [name for name in schema["required"] if name not in odd]
     named = ", ".join(f"`{name}`" for name in odd[:8])
-    return noted(made, f"(Not shown, for their names: {clean(named)[:400]}.)")
+    return noted(kept, f"(Not shown, for their names: {clean(named)[:400]}.)")
 
 
 def as_upstream(tool: Tool) -> Schema:

@@ -57,13 +57,13 @@ def of_method(result: Json, redact: Redactor) -> ToolResult:
 
 
 def _fit_blocks(content: object, redact: Redactor) -> list[Json]:
-    found = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    if _plain_text(found, redact) is not None:
-        return found
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    if _plain_text(blocks, redact) is not None:
+        return blocks
     fitted, room = list[Json](), _Room()
-    for block in found[:MAX_BLOCKS]:
+    for block in blocks[:MAX_BLOCKS]:
         fitted += room.fit(clean_json(block, redact))
-    if left_out := room.left_out + max(len(found) - MAX_BLOCKS, 0):
+    if left_out := room.left_out + max(len(blocks) - MAX_BLOCKS, 0):
         note = f"[{left_out} more parts left out. Ask for less, or for the next page, to get them.]"
         fitted.append(_text_block(note))
     return fitted
@@ -119,20 +119,20 @@ class _Room:
         return block
 
 
-def _fit_structured(found: object, redact: Redactor) -> tuple[bytes | None, str | None]:
+def _fit_structured(value: object, redact: Redactor) -> tuple[bytes | None, str | None]:
     """With a note if it is left out, since an object cannot be cut."""
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         return None, None
     try:
-        encoded = _encode(found)
+        encoded = _encode(value)
     except UnicodeEncodeError:  # a lone surrogate, which cleaning removes
-        found = clean_json(found, redact)
-        encoded = _encode(found)
+        value = clean_json(value, redact)
+        encoded = _encode(value)
     if len(encoded) > MAX_STRUCTURED:
         return None, f"[structuredContent of {len(encoded)} bytes left out. Ask for less, or for the next page.]"
     if _needs_no_cleaning(encoded, redact):
         return encoded, None
-    return _encode(clean_json(found, redact)), None
+    return _encode(clean_json(value, redact)), None
 
 
 def _needs_no_cleaning(encoded: bytes, redact: Redactor) -> bool:

@@ -93,13 +93,13 @@ class CatalogTool:
         )
 
     def text(self, field_name: str) -> str | None:
-        found = self.listed.get(field_name)
-        return shortened(found, LONGEST_TEXT, "") if isinstance(found, str) else None
+        value = self.listed.get(field_name)
+        return shortened(value, LONGEST_TEXT, "") if isinstance(value, str) else None
 
     @property
     def annotations(self) -> Mapping[str, Any] | None:
-        found = self.listed.get("annotations")
-        return found if isinstance(found, dict) else None
+        value = self.listed.get("annotations")
+        return value if isinstance(value, dict) else None
 
 
 @dataclass(frozen=True)
@@ -115,22 +115,22 @@ class ToolCatalog:
     _aliases: dict[str, Mapping[str, CatalogTool]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, found: ToolList, now: float, redact: Redactor = NO_SECRETS) -> ToolCatalog:
+    def of(cls, tool_list: ToolList, now: float, redact: Redactor = NO_SECRETS) -> ToolCatalog:
         by_name: dict[str, CatalogTool] = {}
-        for each in (safe for listed in found.tools if (safe := _without_secrets(listed, redact))):
-            by_name.setdefault(each["name"], CatalogTool(each))
-        twice = len(found.tools) - len(by_name)
-        hold = FRESH_SECONDS if found.ttl_ms is None else min(found.ttl_ms / 1000, LONGEST_HOLD)
-        return cls(tuple(by_name.values()), found.left_out + twice, now, now + hold, by_name)
+        for tool in (safe for listed in tool_list.tools if (safe := _without_secrets(listed, redact))):
+            by_name.setdefault(tool["name"], CatalogTool(tool))
+        twice = len(tool_list.tools) - len(by_name)
+        hold = FRESH_SECONDS if tool_list.ttl_ms is None else min(tool_list.ttl_ms / 1000, LONGEST_HOLD)
+        return cls(tuple(by_name.values()), tool_list.left_out + twice, now, now + hold, by_name)
 
     def by_alias(self, slug: str) -> Mapping[str, CatalogTool]:
         """By the names for agents."""
         if slug not in self._aliases:
             self._aliases.clear()
-            found: dict[str, CatalogTool] = {}
-            for tool in sorted(self.tools, key=lambda each: each.name):  # so that names do not depend on the order
-                found.setdefault(self.naming(slug, tool.name), tool)
-            self._aliases[slug] = found
+            aliases: dict[str, CatalogTool] = {}
+            for tool in sorted(self.tools, key=lambda tool: tool.name):  # so that names do not depend on the order
+                aliases.setdefault(self.naming(slug, tool.name), tool)
+            self._aliases[slug] = aliases
         return self._aliases[slug]
 
     @property

@@ -34,7 +34,7 @@ class McpToolset(Toolset):
     def __init__(
         self,
         server: Server,
-        opened: UpstreamCredentials,
+        credentials: UpstreamCredentials,
         client: McpClient,
         clock: Clock,
         ticker: Ticker,
@@ -42,7 +42,7 @@ class McpToolset(Toolset):
         version: ListVersion,
     ) -> None:
         self.server = server
-        self._opened = opened
+        self._credentials = credentials
         self._client = client
         self._clock = clock
         self._ticker = ticker
@@ -60,7 +60,7 @@ class McpToolset(Toolset):
 
     @property
     def redact(self) -> Redactor:
-        return self._opened.redact
+        return self._credentials.redact
 
     @property
     def known_tools(self) -> ToolCatalog | None:
@@ -74,7 +74,7 @@ class McpToolset(Toolset):
         """
         known, now = self._tools, self._clock.monotonic()
         if known is None or refresh or not (known.is_fresh(now) or known.is_usable(now)):
-            return await self._waited_for(self._refresh())
+            return await self._wait_for(self._refresh())
         if not known.is_fresh(now):
             self._refresh()
         return known
@@ -87,24 +87,24 @@ class McpToolset(Toolset):
     async def _call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         self._busy += 1
         try:
-            found = await self._asked(lambda: self._client.call_tool(name, arguments))
+            response = await self._with_valid_credentials(lambda: self._client.call_tool(name, arguments))
         except UpstreamError as error:
             self._doubt(error)
             raise
         finally:
             self._leave()
         await self._keep_era()
-        return _bounded(results.of_tool, found, self._opened.redact)
+        return _bounded(results.of_tool, response, self._credentials.redact)
 
     async def _call_method(self, method: str, params: Mapping[str, Any] | None) -> ToolResult:
         self._busy += 1
         try:
-            found = await self._asked(lambda: self._client.call(method, params))
+            response = await self._with_valid_credentials(lambda: self._client.call(method, params))
         finally:
             self._leave()
         await self._keep_era()
-        made = results.of_tool if method == "tools/call" else results.of_method
-        return _bounded(made, found, self._opened.redact)
+        convert = results.of_tool if method == "tools/call" else results.of_method
+        return _bounded(convert, response, self._credentials.redact)
 
     async def close(self) -> None:
         """Calls under way finish first; they have deadlines."""
@@ -115,20 +115,20 @@ class McpToolset(Toolset):
             self._listing.cancel()
         await self._client.close()
 
-    async def _asked(self, ask: Callable[[], Awaitable[T]]) -> T:
+    async def _with_valid_credentials(self, request: Callable[[], Awaitable[T]]) -> T:
         """With valid credentials. If they are rejected, nothing was done, so renewed ones are tried once."""
-        opened = self._opened
-        if not opened.is_ready():
-            await opened.ready()
-        sent = opened.sent
+        credentials = self._credentials
+        if not credentials.is_ready():
+            await credentials.ready()
+        sent = credentials.sent
         try:
-            return await ask()
+            return await request()
         except StatusRefused as refused:
-            if not await opened.renew_after_rejection(refused, sent):
+            if not await credentials.renew_after_rejection(refused, sent):
                 raise
-        return await ask()
+        return await request()
 
-    async def _waited_for(self, listing: asyncio.Task[ToolCatalog]) -> ToolCatalog:
+    async def _wait_for(self, listing: asyncio.Task[ToolCatalog]) -> ToolCatalog:
         """A cancelled caller does not cancel the list for others. Closing waits, as for a call."""
         self._busy += 1
         try:
@@ -149,8 +149,8 @@ class McpToolset(Toolset):
 
     async def _list(self) -> ToolCatalog:
         with Deadline(self._ticker, self.server.timeout_seconds).enforce():
-            found = await self._asked(self._client.list_tools)
-        tools = ToolCatalog.of(found, self._clock.monotonic(), self._opened.redact)
+            listed = await self._with_valid_credentials(self._client.list_tools)
+        tools = ToolCatalog.of(listed, self._clock.monotonic(), self._credentials.redact)
         self._replace(tools)
         await self._keep_era()
         return tools
@@ -171,10 +171,10 @@ class McpToolset(Toolset):
 
 
 def _bounded(
-    made: Callable[[dict[str, Any], Redactor], ToolResult], found: dict[str, Any], redact: Redactor
+    convert: Callable[[dict[str, Any], Redactor], ToolResult], response: dict[str, Any], redact: Redactor
 ) -> ToolResult:
     try:
-        return made(found, redact)
+        return convert(response, redact)
     except RecursionError as error:
         raise UnreadableResponse(TOO_DEEP) from error
 

@@ -154,15 +154,15 @@ class ServiceToolset(Toolset):
                     FailureKind.UPSTREAM_REFUSED, self._line(name, f"{self._title} refused: {text}.{half_done}")
                 )
             case UnreadableResponse(sent=sent):
-                told = TOO_MUCH.format(self._title) + (maybe_done if sent else half_done)
-                return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(name, told))
+                text = TOO_MUCH.format(self._title) + (maybe_done if sent else half_done)
+                return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(name, text))
             case TimeoutError():
-                told = f"{self._title} did not answer within {self.server.timeout_seconds} s."
-                return Failure(FailureKind.TIMEOUT, self._line(name, told + maybe_done), is_down=True)
+                text = f"{self._title} did not answer within {self.server.timeout_seconds} s."
+                return Failure(FailureKind.TIMEOUT, self._line(name, text + maybe_done), is_down=True)
             case _:
                 log.error("the response of a service was not understood", exc_info=error, extra={"detail": tool.name})
-                told = NOT_UNDERSTOOD.format(self._title) + maybe_done
-                return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(name, told))
+                text = NOT_UNDERSTOOD.format(self._title) + maybe_done
+                return Failure(FailureKind.UPSTREAM_UNAVAILABLE, self._line(name, text))
 
     def _line(self, name: str, text: str) -> str:
         text = self._tools.by_name[name].with_agent_names(text, self.server.slug)

@@ -42,12 +42,12 @@ class ServiceDirectory:
         service = self.services[server.service_type]
         return self.addresses.get(service.name) or server.url or service.api_base_url or ""
 
-    def upstream(self, ctx: WorkspaceContext, server: Server, opened: UpstreamCredentials) -> UpstreamHttp:
+    def upstream(self, ctx: WorkspaceContext, server: Server, credentials: UpstreamCredentials) -> UpstreamHttp:
         return UpstreamHttp(
             self.outbound,
             self.egress,
             check_url(self.base_url(server), self.egress).origin,
-            opened.headers,
+            credentials.headers,
             pool=f"{ctx.workspace_id} {server.id} {server.version}",
             seconds=server.timeout_seconds,
         )
