@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-LARGE = 100_000
-"""From so many bytes on, the collector of garbage would take most of the time that reading takes."""
 _ADDRESS = re.compile(r"[!-~]{1,2048}")
 """What can be sent: no connection is made for anything else."""
 
@@ -46,22 +42,9 @@ def encode_body(body: object, form: Mapping[str, object] | None) -> Content:
 def decode_json(body: bytes) -> Any:
     """What its JSON says; None where there is none."""
     try:
-        with _uncollected(len(body) > LARGE):
-            return json.loads(body) if body else None
+        return json.loads(body) if body else None
     except (ValueError, RecursionError):
         return None
-
-
-@contextmanager
-def _uncollected(is_large: bool) -> Iterator[None]:
-    if not (is_large and gc.isenabled()):
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _content(body: object, form: Mapping[str, object] | None) -> Content:
