@@ -1,20 +1,25 @@
-"""How is Notion asked, and what do its answers mean?"""
+"""The client of Notion's API."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import ClassVar, Literal
 
 from integrations.json_object import Json
+from integrations.notion.errors import (
+    NO_TEXT,
+    REFUSED,
+    additional_data,
+    existing,
+    rate_limit,
+    rejection,
+    server_trouble,
+)
 from integrations.service_client import (
     MAYBE_DONE,
     CredentialRejected,
-    FailedKind,
-    RateLimited,
-    Rejected,
     Reply,
     ServerTrouble,
     ServiceClient,
@@ -25,69 +30,24 @@ from integrations.service_client import (
 VERSION = "2025-09-03"
 OVERLOADED = 529
 MAX_PAGE = 100
-_OTHER_KIND = re.compile(r"\bis a (page|database|data source|block)\b[^.]*\bnot a\b")
-_ARCHIVED = re.compile(r"\bedit\b.*\b(?:archived|in (?:the )?trash)\b")
-_SECONDS = re.compile(r"[0-9]{1,6}")
-MISSING = ("object_not_found", "invalid_request_url")
-"""The second where an id in the URL is of something else; some of it Notion says in words alone."""
-NOT_THERE = (
-    "Notion finds nothing with that id: it does not exist, or it is not shared with this connection. "
-    "Somebody has to share it: in Notion, open the page, then ••• > Connections > this connection. "
-    "`notion_search` lists what is shared."
-)
-OTHERS: Mapping[str, str] = {
-    "page": "This is the id of a page, not of a database. `notion_read` reads the page, and tells what it is in.",
-    **dict.fromkeys(
-        ("database", "data source"),
-        "This is the id of a database, not of a page. `notion_query_database` lists its pages with their ids.",
-    ),
-    "block": "This is the id of a block, not of a page. Pass the page that it is on.",
-}
-IN_TRASH = (
-    "This page, or what it is in, is in the trash, where nothing can be changed. "
-    "Take it out first: `notion_update` with `archived` false."
-)
-NO_TEXT = "There is half of a character (a lone surrogate) in what is to be sent. Nothing was changed."
-OLD_CURSOR = "`startCursor` is not valid any more. Start again without it."
-BLOCKED = (
-    "Notion has blocked the requests of this connection. Do not try again: somebody has to contact Notion's support."
-)
-NO_BLOCKS_LEFT = (
-    "The workspace has used up the blocks of its free plan, so nothing can be added. "
-    "Somebody has to remove some, or change the plan. Do not try again before."
-)
-LACKS = (
-    "Notion does not let this connection do that ({}). Either it lacks a capability (to read, insert or update "
-    "content), which whoever made the app gives it at notion.com/my-integrations, or whoever connected has no such "
-    "right there."
-)
-
-REFUSED: tuple[FailedKind, ...] = ("invalid_arguments", "upstream_refused")
 
 
-class Missing(ToolFailed):
-    """There is no such thing, or not of that kind, or nobody has shared it."""
-
-    def __init__(self, text: str, kind: FailedKind = "upstream_refused") -> None:
-        super().__init__(kind, text)
-
-
-class NotionApi(ServiceClient):
+class NotionClient(ServiceClient):
     headers: ClassVar[Mapping[str, str]] = {"Notion-Version": VERSION}
 
     async def read(self, path: str, query: Mapping[str, object] | None = None) -> Json:
         """`Missing` where Notion finds nothing."""
-        return _there(await self.get(path, query))
+        return existing(await self.get(path, query))
 
     async def asked(self, path: str, body: Json) -> Json:
         """A question that is a POST."""
-        return _there(await self.request("POST", path, body=body, reads=True))
+        return existing(await self.request("POST", path, body=body, reads=True))
 
     async def changed(self, method: Literal["POST", "PATCH"], path: str, body: Json, *, look: str, none: str) -> Json:
         """`look`: how to find out whether it was carried out, where that is not known. `none`: said if it was not."""
         _check(body)
         try:
-            return _there(await self.request(method, path, body=body, lost=f"{MAYBE_DONE} {look}"))
+            return existing(await self.request(method, path, body=body, lost=f"{MAYBE_DONE} {look}"))
         except ToolFailed as failed:
             if failed.kind in REFUSED:
                 failed.text = f"{failed.text} {none}".strip()
@@ -105,16 +65,16 @@ class NotionApi(ServiceClient):
             case HTTPStatus.UNAUTHORIZED:
                 return CredentialRejected()
             case HTTPStatus.TOO_MANY_REQUESTS | 529:
-                return _busy(reply.headers, error)
+                return rate_limit(reply.headers, error)
             case HTTPStatus.CONFLICT:
                 return ServerTrouble(
                     "Somebody else was changing the same at that moment, so Notion did not do it.", not_applied=True
                 )
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                return _trouble(self.unavailable_text(reply), _more(error))
+                return server_trouble(self.unavailable_text(reply), additional_data(error))
             case status:
                 is_its_own = error and status != HTTPStatus.REQUEST_TIMEOUT
-                return _refusal(status, error) if is_its_own else ServerTrouble(self.unexpected_response_text(reply))
+                return rejection(status, error) if is_its_own else ServerTrouble(self.unexpected_response_text(reply))
 
 
 def _check(body: Json) -> None:
@@ -123,62 +83,3 @@ def _check(body: Json) -> None:
         json.dumps(body, ensure_ascii=False).encode()
     except ValueError as error:
         raise ToolFailed("invalid_arguments", NO_TEXT) from error
-
-
-def _refusal(status: int, error: Json) -> Verdict:
-    code, said = str(error.get("code") or ""), _said(error)
-    if is_missing(error):
-        return None  # whoever asked decides what that means
-    if status == HTTPStatus.FORBIDDEN:
-        return Rejected(
-            NO_BLOCKS_LEFT if "block_limit" in _more(error) else LACKS.format((said or code or str(status)).rstrip("."))
-        )
-    if "start_cursor" in said:
-        return Rejected(OLD_CURSOR, "invalid_arguments")
-    if _ARCHIVED.search(said):
-        return Rejected(IN_TRASH)
-    kind: FailedKind = "invalid_arguments" if code == "validation_error" else "upstream_refused"
-    return Rejected(f"Notion does not take this: {said or code or f'it answered {status}'}", kind)
-
-
-def is_missing(answer: Json) -> bool:
-    return answer.get("object") == "error" and (
-        answer.get("code") in MISSING or bool(_OTHER_KIND.search(_said(answer)))
-    )
-
-
-def _there(answer: Json) -> Json:
-    if is_missing(answer):
-        other = _OTHER_KIND.search(_said(answer))
-        raise Missing(OTHERS[other[1]], "invalid_arguments") if other else Missing(NOT_THERE)
-    return answer
-
-
-def _busy(headers: Mapping[str, str], error: Json) -> Verdict:
-    if _more(error).get("rate_limit_reason") == "public_api_request_blocked":
-        return Rejected(BLOCKED)
-    told = headers.get("retry-after", "")
-    return RateLimited(float(told) if _SECONDS.fullmatch(told) else None)
-
-
-def _trouble(text: str, more: Json) -> ServerTrouble:
-    saved = [more.get("committed_resource_id"), *_listed(more.get("committed_child_ids"))]
-    if ids := ", ".join(str(each) for each in saved if each):
-        return ServerTrouble(
-            text, if_maybe_applied=f"Yet it was saved, as {ids}: do not send it again. `notion_read` shows it."
-        )
-    return ServerTrouble(text)
-
-
-def _said(error: Json) -> str:
-    message = error.get("message")
-    return message if isinstance(message, str) else ""
-
-
-def _more(error: Json) -> Json:
-    more = error.get("additional_data")
-    return more if isinstance(more, dict) else {}
-
-
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else []

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from integrations.json_object import Json
-from integrations.notion.ids import page_id
+from integrations.notion.parsing import page_id
 from integrations.notion.property_values import FALSE, PAGES, TRUE, Unfit, Who, moment, number_of, said
 from integrations.notion.schema import Property
 from integrations.text import one_line

@@ -7,7 +7,7 @@ from typing import Any
 
 from integrations.json_object import Json
 from integrations.notion.comparisons import compared, default_test, is_test
-from integrations.notion.ids import page_id
+from integrations.notion.parsing import page_id
 from integrations.notion.property_values import Unfit, Who, said
 from integrations.notion.schema import Property, Schema
 from integrations.service_client import ToolFailed

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from integrations.json_object import Json
-from integrations.notion.client import NOT_THERE, OTHERS, Missing, NotionApi
-from integrations.notion.ids import address, database_id, page_id
+from integrations.notion.client import NotionClient
+from integrations.notion.errors import NOT_THERE, OTHERS, Missing
 from integrations.notion.markdown.rich_text import plain
+from integrations.notion.parsing import address, database_id, page_id
 from integrations.notion.schema import Schema
 from integrations.service_client import ToolFailed
 from integrations.text import one_line
@@ -40,7 +41,7 @@ class DataSource:
         return cls(str(found["id"]), plain(found.get("title")) or "Untitled", found.get("url"), schema, found)
 
 
-async def data_source(api: NotionApi, of: str) -> DataSource:
+async def data_source(api: NotionClient, of: str) -> DataSource:
     """The data source of that id, or the only one of the database of that id."""
     try:
         return await _data_source(api, of)
@@ -49,7 +50,7 @@ async def data_source(api: NotionApi, of: str) -> DataSource:
     return await _data_source(api, _only_source(database))
 
 
-async def _database(api: NotionApi, of: str) -> Json:
+async def _database(api: NotionClient, of: str) -> Json:
     try:
         return await api.read(f"/v1/databases/{of}")
     except Missing as missing:
@@ -59,12 +60,12 @@ async def _database(api: NotionApi, of: str) -> Json:
         raise
 
 
-async def data_sources(api: NotionApi, database: Json) -> list[DataSource]:
+async def data_sources(api: NotionClient, database: Json) -> list[DataSource]:
     """Of a database, as many as are shown."""
     return [await _data_source(api, str(each["id"])) for each in database.get("data_sources", [])[:MOST_SOURCES]]
 
 
-async def _data_source(api: NotionApi, of: str) -> DataSource:
+async def _data_source(api: NotionClient, of: str) -> DataSource:
     return DataSource.of(await api.read(f"/v1/data_sources/{of}"))
 
 
@@ -81,7 +82,7 @@ def _only_source(database: Json) -> str:
     return str(sources[0]["id"])
 
 
-async def thing(api: NotionApi, of: str) -> tuple[str, Json]:
+async def thing(api: NotionClient, of: str) -> tuple[str, Json]:
     """Whatever it is, and its kind: addresses do not tell."""
     for kind, path in (("page", "pages"), ("database", "databases"), ("data_source", "data_sources")):
         try:
@@ -105,7 +106,7 @@ AT_THE_TOP = Parent(
 )
 
 
-async def parent_of(api: NotionApi, given: Any) -> Parent:
+async def parent_of(api: NotionClient, given: Any) -> Parent:
     match given:
         case None | "" | "workspace" | {"type": "workspace"} | {"workspace": _}:
             return AT_THE_TOP
@@ -117,7 +118,7 @@ async def parent_of(api: NotionApi, given: Any) -> Parent:
             raise ToolFailed("invalid_arguments", NO_PARENT)
 
 
-async def _named_parent(api: NotionApi, given: Mapping[str, Any]) -> Parent:
+async def _named_parent(api: NotionClient, given: Mapping[str, Any]) -> Parent:
     plainly = {name.lower().replace("_", ""): value for name, value in given.items()}
     for name, work in _PARENTS.items():
         if isinstance(value := plainly.get(name), str):
@@ -129,7 +130,7 @@ async def _named_parent(api: NotionApi, given: Mapping[str, Any]) -> Parent:
     raise ToolFailed("invalid_arguments", NO_PARENT)
 
 
-async def _found_parent(api: NotionApi, of: str) -> Parent:
+async def _found_parent(api: NotionClient, of: str) -> Parent:
     kind, found = await thing(api, of)
     match kind:
         case "page":
@@ -142,19 +143,19 @@ async def _found_parent(api: NotionApi, of: str) -> Parent:
             raise ToolFailed("invalid_arguments", BELOW_BLOCK)
 
 
-async def _page_parent(api: NotionApi, given: str) -> Parent:  # noqa: ARG001  the others have to ask
+async def _page_parent(api: NotionClient, given: str) -> Parent:  # noqa: ARG001  the others have to ask
     return _below(_id(given))
 
 
-async def _source_parent(api: NotionApi, given: str) -> Parent:
+async def _source_parent(api: NotionClient, given: str) -> Parent:
     return _parent(await data_source(api, _id(given, database_id)))
 
 
-async def _block_parent(api: NotionApi, given: str) -> Parent:  # noqa: ARG001
+async def _block_parent(api: NotionClient, given: str) -> Parent:  # noqa: ARG001
     raise ToolFailed("invalid_arguments", BELOW_BLOCK)
 
 
-async def _any_parent(api: NotionApi, given: str) -> Parent:
+async def _any_parent(api: NotionClient, given: str) -> Parent:
     return await _found_parent(api, _id(given))
 
 
@@ -174,7 +175,7 @@ def _id(given: str, read: Callable[[object], str] = page_id) -> str:
         raise ToolFailed("invalid_arguments", f"`parent`: {error}.") from error
 
 
-_PARENTS: Mapping[str, Callable[[NotionApi, str], Awaitable[Parent]]] = {
+_PARENTS: Mapping[str, Callable[[NotionClient, str], Awaitable[Parent]]] = {
     "pageid": _page_parent,
     "datasourceid": _source_parent,
     "databaseid": _source_parent,

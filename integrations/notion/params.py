@@ -9,9 +9,11 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from integrations.argument_coercion import from_json_text, plain_name
 from integrations.json_object import Json
-from integrations.notion.ids import BlockId, DatabaseId, PageId
-from integrations.notion.slips import (
+from integrations.notion.parsing import (
     MOST_AT_ONCE,
+    BlockId,
+    DatabaseId,
+    PageId,
     as_emoji,
     as_filter,
     as_kind,

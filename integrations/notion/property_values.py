@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from integrations.json_object import Json
-from integrations.notion.ids import page_id
 from integrations.notion.markdown.rich_text import marked, plain, unmarked
+from integrations.notion.parsing import page_id
 from integrations.text import shortened
 
 READ_ONLY = (

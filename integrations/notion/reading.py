@@ -1,19 +1,166 @@
-"""What does Notion show of that which an id names, be it a page, a database or a block?"""
+"""Reads a page, a database or a block, with as much of its content as fits into one response."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
 
+from integrations.errors import UnreadableResponse
 from integrations.json_object import Json
-from integrations.notion.client import MAX_PAGE, NotionApi
-from integrations.notion.content import Content, Reader, parted
+from integrations.notion.client import MAX_PAGE, NotionClient
+from integrations.notion.errors import OLD_CURSOR
 from integrations.notion.lookup import DataSource, data_sources, thing
 from integrations.notion.markdown.rendering import Node, as_markdown, block_address
 from integrations.notion.markdown.rich_text import plain
 from integrations.notion.params import ReadPage
-from integrations.notion.results import READ_IN_PART, Kind, Page, Read, Source, place_of
-from integrations.notion.showing import MAX_READ_VALUE, bounded
+from integrations.notion.parsing import Place
+from integrations.notion.results import MAX_READ_VALUE, READ_IN_PART, Kind, Page, Read, Source, bounded, place_of
+from integrations.service_client import ToolFailed, too_large_hint
 from integrations.text import one_line, shortened
+
+MAX_CHARS = 30_000
+MOST_CHARS = 40_000
+"""Of a single block, with which an answer has to begin."""
+MAX_REQUESTS = 60
+"""Notion lets a connection ask about 180 times in a minute."""
+AT_ONCE = 4
+SPARE_SECONDS = 2.0
+"""What has been read by then is worth more than a call that is over."""
+MAX_DEPTH = 12
+ELSEWHERE = ("child_page", "child_database", "unsupported")
+"""What is in these is not on this page."""
+FEW = 5
+"""At a time, where more are a longer answer than is taken in."""
+BY_ITSELF = "Its blocks are too large to be read together: read them in Notion."
+TOO_MUCH = "it is too much for one answer."
+
+
+@dataclass(frozen=True)
+class Content:
+    text: str
+    next_cursor: str | None
+
+
+@dataclass(frozen=True)
+class Children:
+    """A page of Notion's answer."""
+
+    blocks: list[Json]
+    next_cursor: str | None
+
+
+class Reader:
+    """Reads one page for one answer, with a number of requests that it does not exceed."""
+
+    def __init__(self, api: NotionClient) -> None:
+        self._api = api
+        self._left = MAX_REQUESTS
+        self._gate = asyncio.Semaphore(AT_ONCE)
+
+    async def content(self, of: str, cursor: str | None, *, with_ids: bool) -> Content:
+        nodes, size = list[Node](), 0
+        async with aclosing(self._nodes(of, Place.read(cursor))) as found:
+            async for here, node in found:
+                size += len(as_markdown([node])) if node else 0
+                if nodes and (node is None or size > MAX_CHARS or not node.is_whole):
+                    return _content(nodes, str(here), with_ids=with_ids)
+                nodes += [node] if node else []
+        if cursor and not nodes:
+            raise ToolFailed("invalid_arguments", OLD_CURSOR)
+        return _content(nodes, None, with_ids=with_ids)
+
+    async def _nodes(self, of: str, place: Place) -> AsyncGenerator[tuple[Place, Node | None], None]:
+        """Each with where it is; None where there was no time, or there were no requests, to read it."""
+        while True:
+            found = await self._children(of, place.cursor)
+            for at in range(place.skip, len(found.blocks), AT_ONCE):
+                if at > place.skip and self._is_over():
+                    yield Place(at, place.cursor), None
+                    return
+                for step, node in enumerate(await self._trees(found.blocks[at : at + AT_ONCE])):
+                    yield Place(at + step, place.cursor), node
+            if found.next_cursor is None:
+                return
+            place = Place(0, found.next_cursor)
+
+    def _is_over(self) -> bool:
+        return self._left <= 0 or self._api.seconds_left() < SPARE_SECONDS
+
+    async def _trees(self, blocks: Sequence[Json]) -> list[Node]:
+        return await _together([self._tree(each, 1) for each in blocks])
+
+    async def _tree(self, block: Json, depth: int) -> Node:
+        if not block.get("has_children") or block.get("type") in ELSEWHERE:
+            return Node(block)
+        if self._is_over() or depth > MAX_DEPTH:
+            return Node(block, note=_left_out(block, TOO_MUCH), is_cut=depth <= MAX_DEPTH)
+        try:
+            inner, is_all = await self._all_children(str(block["id"]))
+        except ToolFailed as failed:  # what is around it is still worth having
+            return Node(block, note=_left_out(block, failed.text))
+        nodes = await _together([self._tree(each, depth + 1) for each in inner])
+        return Node(block, nodes, "" if is_all else _left_out(block, TOO_MUCH), is_cut=not is_all)
+
+    async def _all_children(self, of: str) -> tuple[list[Json], bool]:
+        blocks, cursor = list[Json](), None
+        while True:
+            found = await self._children(of, cursor)
+            blocks += found.blocks
+            cursor = found.next_cursor
+            if cursor is None or self._is_over():
+                return blocks, cursor is None
+
+    async def _children(self, of: str, cursor: str | None) -> Children:
+        try:
+            answer = await self._asked(of, cursor, MAX_PAGE)
+        except UnreadableResponse:
+            with too_large_hint(BY_ITSELF):
+                answer = await self._asked(of, cursor, FEW)
+        more = answer.get("next_cursor") if answer.get("has_more") else None
+        return Children(list(answer.get("results", [])), more)
+
+    async def _asked(self, of: str, cursor: str | None, size: int) -> Json:
+        self._left -= 1
+        async with self._gate:
+            return await self._api.read(f"/v1/blocks/{of}/children", {"page_size": size, "start_cursor": cursor})
+
+
+def parted(text: str, cursor: str | None) -> Content:
+    """Of a block with nothing in it, whose text alone may be more than an answer: the cursor counts its parts."""
+    place = Place.read(cursor)
+    at, rest = place.skip, text[place.skip * MAX_CHARS :]
+    if place.cursor or (at and not rest):
+        raise ToolFailed("invalid_arguments", OLD_CURSOR)
+    return Content(rest[:MAX_CHARS], str(Place(at + 1)) if len(rest) > MAX_CHARS else None)
+
+
+def _content(nodes: list[Node], cursor: str | None, *, with_ids: bool) -> Content:
+    text = as_markdown(nodes, with_ids=with_ids)
+    if len(text) > MOST_CHARS:
+        block = nodes[0].block
+        text = f"{text[:MAX_CHARS]}\n\n{_left_out(block, TOO_MUCH)}"
+    return Content(text, cursor)
+
+
+def _left_out(block: Json, why: str) -> str:
+    return (
+        f"[There is more in here, which is not shown: {why} "
+        f"Call `notion_read` with `pageId` {block.get('id')} to read it.]"
+    )
+
+
+async def _together(works: Sequence[Coroutine[Any, Any, Node]]) -> list[Node]:
+    """If one fails, the others are given up."""
+    tasks = [asyncio.ensure_future(each) for each in works]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+
 
 MOST_PAGES_OF_VALUES = 3
 LONGEST_TITLE = 200
@@ -21,7 +168,7 @@ QUERY = "To see its pages, call `notion_query_database` with `databaseId` {}."
 NO_SOURCES = "Notion shows no data source of it: it is a view of another database, which is where its pages are."
 
 
-async def read_thing(api: NotionApi, ask: ReadPage) -> Read:
+async def read_thing(api: NotionClient, ask: ReadPage) -> Read:
     kind, found = await thing(api, ask.page_id)
     match kind:
         case "page":
@@ -42,7 +189,7 @@ async def read_thing(api: NotionApi, ask: ReadPage) -> Read:
             return await _block(api, ask, found)
 
 
-async def _page(api: NotionApi, ask: ReadPage, found: Json) -> Read:
+async def _page(api: NotionClient, ask: ReadPage, found: Json) -> Read:
     properties, notes = await _with_all_values(api, found)
     content = await Reader(api).content(found["id"], ask.start_cursor, with_ids=ask.with_block_ids)
     page = Page.of({**found, "properties": properties}, full=ask.full, most=MAX_READ_VALUE)
@@ -51,7 +198,7 @@ async def _page(api: NotionApi, ask: ReadPage, found: Json) -> Read:
     return _read("page", page, where, content, [*notes, *cut])
 
 
-async def _block(api: NotionApi, ask: ReadPage, found: Json) -> Read:
+async def _block(api: NotionClient, ask: ReadPage, found: Json) -> Read:
     text = plain(Node(found).inside.get("rich_text"))
     title = shortened(one_line(text), LONGEST_TITLE) or str(found.get("type"))
     page, where = _titled(found, title, full=ask.full), place_of(found.get("parent"))
@@ -85,7 +232,7 @@ def _shown(sources: list[DataSource]) -> list[Source]:
     return [Source.of(each, full=False) for each in sources]
 
 
-async def _with_all_values(api: NotionApi, page: Json) -> tuple[Mapping[str, Json], list[str]]:
+async def _with_all_values(api: NotionClient, page: Json) -> tuple[Mapping[str, Json], list[str]]:
     """A page tells no more than 25 of a relation; the others are asked for."""
     properties, notes = dict(page.get("properties") or {}), list[str]()
     for name, found in properties.items():
@@ -97,7 +244,7 @@ async def _with_all_values(api: NotionApi, page: Json) -> tuple[Mapping[str, Jso
     return properties, notes
 
 
-async def _related(api: NotionApi, page: str, of: str) -> tuple[list[Json], bool]:
+async def _related(api: NotionClient, page: str, of: str) -> tuple[list[Json], bool]:
     related, cursor = list[Json](), None
     for _ in range(MOST_PAGES_OF_VALUES):
         query = {"page_size": MAX_PAGE, "start_cursor": cursor}

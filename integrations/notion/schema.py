@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from integrations.json_object import Json
-from integrations.notion.ids import page_id
+from integrations.notion.parsing import page_id
 from integrations.notion.property_values import Unfit, Who, said, written
 from integrations.service_client import ToolFailed
 from integrations.text import one_line

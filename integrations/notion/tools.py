@@ -6,8 +6,7 @@ from asyncio import to_thread
 from collections.abc import Sequence
 
 from integrations.json_object import Json
-from integrations.notion.client import NotionApi
-from integrations.notion.content import Place
+from integrations.notion.client import NotionClient
 from integrations.notion.filters import filtered, ordered
 from integrations.notion.lookup import data_source, parent_of
 from integrations.notion.markdown.blocks import Draft, all_drafted
@@ -22,7 +21,8 @@ from integrations.notion.params import (
     UpdateDatabasePage,
     UpdatePage,
 )
-from integrations.notion.people import knowing
+from integrations.notion.parsing import Place
+from integrations.notion.people_lookup import knowing
 from integrations.notion.reading import read_thing
 from integrations.notion.results import (
     NO_PAGES,
@@ -42,7 +42,7 @@ from integrations.notion.writing import append, changed_page, created_page
 from integrations.service_client import ToolFailed, too_large_hint
 from integrations.tool import ServiceTool, tool
 
-API = NotionApi
+API = NotionClient
 MOST = 100
 FEWER = "Ask for fewer at a time: `pageSize` 5."
 MOST_BLOCKS = 2000
@@ -55,7 +55,7 @@ NOTHING_FOUND = (
 
 
 @tool("Read a page")
-async def notion_read(api: NotionApi, ask: ReadPage) -> Read:
+async def notion_read(api: NotionClient, ask: ReadPage) -> Read:
     """Read a page of Notion by its id or address: its properties and all of its content, nested too, as Markdown.
 
     Use it after notion_search, or for any Notion link. Given a database or a data source, it tells which properties
@@ -69,7 +69,7 @@ async def notion_read(api: NotionApi, ask: ReadPage) -> Read:
 
 
 @tool("Search by title")
-async def notion_search(api: NotionApi, ask: Search) -> Searched:
+async def notion_search(api: NotionClient, ask: Search) -> Searched:
     """Find pages and data sources (the tables of databases) by words of their titles; without a query, list all.
 
     Use it to get the id for the other tools: notion_read for a page, notion_query_database for a data source. To find
@@ -96,7 +96,7 @@ async def notion_search(api: NotionApi, ask: Search) -> Searched:
 
 
 @tool("Create a page", writes=True)
-async def notion_create(api: NotionApi, ask: CreatePage) -> Saved:
+async def notion_create(api: NotionClient, ask: CreatePage) -> Saved:
     """Create a page with a title (`name`) and content in Markdown, below a page, in a database, or at the top.
 
     Say where with `parent`: the id or address of a page or a database (of a database with several data sources, the
@@ -113,7 +113,7 @@ async def notion_create(api: NotionApi, ask: CreatePage) -> Saved:
 
 
 @tool("Update a page", writes=True, repeatable=True, destroys=True)
-async def notion_update(api: NotionApi, ask: UpdatePage) -> Saved:
+async def notion_update(api: NotionClient, ask: UpdatePage) -> Saved:
     """Change a page's title (`name`), properties or icon, or move it to the trash and back (`archived`).
 
     Only what you pass is changed; what it was before is lost. Properties are values by name, as in
@@ -125,7 +125,7 @@ async def notion_update(api: NotionApi, ask: UpdatePage) -> Saved:
 
 
 @tool("Query a database")
-async def notion_query_database(api: NotionApi, ask: QueryDatabase) -> Rows:
+async def notion_query_database(api: NotionClient, ask: QueryDatabase) -> Rows:
     """List the pages of a database that match a filter, in an order, with their properties.
 
     Pass the id or address of a database or of a data source. Where a database has several data sources, the answer
@@ -163,7 +163,7 @@ async def notion_query_database(api: NotionApi, ask: QueryDatabase) -> Rows:
 
 
 @tool("Create a page in a database", writes=True)
-async def notion_create_database_page(api: NotionApi, ask: CreateDatabasePage) -> Saved:
+async def notion_create_database_page(api: NotionClient, ask: CreateDatabasePage) -> Saved:
     """Add a page to a database, with values for its properties and, if you like, content in Markdown.
 
     Pass the id or address of the database (or of a data source, where it has several), and values by the property's
@@ -179,7 +179,7 @@ async def notion_create_database_page(api: NotionApi, ask: CreateDatabasePage) -
 
 
 @tool("Update a page in a database", writes=True, repeatable=True, destroys=True)
-async def notion_update_database_page(api: NotionApi, ask: UpdateDatabasePage) -> Saved:
+async def notion_update_database_page(api: NotionClient, ask: UpdateDatabasePage) -> Saved:
     """Change the values of a page in a database; only the properties that you name, the others stay.
 
     Values by the property's name: text, number, true/false, the name of an option, a date `2026-12-01` or a time span
@@ -192,7 +192,7 @@ async def notion_update_database_page(api: NotionApi, ask: UpdateDatabasePage) -
 
 
 @tool("Add to a page", writes=True)
-async def notion_append_blocks(api: NotionApi, ask: AppendBlocks) -> Appended:
+async def notion_append_blocks(api: NotionClient, ask: AppendBlocks) -> Appended:
     """Add content to the end of a page, or inside of a block: Markdown as `content`, or Notion's own `children`.
 
     Pass `after` to put it behind a block instead of at the end; notion_read with `withBlockIds` shows the ids. It

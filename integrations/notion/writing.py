@@ -7,15 +7,15 @@ from typing import Any
 
 from integrations.errors import StatusRefused
 from integrations.json_object import Json
-from integrations.notion.client import Missing, NotionApi
-from integrations.notion.ids import address
+from integrations.notion.client import NotionClient
+from integrations.notion.errors import Missing
 from integrations.notion.lookup import Parent, thing
 from integrations.notion.markdown.blocks import Draft, batches
 from integrations.notion.markdown.rich_text import unmarked
-from integrations.notion.people import knowing
-from integrations.notion.results import SAVED_IN_PART, Appended, Page, Saved, notes_on
+from integrations.notion.parsing import address
+from integrations.notion.people_lookup import knowing
+from integrations.notion.results import MAX_READ_VALUE, SAVED_IN_PART, Appended, Page, Saved, notes_on
 from integrations.notion.schema import Property, Schema
-from integrations.notion.showing import MAX_READ_VALUE
 from integrations.service_client import ToolFailed
 
 LOOK_AT_PAGE = "`notion_read` shows what the page is like now."
@@ -48,7 +48,7 @@ OF_A_PAGE = Schema((Property("title", "title"),))
 
 
 async def created_page(
-    api: NotionApi,
+    api: NotionClient,
     parent: Parent,
     name: str | None,
     given: Mapping[str, Any],
@@ -75,7 +75,7 @@ async def created_page(
 
 
 async def changed_page(
-    api: NotionApi,
+    api: NotionClient,
     page_id: str,
     given: Mapping[str, Any],
     name: str | None,
@@ -98,7 +98,7 @@ async def changed_page(
     return Saved(message=DONE[archived], page=saved, notes=[*new, *notes_on([saved], SAVED_IN_PART)])
 
 
-async def append(api: NotionApi, to: str, draft: Draft, after: str | None) -> Appended:
+async def append(api: NotionClient, to: str, draft: Draft, after: str | None) -> Appended:
     try:
         ids = await _added(api, to, list(batches(draft.blocks)), after, "", 0)
     except ToolFailed as failed:
@@ -110,7 +110,7 @@ async def append(api: NotionApi, to: str, draft: Draft, after: str | None) -> Ap
     return Appended(message=message, block_ids=ids[:MOST_IDS], url=address(to), notes=[*draft.notes, *more])
 
 
-async def _say_why(api: NotionApi, to: str, after: str | None) -> None:
+async def _say_why(api: NotionClient, to: str, after: str | None) -> None:
     """Where Notion says no more than that there is nothing."""
     try:
         kind, _ = await thing(api, to)
@@ -123,7 +123,7 @@ async def _say_why(api: NotionApi, to: str, after: str | None) -> None:
 
 
 async def _added(
-    api: NotionApi, to: str, parts: Sequence[Sequence[Json]], after: str | None, before: str, there: int
+    api: NotionClient, to: str, parts: Sequence[Sequence[Json]], after: str | None, before: str, there: int
 ) -> list[str]:
     """Part by part, each behind the one before it. What stops midway tells how far it came."""
     ids: list[str] = []
@@ -145,7 +145,7 @@ async def _added(
     return ids
 
 
-async def _in_time(api: NotionApi, to: str, body: Json, *, has_begun: bool) -> Json:
+async def _in_time(api: NotionClient, to: str, body: Json, *, has_begun: bool) -> Json:
     """When the time for the call is over, nobody could tell any more what was done by then."""
     if has_begun and api.seconds_left() < SPARE_SECONDS:
         raise ToolFailed("timeout", OUT_OF_TIME)
@@ -163,7 +163,7 @@ def _outside(given: Mapping[str, Any]) -> Json:
     return OF_A_PAGE.fitted(given)
 
 
-async def _schema(api: NotionApi, page: Json) -> Schema:
+async def _schema(api: NotionClient, page: Json) -> Schema:
     """A data source knows the options too; the page itself does where it is in none, or that is not shared."""
     source = (page.get("parent") or {}).get("data_source_id")
     try:

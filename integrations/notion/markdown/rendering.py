@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from integrations.json_object import Json
-from integrations.notion.ids import address
 from integrations.notion.markdown.rich_text import marked, plain
+from integrations.notion.parsing import address
 
 _TICKS = re.compile(r"`{3,}")
 _LISTS = ("bulleted_list_item", "numbered_list_item", "to_do")

@@ -11,8 +11,8 @@ from typing import Any
 from markdown_it.token import Token
 
 from integrations.json_object import Json
-from integrations.notion.ids import address
 from integrations.notion.markdown.parser import parse_inline
+from integrations.notion.parsing import address
 
 MAX_TEXT = 2000
 MAX_ITEMS = 100

@@ -11,7 +11,7 @@ import pytest
 
 from demo.oauth_provider.server import Server, Tenant
 from demo.services.notion.world import World
-from integrations.notion.client import NotionApi
+from integrations.notion.client import NotionClient
 from integrations.notion.tools import TOOLS
 from integrations.service_client import ToolFailed
 from integrations.tool import Result
@@ -45,7 +45,7 @@ class AtHand:
 
     def ask(self, tool: str, **args: Any) -> Result:
         found = next(each for each in TOOLS if each.name == tool)
-        return asyncio.run(Wired(NotionApi, self.server.url("/notion"), self.token).call(found, **args))
+        return asyncio.run(Wired(NotionClient, self.server.url("/notion"), self.token).call(found, **args))
 
     def found(self, tool: str, **args: Any) -> Json:
         return self.ask(tool, **args).structured()

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from integrations.notion.client import NotionApi
-from integrations.notion.content import Place
+from integrations.notion.client import NotionClient
+from integrations.notion.reading import Place
 from integrations.notion.results import place_of
 from integrations.service_client import (
     CredentialRejected,
@@ -37,7 +37,7 @@ def judged(status: int, body: object, headers: dict[str, str] | None = None) -> 
     http: ServiceHttp = Nobody()  # type: ignore[assignment]
     pause: Pause = None  # type: ignore[assignment]
     reason = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
-    return NotionApi(http, "", pause, title="Notion").verdict(Reply(status, reason, headers or {}, body))
+    return NotionClient(http, "", pause, title="Notion").verdict(Reply(status, reason, headers or {}, body))
 
 
 def test_an_object_is_what_was_asked_for() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from demo.services.notion.data import GUIDE, PLAN, furnished
 from integrations.errors import UnreadableResponse
-from integrations.notion.client import NotionApi
+from integrations.notion.client import NotionClient
 from integrations.notion.params import ReadPage, Search
 from integrations.notion.reading import read_thing
 from integrations.notion.tools import notion_search
@@ -20,8 +20,8 @@ PAGE: Any = furnished().objects[PLAN]
 BLOCKS = {"object": "list", "results": furnished().blocks_in(PLAN), "has_more": False, "next_cursor": None}
 
 
-class Script(Scripted[NotionApi]):
-    kind = NotionApi
+class Script(Scripted[NotionClient]):
+    kind = NotionClient
     origin = "https://api.notion.com"
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from integrations import services
-from integrations.notion.ids import address, block_id, database_id, page_id
+from integrations.notion.parsing import address, block_id, database_id, page_id
 from integrations.notion.property_values import Unfit, shown, title_of, value_of, written
 from integrations.notion.schema import Property, Schema
 from integrations.notion.tools import TOOLS

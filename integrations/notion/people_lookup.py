@@ -10,7 +10,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from integrations.json_object import Json
-from integrations.notion.client import MAX_PAGE, NotionApi
+from integrations.notion.client import MAX_PAGE, NotionClient
 from integrations.notion.property_values import Unfit, Who, said
 from integrations.service_client import ToolFailed
 from integrations.similar_names import similar_names
@@ -96,7 +96,7 @@ def _id(name: str) -> str | None:
     return str(UUID(name.strip())) if _ID.fullmatch(name.strip()) else None
 
 
-async def knowing(api: NotionApi, work: Callable[[Who], Made]) -> Made:
+async def knowing(api: NotionClient, work: Callable[[Who], Made]) -> Made:
     """Who there is, is asked only where somebody is called by name."""
     try:
         return work(_only_ids)
@@ -111,7 +111,7 @@ def _only_ids(name: str) -> str:
     return of
 
 
-async def _everybody(api: NotionApi) -> People:
+async def _everybody(api: NotionClient) -> People:
     """Nobody, where the connection lacks the capability."""
     people, cursor = list[Person](), None
     for _ in range(MOST_PAGES):
