@@ -12,9 +12,9 @@ from integrations.notion.errors import (
     NO_TEXT,
     REFUSED,
     additional_data,
-    existing,
     rate_limit,
     rejection,
+    require_existing,
     server_trouble,
 )
 from integrations.service_client import (
@@ -37,17 +37,17 @@ class NotionClient(ServiceClient):
 
     async def read(self, path: str, query: Mapping[str, object] | None = None) -> Json:
         """`Missing` where Notion finds nothing."""
-        return existing(await self.get(path, query))
+        return require_existing(await self.get(path, query))
 
-    async def asked(self, path: str, body: Json) -> Json:
+    async def query(self, path: str, body: Json) -> Json:
         """A question that is a POST."""
-        return existing(await self.request("POST", path, body=body, reads=True))
+        return require_existing(await self.request("POST", path, body=body, reads=True))
 
-    async def changed(self, method: Literal["POST", "PATCH"], path: str, body: Json, *, look: str, none: str) -> Json:
+    async def write(self, method: Literal["POST", "PATCH"], path: str, body: Json, *, look: str, none: str) -> Json:
         """`look`: how to find out whether it was carried out, where that is not known. `none`: said if it was not."""
         _check(body)
         try:
-            return existing(await self.request(method, path, body=body, lost=f"{MAYBE_DONE} {look}"))
+            return require_existing(await self.request(method, path, body=body, lost=f"{MAYBE_DONE} {look}"))
         except ToolFailed as failed:
             if failed.kind in REFUSED:
                 failed.text = f"{failed.text} {none}".strip()

@@ -8,8 +8,17 @@ from typing import Any
 
 from integrations.json_object import Json
 from integrations.notion.parsing import page_id
-from integrations.notion.property_values import FALSE, PAGES, TRUE, Unfit, Who, moment, number_of, said
-from integrations.notion.schema import Property
+from integrations.notion.property_values import (
+    FALSE,
+    PAGES,
+    TRUE,
+    FindPerson,
+    InvalidValue,
+    parse_moment,
+    parse_number,
+    quoted,
+)
+from integrations.notion.schema import PropertyDefinition
 from integrations.text import one_line
 
 EXACT, PART, EMPTY = ("equals", "does_not_equal"), ("contains", "does_not_contain"), ("is_empty", "is_not_empty")
@@ -67,27 +76,27 @@ def is_test(name: str) -> bool:
     return _word(name) in _TESTS
 
 
-def default_test(of: Property) -> str:
+def default_test(of: PropertyDefinition) -> str:
     """For a value alone."""
     return "contains" if of.kind in (*TEXTS, *SEVERAL) else "equals"
 
 
-def compared(of: Property, tests: Mapping[str, Any], who: Who) -> list[list[Json]]:
+def conditions_on(of: PropertyDefinition, tests: Mapping[str, Any], who: FindPerson) -> list[list[Json]]:
     """Each list for one of which one has to hold: Notion takes one test in a condition, with one value."""
     try:
         return [any_of for name, value in tests.items() for any_of in _several(of, name, value, who)]
-    except Unfit as unfit:
-        raise Unfit(f"`{one_line(of.name)}`: {unfit}") from unfit
+    except InvalidValue as unfit:
+        raise InvalidValue(f"`{one_line(of.name)}`: {unfit}") from unfit
 
 
-def _several(of: Property, name: str, value: Any, who: Who) -> list[list[Json]]:
+def _several(of: PropertyDefinition, name: str, value: Any, who: FindPerson) -> list[list[Json]]:
     if of.kind not in OPERATORS:
         return [[{name: value}]]
     test = _test_of(of, name)
     if not isinstance(value, list):
         return [[_fitted(of, test, value, who)]]
     if not value:
-        raise Unfit(NO_VALUE)
+        raise InvalidValue(NO_VALUE)
     each = [_fitted(of, test, one, who) for one in value]
     return [[one] for one in each] if test.startswith("does_not") else [each]
 
@@ -97,20 +106,20 @@ def _word(name: str) -> str:
     return _MEANT.get(plain, plain)
 
 
-def _test_of(of: Property, name: str) -> str:
+def _test_of(of: PropertyDefinition, name: str) -> str:
     word, there = _word(name), OPERATORS[of.kind]
     for each in (word, *_ALIKE.get(word, ())):
         if each in there:
             return each
     month = f"; {A_MONTH}" if of.kind in DATES else ""
-    raise Unfit(f"{said(name)} is no test of a {of.kind}. Tests: {', '.join(there)}{month}")
+    raise InvalidValue(f"{quoted(name)} is no test of a {of.kind}. Tests: {', '.join(there)}{month}")
 
 
-def _fitted(of: Property, test: str, value: Any, who: Who) -> Json:
+def _fitted(of: PropertyDefinition, test: str, value: Any, who: FindPerson) -> Json:
     if test in PERIODS:
         return _period(test, value)
     if value is None and test in (*SIZES, *MOMENTS):
-        raise Unfit(NO_VALUE)
+        raise InvalidValue(NO_VALUE)
     if value is None and EMPTY[0] in OPERATORS[of.kind]:
         return {EMPTY[test.startswith("does_not") or test == EMPTY[1]]: True}
     if test in EMPTY:
@@ -124,64 +133,64 @@ def _fitted(of: Property, test: str, value: Any, who: Who) -> Json:
 
 def _period(test: str, value: Any) -> Json:
     if value not in ({}, True, None, "", "true"):
-        raise Unfit(f"{test} takes no value, only {{}}")
+        raise InvalidValue(f"{test} takes no value, only {{}}")
     return {test: {}}
 
 
 def _day(value: Any) -> str:
     start = value.get("start") if isinstance(value, dict) else value
     try:
-        return moment(start)
-    except Unfit as unfit:
+        return parse_moment(start)
+    except InvalidValue as unfit:
         month = f"; {A_MONTH}" if "month" in str(start).lower() else ""
-        raise Unfit(f"{unfit}, or one of {', '.join(RELATIVE)}{month}") from unfit
+        raise InvalidValue(f"{unfit}, or one of {', '.join(RELATIVE)}{month}") from unfit
 
 
-def _option(of: Property, value: Any) -> Any:
+def _option(of: PropertyDefinition, value: Any) -> Any:
     """In the letters in which it is written there: Notion finds nothing for `done` where it is Done."""
     name = value.get("name") if isinstance(value, dict) else value
     if name in of.options:
         return name
     alike = [each for each in of.options if each.lower() == str(name).lower()]
     if not alike:
-        raise Unfit(f"there is no option {said(name)}. There are: {of.all_options}")
+        raise InvalidValue(f"there is no option {quoted(name)}. There are: {of.all_options}")
     return alike[0]
 
 
-def _number(value: Any, _: Who) -> float | int:
-    return number_of(value)
+def _number(value: Any, _: FindPerson) -> float | int:
+    return parse_number(value)
 
 
-def _serial(value: Any, _: Who) -> float | int:
+def _serial(value: Any, _: FindPerson) -> float | int:
     """`TASK-12` is number 12."""
-    return number_of(value.rpartition("-")[2] if isinstance(value, str) else value)
+    return parse_number(value.rpartition("-")[2] if isinstance(value, str) else value)
 
 
-def _truth(value: Any, _: Who) -> bool:
+def _truth(value: Any, _: FindPerson) -> bool:
     word = str(value).lower()
     if word not in (*TRUE, *FALSE):
-        raise Unfit("must be true or false")
+        raise InvalidValue("must be true or false")
     return word in TRUE
 
 
-def _page(value: Any, _: Who) -> str:
+def _page(value: Any, _: FindPerson) -> str:
     try:
         return page_id(value)
     except ValueError as error:
-        raise Unfit(PAGES) from error
+        raise InvalidValue(PAGES) from error
 
 
-def _person(value: Any, who: Who) -> str:
+def _person(value: Any, who: FindPerson) -> str:
     return who(str(value))
 
 
-def _text(value: Any, _: Who) -> Any:
+def _text(value: Any, _: FindPerson) -> Any:
     if value == "":
-        raise Unfit("is compared with no text; null finds where it is empty")
+        raise InvalidValue("is compared with no text; null finds where it is empty")
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-_READERS: Mapping[str, Callable[[Any, Who], Any]] = {
+_READERS: Mapping[str, Callable[[Any, FindPerson], Any]] = {
     "number": _number,
     "unique_id": _serial,
     "checkbox": _truth,

@@ -56,7 +56,7 @@ LACKS = (
 REFUSED: tuple[FailedKind, ...] = ("invalid_arguments", "upstream_refused")
 
 
-class Missing(ToolFailed):
+class ObjectNotFound(ToolFailed):
     """There is no such thing, or not of that kind, or nobody has shared it."""
 
     def __init__(self, text: str, kind: FailedKind = "upstream_refused") -> None:
@@ -87,10 +87,10 @@ def is_missing(answer: Json) -> bool:
     )
 
 
-def existing(answer: Json) -> Json:
+def require_existing(answer: Json) -> Json:
     if is_missing(answer):
         other = _OTHER_KIND.search(message_of(answer))
-        raise Missing(OTHERS[other[1]], "invalid_arguments") if other else Missing(NOT_THERE)
+        raise ObjectNotFound(OTHERS[other[1]], "invalid_arguments") if other else ObjectNotFound(NOT_THERE)
     return answer
 
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from integrations.json_object import Json
-from integrations.notion.comparisons import compared, default_test, is_test
+from integrations.notion.comparisons import conditions_on, default_test, is_test
 from integrations.notion.parsing import page_id
-from integrations.notion.property_values import Unfit, Who, said
-from integrations.notion.schema import Property, Schema
+from integrations.notion.property_values import FindPerson, InvalidValue, quoted
+from integrations.notion.schema import PropertyDefinition, PropertySchema
 from integrations.service_client import ToolFailed
 
 TIMESTAMP = "(timestamp)"
-TIMES = {name: Property(name, name, TIMESTAMP) for name in ("created_time", "last_edited_time")}
+TIMES = {name: PropertyDefinition(name, name, TIMESTAMP) for name in ("created_time", "last_edited_time")}
 """Every page has them, be they properties of the database or not."""
 AS_IS: Mapping[str, str] = {
     "formula": '{"property": "%s", "formula": {"number": {"greater_than": 5}}}, or string, checkbox, date for number',
@@ -30,19 +30,19 @@ NO_VALUES = ("property", "timestamp", "type", *TEST_WORDS)
 DIRECTIONS: Mapping[str, str] = {"asc": "ascending", "desc": "descending"}
 
 
-def filtered(given: Mapping[str, Any], schema: Schema, who: Who = page_id) -> Json:
+def to_notion_filter(given: Mapping[str, Any], schema: PropertySchema, who: FindPerson = page_id) -> Json:
     """Notion's own filters, also where they name the wrong type or none; and `{"Status": "Done"}` for short."""
     try:
         _check_size(given)
         return _as_deep_as_can_be(_filter(given, schema, who))
-    except Unfit as unfit:
+    except InvalidValue as unfit:
         raise ToolFailed("invalid_arguments", f"The filter does not fit: {unfit}.") from unfit
 
 
-def ordered(given: Sequence[Any], schema: Schema) -> list[Json]:
+def to_notion_sorts(given: Sequence[Any], schema: PropertySchema) -> list[Json]:
     try:
         return [_sort(each, schema) for each in given]
-    except Unfit as unfit:
+    except InvalidValue as unfit:
         raise ToolFailed("invalid_arguments", f"The sorts do not fit: {unfit}.") from unfit
 
 
@@ -57,14 +57,14 @@ def _check_size(given: Mapping[str, Any]) -> None:
         else:
             values += 1
     if values > MOST_VALUES:
-        raise Unfit(TOO_MANY)
+        raise InvalidValue(TOO_MANY)
 
 
-def _filter(given: Mapping[str, Any], schema: Schema, who: Who, depth: int = 0) -> Json:
+def _filter(given: Mapping[str, Any], schema: PropertySchema, who: FindPerson, depth: int = 0) -> Json:
     if depth > DEEPEST + 1:
-        raise Unfit(TOO_DEEP)
+        raise InvalidValue(TOO_DEEP)
     if not given:
-        raise Unfit("it is empty")
+        raise InvalidValue("it is empty")
     named = given.get("property", given.get("timestamp"))
     if isinstance(named, str):
         return _condition(_found(schema, named), given, who)
@@ -81,14 +81,14 @@ def _filter(given: Mapping[str, Any], schema: Schema, who: Who, depth: int = 0) 
 def _joined(word: str, parts: Sequence[Json]) -> Json:
     """What is joined by the same word stands side by side: Notion takes two levels only."""
     if not parts:
-        raise Unfit(f"`{word}` is empty")
+        raise InvalidValue(f"`{word}` is empty")
     flat = [each for part in parts for each in (part[word] if part.keys() == {word} else [part])]
     return flat[0] if len(flat) == 1 else {word: flat}
 
 
 def _as_deep_as_can_be(made: Json) -> Json:
     if _depth(made) > DEEPEST:
-        raise Unfit(TOO_DEEP)
+        raise InvalidValue(TOO_DEEP)
     return made
 
 
@@ -97,20 +97,20 @@ def _depth(of: Json) -> int:
     return 1 + max(map(_depth, groups[0])) if groups else 0
 
 
-def _condition(of: Property, given: Any, who: Who) -> Json:
+def _condition(of: PropertyDefinition, given: Any, who: FindPerson) -> Json:
     """All tests of one property. `given` is a value, too: `{"Status": "Done"}`."""
     if of.kind in AS_IS:
         return _as_is(of, given)
-    every = [_joined("or", [_of(of, test) for test in any_of]) for any_of in compared(of, _tests(of, given), who)]
+    every = [_joined("or", [_of(of, test) for test in any_of]) for any_of in conditions_on(of, _tests(of, given), who)]
     return _joined("and", every)
 
 
-def _of(of: Property, test: Json) -> Json:
+def _of(of: PropertyDefinition, test: Json) -> Json:
     head = "timestamp" if of.id == TIMESTAMP else "property"
     return {head: of.name, of.kind: test}
 
 
-def _tests(of: Property, given: Any) -> Json:
+def _tests(of: PropertyDefinition, given: Any) -> Json:
     """As they stand, or below the name of a type, which may be the wrong one."""
     if given is None:
         return {"equals": False} if of.kind == "checkbox" else {"is_empty": True}
@@ -121,7 +121,7 @@ def _tests(of: Property, given: Any) -> Json:
     if inner and len(tests) == 1:
         return _tests(of, *inner.values()) if any(inner.values()) else tests
     if not tests or inner.keys() - VALUE_WORDS:
-        raise Unfit(ONE_TEST)
+        raise InvalidValue(ONE_TEST)
     has_value = any(name in tests for name in VALUE_WORDS)
     value = next((tests[name] for name in VALUE_WORDS if name in tests), True)
     word = next((tests[name] for name in TEST_WORDS if isinstance(tests.get(name), str)), None)
@@ -130,23 +130,23 @@ def _tests(of: Property, given: Any) -> Json:
     return tests
 
 
-def _as_is(of: Property, given: Any) -> Json:
+def _as_is(of: PropertyDefinition, given: Any) -> Json:
     if not isinstance(given, Mapping) or of.kind not in given:
-        raise Unfit(f"`{of.name}` is a {of.kind}: write it as {AS_IS[of.kind] % of.name}")
+        raise InvalidValue(f"`{of.name}` is a {of.kind}: write it as {AS_IS[of.kind] % of.name}")
     return {"property": of.name, of.kind: given[of.kind]}
 
 
-def _found(schema: Schema, name: str) -> Property:
+def _found(schema: PropertySchema, name: str) -> PropertyDefinition:
     """Or a time that every page has."""
     if (time := TIMES.get(name.lower())) and not any(each.name == name for each in schema.properties):
         return time
     try:
         return schema.find(name)
-    except Unfit as unfit:
-        raise Unfit(f"`{said(name)}`: {unfit}") from unfit
+    except InvalidValue as unfit:
+        raise InvalidValue(f"`{quoted(name)}`: {unfit}") from unfit
 
 
-def _sort(given: Any, schema: Schema) -> Json:
+def _sort(given: Any, schema: PropertySchema) -> Json:
     if isinstance(given, str):
         is_down = given.startswith("-")
         given = {"property": given.lstrip("+-"), "direction": "descending" if is_down else "ascending"}
@@ -154,12 +154,12 @@ def _sort(given: Any, schema: Schema) -> Json:
     word = str(asked.get("direction") or "ascending").lower()
     direction = DIRECTIONS.get(word, word)
     if direction not in DIRECTIONS.values():
-        raise Unfit("a direction is ascending or descending")
+        raise InvalidValue("a direction is ascending or descending")
     found = _found(schema, str(asked.get("timestamp") or asked.get("property") or ""))
     return {"timestamp" if found.id == TIMESTAMP else "property": found.name, "direction": direction}
 
 
 def _object(given: Any) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
-        raise Unfit("each condition and each sort is an object")
+        raise InvalidValue("each condition and each sort is an object")
     return given

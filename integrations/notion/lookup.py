@@ -8,10 +8,10 @@ from typing import Any
 
 from integrations.json_object import Json
 from integrations.notion.client import NotionClient
-from integrations.notion.errors import NOT_THERE, OTHERS, Missing
-from integrations.notion.markdown.rich_text import plain
+from integrations.notion.errors import NOT_THERE, OTHERS, ObjectNotFound
+from integrations.notion.markdown.rich_text import plain_text
 from integrations.notion.parsing import address, database_id, page_id
-from integrations.notion.schema import Schema
+from integrations.notion.schema import PropertySchema
 from integrations.service_client import ToolFailed
 from integrations.text import one_line
 
@@ -32,20 +32,20 @@ class DataSource:
     id: str
     name: str
     url: str | None
-    schema: Schema
+    schema: PropertySchema
     found: Json
 
     @classmethod
     def of(cls, found: Json) -> DataSource:
-        schema = Schema.of(found.get("properties") or {})
-        return cls(str(found["id"]), plain(found.get("title")) or "Untitled", found.get("url"), schema, found)
+        schema = PropertySchema.of(found.get("properties") or {})
+        return cls(str(found["id"]), plain_text(found.get("title")) or "Untitled", found.get("url"), schema, found)
 
 
 async def data_source(api: NotionClient, of: str) -> DataSource:
     """The data source of that id, or the only one of the database of that id."""
     try:
         return await _data_source(api, of)
-    except Missing:
+    except ObjectNotFound:
         database = await _database(api, of)
     return await _data_source(api, _only_source(database))
 
@@ -53,10 +53,10 @@ async def data_source(api: NotionClient, of: str) -> DataSource:
 async def _database(api: NotionClient, of: str) -> Json:
     try:
         return await api.read(f"/v1/databases/{of}")
-    except Missing as missing:
+    except ObjectNotFound as missing:
         if missing.text == NOT_THERE:
             await api.read(f"/v1/pages/{of}")
-            raise Missing(OTHERS["page"], "invalid_arguments") from missing
+            raise ObjectNotFound(OTHERS["page"], "invalid_arguments") from missing
         raise
 
 
@@ -82,12 +82,12 @@ def _only_source(database: Json) -> str:
     return str(sources[0]["id"])
 
 
-async def thing(api: NotionClient, of: str) -> tuple[str, Json]:
+async def find_object(api: NotionClient, of: str) -> tuple[str, Json]:
     """Whatever it is, and its kind: addresses do not tell."""
     for kind, path in (("page", "pages"), ("database", "databases"), ("data_source", "data_sources")):
         try:
             return kind, await api.read(f"/v1/{path}/{of}")
-        except Missing:
+        except ObjectNotFound:
             continue
     return "block", await api.read(f"/v1/blocks/{of}")
 
@@ -97,7 +97,7 @@ class Parent:
     said: Json
     """As Notion wants it."""
     where: str
-    schema: Schema | None = None
+    schema: PropertySchema | None = None
     """Of a data source: what its pages can have."""
 
 
@@ -131,7 +131,7 @@ async def _named_parent(api: NotionClient, given: Mapping[str, Any]) -> Parent:
 
 
 async def _found_parent(api: NotionClient, of: str) -> Parent:
-    kind, found = await thing(api, of)
+    kind, found = await find_object(api, of)
     match kind:
         case "page":
             return _below(str(found["id"]))

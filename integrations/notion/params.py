@@ -116,7 +116,7 @@ class ReadPage(Params):
     full: Full = False
 
 
-class Search(Params):
+class SearchTitles(Params):
     aliases: ClassVar = {**_NEXT, **_SIZE, "q": "query", "text": "query", "type": "filter", "object": "filter"}
     query: Annotated[
         str | None, Field(max_length=500, description="Words of the title. Left out: everything that is shared.")

@@ -25,14 +25,14 @@ NO_ID = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListPosition:
     """Where to go on: so many further than Notion's own cursor, for its pages are longer than answers may be."""
 
     skip: int = 0
     cursor: str | None = None
 
     @classmethod
-    def read(cls, text: str | None) -> Place:
+    def read(cls, text: str | None) -> ListPosition:
         found = _CURSOR.fullmatch(text or "")
         return cls(int(found[1]), found[2] or None) if found else cls(0, text or None)
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from integrations.json_object import Json
 from integrations.notion.client import MAX_PAGE, NotionClient
-from integrations.notion.property_values import Unfit, Who, said
+from integrations.notion.property_values import FindPerson, InvalidValue, quoted
 from integrations.service_client import ToolFailed
 from integrations.similar_names import similar_names
 from integrations.text import objects, one_line
@@ -33,13 +33,13 @@ class NamesNeeded(Exception):
 
 
 @dataclass(frozen=True)
-class Person:
+class Member:
     id: str
     name: str
     email: str
 
     @classmethod
-    def of(cls, found: Json) -> Person:
+    def of(cls, found: Json) -> Member:
         person = found.get("person")
         email = person.get("email") if isinstance(person, dict) else None
         return cls(str(found.get("id")), one_line(str(found.get("name") or "")), str(email or ""))
@@ -55,8 +55,8 @@ class Person:
 
 
 @dataclass(frozen=True)
-class People:
-    known: Sequence[Person]
+class Members:
+    known: Sequence[Member]
     are_all: bool = True
 
     def id(self, name: str) -> str:
@@ -65,9 +65,9 @@ class People:
             return of
         asked = one_line(name[:LONGEST_NAME]).lower()
         if not asked:
-            raise Unfit(NO_NAME)
+            raise InvalidValue(NO_NAME)
         if not self.known:
-            raise Unfit(UNSEEN)
+            raise InvalidValue(UNSEEN)
         found = [each for each in self.known if each.is_called(asked)]
         if not found and self.are_all:
             found = [each for each in self.known if set(asked.split()) <= set(each.name.lower().split())]
@@ -75,19 +75,21 @@ class People:
             return found[0].id
         if found:
             named = ", ".join(map(str, found[:MOST_NAMED]))
-            raise Unfit(f"several people are called {said(name)}, so pass the id: {named}")
+            raise InvalidValue(f"several people are called {quoted(name)}, so pass the id: {named}")
         raise self._unknown(name, asked)
 
-    def _unknown(self, name: str, asked: str) -> Unfit:
+    def _unknown(self, name: str, asked: str) -> InvalidValue:
         by_name = {each.name.lower(): each.name for each in self.known}
         alike = similar_names(asked, by_name, limit=MOST_SIMILAR) or list(by_name)[:MOST_NAMED]
         more = ", …" if len(alike) < len(by_name) else ""
         named = ", ".join(by_name[each] for each in alike)
         if not self.are_all:
-            first = f"nobody of the first {len(self.known)} people is called exactly {said(name)}"
-            return Unfit(f"{first}. Among them are: {named}{more}. The others are known by id only; {HOW_TO_SEE}")
-        return Unfit(
-            f"nobody is called {said(name)}. There are: {named}{more}. Guests are known by id only; {HOW_TO_SEE}"
+            first = f"nobody of the first {len(self.known)} people is called exactly {quoted(name)}"
+            return InvalidValue(
+                f"{first}. Among them are: {named}{more}. The others are known by id only; {HOW_TO_SEE}"
+            )
+        return InvalidValue(
+            f"nobody is called {quoted(name)}. There are: {named}{more}. Guests are known by id only; {HOW_TO_SEE}"
         )
 
 
@@ -96,12 +98,12 @@ def _id(name: str) -> str | None:
     return str(UUID(name.strip())) if _ID.fullmatch(name.strip()) else None
 
 
-async def knowing(api: NotionClient, work: Callable[[Who], Made]) -> Made:
+async def with_people(api: NotionClient, work: Callable[[FindPerson], Made]) -> Made:
     """Who there is, is asked only where somebody is called by name."""
     try:
         return work(_only_ids)
     except NamesNeeded:
-        return work(cache((await _everybody(api)).id))
+        return work(cache((await _fetch_members(api)).id))
 
 
 def _only_ids(name: str) -> str:
@@ -111,18 +113,18 @@ def _only_ids(name: str) -> str:
     return of
 
 
-async def _everybody(api: NotionClient) -> People:
+async def _fetch_members(api: NotionClient) -> Members:
     """Nobody, where the connection lacks the capability."""
-    people, cursor = list[Person](), None
+    people, cursor = list[Member](), None
     for _ in range(MOST_PAGES):
         try:
             answer = await api.read("/v1/users", {"page_size": MAX_PAGE, "start_cursor": cursor})
         except ToolFailed as failed:
             if failed.kind == "upstream_refused":
-                return People(people, are_all=False)
+                return Members(people, are_all=False)
             raise
-        people += [Person.of(each) for each in objects(answer.get("results")) if each.get("type") == "person"]
+        people += [Member.of(each) for each in objects(answer.get("results")) if each.get("type") == "person"]
         cursor = answer.get("next_cursor")
         if not answer.get("has_more"):
-            return People(people)
-    return People(people, are_all=False)
+            return Members(people)
+    return Members(people, are_all=False)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from integrations.json_object import Json
-from integrations.notion.markdown.rich_text import marked, plain, unmarked
+from integrations.notion.markdown.rich_text import plain_text, to_markdown, unformatted
 from integrations.notion.parsing import page_id
 from integrations.text import shortened
 
@@ -28,15 +28,15 @@ _MOMENT = re.compile(
     r"(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?))?"
 )
 
-Who = Callable[[str], str]
+FindPerson = Callable[[str], str]
 """The id of a person who is meant by a name or an id."""
 
 
-class Unfit(ValueError):
+class InvalidValue(ValueError):
     """What is wrong with a value, for a model."""
 
 
-def shown(properties: Mapping[str, Json]) -> Json:
+def readable_values(properties: Mapping[str, Json]) -> Json:
     """By name, what has a value."""
     values = {name: value_of(each) for name, each in properties.items() if each.get("type") != "title"}
     return {name: value for name, value in values.items() if value not in (None, "", [])}
@@ -44,7 +44,7 @@ def shown(properties: Mapping[str, Json]) -> Json:
 
 def title_of(properties: Mapping[str, Json]) -> str:
     titles = (each.get("title") for each in properties.values() if each.get("type") == "title")
-    return plain(next(titles, None)) or "Untitled"
+    return plain_text(next(titles, None)) or "Untitled"
 
 
 def value_of(found: Json) -> Any:
@@ -87,7 +87,7 @@ def _each(read: Callable[[Json], Any]) -> Callable[[list[Json]], Any]:
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("title", "rich_text"), marked),
+    **dict.fromkeys(("title", "rich_text"), to_markdown),
     **dict.fromkeys(("select", "status", "verification", "place"), _name),
     **dict.fromkeys(("created_by", "last_edited_by"), _person),
     "multi_select": _each(_name),
@@ -102,44 +102,44 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def written(kind: str, value: Any, who: Who = page_id) -> Json:
+def to_notion(kind: str, value: Any, who: FindPerson = page_id) -> Json:
     """`value` in plain words, or as Notion has it."""
     if kind in READ_ONLY:
-        raise Unfit("Notion sets this one by itself")
+        raise InvalidValue("Notion sets this one by itself")
     given = value[kind] if isinstance(value, dict) and kind in value else _unwrapped(value)
     if kind == "people":
         return {kind: _people(given, who)}
     write = _WRITERS.get(kind)
     if write is None and given is value:
-        raise Unfit(f'must be given as Notion has it, {{"{kind}": …}}')
+        raise InvalidValue(f'must be given as Notion has it, {{"{kind}": …}}')
     return {kind: write(given) if write else given}
 
 
-def said(value: object) -> str:
+def quoted(value: object) -> str:
     """As it is shown to whoever said it."""
     return shortened(str(value), LONGEST_SAID)
 
 
-def moment(value: Any) -> str:
+def parse_moment(value: Any) -> str:
     """A day, or a time, that there is."""
     found = _MOMENT.fullmatch(value.strip()) if isinstance(value, str) and len(value) <= LONGEST_SAID else None
     text = "T".join(filter(None, found.groups())) if found else ""
     try:
         datetime.fromisoformat(text)
     except ValueError as error:
-        raise Unfit(f"{said(value)} is no date: write 2026-12-01, or 2026-12-01T09:00:00Z") from error
+        raise InvalidValue(f"{quoted(value)} is no date: write 2026-12-01, or 2026-12-01T09:00:00Z") from error
     return text
 
 
-def number_of(value: Any) -> float | int:
+def parse_number(value: Any) -> float | int:
     if isinstance(value, bool) or not isinstance(value, int | float | str) or len(str(value)) > LONGEST_NUMBER:
-        raise Unfit(f"{said(value)} is no number")
+        raise InvalidValue(f"{quoted(value)} is no number")
     try:
         number = float(value)
     except (ValueError, OverflowError) as error:
-        raise Unfit(f"{said(value)} is no number, such as 12.5") from error
+        raise InvalidValue(f"{quoted(value)} is no number, such as 12.5") from error
     if not math.isfinite(number):
-        raise Unfit(f"{said(value)} is no number that Notion has")
+        raise InvalidValue(f"{quoted(value)} is no number that Notion has")
     return int(number) if number.is_integer() else number
 
 
@@ -154,7 +154,7 @@ def _unwrapped(value: Any) -> Any:
 def _text(value: Any) -> list[Json]:
     if isinstance(value, list) and all(isinstance(each, dict) for each in value):
         return value
-    return unmarked(_string(value)) if value is not None else []
+    return unformatted(_string(value)) if value is not None else []
 
 
 def _line(value: Any) -> str | None:
@@ -162,13 +162,13 @@ def _line(value: Any) -> str | None:
 
 
 def _number(value: Any) -> float | int | None:
-    return None if value in (None, "") else number_of(value)
+    return None if value in (None, "") else parse_number(value)
 
 
 def _checkbox(value: Any) -> bool:
     word = str(value).lower()
     if word not in (*TRUE, *FALSE):
-        raise Unfit("must be true or false")
+        raise InvalidValue("must be true or false")
     return word in TRUE
 
 
@@ -185,7 +185,7 @@ def _named(value: Any) -> Json:
         return value
     name = _string(value)
     if "," in name:
-        raise Unfit("the name of an option must have no comma")
+        raise InvalidValue("the name of an option must have no comma")
     return {"name": name}
 
 
@@ -196,24 +196,24 @@ def _when(value: Any) -> Json | None:
         return _dates(value)
     start, _, end = _string(value).replace(" → ", "/").replace(" to ", "/").partition("/")
     try:
-        return {"start": moment(start)} | ({"end": moment(end)} if end else {})
-    except Unfit as unfit:
-        raise Unfit(f"{said(value)} is no date: write 2026-12-01, or 2026-12-01/2026-12-05") from unfit
+        return {"start": parse_moment(start)} | ({"end": parse_moment(end)} if end else {})
+    except InvalidValue as unfit:
+        raise InvalidValue(f"{quoted(value)} is no date: write 2026-12-01, or 2026-12-01/2026-12-05") from unfit
 
 
 def _dates(value: Json) -> Json:
-    return {name: moment(each) if each and name in ("start", "end") else each for name, each in value.items()}
+    return {name: parse_moment(each) if each and name in ("start", "end") else each for name, each in value.items()}
 
 
 def _refer(value: Any) -> list[Json]:
     return [each if isinstance(each, dict) else {"id": _id(each)} for each in _several(value)]
 
 
-def _people(value: Any, who: Who) -> list[Json]:
+def _people(value: Any, who: FindPerson) -> list[Json]:
     """A text is a name first, in which there may be a comma, and then several. Nobody is there twice."""
     try:
         found = [_person_of(value, who)] if isinstance(value, str) and value.strip() else None
-    except Unfit:
+    except InvalidValue:
         if "," not in value:
             raise
         found = None
@@ -221,7 +221,7 @@ def _people(value: Any, who: Who) -> list[Json]:
     return list({each.get("id", number): each for number, each in enumerate(found)}.values())
 
 
-def _person_of(value: Any, who: Who) -> Json:
+def _person_of(value: Any, who: FindPerson) -> Json:
     if isinstance(value, dict) and not isinstance(value.get("name"), str):
         return value
     named = value.get("id") or value["name"] if isinstance(value, dict) else value
@@ -232,7 +232,7 @@ def _id(value: Any) -> str:
     try:
         return page_id(value)
     except ValueError as error:
-        raise Unfit(PAGES) from error
+        raise InvalidValue(PAGES) from error
 
 
 def _files(value: Any) -> list[Json]:
@@ -250,13 +250,13 @@ def _several(value: Any) -> list[Any]:
         value = [each.strip() for each in value.split(",", MOST_AT_ONCE + 1) if each.strip()]
     several = value if isinstance(value, list) else [value]
     if len(several) > MOST_AT_ONCE:
-        raise Unfit(f"takes {MOST_AT_ONCE} values at most")
+        raise InvalidValue(f"takes {MOST_AT_ONCE} values at most")
     return several
 
 
 def _string(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise Unfit("must be a text")
+        raise InvalidValue("must be a text")
     return str(value)
 
 

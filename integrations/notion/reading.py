@@ -12,12 +12,21 @@ from integrations.errors import UnreadableResponse
 from integrations.json_object import Json
 from integrations.notion.client import MAX_PAGE, NotionClient
 from integrations.notion.errors import OLD_CURSOR
-from integrations.notion.lookup import DataSource, data_sources, thing
-from integrations.notion.markdown.rendering import Node, as_markdown, block_address
-from integrations.notion.markdown.rich_text import plain
+from integrations.notion.lookup import DataSource, data_sources, find_object
+from integrations.notion.markdown.rendering import BlockNode, block_address, render
+from integrations.notion.markdown.rich_text import plain_text
 from integrations.notion.params import ReadPage
-from integrations.notion.parsing import Place
-from integrations.notion.results import MAX_READ_VALUE, READ_IN_PART, Kind, Page, Read, Source, bounded, place_of
+from integrations.notion.parsing import ListPosition
+from integrations.notion.results import (
+    MAX_READ_VALUE,
+    READ_IN_PART,
+    Kind,
+    PageResult,
+    ReadResult,
+    Source,
+    clip_value,
+    location_of,
+)
 from integrations.service_client import ToolFailed, too_large_hint
 from integrations.text import one_line, shortened
 
@@ -39,20 +48,20 @@ TOO_MUCH = "it is too much for one answer."
 
 
 @dataclass(frozen=True)
-class Content:
+class PageContent:
     text: str
     next_cursor: str | None
 
 
 @dataclass(frozen=True)
-class Children:
+class BlockList:
     """A page of Notion's answer."""
 
     blocks: list[Json]
     next_cursor: str | None
 
 
-class Reader:
+class BlockReader:
     """Reads one page for one answer, with a number of requests that it does not exceed."""
 
     def __init__(self, api: NotionClient) -> None:
@@ -60,11 +69,11 @@ class Reader:
         self._left = MAX_REQUESTS
         self._gate = asyncio.Semaphore(AT_ONCE)
 
-    async def content(self, of: str, cursor: str | None, *, with_ids: bool) -> Content:
-        nodes, size = list[Node](), 0
-        async with aclosing(self._nodes(of, Place.read(cursor))) as found:
+    async def content(self, of: str, cursor: str | None, *, with_ids: bool) -> PageContent:
+        nodes, size = list[BlockNode](), 0
+        async with aclosing(self._nodes(of, ListPosition.read(cursor))) as found:
             async for here, node in found:
-                size += len(as_markdown([node])) if node else 0
+                size += len(render([node])) if node else 0
                 if nodes and (node is None or size > MAX_CHARS or not node.is_whole):
                     return _content(nodes, str(here), with_ids=with_ids)
                 nodes += [node] if node else []
@@ -72,37 +81,37 @@ class Reader:
             raise ToolFailed("invalid_arguments", OLD_CURSOR)
         return _content(nodes, None, with_ids=with_ids)
 
-    async def _nodes(self, of: str, place: Place) -> AsyncGenerator[tuple[Place, Node | None], None]:
+    async def _nodes(self, of: str, place: ListPosition) -> AsyncGenerator[tuple[ListPosition, BlockNode | None], None]:
         """Each with where it is; None where there was no time, or there were no requests, to read it."""
         while True:
             found = await self._children(of, place.cursor)
             for at in range(place.skip, len(found.blocks), AT_ONCE):
                 if at > place.skip and self._is_over():
-                    yield Place(at, place.cursor), None
+                    yield ListPosition(at, place.cursor), None
                     return
                 for step, node in enumerate(await self._trees(found.blocks[at : at + AT_ONCE])):
-                    yield Place(at + step, place.cursor), node
+                    yield ListPosition(at + step, place.cursor), node
             if found.next_cursor is None:
                 return
-            place = Place(0, found.next_cursor)
+            place = ListPosition(0, found.next_cursor)
 
     def _is_over(self) -> bool:
         return self._left <= 0 or self._api.seconds_left() < SPARE_SECONDS
 
-    async def _trees(self, blocks: Sequence[Json]) -> list[Node]:
-        return await _together([self._tree(each, 1) for each in blocks])
+    async def _trees(self, blocks: Sequence[Json]) -> list[BlockNode]:
+        return await _gather([self._tree(each, 1) for each in blocks])
 
-    async def _tree(self, block: Json, depth: int) -> Node:
+    async def _tree(self, block: Json, depth: int) -> BlockNode:
         if not block.get("has_children") or block.get("type") in ELSEWHERE:
-            return Node(block)
+            return BlockNode(block)
         if self._is_over() or depth > MAX_DEPTH:
-            return Node(block, note=_left_out(block, TOO_MUCH), is_cut=depth <= MAX_DEPTH)
+            return BlockNode(block, note=_left_out(block, TOO_MUCH), is_cut=depth <= MAX_DEPTH)
         try:
             inner, is_all = await self._all_children(str(block["id"]))
         except ToolFailed as failed:  # what is around it is still worth having
-            return Node(block, note=_left_out(block, failed.text))
-        nodes = await _together([self._tree(each, depth + 1) for each in inner])
-        return Node(block, nodes, "" if is_all else _left_out(block, TOO_MUCH), is_cut=not is_all)
+            return BlockNode(block, note=_left_out(block, failed.text))
+        nodes = await _gather([self._tree(each, depth + 1) for each in inner])
+        return BlockNode(block, nodes, "" if is_all else _left_out(block, TOO_MUCH), is_cut=not is_all)
 
     async def _all_children(self, of: str) -> tuple[list[Json], bool]:
         blocks, cursor = list[Json](), None
@@ -113,14 +122,14 @@ class Reader:
             if cursor is None or self._is_over():
                 return blocks, cursor is None
 
-    async def _children(self, of: str, cursor: str | None) -> Children:
+    async def _children(self, of: str, cursor: str | None) -> BlockList:
         try:
             answer = await self._asked(of, cursor, MAX_PAGE)
         except UnreadableResponse:
             with too_large_hint(BY_ITSELF):
                 answer = await self._asked(of, cursor, FEW)
         more = answer.get("next_cursor") if answer.get("has_more") else None
-        return Children(list(answer.get("results", [])), more)
+        return BlockList(list(answer.get("results", [])), more)
 
     async def _asked(self, of: str, cursor: str | None, size: int) -> Json:
         self._left -= 1
@@ -128,21 +137,21 @@ class Reader:
             return await self._api.read(f"/v1/blocks/{of}/children", {"page_size": size, "start_cursor": cursor})
 
 
-def parted(text: str, cursor: str | None) -> Content:
+def text_part(text: str, cursor: str | None) -> PageContent:
     """Of a block with nothing in it, whose text alone may be more than an answer: the cursor counts its parts."""
-    place = Place.read(cursor)
+    place = ListPosition.read(cursor)
     at, rest = place.skip, text[place.skip * MAX_CHARS :]
     if place.cursor or (at and not rest):
         raise ToolFailed("invalid_arguments", OLD_CURSOR)
-    return Content(rest[:MAX_CHARS], str(Place(at + 1)) if len(rest) > MAX_CHARS else None)
+    return PageContent(rest[:MAX_CHARS], str(ListPosition(at + 1)) if len(rest) > MAX_CHARS else None)
 
 
-def _content(nodes: list[Node], cursor: str | None, *, with_ids: bool) -> Content:
-    text = as_markdown(nodes, with_ids=with_ids)
+def _content(nodes: list[BlockNode], cursor: str | None, *, with_ids: bool) -> PageContent:
+    text = render(nodes, with_ids=with_ids)
     if len(text) > MOST_CHARS:
         block = nodes[0].block
         text = f"{text[:MAX_CHARS]}\n\n{_left_out(block, TOO_MUCH)}"
-    return Content(text, cursor)
+    return PageContent(text, cursor)
 
 
 def _left_out(block: Json, why: str) -> str:
@@ -152,7 +161,7 @@ def _left_out(block: Json, why: str) -> str:
     )
 
 
-async def _together(works: Sequence[Coroutine[Any, Any, Node]]) -> list[Node]:
+async def _gather(works: Sequence[Coroutine[Any, Any, BlockNode]]) -> list[BlockNode]:
     """If one fails, the others are given up."""
     tasks = [asyncio.ensure_future(each) for each in works]
     try:
@@ -168,56 +177,56 @@ QUERY = "To see its pages, call `notion_query_database` with `databaseId` {}."
 NO_SOURCES = "Notion shows no data source of it: it is a view of another database, which is where its pages are."
 
 
-async def read_thing(api: NotionClient, ask: ReadPage) -> Read:
-    kind, found = await thing(api, ask.page_id)
+async def read_object(api: NotionClient, ask: ReadPage) -> ReadResult:
+    kind, found = await find_object(api, ask.page_id)
     match kind:
         case "page":
             return await _page(api, ask, found)
         case "database":
             sources = await data_sources(api, found)
             notes = [QUERY.format(each.id) for each in sources] or [NO_SOURCES]
-            about = _titled(found, plain(found.get("title")), full=ask.full)
-            where = place_of(found.get("parent"))
-            return Read(kind="database", page=about, parent=where, data_sources=_shown(sources), notes=notes)
+            about = _titled(found, plain_text(found.get("title")), full=ask.full)
+            where = location_of(found.get("parent"))
+            return ReadResult(kind="database", page=about, parent=where, data_sources=_shown(sources), notes=notes)
         case "data_source":
             source = DataSource.of(found)
             about = _titled(found, source.name, full=ask.full)
             notes = [QUERY.format(source.id)]
-            where = place_of(found.get("parent"))
-            return Read(kind="data_source", page=about, parent=where, data_sources=_shown([source]), notes=notes)
+            where = location_of(found.get("parent"))
+            return ReadResult(kind="data_source", page=about, parent=where, data_sources=_shown([source]), notes=notes)
         case _:
             return await _block(api, ask, found)
 
 
-async def _page(api: NotionClient, ask: ReadPage, found: Json) -> Read:
+async def _page(api: NotionClient, ask: ReadPage, found: Json) -> ReadResult:
     properties, notes = await _with_all_values(api, found)
-    content = await Reader(api).content(found["id"], ask.start_cursor, with_ids=ask.with_block_ids)
-    page = Page.of({**found, "properties": properties}, full=ask.full, most=MAX_READ_VALUE)
-    where = place_of(found.get("parent"))
+    content = await BlockReader(api).content(found["id"], ask.start_cursor, with_ids=ask.with_block_ids)
+    page = PageResult.of({**found, "properties": properties}, full=ask.full, most=MAX_READ_VALUE)
+    where = location_of(found.get("parent"))
     cut = [READ_IN_PART] if page.cut and not ask.full else []
     return _read("page", page, where, content, [*notes, *cut])
 
 
-async def _block(api: NotionClient, ask: ReadPage, found: Json) -> Read:
-    text = plain(Node(found).inside.get("rich_text"))
+async def _block(api: NotionClient, ask: ReadPage, found: Json) -> ReadResult:
+    text = plain_text(BlockNode(found).inside.get("rich_text"))
     title = shortened(one_line(text), LONGEST_TITLE) or str(found.get("type"))
-    page, where = _titled(found, title, full=ask.full), place_of(found.get("parent"))
+    page, where = _titled(found, title, full=ask.full), location_of(found.get("parent"))
     if not found.get("has_children"):
-        return _read("block", page, where, parted(as_markdown([Node(found)]), ask.start_cursor), [])
-    content = await Reader(api).content(found["id"], ask.start_cursor, with_ids=ask.with_block_ids)
+        return _read("block", page, where, text_part(render([BlockNode(found)]), ask.start_cursor), [])
+    content = await BlockReader(api).content(found["id"], ask.start_cursor, with_ids=ask.with_block_ids)
     if len(text) > LONGEST_TITLE and not ask.start_cursor:
-        own = bounded(as_markdown([Node(found)]), MAX_READ_VALUE)
-        content = Content(f"{own}\n\n{content.text}", content.next_cursor)
+        own = clip_value(render([BlockNode(found)]), MAX_READ_VALUE)
+        content = PageContent(f"{own}\n\n{content.text}", content.next_cursor)
     return _read("block", page, where, content, [])
 
 
-def _read(kind: Kind, page: Page, parent: str | None, content: Content, notes: list[str]) -> Read:
+def _read(kind: Kind, page: PageResult, parent: str | None, content: PageContent, notes: list[str]) -> ReadResult:
     cursor = content.next_cursor
-    return Read(kind=kind, page=page, parent=parent, content=content.text, next_cursor=cursor, notes=notes)
+    return ReadResult(kind=kind, page=page, parent=parent, content=content.text, next_cursor=cursor, notes=notes)
 
 
-def _titled(found: Json, title: str, *, full: bool) -> Page:
-    return Page(
+def _titled(found: Json, title: str, *, full: bool) -> PageResult:
+    return PageResult(
         id=str(found["id"]),
         title=title or "Untitled",
         url=one_line(str(found.get("url") or block_address(found))),

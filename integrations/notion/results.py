@@ -11,9 +11,9 @@ from pydantic import Field
 
 from integrations.json_object import Json
 from integrations.notion.lookup import DataSource
-from integrations.notion.markdown.rich_text import plain
-from integrations.notion.parsing import Place, address
-from integrations.notion.property_values import shown, title_of
+from integrations.notion.markdown.rich_text import plain_text
+from integrations.notion.parsing import ListPosition, address
+from integrations.notion.property_values import readable_values, title_of
 from integrations.notion.schema import MOST_PROPERTIES
 from integrations.text import clipped, more_follow, one_line
 from integrations.tool import Result
@@ -24,7 +24,7 @@ MAX_LISTED = 25
 """As many of a relation as Notion gives at once."""
 
 
-def bounded(value: Any, most: int, *, has_more: bool = False) -> Any:
+def clip_value(value: Any, most: int, *, has_more: bool = False) -> Any:
     """What is left out is told to be."""
     if isinstance(value, str):
         return clipped(value, most)
@@ -32,23 +32,23 @@ def bounded(value: Any, most: int, *, has_more: bool = False) -> Any:
         return value
     kept = value[:MAX_LISTED] if most == MAX_VALUE else value
     more = [f"… ({len(value) - len(kept)} more)"] if len(kept) < len(value) else ["… (and more)"] if has_more else []
-    return [*(bounded(each, most) for each in kept), *more]
+    return [*(clip_value(each, most) for each in kept), *more]
 
 
-def listed(properties: Json, indent: str) -> Iterator[str]:
+def property_lines(properties: Json, indent: str) -> Iterator[str]:
     for name, value in properties.items():
         told = ", ".join(map(str, value)) if isinstance(value, list) else value
         told = ("yes" if told else "no") if isinstance(told, bool) else told
         yield f"{indent}- {one_line(name)}: {one_line(str(told))}"
 
 
-def raw(found: Json | None) -> Iterator[str]:
+def json_lines(found: Json | None) -> Iterator[str]:
     """As Notion has it."""
     if found is not None:
         yield f"```json\n{json.dumps(found, ensure_ascii=False)}\n```"
 
 
-def in_words(time: str) -> str:
+def readable_time(time: str) -> str:
     """`2026-11-18 12:00 UTC`: Notion's times end with Z."""
     return f"{time[:10]} {time[11:16]} UTC" if time.endswith("Z") else one_line(time)
 
@@ -64,10 +64,10 @@ READ_IN_PART = "Some values are shown in part: `full` true gives all of them."
 INCOMPLETE = "Notion did not look through everything, so there may be more: ask for something narrower."
 NONE_YET = "Nothing was found, but Notion did not look through everything: ask for something narrower."
 Kind = Literal["page", "database", "data_source", "block"]
-Item = TypeVar("Item", bound=Result)
+ResultItem = TypeVar("ResultItem", bound=Result)
 
 
-class Page(Result):
+class PageResult(Result):
     id: str
     title: str
     url: str
@@ -79,10 +79,12 @@ class Page(Result):
     object: Json | None = Field(default=None, description="As Notion answered, where `full` was asked for.")
 
     @classmethod
-    def of(cls, found: Json, *, full: bool = False, only: Sequence[str] | None = None, most: int = MAX_VALUE) -> Page:
+    def of(
+        cls, found: Json, *, full: bool = False, only: Sequence[str] | None = None, most: int = MAX_VALUE
+    ) -> PageResult:
         every: Json = dict(islice((found.get("properties") or {}).items(), MOST_PROPERTIES))
-        values = shown({name: each for name, each in every.items() if only is None or name in only})
-        kept = {name: bounded(value, most, has_more=_has_more(every[name])) for name, value in values.items()}
+        values = readable_values({name: each for name, each in every.items() if only is None or name in only})
+        kept = {name: clip_value(value, most, has_more=_has_more(every[name])) for name, value in values.items()}
         return cls(
             id=str(found["id"]),
             title=title_of(every),
@@ -98,7 +100,7 @@ class Page(Result):
     def text(self) -> str:
         trash = " (in the trash)" if self.in_trash else ""
         head = f"**{one_line(self.title)}**{trash} {self.url}"  # in which the id is
-        return "\n".join([head, *listed(self.properties, "  "), *raw(self.object)])
+        return "\n".join([head, *property_lines(self.properties, "  "), *json_lines(self.object)])
 
 
 class Source(Result):
@@ -122,12 +124,12 @@ class Source(Result):
             f"  - {one_line(name)}: {each['type']}{_among(each.get('options'))}"
             for name, each in self.properties.items()
         ]
-        return "\n".join([f"Data source **{one_line(self.name)}**, id: {self.id}", *kinds, *raw(self.object)])
+        return "\n".join([f"Data source **{one_line(self.name)}**, id: {self.id}", *kinds, *json_lines(self.object)])
 
 
-class Read(Result):
+class ReadResult(Result):
     kind: Kind
-    page: Page
+    page: PageResult
     parent: str | None = Field(default=None, description="What it is in: its kind, and its id or address.")
     content: str = Field(default="", description="Markdown, with what is nested.")
     data_sources: list[Source] = Field(default_factory=list, description="Of a database: what its pages can have.")
@@ -136,24 +138,24 @@ class Read(Result):
 
     def text(self) -> str:
         page = self.page
-        times = f"Last edited {in_words(page.last_edited_time)}." if page.last_edited_time else ""
+        times = f"Last edited {readable_time(page.last_edited_time)}." if page.last_edited_time else ""
         trash = "It is in the trash." if page.in_trash else ""
         where = f"In {one_line(self.parent)}." if self.parent else ""
         facts = " ".join(filter(None, (where, times, trash)))
         head = [f"# {one_line(page.title)}", f"{self.kind.replace('_', ' ').capitalize()} {page.url}", facts]
         parts = [
             "\n".join(filter(None, head)),
-            "\n".join(listed(page.properties, "")),
+            "\n".join(property_lines(page.properties, "")),
             *(each.text() for each in self.data_sources),
             f"---\n\n{self.content}" if self.content else NO_CONTENT if self.kind in ("page", "block") else "",
-            "\n".join(raw(page.object)),
+            "\n".join(json_lines(page.object)),
             *self.notes,
             _go_on(self.next_cursor),
         ]
         return "\n\n".join(filter(None, parts))
 
 
-class Found(Result):
+class SearchHit(Result):
     kind: Kind
     id: str
     title: str
@@ -163,9 +165,9 @@ class Found(Result):
     object: Json | None = None
 
     @classmethod
-    def of(cls, found: Json, *, full: bool) -> Found:
+    def of(cls, found: Json, *, full: bool) -> SearchHit:
         is_page = found.get("object") == "page"
-        title = title_of(found.get("properties") or {}) if is_page else plain(found.get("title")) or "Untitled"
+        title = title_of(found.get("properties") or {}) if is_page else plain_text(found.get("title")) or "Untitled"
         return cls(
             kind="page" if is_page else "data_source",
             id=str(found["id"]),
@@ -180,11 +182,11 @@ class Found(Result):
         kind = "page" if self.kind == "page" else "data source"
         day = f", edited {self.last_edited_time[:10]}" if self.last_edited_time else ""
         named = "" if self.kind == "page" else f" id: {self.id}"  # its address is that of the database
-        return "\n".join([f"- {one_line(self.title)} ({kind}{day}){named} {self.url}", *raw(self.object)])
+        return "\n".join([f"- {one_line(self.title)} ({kind}{day}){named} {self.url}", *json_lines(self.object)])
 
 
-class Searched(Result):
-    results: list[Found]
+class SearchResults(Result):
+    results: list[SearchHit]
     has_more: bool
     next_cursor: str | None = Field(default=None, description="Pass it as `startCursor` for what follows.")
     notes: list[str] = Field(default_factory=list)
@@ -194,10 +196,10 @@ class Searched(Result):
         return "\n\n".join(filter(None, (rows, *self.notes, _go_on(self.next_cursor))))
 
 
-class Rows(Result):
+class QueryResults(Result):
     data_source_id: str
     data_source_name: str
-    results: list[Page]
+    results: list[PageResult]
     has_more: bool
     next_cursor: str | None = Field(default=None, description="Pass it as `startCursor` for what follows.")
     notes: list[str] = Field(default_factory=list)
@@ -205,19 +207,21 @@ class Rows(Result):
     def text(self) -> str:
         count = f"{len(self.results)} page{'' if len(self.results) == 1 else 's'}{MORE if self.has_more else ''}"
         head = f"{count}: **{one_line(self.data_source_name)}** (data source {self.data_source_id})"
-        return "\n\n".join(filter(None, (head, *map(Page.text, self.results), *self.notes, _go_on(self.next_cursor))))
+        return "\n\n".join(
+            filter(None, (head, *map(PageResult.text, self.results), *self.notes, _go_on(self.next_cursor)))
+        )
 
 
-class Saved(Result):
+class SavedPage(Result):
     message: str
-    page: Page
+    page: PageResult
     notes: list[str] = Field(default_factory=list)
 
     def text(self) -> str:
         return "\n\n".join([self.message, self.page.text(), *self.notes])
 
 
-class Appended(Result):
+class AppendedBlocks(Result):
     message: str
     block_ids: list[str] = Field(description="Of the new blocks at the top, in order; the first of them where many.")
     url: str
@@ -228,21 +232,23 @@ class Appended(Result):
         return "\n\n".join([ids, *self.notes])
 
 
-def fitting(answer: Json, place: Place, size: int, made: Callable[[Json], Item]) -> tuple[list[Item], str | None]:
+def page_of_results(
+    answer: Json, place: ListPosition, size: int, made: Callable[[Json], ResultItem]
+) -> tuple[list[ResultItem], str | None]:
     """As many as go into one answer, and where to go on."""
-    items: list[Item] = []
+    items: list[ResultItem] = []
     length = 0
     wanted = list(answer.get("results", []))[place.skip : place.skip + size]
     for each in wanted:
         item = made(each)
         length += max(len(item.text()), len(json.dumps(item.structured(), ensure_ascii=False)))
         if items and length > MAX_CHARS:
-            return items, str(Place(place.skip + len(items), place.cursor))
+            return items, str(ListPosition(place.skip + len(items), place.cursor))
         items.append(item)
     return items, str(answer["next_cursor"]) if answer.get("has_more") and answer.get("next_cursor") else None
 
 
-def notes_of(answer: Json, *, none: str) -> list[str]:
+def notes_on_response(answer: Json, *, none: str) -> list[str]:
     """`none`: what to say where nothing was found; nothing where something was."""
     status = answer.get("request_status") or {}
     if status.get("type") != "incomplete":
@@ -250,11 +256,11 @@ def notes_of(answer: Json, *, none: str) -> list[str]:
     return [NONE_YET if none else INCOMPLETE]
 
 
-def notes_on(pages: Iterable[Page], note: str = IN_PART) -> list[str]:
+def notes_on_pages(pages: Iterable[PageResult], note: str = IN_PART) -> list[str]:
     return [note] if any(page.cut for page in pages) else []
 
 
-def place_of(parent: Json | None) -> str | None:
+def location_of(parent: Json | None) -> str | None:
     """What a page or a database is in, in words."""
     match parent:
         case {"type": "workspace"}:

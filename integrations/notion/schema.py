@@ -9,7 +9,7 @@ from typing import Any
 
 from integrations.json_object import Json
 from integrations.notion.parsing import page_id
-from integrations.notion.property_values import Unfit, Who, said, written
+from integrations.notion.property_values import FindPerson, InvalidValue, quoted, to_notion
 from integrations.service_client import ToolFailed
 from integrations.text import one_line
 
@@ -22,7 +22,7 @@ _GROUPS = ("select", "multi_select", "status")
 
 
 @dataclass(frozen=True)
-class Property:
+class PropertyDefinition:
     name: str
     kind: str
     id: str = ""
@@ -39,20 +39,20 @@ class Property:
 
 
 @dataclass(frozen=True)
-class Schema:
-    properties: tuple[Property, ...]
+class PropertySchema:
+    properties: tuple[PropertyDefinition, ...]
 
     @classmethod
-    def of(cls, properties: Mapping[str, Json]) -> Schema:
+    def of(cls, properties: Mapping[str, Json]) -> PropertySchema:
         """Of a data source, or of a page: there are no options then."""
         return cls(tuple(_property(name, each) for name, each in islice(properties.items(), MOST_PROPERTIES)))
 
-    def find(self, name: str) -> Property:
+    def find(self, name: str) -> PropertyDefinition:
         if found := self.sought(name):
             return found
-        raise Unfit(f"there is no such property. There are: {self}")
+        raise InvalidValue(f"there is no such property. There are: {self}")
 
-    def sought(self, name: str) -> Property | None:
+    def sought(self, name: str) -> PropertyDefinition | None:
         """By its name, by its name in other letters, by its id; `title` is whatever the title is called."""
         plain = name.strip().lower()
         is_title = plain in ("title", "name")
@@ -70,7 +70,7 @@ class Schema:
             raise ToolFailed("invalid_arguments", f"These properties cannot be shown. {self._unknown(unknown)}")
         return [each.name for each in found.values() if each]
 
-    def fitted(self, given: Mapping[str, Any], who: Who = page_id) -> Json:
+    def fitted(self, given: Mapping[str, Any], who: FindPerson = page_id) -> Json:
         """Values as Notion wants them, by the names that it knows."""
         made: Json = {}
         problems, unknown = list[str](), list[str]()
@@ -79,13 +79,13 @@ class Schema:
             if found is None:
                 unknown.append(name)
             elif found.name in made:
-                problems.append(f"`{said(name)}`: `{one_line(found.name)}` is given already.")
+                problems.append(f"`{quoted(name)}`: `{one_line(found.name)}` is given already.")
             else:
                 made[found.name] = {}
                 try:
-                    made[found.name] = _known_options(found, written(found.kind, value, who))
-                except Unfit as unfit:
-                    problems.append(f"`{said(name)}`: {unfit}.")
+                    made[found.name] = _known_options(found, to_notion(found.kind, value, who))
+                except InvalidValue as unfit:
+                    problems.append(f"`{quoted(name)}`: {unfit}.")
         if problems or unknown:
             raise ToolFailed("invalid_arguments", f"These properties do not fit. {self._told(problems, unknown)}")
         return made
@@ -97,7 +97,7 @@ class Schema:
 
     def _unknown(self, names: Sequence[str]) -> str:
         """What there is, is told once."""
-        named = ", ".join(f"`{one_line(said(name))}`" for name in names[:MOST_PROBLEMS])
+        named = ", ".join(f"`{one_line(quoted(name))}`" for name in names[:MOST_PROBLEMS])
         more = f" and {len(names) - MOST_PROBLEMS} more" if len(names) > MOST_PROBLEMS else ""
         are_none = "there are no such properties" if len(names) > 1 else "there is no such property"
         return f"{named}{more}: {are_none}. There are: {self}."
@@ -128,7 +128,7 @@ def _names(made: Json) -> list[str]:
     return [each["name"] for each in chosen if isinstance(each, dict) and isinstance(each.get("name"), str)]
 
 
-def _known_options(of: Property, made: Json) -> Json:
+def _known_options(of: PropertyDefinition, made: Json) -> Json:
     """`done` is the option Done. Notion makes new options of a select by itself, and of a status it does not."""
     chosen = made.get(of.kind)
     if of.kind not in _GROUPS or not of.options or not chosen:
@@ -138,18 +138,20 @@ def _known_options(of: Property, made: Json) -> Json:
     return {**made, of.kind: _known(of, chosen)}
 
 
-def _known(of: Property, option: Json) -> Json:
+def _known(of: PropertyDefinition, option: Json) -> Json:
     name = str(option.get("name", ""))
     if not name or name in of.options:
         return option
     alike = [each for each in of.options if each.lower() == name.lower()]
     if not alike and of.kind == "status":
-        raise Unfit(f"must be one of {of.all_options}")
+        raise InvalidValue(f"must be one of {of.all_options}")
     return {**option, "name": alike[0]} if alike else option
 
 
-def _property(name: str, found: Json) -> Property:
+def _property(name: str, found: Json) -> PropertyDefinition:
     kind = str(found.get("type"))
     inside = found.get(kind)
     options = inside.get("options") if kind in _GROUPS and isinstance(inside, dict) else None
-    return Property(name, kind, str(found.get("id", "")), tuple(str(each.get("name")) for each in options or ()))
+    return PropertyDefinition(
+        name, kind, str(found.get("id", "")), tuple(str(each.get("name")) for each in options or ())
+    )

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from integrations.json_object import Json
 from integrations.notion.client import NotionClient
-from integrations.notion.filters import filtered, ordered
+from integrations.notion.filters import to_notion_filter, to_notion_sorts
 from integrations.notion.lookup import data_source, parent_of
-from integrations.notion.markdown.blocks import Draft, all_drafted
+from integrations.notion.markdown.blocks import Draft, draft_from_parts
 from integrations.notion.params import (
     LONGEST_CONTENT,
     AppendBlocks,
@@ -17,28 +17,28 @@ from integrations.notion.params import (
     CreatePage,
     QueryDatabase,
     ReadPage,
-    Search,
+    SearchTitles,
     UpdateDatabasePage,
     UpdatePage,
 )
-from integrations.notion.parsing import Place
-from integrations.notion.people_lookup import knowing
-from integrations.notion.reading import read_thing
+from integrations.notion.parsing import ListPosition
+from integrations.notion.people_lookup import with_people
+from integrations.notion.reading import read_object
 from integrations.notion.results import (
     NO_PAGES,
     NOTHING_MORE,
-    Appended,
-    Found,
-    Page,
-    Read,
-    Rows,
-    Saved,
-    Searched,
-    fitting,
-    notes_of,
-    notes_on,
+    AppendedBlocks,
+    PageResult,
+    QueryResults,
+    ReadResult,
+    SavedPage,
+    SearchHit,
+    SearchResults,
+    notes_on_pages,
+    notes_on_response,
+    page_of_results,
 )
-from integrations.notion.writing import append, changed_page, created_page
+from integrations.notion.writing import append_blocks, create_page, update_page
 from integrations.service_client import ToolFailed, too_large_hint
 from integrations.tool import ServiceTool, tool
 
@@ -55,7 +55,7 @@ NOTHING_FOUND = (
 
 
 @tool("Read a page")
-async def notion_read(api: NotionClient, ask: ReadPage) -> Read:
+async def notion_read(api: NotionClient, ask: ReadPage) -> ReadResult:
     """Read a page of Notion by its id or address: its properties and all of its content, nested too, as Markdown.
 
     Use it after notion_search, or for any Notion link. Given a database or a data source, it tells which properties
@@ -65,11 +65,11 @@ async def notion_read(api: NotionClient, ask: ReadPage) -> Read:
     links: read those by themselves. Links to files that Notion keeps end after an hour. Only what was shared with the
     connection is found.
     """
-    return await read_thing(api, ask)
+    return await read_object(api, ask)
 
 
 @tool("Search by title")
-async def notion_search(api: NotionClient, ask: Search) -> Searched:
+async def notion_search(api: NotionClient, ask: SearchTitles) -> SearchResults:
     """Find pages and data sources (the tables of databases) by words of their titles; without a query, list all.
 
     Use it to get the id for the other tools: notion_read for a page, notion_query_database for a data source. To find
@@ -78,7 +78,7 @@ async def notion_search(api: NotionClient, ask: Search) -> Searched:
     It looks at titles only, not into pages, and only at what was shared with the connection. What was shared or
     changed a moment ago may be missing. For more results, call again with `nextCursor` as `startCursor`.
     """
-    place = Place.read(ask.start_cursor)
+    place = ListPosition.read(ask.start_cursor)
     body: Json = {"page_size": min(ask.page_size + place.skip, MOST)}
     if ask.query:
         body["query"] = ask.query
@@ -89,14 +89,16 @@ async def notion_search(api: NotionClient, ask: Search) -> Searched:
     if place.cursor:
         body["start_cursor"] = place.cursor
     with too_large_hint(FEWER):
-        answer = await api.asked("/v1/search", body)
-    found, cursor = fitting(answer, place, ask.page_size, lambda each: Found.of(each, full=ask.full))
-    notes = notes_of(answer, none="" if found or cursor else NOTHING_MORE if ask.start_cursor else NOTHING_FOUND)
-    return Searched(results=found, has_more=cursor is not None, next_cursor=cursor, notes=notes)
+        answer = await api.query("/v1/search", body)
+    found, cursor = page_of_results(answer, place, ask.page_size, lambda each: SearchHit.of(each, full=ask.full))
+    notes = notes_on_response(
+        answer, none="" if found or cursor else NOTHING_MORE if ask.start_cursor else NOTHING_FOUND
+    )
+    return SearchResults(results=found, has_more=cursor is not None, next_cursor=cursor, notes=notes)
 
 
 @tool("Create a page", writes=True)
-async def notion_create(api: NotionClient, ask: CreatePage) -> Saved:
+async def notion_create(api: NotionClient, ask: CreatePage) -> SavedPage:
     """Create a page with a title (`name`) and content in Markdown, below a page, in a database, or at the top.
 
     Say where with `parent`: the id or address of a page or a database (of a database with several data sources, the
@@ -107,13 +109,13 @@ async def notion_create(api: NotionClient, ask: CreatePage) -> Saved:
     there. If the answer says that it may have been carried out, search for the title before you try again.
     """
     parent = await parent_of(api, ask.parent)
-    return await created_page(
+    return await create_page(
         api, parent, ask.name, ask.properties or {}, await _drafted(ask.content, ask.children), ask.icon, full=ask.full
     )
 
 
 @tool("Update a page", writes=True, repeatable=True, destroys=True)
-async def notion_update(api: NotionClient, ask: UpdatePage) -> Saved:
+async def notion_update(api: NotionClient, ask: UpdatePage) -> SavedPage:
     """Change a page's title (`name`), properties or icon, or move it to the trash and back (`archived`).
 
     Only what you pass is changed; what it was before is lost. Properties are values by name, as in
@@ -121,11 +123,11 @@ async def notion_update(api: NotionClient, ask: UpdatePage) -> Saved:
 
     It does not change the content: notion_append_blocks adds to it. Gives the page as it is now.
     """
-    return await changed_page(api, ask.page_id, ask.properties or {}, ask.name, ask.archived, ask.icon, full=ask.full)
+    return await update_page(api, ask.page_id, ask.properties or {}, ask.name, ask.archived, ask.icon, full=ask.full)
 
 
 @tool("Query a database")
-async def notion_query_database(api: NotionClient, ask: QueryDatabase) -> Rows:
+async def notion_query_database(api: NotionClient, ask: QueryDatabase) -> QueryResults:
     """List the pages of a database that match a filter, in an order, with their properties.
 
     Pass the id or address of a database or of a data source. Where a database has several data sources, the answer
@@ -138,32 +140,34 @@ async def notion_query_database(api: NotionClient, ask: QueryDatabase) -> Rows:
     arguments and `nextCursor` as `startCursor`.
     """
     source = await data_source(api, ask.database_id)
-    place = Place.read(ask.start_cursor)
+    place = ListPosition.read(ask.start_cursor)
     body: Json = {"page_size": min(ask.page_size + place.skip, MOST)}
     if ask.filter:
         wanted = ask.filter
-        body["filter"] = await knowing(api, lambda who: filtered(wanted, source.schema, who))
+        body["filter"] = await with_people(api, lambda who: to_notion_filter(wanted, source.schema, who))
     if ask.sorts:
-        body["sorts"] = ordered(ask.sorts, source.schema)
+        body["sorts"] = to_notion_sorts(ask.sorts, source.schema)
     if place.cursor:
         body["start_cursor"] = place.cursor
     only = source.schema.names(ask.properties) if ask.properties else None
     with too_large_hint(FEWER):
-        answer = await api.asked(f"/v1/data_sources/{source.id}/query", body)
-    rows, cursor = fitting(answer, place, ask.page_size, lambda each: Page.of(each, full=ask.full, only=only))
+        answer = await api.query(f"/v1/data_sources/{source.id}/query", body)
+    rows, cursor = page_of_results(
+        answer, place, ask.page_size, lambda each: PageResult.of(each, full=ask.full, only=only)
+    )
     none = "" if rows or cursor else NOTHING_MORE if ask.start_cursor else NO_PAGES
-    return Rows(
+    return QueryResults(
         data_source_id=source.id,
         data_source_name=source.name,
         results=rows,
         has_more=cursor is not None,
         next_cursor=cursor,
-        notes=[*notes_of(answer, none=none), *notes_on(rows)],
+        notes=[*notes_on_response(answer, none=none), *notes_on_pages(rows)],
     )
 
 
 @tool("Create a page in a database", writes=True)
-async def notion_create_database_page(api: NotionClient, ask: CreateDatabasePage) -> Saved:
+async def notion_create_database_page(api: NotionClient, ask: CreateDatabasePage) -> SavedPage:
     """Add a page to a database, with values for its properties and, if you like, content in Markdown.
 
     Pass the id or address of the database (or of a data source, where it has several), and values by the property's
@@ -175,11 +179,11 @@ async def notion_create_database_page(api: NotionClient, ask: CreateDatabasePage
     """
     draft = await _drafted(ask.content)
     source = await parent_of(api, {"data_source_id": ask.database_id})
-    return await created_page(api, source, ask.name, ask.properties or {}, draft, ask.icon, full=ask.full)
+    return await create_page(api, source, ask.name, ask.properties or {}, draft, ask.icon, full=ask.full)
 
 
 @tool("Update a page in a database", writes=True, repeatable=True, destroys=True)
-async def notion_update_database_page(api: NotionClient, ask: UpdateDatabasePage) -> Saved:
+async def notion_update_database_page(api: NotionClient, ask: UpdateDatabasePage) -> SavedPage:
     """Change the values of a page in a database; only the properties that you name, the others stay.
 
     Values by the property's name: text, number, true/false, the name of an option, a date `2026-12-01` or a time span
@@ -188,11 +192,11 @@ async def notion_update_database_page(api: NotionClient, ask: UpdateDatabasePage
 
     Gives the page as it is now. What does not fit is answered with the properties that there are.
     """
-    return await changed_page(api, ask.page_id, ask.properties, None, None, None, full=ask.full)
+    return await update_page(api, ask.page_id, ask.properties, None, None, None, full=ask.full)
 
 
 @tool("Add to a page", writes=True)
-async def notion_append_blocks(api: NotionClient, ask: AppendBlocks) -> Appended:
+async def notion_append_blocks(api: NotionClient, ask: AppendBlocks) -> AppendedBlocks:
     """Add content to the end of a page, or inside of a block: Markdown as `content`, or Notion's own `children`.
 
     Pass `after` to put it behind a block instead of at the end; notion_read with `withBlockIds` shows the ids. It
@@ -204,7 +208,7 @@ async def notion_append_blocks(api: NotionClient, ask: AppendBlocks) -> Appended
     draft = await _drafted(ask.content, ask.children)
     if not draft.blocks:
         raise ToolFailed("invalid_arguments", "There is nothing in `content` to add.")
-    return await append(api, ask.page_id, draft, ask.after)
+    return await append_blocks(api, ask.page_id, draft, ask.after)
 
 
 async def _drafted(content: str | None, children: Sequence[object] | None = None) -> Draft:
@@ -215,7 +219,7 @@ async def _drafted(content: str | None, children: Sequence[object] | None = None
         raise ToolFailed("invalid_arguments", "`children`: each must be a block, or a text in Markdown.")
     if sum(len(each) for each in parts if isinstance(each, str)) > LONGEST_CONTENT:
         raise ToolFailed("invalid_arguments", TOO_LONG)
-    draft = await to_thread(all_drafted, parts)
+    draft = await to_thread(draft_from_parts, parts)
     if len(draft.blocks) > MOST_BLOCKS:
         raise ToolFailed("invalid_arguments", TOO_MANY.format(len(draft.blocks)))
     return draft

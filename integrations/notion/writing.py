@@ -8,14 +8,21 @@ from typing import Any
 from integrations.errors import StatusRefused
 from integrations.json_object import Json
 from integrations.notion.client import NotionClient
-from integrations.notion.errors import Missing
-from integrations.notion.lookup import Parent, thing
+from integrations.notion.errors import ObjectNotFound
+from integrations.notion.lookup import Parent, find_object
 from integrations.notion.markdown.blocks import Draft, batches
-from integrations.notion.markdown.rich_text import unmarked
+from integrations.notion.markdown.rich_text import unformatted
 from integrations.notion.parsing import address
-from integrations.notion.people_lookup import knowing
-from integrations.notion.results import MAX_READ_VALUE, SAVED_IN_PART, Appended, Page, Saved, notes_on
-from integrations.notion.schema import Property, Schema
+from integrations.notion.people_lookup import with_people
+from integrations.notion.results import (
+    MAX_READ_VALUE,
+    SAVED_IN_PART,
+    AppendedBlocks,
+    PageResult,
+    SavedPage,
+    notes_on_pages,
+)
+from integrations.notion.schema import PropertyDefinition, PropertySchema
 from integrations.service_client import ToolFailed
 
 LOOK_AT_PAGE = "`notion_read` shows what the page is like now."
@@ -44,10 +51,10 @@ OUT_OF_TIME = "There was no time for more."
 NOT_ACCEPTED = "Notion does not accept this server's credential any more. Somebody has to enter or connect it again."
 SPARE_SECONDS = 2.0
 ONLY_A_TITLE = "Outside of a database a page has no properties but its title: pass `name`, and the rest as `content`."
-OF_A_PAGE = Schema((Property("title", "title"),))
+OF_A_PAGE = PropertySchema((PropertyDefinition("title", "title"),))
 
 
-async def created_page(
+async def create_page(
     api: NotionClient,
     parent: Parent,
     name: str | None,
@@ -56,25 +63,27 @@ async def created_page(
     icon: str | None,
     *,
     full: bool,
-) -> Saved:
+) -> SavedPage:
     schema = parent.schema
-    properties = await knowing(api, lambda who: schema.fitted(given, who)) if schema else _outside(given)
+    properties = await with_people(api, lambda who: schema.fitted(given, who)) if schema else _outside(given)
     if name:
-        properties[schema.title if schema else "title"] = {"title": unmarked(name)}
+        properties[schema.title if schema else "title"] = {"title": unformatted(name)}
     first, *others = list(batches(draft.blocks)) or [[]]
     body: Json = {"parent": parent.said, "properties": properties}
     body |= ({"children": first} if first else {}) | _icon(icon)
     look = LOOK_FOR_PAGE[parent.said["type"]]
-    page = await api.changed("POST", "/v1/pages", body, look=look, none="Nothing was created.")
-    saved = Page.of(page, full=full, most=MAX_READ_VALUE)
+    page = await api.write("POST", "/v1/pages", body, look=look, none="Nothing was created.")
+    saved = PageResult.of(page, full=full, most=MAX_READ_VALUE)
     if others:
-        await _added(api, saved.id, others, None, f"The page was created, {saved.url} (id {saved.id}).", len(first))
+        await _send_batches(
+            api, saved.id, others, None, f"The page was created, {saved.url} (id {saved.id}).", len(first)
+        )
     new = schema.new_options(properties) if schema else []
-    notes = [*new, *draft.notes, *notes_on([saved], SAVED_IN_PART)]
-    return Saved(message=f"Page created {parent.where}.", page=saved, notes=notes)
+    notes = [*new, *draft.notes, *notes_on_pages([saved], SAVED_IN_PART)]
+    return SavedPage(message=f"Page created {parent.where}.", page=saved, notes=notes)
 
 
-async def changed_page(
+async def update_page(
     api: NotionClient,
     page_id: str,
     given: Mapping[str, Any],
@@ -83,38 +92,38 @@ async def changed_page(
     icon: str | None,
     *,
     full: bool,
-) -> Saved:
+) -> SavedPage:
     body: Json = {} if archived is None else {"in_trash": archived}
     new: list[str] = []
     if given or name:
         page = await api.read(f"/v1/pages/{page_id}")  # what its properties are called, and of which types they are
-        schema = await _schema(api, page) if given else Schema.of(page.get("properties") or {})
-        properties = await knowing(api, lambda who: schema.fitted(given, who))
-        body["properties"] = properties | ({schema.title: {"title": unmarked(name)}} if name else {})
+        schema = await _schema(api, page) if given else PropertySchema.of(page.get("properties") or {})
+        properties = await with_people(api, lambda who: schema.fitted(given, who))
+        body["properties"] = properties | ({schema.title: {"title": unformatted(name)}} if name else {})
         new = schema.new_options(properties)
     body |= _icon(icon)
-    page = await api.changed("PATCH", f"/v1/pages/{page_id}", body, look=LOOK_AT_PAGE, none="Nothing was changed.")
-    saved = Page.of(page, full=full, most=MAX_READ_VALUE)
-    return Saved(message=DONE[archived], page=saved, notes=[*new, *notes_on([saved], SAVED_IN_PART)])
+    page = await api.write("PATCH", f"/v1/pages/{page_id}", body, look=LOOK_AT_PAGE, none="Nothing was changed.")
+    saved = PageResult.of(page, full=full, most=MAX_READ_VALUE)
+    return SavedPage(message=DONE[archived], page=saved, notes=[*new, *notes_on_pages([saved], SAVED_IN_PART)])
 
 
-async def append(api: NotionClient, to: str, draft: Draft, after: str | None) -> Appended:
+async def append_blocks(api: NotionClient, to: str, draft: Draft, after: str | None) -> AppendedBlocks:
     try:
-        ids = await _added(api, to, list(batches(draft.blocks)), after, "", 0)
+        ids = await _send_batches(api, to, list(batches(draft.blocks)), after, "", 0)
     except ToolFailed as failed:
-        if isinstance(failed, Missing) or (after and after in failed.text):
+        if isinstance(failed, ObjectNotFound) or (after and after in failed.text):
             await _say_why(api, to, after)
         raise
     message = f"{len(ids)} block{'' if len(ids) == 1 else 's'} added."
     more = [OTHER_IDS.format(MOST_IDS)] if len(ids) > MOST_IDS else []
-    return Appended(message=message, block_ids=ids[:MOST_IDS], url=address(to), notes=[*draft.notes, *more])
+    return AppendedBlocks(message=message, block_ids=ids[:MOST_IDS], url=address(to), notes=[*draft.notes, *more])
 
 
 async def _say_why(api: NotionClient, to: str, after: str | None) -> None:
     """Where Notion says no more than that there is nothing."""
     try:
-        kind, _ = await thing(api, to)
-    except Missing:
+        kind, _ = await find_object(api, to)
+    except ObjectNotFound:
         return
     if kind in ("database", "data_source"):
         raise ToolFailed("invalid_arguments", NO_CONTENT)
@@ -122,7 +131,7 @@ async def _say_why(api: NotionClient, to: str, after: str | None) -> None:
         raise ToolFailed("invalid_arguments", NOT_AMONG)
 
 
-async def _added(
+async def _send_batches(
     api: NotionClient, to: str, parts: Sequence[Sequence[Json]], after: str | None, before: str, there: int
 ) -> list[str]:
     """Part by part, each behind the one before it. What stops midway tells how far it came."""
@@ -132,7 +141,7 @@ async def _added(
         body: Json = {"children": list(part)} | ({"after": after} if after else {})
         done = there + len(ids)
         try:
-            answer = await _in_time(api, to, body, has_begun=bool(done))
+            answer = await _append_batch(api, to, body, has_begun=bool(done))
         except (ToolFailed, StatusRefused) as stopped:
             if not done:
                 raise
@@ -145,12 +154,12 @@ async def _added(
     return ids
 
 
-async def _in_time(api: NotionClient, to: str, body: Json, *, has_begun: bool) -> Json:
+async def _append_batch(api: NotionClient, to: str, body: Json, *, has_begun: bool) -> Json:
     """When the time for the call is over, nobody could tell any more what was done by then."""
     if has_begun and api.seconds_left() < SPARE_SECONDS:
         raise ToolFailed("timeout", OUT_OF_TIME)
     none = "" if has_begun else "Nothing was added."
-    return await api.changed("PATCH", f"/v1/blocks/{to}/children", body, look=LOOK_AT_END, none=none)
+    return await api.write("PATCH", f"/v1/blocks/{to}/children", body, look=LOOK_AT_END, none=none)
 
 
 def _icon(emoji: str | None) -> Json:
@@ -163,11 +172,11 @@ def _outside(given: Mapping[str, Any]) -> Json:
     return OF_A_PAGE.fitted(given)
 
 
-async def _schema(api: NotionClient, page: Json) -> Schema:
+async def _schema(api: NotionClient, page: Json) -> PropertySchema:
     """A data source knows the options too; the page itself does where it is in none, or that is not shared."""
     source = (page.get("parent") or {}).get("data_source_id")
     try:
         found = await api.read(f"/v1/data_sources/{source}") if source else page
-    except Missing:
+    except ObjectNotFound:
         found = page
-    return Schema.of(found.get("properties") or {})
+    return PropertySchema.of(found.get("properties") or {})

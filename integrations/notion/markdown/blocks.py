@@ -12,7 +12,7 @@ from markdown_it.tree import SyntaxTreeNode
 from integrations.json_object import Json
 from integrations.notion.markdown.languages import language
 from integrations.notion.markdown.parser import parse_blocks
-from integrations.notion.markdown.rich_text import Image, unmarked, written, written_parts
+from integrations.notion.markdown.rich_text import Image, from_markdown, parts_from_markdown, unformatted
 from integrations.service_client import ToolFailed
 
 MAX_BLOCKS = 100
@@ -35,21 +35,21 @@ class Draft:
     """What could not be written as it was."""
 
 
-def drafted(markdown: str) -> Draft:
+def draft_from_markdown(markdown: str) -> Draft:
     writer = _Writer()
     blocks = writer.blocks(parse_blocks(markdown), depth=0)
     return Draft(blocks, [FLATTENED] if writer.is_flattened else [])
 
 
-def all_drafted(parts: Sequence[str | Json]) -> Draft:
+def draft_from_parts(parts: Sequence[str | Json]) -> Draft:
     """Of texts, and of blocks as Notion has them."""
-    drafts = [drafted(part) if isinstance(part, str) else Draft([part]) for part in parts]
+    drafts = [draft_from_markdown(part) if isinstance(part, str) else Draft([part]) for part in parts]
     notes = dict.fromkeys(note for draft in drafts for note in draft.notes)
     return Draft([block for draft in drafts for block in draft.blocks], list(notes))
 
 
-def as_blocks(markdown: str) -> list[Json]:
-    return drafted(markdown).blocks
+def to_blocks(markdown: str) -> list[Json]:
+    return draft_from_markdown(markdown).blocks
 
 
 def batches(blocks: Sequence[Json]) -> Iterator[list[Json]]:
@@ -93,7 +93,7 @@ class _Writer:
             case "table" if depth == MAX_DEPTH:  # its rows would be too deep
                 self.is_flattened = True
                 rows = "\n".join(" | ".join(row) for row in node.meta["rows"])
-                yield _block("code", rich_text=unmarked(rows), language=language(""))
+                yield _block("code", rich_text=unformatted(rows), language=language(""))
             case _:
                 yield from _flat(node)
 
@@ -109,7 +109,7 @@ class _Writer:
     ) -> Iterator[Json]:
         """The paragraphs with which it begins are its own text; what follows is in it, or behind it if too deep."""
         own = next((at for at, node in enumerate(nodes) if node.type != "paragraph"), len(nodes))
-        parts = written_parts(between.join(node.content for node in nodes[:own])) if own else []
+        parts = parts_from_markdown(between.join(node.content for node in nodes[:own])) if own else []
         text = parts.pop(0) if parts and not isinstance(parts[0], Image) else []
         is_deep = depth == MAX_DEPTH
         children = [_of_part(part) for part in parts] + self.blocks(nodes[own:], depth if is_deep else depth + 1)
@@ -126,12 +126,12 @@ class _Writer:
 def _flat(node: SyntaxTreeNode) -> Iterator[Json]:
     match node.type:
         case "paragraph":
-            yield from map(_of_part, written_parts(node.content))
+            yield from map(_of_part, parts_from_markdown(node.content))
         case "heading":
-            yield _block(f"heading_{min(len(node.markup), 3)}", rich_text=written(node.children[0].content))
+            yield _block(f"heading_{min(len(node.markup), 3)}", rich_text=from_markdown(node.children[0].content))
         case "fence":
             text = node.content.removesuffix("\n")
-            yield _block("code", rich_text=unmarked(text), language=language(node.info))
+            yield _block("code", rich_text=unformatted(text), language=language(node.info))
         case "equation":
             yield _block("equation", expression=node.content)
         case "hr":
@@ -143,7 +143,7 @@ def _flat(node: SyntaxTreeNode) -> Iterator[Json]:
 def _of_part(part: list[Json] | Image) -> Json:
     if not isinstance(part, Image):
         return _block("paragraph", rich_text=part)
-    caption = {"caption": unmarked(part.caption)} if part.caption else {}
+    caption = {"caption": unformatted(part.caption)} if part.caption else {}
     return _block("image", type="external", external={"url": part.url}, **caption)
 
 
@@ -160,7 +160,7 @@ def _tables(rows: list[list[str]]) -> Iterator[Json]:
 
 def _row(cells: list[str], width: int) -> Json:
     filled = [*cells, *[""] * width][:width]
-    return _block("table_row", cells=[written(cell) for cell in filled])
+    return _block("table_row", cells=[from_markdown(cell) for cell in filled])
 
 
 def _block(kind: str, **inside: Any) -> Json:

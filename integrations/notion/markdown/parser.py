@@ -65,6 +65,8 @@ def _paragraph(state: StateBlock, start: int, _end: int, silent: bool) -> bool: 
     while line < state.lineMax and not state.isEmpty(line):
         is_lazy = state.sCount[line] < 0  # a line of a quote without its `>`, at which the quote's rule has looked
         if not is_lazy and any(rule(state, line, state.lineMax, True) for rule in interrupting):
+            if state.level >= MAX_LEVEL:  # what would be in this block comes behind it
+                state.sCount[line] = min(state.sCount[line], state.blkIndent - 1)
             break
         line += 1
     state.line, state.parentType = line, around

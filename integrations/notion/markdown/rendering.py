@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from integrations.json_object import Json
-from integrations.notion.markdown.rich_text import marked, plain
+from integrations.notion.markdown.rich_text import plain_text, to_markdown
 from integrations.notion.parsing import address
 
 _TICKS = re.compile(r"`{3,}")
@@ -21,11 +21,11 @@ _MARKERS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Node:
+class BlockNode:
     """A block with what is in it."""
 
     block: Json
-    children: Sequence[Node] = field(default=())
+    children: Sequence[BlockNode] = field(default=())
     note: str = ""
     """What is to be said of that which is in it and is not here."""
     is_cut: bool = False
@@ -51,7 +51,7 @@ class Node:
         return found if isinstance(found, dict) else {}
 
 
-def as_markdown(nodes: Sequence[Node], *, with_ids: bool = False) -> str:
+def render(nodes: Sequence[BlockNode], *, with_ids: bool = False) -> str:
     """`with_ids`: before each block a line that names it; not before those in it."""
     told, before, number = "", None, 0
     for node in nodes:
@@ -67,9 +67,9 @@ def as_markdown(nodes: Sequence[Node], *, with_ids: bool = False) -> str:
     return told
 
 
-def _with_children(node: Node, number: int) -> str:
+def _with_children(node: BlockNode, number: int) -> str:
     own = _own(node, number)
-    inner = as_markdown(node.children) if node.kind != "table" else ""
+    inner = render(node.children) if node.kind != "table" else ""
     inner = "\n\n".join(filter(None, (inner, node.note)))
     match node.kind:
         case "bulleted_list_item" | "to_do":
@@ -86,9 +86,9 @@ def _with_children(node: Node, number: int) -> str:
             return "\n\n".join(filter(None, (own, inner)))
 
 
-def _own(node: Node, number: int) -> str:
+def _own(node: BlockNode, number: int) -> str:
     """Of the block itself, without what is in it."""
-    text = marked(node.inside.get("rich_text"))
+    text = to_markdown(node.inside.get("rich_text"))
     match node.kind:
         case "numbered_list_item":
             return _item(f"{number}. ", text)
@@ -104,7 +104,7 @@ def _own(node: Node, number: int) -> str:
             return _OTHERS.get(kind, _unknown)(node)
 
 
-def _unknown(node: Node) -> str:
+def _unknown(node: BlockNode) -> str:
     return f"[A block that the API does not show ({node.kind}): see {block_address(node.block)}]"
 
 
@@ -114,54 +114,54 @@ def block_address(block: Json) -> str:
     return f"{address(page)}#{of.replace('-', '')}" if isinstance(page, str) else address(of)
 
 
-def _child(node: Node) -> str:
+def _child(node: BlockNode) -> str:
     word = "Page" if node.kind == "child_page" else "Database"
     return f"[{word}: {node.inside.get('title')}]({address(str(node.block.get('id', '')))})"
 
 
-def _linked(node: Node) -> str:
+def _linked(node: BlockNode) -> str:
     return f"[Linked page]({address(str(node.inside.get(str(node.inside.get('type'))) or ''))})"
 
 
-def _link(node: Node) -> str:
+def _link(node: BlockNode) -> str:
     url = str(node.inside.get("url") or "")
-    return f"[{plain(node.inside.get('caption')) or url}]({url})"
+    return f"[{plain_text(node.inside.get('caption')) or url}]({url})"
 
 
-def _meeting(node: Node) -> str:
-    return f"**Meeting notes: {plain(node.inside.get('title'))}**"
+def _meeting(node: BlockNode) -> str:
+    return f"**Meeting notes: {plain_text(node.inside.get('title'))}**"
 
 
-def _equation(node: Node) -> str:
+def _equation(node: BlockNode) -> str:
     return f"$$\n{node.inside.get('expression', '')}\n$$"
 
 
-def _rule(_: Node) -> str:
+def _rule(_: BlockNode) -> str:
     return "---"
 
 
-def _table(node: Node) -> str:
+def _table(node: BlockNode) -> str:
     return "\n".join(_rows(node))
 
 
-def _file(node: Node) -> str:
+def _file(node: BlockNode) -> str:
     inside = node.inside
     where = inside.get(str(inside.get("type"))) or {}
-    name = plain(inside.get("caption")) or str(inside.get("name") or node.kind)
+    name = plain_text(inside.get("caption")) or str(inside.get("name") or node.kind)
     return f"{'!' if node.kind == 'image' else ''}[{name}]({where.get('url', '')})"
 
 
-def _code(node: Node) -> str:
+def _code(node: BlockNode) -> str:
     inside = node.inside
-    text = plain(inside.get("rich_text"))
+    text = plain_text(inside.get("rich_text"))
     fence = "`" * max([3, *(len(each) + 1 for each in _TICKS.findall(text))])
     language = inside.get("language")
-    caption = plain(inside.get("caption"))
+    caption = plain_text(inside.get("caption"))
     shown = f"{fence}{'' if language in (None, 'plain text') else language}\n{text}\n{fence}"
     return f"{shown}\n{caption}" if caption else shown
 
 
-def _rows(table: Node) -> Iterator[str]:
+def _rows(table: BlockNode) -> Iterator[str]:
     rows = [[_cell(cell) for cell in row.inside.get("cells", [])] for row in table.children]
     if not rows:
         yield from filter(None, (table.note,))
@@ -175,7 +175,7 @@ def _rows(table: Node) -> Iterator[str]:
 
 
 def _cell(items: list[Json]) -> str:
-    return marked(items).replace("|", "\\|").replace("\n", " ")
+    return to_markdown(items).replace("|", "\\|").replace("\n", " ")
 
 
 def _item(marker: str, text: str) -> str:
@@ -193,7 +193,7 @@ def _before_lines(text: str, prefix: str) -> str:
     return "\n".join(f"{prefix}{line}".rstrip() for line in text.split("\n"))
 
 
-_OTHERS: Mapping[str, Callable[[Node], str]] = {
+_OTHERS: Mapping[str, Callable[[BlockNode], str]] = {
     **dict.fromkeys(("image", "video", "file", "pdf", "audio"), _file),
     **dict.fromkeys(("bookmark", "embed", "link_preview"), _link),
     **dict.fromkeys(("meeting_notes", "transcription"), _meeting),

@@ -46,11 +46,11 @@ class _Run:
         return self.annotations, self.url
 
 
-def plain(items: Iterable[Json] | None) -> str:
+def plain_text(items: Iterable[Json] | None) -> str:
     return "".join(str(item.get("plain_text") or "") for item in items or ())
 
 
-def marked(items: Iterable[Json] | None) -> str:
+def to_markdown(items: Iterable[Json] | None) -> str:
     """As Markdown."""
     return "".join(_marked(item) for item in items or ())
 
@@ -81,20 +81,20 @@ def _target(item: Json) -> str:
             return str(item.get("href") or "")
 
 
-def written(markdown: str) -> RichText:
+def from_markdown(markdown: str) -> RichText:
     """Of one paragraph. What has more marks than Notion takes stays as it was written."""
     items = _items(_runs(_tokens(markdown)))
-    return items if items and len(items) <= MAX_ITEMS else unmarked(markdown)
+    return items if items and len(items) <= MAX_ITEMS else unformatted(markdown)
 
 
-def written_parts(markdown: str) -> list[RichText | Image]:
+def parts_from_markdown(markdown: str) -> list[RichText | Image]:
     """Of one paragraph, at whose lines that are only an image it is divided."""
     parts = list(_parts(_tokens(markdown)))
     has_too_many = any(len(part) > MAX_ITEMS for part in parts if isinstance(part, list))
-    return [unmarked(markdown)] if has_too_many or not parts else parts
+    return [unformatted(markdown)] if has_too_many or not parts else parts
 
 
-def unmarked(text: str) -> RichText:
+def unformatted(text: str) -> RichText:
     """Text as it stands, in pieces that Notion takes."""
     return _items([_Run(text)])
 

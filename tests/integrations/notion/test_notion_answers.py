@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from integrations.notion.client import NotionClient
-from integrations.notion.reading import Place
-from integrations.notion.results import place_of
+from integrations.notion.reading import ListPosition
+from integrations.notion.results import location_of
 from integrations.service_client import (
     CredentialRejected,
     Pause,
@@ -125,14 +125,14 @@ def test_who_collides_with_another_has_done_nothing() -> None:
     assert found.text == "Somebody else was changing the same at that moment, so Notion did not do it."
 
 
-@pytest.mark.parametrize("place", [Place(), Place(7), Place(100, "abc"), Place(0, "1.2")])
-def test_a_place_to_go_on_from_is_read_as_it_was_told(place: Place) -> None:
-    assert Place.read(str(place)) == place
+@pytest.mark.parametrize("place", [ListPosition(), ListPosition(7), ListPosition(100, "abc"), ListPosition(0, "1.2")])
+def test_a_place_to_go_on_from_is_read_as_it_was_told(place: ListPosition) -> None:
+    assert ListPosition.read(str(place)) == place
 
 
 def test_notions_own_cursor_is_a_place_too() -> None:
-    assert Place.read("0a1b-2c") == Place(0, "0a1b-2c")
-    assert Place.read(None) == Place.read("") == Place()
+    assert ListPosition.read("0a1b-2c") == ListPosition(0, "0a1b-2c")
+    assert ListPosition.read(None) == ListPosition.read("") == ListPosition()
 
 
 @pytest.mark.parametrize(
@@ -146,4 +146,4 @@ def test_notions_own_cursor_is_a_place_too() -> None:
     ],
 )
 def test_what_a_page_is_in_is_told_in_words(parent: dict[str, object] | None, told: str | None) -> None:
-    assert place_of(parent) == told
+    assert location_of(parent) == told

@@ -6,28 +6,28 @@ import pytest
 
 from demo.services.notion.data import TASKS, TASKS_SOURCE
 from demo.services.notion.store import ADA, GRACE
-from integrations.notion.filters import filtered, ordered
-from integrations.notion.schema import Property, Schema
+from integrations.notion.filters import to_notion_filter, to_notion_sorts
+from integrations.notion.schema import PropertyDefinition, PropertySchema
 from integrations.service_client import ToolFailed
 from tests.integrations.notion.at_hand import QUERY, AtHand
 
 ONE = "11111111-1111-4111-8111-111111111111"
-SCHEMA = Schema(
+SCHEMA = PropertySchema(
     (
-        Property("Name", "title", "title"),
-        Property("State", "status", "a", ("Open", "Done")),
-        Property("Kind", "select", "b", ("Bug", "Idea")),
-        Property("Sum", "rollup", "c"),
-        Property("Age", "formula", "d"),
-        Property("Size", "number", "e"),
-        Property("Sure", "verification", "f"),
-        Property("Who", "people", "g"),
-        Property("Day", "date", "h"),
-        Property("Tags", "multi_select", "i", ("Q3", "Q4")),
-        Property("Scans", "files", "j"),
-        Property("Author", "created_by", "k"),
-        Property("Flag", "checkbox", "l"),
-        Property("Odd", "of_the_future", "m"),
+        PropertyDefinition("Name", "title", "title"),
+        PropertyDefinition("State", "status", "a", ("Open", "Done")),
+        PropertyDefinition("Kind", "select", "b", ("Bug", "Idea")),
+        PropertyDefinition("Sum", "rollup", "c"),
+        PropertyDefinition("Age", "formula", "d"),
+        PropertyDefinition("Size", "number", "e"),
+        PropertyDefinition("Sure", "verification", "f"),
+        PropertyDefinition("Who", "people", "g"),
+        PropertyDefinition("Day", "date", "h"),
+        PropertyDefinition("Tags", "multi_select", "i", ("Q3", "Q4")),
+        PropertyDefinition("Scans", "files", "j"),
+        PropertyDefinition("Author", "created_by", "k"),
+        PropertyDefinition("Flag", "checkbox", "l"),
+        PropertyDefinition("Odd", "of_the_future", "m"),
     )
 )
 DAY, LATER = "2026-12-01", "2026-12-05"
@@ -76,9 +76,9 @@ def of(name: str, kind: str, **test: object) -> dict[str, Any]:
 def test_a_filter_is_completed(given: dict[str, Any], sent: dict[str, Any] | None) -> None:
     if sent is None:
         with pytest.raises(ToolFailed, match="name is no test of a select"):
-            filtered(given, SCHEMA)
+            to_notion_filter(given, SCHEMA)
     else:
-        assert filtered(given, SCHEMA) == sent
+        assert to_notion_filter(given, SCHEMA) == sent
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_filter_is_completed(given: dict[str, Any], sent: dict[str, Any] | Non
 def test_each_condition_has_one_test_and_what_belongs_together_stands_together(
     given: dict[str, Any], sent: dict[str, Any]
 ) -> None:
-    assert filtered(given, SCHEMA) == sent
+    assert to_notion_filter(given, SCHEMA) == sent
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_each_condition_has_one_test_and_what_belongs_together_stands_together(
 )
 def test_a_filter_that_cannot_be_is_refused(given: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ToolFailed, match="The filter does not fit") as refused:
-        filtered(given, SCHEMA)
+        to_notion_filter(given, SCHEMA)
 
     assert complaint in refused.value.text
 
@@ -184,7 +184,7 @@ def test_a_filter_that_cannot_be_is_refused(given: dict[str, Any], complaint: st
 )
 def test_an_order_that_cannot_be_is_refused(given: list[Any], complaint: str) -> None:
     with pytest.raises(ToolFailed, match=complaint):
-        ordered(given, SCHEMA)
+        to_notion_sorts(given, SCHEMA)
 
 
 @pytest.mark.parametrize(

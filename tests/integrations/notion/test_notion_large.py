@@ -8,8 +8,8 @@ import pytest
 from demo.services.notion.data import GUIDE, PLAN, furnished
 from integrations.errors import UnreadableResponse
 from integrations.notion.client import NotionClient
-from integrations.notion.params import ReadPage, Search
-from integrations.notion.reading import read_thing
+from integrations.notion.params import ReadPage, SearchTitles
+from integrations.notion.reading import read_object
 from integrations.notion.tools import notion_search
 from integrations.service_client import ToolFailed
 from tests.integrations.notion.at_hand import APPEND, READ, AtHand
@@ -26,7 +26,7 @@ class Script(Scripted[NotionClient]):
 
 
 def read(script: Script) -> str:
-    return asyncio.run(read_thing(script.api, ReadPage.model_validate({"pageId": PLAN}))).content
+    return asyncio.run(read_object(script.api, ReadPage.model_validate({"pageId": PLAN}))).content
 
 
 def test_blocks_that_are_too_large_together_are_read_a_few_at_a_time() -> None:
@@ -43,7 +43,7 @@ def test_blocks_that_are_too_large_all_the_same_are_told_to_be() -> None:
 
 def test_who_asks_for_too_much_is_told_to_ask_for_less() -> None:
     with pytest.raises(ToolFailed, match="Ask for fewer at a time: `pageSize` 5"):
-        asyncio.run(notion_search.run(Script(LARGE).api, Search()))
+        asyncio.run(notion_search.run(Script(LARGE).api, SearchTitles()))
 
 
 def long_block(notion: AtHand) -> str:

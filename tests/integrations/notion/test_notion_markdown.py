@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from demo.services.notion.rules import check_blocks
-from integrations.notion.markdown.blocks import as_blocks, batches
-from integrations.notion.markdown.rendering import Node, as_markdown
-from integrations.notion.markdown.rich_text import marked, unmarked, written
+from integrations.notion.markdown.blocks import batches, to_blocks
+from integrations.notion.markdown.rendering import BlockNode, render
+from integrations.notion.markdown.rich_text import from_markdown, to_markdown, unformatted
 from integrations.notion.params import LONGEST_CONTENT
 from integrations.service_client import ToolFailed
 
@@ -19,15 +19,15 @@ def text(content: str, url: str | None = None, **marks: bool) -> Json:
     return {"type": "text", "plain_text": content, "href": url, "annotations": marks}
 
 
-def node(kind: str, words: str = "", *children: Node, **inside: object) -> Node:
-    return Node({"id": "0" * 32, "type": kind, kind: {"rich_text": [text(words)], **inside}}, children)
+def node(kind: str, words: str = "", *children: BlockNode, **inside: object) -> BlockNode:
+    return BlockNode({"id": "0" * 32, "type": kind, kind: {"rich_text": [text(words)], **inside}}, children)
 
 
 FIRST = node("numbered_list_item", "a")
 ROW = node("table_row", cells=[[text("a|b")], [text("c\nd")]])
 
 
-def answered(asked: Json) -> Node:
+def answered(asked: Json) -> BlockNode:
     """What Notion shows of a block that was sent."""
     kind = str(asked["type"])
     inside = dict(asked[kind])  # type: ignore[call-overload]
@@ -36,7 +36,7 @@ def answered(asked: Json) -> Node:
         inside[name] = [shown(each) for each in inside.get(name, ())]
     if "cells" in inside:
         inside["cells"] = [[shown(each) for each in cell] for cell in inside["cells"]]
-    return Node({"id": "0" * 32, "type": kind, kind: inside}, children)
+    return BlockNode({"id": "0" * 32, "type": kind, kind: inside}, children)
 
 
 def shown(item: Json) -> Json:
@@ -45,7 +45,7 @@ def shown(item: Json) -> Json:
 
 
 def again(markdown: str) -> str:
-    return as_markdown([answered(each) for each in as_blocks(markdown)])
+    return render([answered(each) for each in to_blocks(markdown)])
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def again(markdown: str) -> str:
         ([node("new_kind")], f"[A block that the API does not show (new_kind): see https://www.notion.so/{'0' * 32}]"),
         ([node("table", "", ROW)], "|  |  |\n| --- | --- |\n| a\\|b | c d |"),
         ([node("table")], ""),
-        ([Node({"type": "paragraph"}), Node({})], "[A block that the API does not show (None): see https://www.notion.so/]"),
+        ([BlockNode({"type": "paragraph"}), BlockNode({})], "[A block that the API does not show (None): see https://www.notion.so/]"),
     ],
 )  # fmt: skip
-def test_blocks_look_like_markdown(nodes: list[Node], expected: str) -> None:
-    assert as_markdown(nodes) == expected
+def test_blocks_look_like_markdown(nodes: list[BlockNode], expected: str) -> None:
+    assert render(nodes) == expected
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_blocks_look_like_markdown(nodes: list[Node], expected: str) -> None:
     ],
 )
 def test_marks_look_like_markdown(items: list[dict[str, object]], expected: str) -> None:
-    assert marked(items) == expected
+    assert to_markdown(items) == expected
 
 
 @pytest.mark.parametrize(
@@ -174,31 +174,31 @@ def test_a_list_that_is_too_deep_for_one_request_goes_on_at_the_deepest_level() 
 
 def test_an_item_with_more_below_it_than_notion_takes_is_refused() -> None:
     with pytest.raises(ToolFailed, match="100 others at most"):
-        as_blocks("- a\n" + "  - b\n" * 101)
+        to_blocks("- a\n" + "  - b\n" * 101)
 
 
 def test_a_long_table_becomes_several_with_the_same_header() -> None:
-    tables = as_blocks("| n |\n|---|\n" + "| 1 |\n" * 250)
+    tables = to_blocks("| n |\n|---|\n" + "| 1 |\n" * 250)
 
     assert [len(each["table"]["children"]) for each in tables] == [100, 100, 53]
     assert len({str(each["table"]["children"][0]) for each in tables}) == 1
 
 
 def test_long_text_is_cut_into_pieces_that_notion_takes() -> None:
-    assert [len(each["text"]["content"]) for each in written("x" * 4500)] == [2000, 2000, 500]
-    assert "".join(each["text"]["content"] for each in unmarked("ab" * 3000)) == "ab" * 3000
+    assert [len(each["text"]["content"]) for each in from_markdown("x" * 4500)] == [2000, 2000, 500]
+    assert "".join(each["text"]["content"] for each in unformatted("ab" * 3000)) == "ab" * 3000
 
 
 def test_more_marks_than_notion_takes_are_left_as_they_were_written() -> None:
-    assert written("**a** " * 80) == unmarked("**a** " * 80)
+    assert from_markdown("**a** " * 80) == unformatted("**a** " * 80)
 
 
 @pytest.mark.parametrize(
     ("blocks", "sizes"),
     [
-        (as_blocks("- a\n" * 250), [100, 100, 50]),
-        (as_blocks(("- a\n" + "  - b\n" * 60) * 20), [14, 6]),
-        (as_blocks("\n\n".join(["x" * 90_000] * 6)), [4, 2]),
+        (to_blocks("- a\n" * 250), [100, 100, 50]),
+        (to_blocks(("- a\n" + "  - b\n" * 60) * 20), [14, 6]),
+        (to_blocks("\n\n".join(["x" * 90_000] * 6)), [4, 2]),
         ([], []),
     ],
     ids=["many", "much in each", "long", "none"],
@@ -233,13 +233,13 @@ def test_no_text_takes_long_to_be_understood(piece: str) -> None:
     text_ = (piece * 100_000)[: LONGEST_CONTENT - 1] + "`"
 
     started = time.process_time()
-    as_blocks(text_)
+    to_blocks(text_)
     assert time.process_time() - started < 3
 
 
 @given(st.text(alphabet=st.sampled_from("ab *_`~[]()#>-|+.1\n\\$!<:/"), max_size=200))
 def test_any_text_makes_blocks_that_notion_takes_and_that_can_be_shown(markdown: str) -> None:
-    blocks = as_blocks(markdown)
+    blocks = to_blocks(markdown)
 
     for part in batches(blocks):
         check_blocks(part)
@@ -248,5 +248,5 @@ def test_any_text_makes_blocks_that_notion_takes_and_that_can_be_shown(markdown:
 
 @given(st.text(max_size=300))
 def test_no_piece_of_any_text_is_lost_between_marks(text_: str) -> None:
-    assert "".join(each["text"]["content"] for each in unmarked(text_)) == text_
-    assert all(len(each["text"]["content"]) <= 2000 for each in written(text_))
+    assert "".join(each["text"]["content"] for each in unformatted(text_)) == text_
+    assert all(len(each["text"]["content"]) <= 2000 for each in from_markdown(text_))

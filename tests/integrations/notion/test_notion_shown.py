@@ -7,7 +7,7 @@ import pytest
 
 from demo.services.notion.data import PLAN, TASKS, TASKS_SOURCE, WIKI, task_id
 from demo.services.notion.store import id_of
-from integrations.notion.schema import Property, Schema
+from integrations.notion.schema import PropertyDefinition, PropertySchema
 from tests.integrations.notion.at_hand import (
     APPEND,
     CREATE,
@@ -136,7 +136,7 @@ def test_an_option_that_is_new_is_told(notion: AtHand) -> None:
 
 def test_options_that_are_new_are_told_in_the_order_in_which_they_were_given() -> None:
     names = [f"Choice {each}" for each in range(12)]
-    schema = Schema(tuple(Property(name, "select", options=("Old",)) for name in names))
+    schema = PropertySchema(tuple(PropertyDefinition(name, "select", options=("Old",)) for name in names))
 
     told = schema.new_options(schema.fitted(dict.fromkeys(reversed(names), "New")))
 

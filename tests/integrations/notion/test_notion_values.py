@@ -2,23 +2,23 @@ import pytest
 
 from integrations import services
 from integrations.notion.parsing import address, block_id, database_id, page_id
-from integrations.notion.property_values import Unfit, shown, title_of, value_of, written
-from integrations.notion.schema import Property, Schema
+from integrations.notion.property_values import InvalidValue, readable_values, title_of, to_notion, value_of
+from integrations.notion.schema import PropertyDefinition, PropertySchema
 from integrations.notion.tools import TOOLS
 from integrations.service_client import ToolFailed
 
 ONE, TWO = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 BARE, OTHER = ONE.replace("-", ""), TWO.replace("-", "")
-SCHEMA = Schema(
+SCHEMA = PropertySchema(
     (
-        Property("Name", "title", "title"),
-        Property("State", "status", "a", ("Open", "Done")),
-        Property("Kind", "select", "b", ("Bug", "Idea")),
-        Property("Sum", "rollup", "c"),
-        Property("Age", "formula", "d"),
-        Property("Size", "number", "e"),
-        Property("Sure", "verification", "f"),
-        Property("Who", "people", "g"),
+        PropertyDefinition("Name", "title", "title"),
+        PropertyDefinition("State", "status", "a", ("Open", "Done")),
+        PropertyDefinition("Kind", "select", "b", ("Bug", "Idea")),
+        PropertyDefinition("Sum", "rollup", "c"),
+        PropertyDefinition("Age", "formula", "d"),
+        PropertyDefinition("Size", "number", "e"),
+        PropertyDefinition("Sure", "verification", "f"),
+        PropertyDefinition("Who", "people", "g"),
     )
 )
 
@@ -101,7 +101,7 @@ def test_what_is_empty_is_left_out_and_the_title_is_told_apart() -> None:
         "Zero": {"type": "number", "number": 0},
     }
 
-    assert shown(properties) == {"No": False, "Zero": 0}
+    assert readable_values(properties) == {"No": False, "Zero": 0}
     assert title_of(properties) == "A"
     assert title_of({}) == "Untitled"
 
@@ -135,7 +135,7 @@ def test_what_is_empty_is_left_out_and_the_title_is_told_apart() -> None:
     ],
 )
 def test_a_value_is_written_as_notion_wants_it(kind: str, value: object, sent: object) -> None:
-    assert written(kind, value) == {kind: sent}
+    assert to_notion(kind, value) == {kind: sent}
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_a_value_is_written_as_notion_wants_it(kind: str, value: object, sent: o
     ],
 )
 def test_a_value_that_cannot_be_is_refused(kind: str, value: object, complaint: str) -> None:
-    with pytest.raises(Unfit, match=complaint):
-        written(kind, value)
+    with pytest.raises(InvalidValue, match=complaint):
+        to_notion(kind, value)
 
 
 def test_options_are_sent_in_the_letters_in_which_they_are_there() -> None:
@@ -193,8 +193,8 @@ def test_of_many_unknown_properties_it_is_told_once_what_there_is() -> None:
 
 
 def test_more_people_than_notion_takes_are_refused() -> None:
-    with pytest.raises(Unfit, match="takes 100 values at most"):
-        written("relation", [ONE] * 101)
+    with pytest.raises(InvalidValue, match="takes 100 values at most"):
+        to_notion("relation", [ONE] * 101)
 
 
 def test_the_bounds_of_what_is_taken_are_told_in_words_of_json_schema() -> None:
@@ -207,7 +207,9 @@ def test_the_bounds_of_what_is_taken_are_told_in_words_of_json_schema() -> None:
 
 
 def test_a_database_of_many_properties_and_options_is_told_in_part() -> None:
-    many = Schema(tuple(Property(f"P{each}", "select", "", tuple(map(str, range(99)))) for each in range(80)))
+    many = PropertySchema(
+        tuple(PropertyDefinition(f"P{each}", "select", "", tuple(map(str, range(99)))) for each in range(80))
+    )
 
     assert str(many).endswith("; …")
     assert "29, …)" in str(many)
