@@ -36,15 +36,15 @@ class NotionClient(ServiceClient):
     headers: ClassVar[Mapping[str, str]] = {"Notion-Version": VERSION}
 
     async def read(self, path: str, query: Mapping[str, object] | None = None) -> Json:
-        """`Missing` where Notion finds nothing."""
+        """Raises `ObjectNotFound` if Notion finds nothing."""
         return require_existing(await self.get(path, query))
 
     async def query(self, path: str, body: Json) -> Json:
-        """A question that is a POST."""
+        """A read that is a POST."""
         return require_existing(await self.request("POST", path, body=body, reads=True))
 
     async def write(self, method: Literal["POST", "PATCH"], path: str, body: Json, *, look: str, none: str) -> Json:
-        """`look`: how to find out whether it was carried out, where that is not known. `none`: said if it was not."""
+        """`look`: how to check the outcome if the response is lost. `none`: the text if the request was rejected."""
         _check(body)
         try:
             return require_existing(await self.request(method, path, body=body, lost=f"{MAYBE_DONE} {look}"))
@@ -68,7 +68,8 @@ class NotionClient(ServiceClient):
                 return rate_limit(reply.headers, error)
             case HTTPStatus.CONFLICT:
                 return ServerTrouble(
-                    "Somebody else was changing the same at that moment, so Notion did not do it.", not_applied=True
+                    "Notion did not apply the change: another change to the same object was under way.",
+                    not_applied=True,
                 )
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 return server_trouble(self.unavailable_text(reply), additional_data(error))
@@ -78,7 +79,7 @@ class NotionClient(ServiceClient):
 
 
 def _check(body: Json) -> None:
-    """What cannot be sent is found before anybody could fear that it was."""
+    """A body that cannot be encoded fails here, where it is certain that nothing was sent."""
     try:
         json.dumps(body, ensure_ascii=False).encode()
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Which test does Notion have, by the type of a property, for what a model wrote?"""
+"""Tests of filters, by the type of the property, for the words that models write."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OPERATORS: Mapping[str, tuple[str, ...]] = {
     "files": EMPTY,
     "verification": ("status", "does_not_equal"),
 }
-"""As Notion has them, by the type of the property."""
+"""Notion's tests, by the type of the property."""
 _MEANT: Mapping[str, str] = {
     **dict.fromkeys(("eq", "=", "==", "is", "equal", "equal_to", "on"), "equals"),
     **dict.fromkeys(("ne", "neq", "!=", "<>", "not", "is_not", "not_equal", "not_equals"), "does_not_equal"),
@@ -64,25 +64,25 @@ _ALIKE: Mapping[str, tuple[str, ...]] = {
     **{one: (other,) for one, other in zip((*SIZES, *MOMENTS), (*MOMENTS, *SIZES), strict=True)},
     "equals": ("contains", "status"),
 }
-"""What stands for it where a type does not have it."""
+"""The replacement for a test that a type does not have."""
 A_MONTH = 'a month is {"on_or_after": "2026-11-01", "before": "2026-12-01"}'
 _TESTS = frozenset(each for tests in OPERATORS.values() for each in tests) - {"status"}
-NO_VALUE = "there is no value to compare with"
+NO_VALUE = "the value to compare with is missing"
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def is_test(name: str) -> bool:
-    """`status`, the test of a verification, is above all the name of a type."""
+    """`status` is a test of a verification, but much more often the name of a type."""
     return _word(name) in _TESTS
 
 
 def default_test(of: PropertyDefinition) -> str:
-    """For a value alone."""
+    """The test for a bare value."""
     return "contains" if of.kind in (*TEXTS, *SEVERAL) else "equals"
 
 
 def conditions_on(of: PropertyDefinition, tests: Mapping[str, Any], who: FindPerson) -> list[list[Json]]:
-    """Each list for one of which one has to hold: Notion takes one test in a condition, with one value."""
+    """Lists of conditions: of each list one condition must hold. Notion takes one test and one value in a condition."""
     try:
         return [any_of for name, value in tests.items() for any_of in _several(of, name, value, who)]
     except InvalidValue as unfit:
@@ -112,7 +112,7 @@ def _test_of(of: PropertyDefinition, name: str) -> str:
         if each in there:
             return each
     month = f"; {A_MONTH}" if of.kind in DATES else ""
-    raise InvalidValue(f"{quoted(name)} is no test of a {of.kind}. Tests: {', '.join(there)}{month}")
+    raise InvalidValue(f"{quoted(name)} is not a test of a {of.kind}. Tests: {', '.join(there)}{month}")
 
 
 def _fitted(of: PropertyDefinition, test: str, value: Any, who: FindPerson) -> Json:
@@ -147,13 +147,13 @@ def _day(value: Any) -> str:
 
 
 def _option(of: PropertyDefinition, value: Any) -> Any:
-    """In the letters in which it is written there: Notion finds nothing for `done` where it is Done."""
+    """The option in its own spelling: Notion finds nothing for `done` if the option is Done."""
     name = value.get("name") if isinstance(value, dict) else value
     if name in of.options:
         return name
     alike = [each for each in of.options if each.lower() == str(name).lower()]
     if not alike:
-        raise InvalidValue(f"there is no option {quoted(name)}. There are: {of.all_options}")
+        raise InvalidValue(f"the option {quoted(name)} does not exist. Options: {of.all_options}")
     return alike[0]
 
 
@@ -186,7 +186,7 @@ def _person(value: Any, who: FindPerson) -> str:
 
 def _text(value: Any, _: FindPerson) -> Any:
     if value == "":
-        raise InvalidValue("is compared with no text; null finds where it is empty")
+        raise InvalidValue("cannot be compared with an empty text; use null to find empty values")
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 

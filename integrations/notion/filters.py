@@ -1,4 +1,4 @@
-"""Which filter, and which order, does Notion understand for what a model has written?"""
+"""Filters and sorts, from the forms that models write to Notion's own."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from integrations.service_client import ToolFailed
 
 TIMESTAMP = "(timestamp)"
 TIMES = {name: PropertyDefinition(name, name, TIMESTAMP) for name in ("created_time", "last_edited_time")}
-"""Every page has them, be they properties of the database or not."""
+"""Every page has these times, whether or not the database has such properties."""
 AS_IS: Mapping[str, str] = {
     "formula": '{"property": "%s", "formula": {"number": {"greater_than": 5}}}, or string, checkbox, date for number',
     "rollup": '{"property": "%s", "rollup": {"any": {"rich_text": {"contains": "x"}}}}, or every, none, number, date',
 }
-"""What they hold has a type of its own, which only the filter says."""
-ONE_TEST = 'a condition has a property and its test, such as {"property": "Status", "equals": "Done"}'
+"""Their values have types of their own, which only the filter can state."""
+ONE_TEST = 'a condition needs a property and a test, such as {"property": "Status", "equals": "Done"}'
 MOST_VALUES = 100
 TOO_MANY = f"it has more than {MOST_VALUES} conditions and values"
 DEEPEST = 2
-TOO_DEEP = "`and` and `or` can stand in each other once: Notion takes no deeper filter"
+TOO_DEEP = "`and` and `or` can be nested once: Notion does not accept deeper filters"
 TEST_WORDS, VALUE_WORDS = ("operator", "op", "comparison", "comparator", "condition"), ("value", "values")
 NO_VALUES = ("property", "timestamp", "type", *TEST_WORDS)
 DIRECTIONS: Mapping[str, str] = {"asc": "ascending", "desc": "descending"}
 
 
 def to_notion_filter(given: Mapping[str, Any], schema: PropertySchema, who: FindPerson = page_id) -> Json:
-    """Notion's own filters, also where they name the wrong type or none; and `{"Status": "Done"}` for short."""
+    """Accepts Notion's own filters, with a wrong type or none too, and `{"Status": "Done"}` for short."""
     try:
         _check_size(given)
         return _as_deep_as_can_be(_filter(given, schema, who))
     except InvalidValue as unfit:
-        raise ToolFailed("invalid_arguments", f"The filter does not fit: {unfit}.") from unfit
+        raise ToolFailed("invalid_arguments", f"The filter is not valid: {unfit}.") from unfit
 
 
 def to_notion_sorts(given: Sequence[Any], schema: PropertySchema) -> list[Json]:
     try:
         return [_sort(each, schema) for each in given]
     except InvalidValue as unfit:
-        raise ToolFailed("invalid_arguments", f"The sorts do not fit: {unfit}.") from unfit
+        raise ToolFailed("invalid_arguments", f"The sorts are not valid: {unfit}.") from unfit
 
 
 def _check_size(given: Mapping[str, Any]) -> None:
@@ -79,7 +79,7 @@ def _filter(given: Mapping[str, Any], schema: PropertySchema, who: FindPerson, d
 
 
 def _joined(word: str, parts: Sequence[Json]) -> Json:
-    """What is joined by the same word stands side by side: Notion takes two levels only."""
+    """Flattens groups of the same word: Notion accepts only two levels."""
     if not parts:
         raise InvalidValue(f"`{word}` is empty")
     flat = [each for part in parts for each in (part[word] if part.keys() == {word} else [part])]
@@ -98,7 +98,7 @@ def _depth(of: Json) -> int:
 
 
 def _condition(of: PropertyDefinition, given: Any, who: FindPerson) -> Json:
-    """All tests of one property. `given` is a value, too: `{"Status": "Done"}`."""
+    """All tests of one property. `given` may be a bare value: `{"Status": "Done"}`."""
     if of.kind in AS_IS:
         return _as_is(of, given)
     every = [_joined("or", [_of(of, test) for test in any_of]) for any_of in conditions_on(of, _tests(of, given), who)]
@@ -111,7 +111,7 @@ def _of(of: PropertyDefinition, test: Json) -> Json:
 
 
 def _tests(of: PropertyDefinition, given: Any) -> Json:
-    """As they stand, or below the name of a type, which may be the wrong one."""
+    """Directly, or below the name of a type, which may be the wrong one."""
     if given is None:
         return {"equals": False} if of.kind == "checkbox" else {"is_empty": True}
     if not isinstance(given, Mapping):
@@ -132,12 +132,12 @@ def _tests(of: PropertyDefinition, given: Any) -> Json:
 
 def _as_is(of: PropertyDefinition, given: Any) -> Json:
     if not isinstance(given, Mapping) or of.kind not in given:
-        raise InvalidValue(f"`{of.name}` is a {of.kind}: write it as {AS_IS[of.kind] % of.name}")
+        raise InvalidValue(f"`{of.name}` is a {of.kind}: write the condition as {AS_IS[of.kind] % of.name}")
     return {"property": of.name, of.kind: given[of.kind]}
 
 
 def _found(schema: PropertySchema, name: str) -> PropertyDefinition:
-    """Or a time that every page has."""
+    """The property of this name, or a time that every page has."""
     if (time := TIMES.get(name.lower())) and not any(each.name == name for each in schema.properties):
         return time
     try:
@@ -154,12 +154,12 @@ def _sort(given: Any, schema: PropertySchema) -> Json:
     word = str(asked.get("direction") or "ascending").lower()
     direction = DIRECTIONS.get(word, word)
     if direction not in DIRECTIONS.values():
-        raise InvalidValue("a direction is ascending or descending")
+        raise InvalidValue("a direction must be ascending or descending")
     found = _found(schema, str(asked.get("timestamp") or asked.get("property") or ""))
     return {"timestamp" if found.id == TIMESTAMP else "property": found.name, "direction": direction}
 
 
 def _object(given: Any) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
-        raise InvalidValue("each condition and each sort is an object")
+        raise InvalidValue("each condition and each sort must be an object")
     return given

@@ -1,4 +1,4 @@
-"""Where is that which an id names: which data source is a database's, and what can a page be made below?"""
+"""Looks up the object that an id names, the data source of a database, and the parent of a new page."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from integrations.text import one_line
 
 MOST_SOURCES = 5
 NO_SOURCE = (
-    "Notion shows no data source of this database: it is a view of another one, which is where its pages are. "
-    "Somebody has to share the original; then `notion_search` finds it."
+    "Notion shows no data source of this database: it is a view of another database, which contains the pages. "
+    "Share the original with this connection; then `notion_search` finds it."
 )
 NO_PARENT = (
-    "`parent` is not understood. Leave it out for the top of the workspace, or pass the id or address of a page or "
+    "`parent` is not valid. Omit it for the top of the workspace, or pass the id or URL of a page or "
     'database, or one of {"page_id": …}, {"data_source_id": …}, {"database_id": …}, {"workspace": true}.'
 )
-BELOW_BLOCK = 'A page cannot be made below a block: pass the page that the block is on as {"page_id": …}.'
+BELOW_BLOCK = 'A page cannot be created below a block: pass the page that contains the block as {"page_id": …}.'
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class DataSource:
 
 
 async def data_source(api: NotionClient, of: str) -> DataSource:
-    """The data source of that id, or the only one of the database of that id."""
+    """The data source with this id, or the only one of the database with this id."""
     try:
         return await _data_source(api, of)
     except ObjectNotFound:
@@ -61,7 +61,7 @@ async def _database(api: NotionClient, of: str) -> Json:
 
 
 async def data_sources(api: NotionClient, database: Json) -> list[DataSource]:
-    """Of a database, as many as are shown."""
+    """The first data sources of a database."""
     return [await _data_source(api, str(each["id"])) for each in database.get("data_sources", [])[:MOST_SOURCES]]
 
 
@@ -77,13 +77,13 @@ def _only_source(database: Json) -> str:
         named = ", ".join(f"{one_line(each.get('name')) or 'Untitled'} = {each['id']}" for each in sources)
         raise ToolFailed(
             "invalid_arguments",
-            f"This database has {len(sources)} data sources. Choose one, and pass its id instead: {named}.",
+            f"This database has {len(sources)} data sources. Choose one and pass its id instead: {named}.",
         )
     return str(sources[0]["id"])
 
 
 async def find_object(api: NotionClient, of: str) -> tuple[str, Json]:
-    """Whatever it is, and its kind: addresses do not tell."""
+    """The object and its kind, which URLs do not contain."""
     for kind, path in (("page", "pages"), ("database", "databases"), ("data_source", "data_sources")):
         try:
             return kind, await api.read(f"/v1/{path}/{of}")
@@ -95,14 +95,14 @@ async def find_object(api: NotionClient, of: str) -> tuple[str, Json]:
 @dataclass(frozen=True)
 class Parent:
     said: Json
-    """As Notion wants it."""
+    """As Notion's API takes it."""
     where: str
     schema: PropertySchema | None = None
-    """Of a data source: what its pages can have."""
+    """The properties of its pages, if it is a data source."""
 
 
 AT_THE_TOP = Parent(
-    {"type": "workspace", "workspace": True}, "at the top of the workspace, where only who connected sees it"
+    {"type": "workspace", "workspace": True}, "at the top of the workspace, visible only to the person who connected"
 )
 
 
@@ -143,7 +143,7 @@ async def _found_parent(api: NotionClient, of: str) -> Parent:
             raise ToolFailed("invalid_arguments", BELOW_BLOCK)
 
 
-async def _page_parent(api: NotionClient, given: str) -> Parent:  # noqa: ARG001  the others have to ask
+async def _page_parent(api: NotionClient, given: str) -> Parent:  # noqa: ARG001  the other functions send requests
     return _below(_id(given))
 
 

@@ -1,4 +1,4 @@
-"""What do the tools of Notion take?"""
+"""Parameters of Notion's tools."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ AnyObject = Annotated[Any, BeforeValidator(from_json_text)]
 Cursor = Annotated[
     str | None,
     Field(
-        max_length=2000, description="`nextCursor` of the answer before, to go on from there. Leave it out at first."
+        max_length=2000, description="`nextCursor` of the previous response, to continue from there. Omit it at first."
     ),
 ]
 PageSize = Annotated[
-    int, Field(ge=1, le=MOST_AT_ONCE, description="How many at most in one answer."), BeforeValidator(capped)
+    int, Field(ge=1, le=MOST_AT_ONCE, description="Maximum number of results in one response."), BeforeValidator(capped)
 ]
-Full = Annotated[bool, Field(description="Also give what Notion itself answered, which is long.")]
+Full = Annotated[bool, Field(description="Also return Notion's own response, which is long.")]
 Content = Annotated[
     str | None,
     Field(
@@ -55,17 +55,17 @@ Icon = Annotated[str | None, BeforeValidator(as_emoji), Field(max_length=100, de
 ABOUT_VALUES = Field(
     description=(
         "Values by the property's name: text, number, true/false, option name(s), date `2026-12-01` or "
-        "`2026-12-01/2026-12-05`, people's names, page ids; null empties. Notion's own property objects are "
-        "taken as well."
+        "`2026-12-01/2026-12-05`, people's names, page ids; null clears a value. Notion's own property objects are "
+        "accepted too."
     ),
     examples=[{"Name": "Write the report", "Status": "In progress", "Due": "2026-12-01", "Tags": ["Q4"]}],
 )
 Values = Annotated[Json, Field(max_length=MOST_VALUES), BeforeValidator(as_object), ABOUT_VALUES]
 SomeValues = Annotated[Json, Field(min_length=1, max_length=MOST_VALUES), BeforeValidator(as_object), ABOUT_VALUES]
-APage = Annotated[PageId, Field(description="The page: its id, or its address in Notion.")]
+APage = Annotated[PageId, Field(description="The page: its id or its URL.")]
 ADatabase = Annotated[
     DatabaseId,
-    Field(description="A database or one of its data sources: the id, or the address in Notion of the database."),
+    Field(description="A database or one of its data sources: the id, or the URL of the database."),
 ]
 _PAGE: Mapping[str, str] = dict.fromkeys(("id", "page", "url", "pageurl", "blockid"), "page_id")
 _DATABASE: Mapping[str, str] = dict.fromkeys(
@@ -83,7 +83,7 @@ class OfDatabase(Params):
     @model_validator(mode="before")
     @classmethod
     def _more_exact(cls, given: object) -> object:
-        """Where a database and a data source are named, it is the data source that is meant."""
+        """If a database and a data source are passed, the data source is used."""
         if not isinstance(given, dict):
             return given
         names = {name.lower().replace("_", ""): name for name in given if isinstance(name, str)}
@@ -95,7 +95,7 @@ class WithValues(Params):
     @model_validator(mode="before")
     @classmethod
     def _gathered(cls, given: object) -> object:
-        """Values beside the other parameters, instead of in `properties`."""
+        """Accepts values beside the other parameters, instead of in `properties`."""
         if not isinstance(given, dict):
             return given
         known = {plain_name(name) for name in cls.model_fields} | cls.aliases.keys()
@@ -111,7 +111,7 @@ class ReadPage(Params):
     page_id: APage
     start_cursor: Cursor = None
     with_block_ids: Annotated[
-        bool, Field(description="Name each block, so that notion_append_blocks can put something `after` it.")
+        bool, Field(description="Show the id of each block, for `after` of notion_append_blocks.")
     ] = False
     full: Full = False
 
@@ -119,7 +119,7 @@ class ReadPage(Params):
 class SearchTitles(Params):
     aliases: ClassVar = {**_NEXT, **_SIZE, "q": "query", "text": "query", "type": "filter", "object": "filter"}
     query: Annotated[
-        str | None, Field(max_length=500, description="Words of the title. Left out: everything that is shared.")
+        str | None, Field(max_length=500, description="Words of the title. If omitted: everything that is shared.")
     ] = None
     filter: Annotated[
         Literal["page", "data_source"] | None,
@@ -129,7 +129,7 @@ class SearchTitles(Params):
     sort: Annotated[
         Literal["ascending", "descending"] | None,
         BeforeValidator(as_order),
-        Field(description="By the time of the last edit. Left out: the best match first."),
+        Field(description="By the time of the last edit. If omitted: the best match first."),
     ] = None
     start_cursor: Cursor = None
     page_size: PageSize = 25
@@ -150,8 +150,8 @@ class CreatePage(Params):
         AnyObject,
         Field(
             description=(
-                'Where: the id or address of a page or database, or {"page_id": …}, {"data_source_id": …}, '
-                '{"workspace": true}. Left out: the top of the workspace, which only who connected sees.'
+                'The parent: the id or URL of a page or database, or {"page_id": …}, {"data_source_id": …}, '
+                '{"workspace": true}. If omitted: the top of the workspace, visible only to the person who connected.'
             ),
             json_schema_extra=either,
         ),
@@ -160,7 +160,7 @@ class CreatePage(Params):
     children: Annotated[
         list[Any] | None,
         BeforeValidator(as_list),
-        Field(max_length=1000, description="Blocks as Notion has them, where Markdown does not do."),
+        Field(max_length=1000, description="Notion's own block objects, for what Markdown cannot express."),
     ] = None
     icon: Icon = None
     full: Full = False
@@ -182,9 +182,7 @@ class UpdatePage(Params):
     page_id: APage
     name: Annotated[str | None, Field(max_length=2000, description="The new title.")] = None
     properties: Values | None = None
-    archived: Annotated[
-        bool | None, Field(description="true moves the page to the trash, false takes it out of there.")
-    ] = None
+    archived: Annotated[bool | None, Field(description="true moves the page to the trash, false restores it.")] = None
     icon: Icon = None
     full: Full = False
 
@@ -193,13 +191,13 @@ class UpdatePage(Params):
     def _no_content(cls, given: object) -> object:
         names = [name for name in given if str(name).lower() in CONTENT] if isinstance(given, dict) else []
         if names:
-            raise ValueError(f"`{names[0]}`: the content is not changed here; `notion_append_blocks` adds to it")
+            raise ValueError(f"`{names[0]}`: this tool does not change the content; `notion_append_blocks` adds to it")
         return given
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if self.archived is None and not (self.name or self.properties or self.icon):
-            raise ValueError("At least one of `properties`, `name`, `archived` and `icon` must be given")
+            raise ValueError("At least one of `properties`, `name`, `archived` and `icon` is required")
         return self
 
 
@@ -219,7 +217,7 @@ class QueryDatabase(OfDatabase):
             description=(
                 'Short, values by property: {"Status": "Done", "Tags": ["Q4", "Q3"]}. A condition: {"property": "Due", '
                 '"before": "2026-12-01"}, or {"Due": {"after": "today", "before": "one_month_from_now"}}. '
-                'Several: {"and": […]} or {"or": […]}. Filters as Notion has them are taken as well.'
+                'Several: {"and": […]} or {"or": […]}. Filters in the form of Notion are accepted too.'
             ),
             examples=[{"Status": "In progress"}, {"property": "Due", "on_or_before": "2026-12-01"}],
         ),
@@ -229,13 +227,13 @@ class QueryDatabase(OfDatabase):
         BeforeValidator(lambda given: [given] if isinstance(given := from_json_text(given), str | dict) else given),
         Field(
             max_length=100,
-            description='Such as [{"property": "Due", "direction": "ascending"}], or ["-created_time"].',
+            description='For example [{"property": "Due", "direction": "ascending"}], or ["-created_time"].',
         ),
     ] = None
     properties: Annotated[
         list[str] | None,
         BeforeValidator(lambda given: given.split(",") if isinstance(given, str) else given),
-        Field(max_length=100, description="The names of the properties to show. Left out: all that have a value."),
+        Field(max_length=100, description="The names of the properties to return. If omitted: all that have a value."),
     ] = None
     start_cursor: Cursor = None
     page_size: PageSize = 25
@@ -245,7 +243,7 @@ class QueryDatabase(OfDatabase):
 class CreateDatabasePage(WithValues, OfDatabase):
     aliases: ClassVar = {**_DATABASE, **_VALUES, **_TEXT, "title": "name"}
     properties: Values | None = None
-    name: Annotated[str | None, Field(max_length=2000, description="The title, instead of in `properties`.")] = None
+    name: Annotated[str | None, Field(max_length=2000, description="The title, if not in `properties`.")] = None
     content: Content = None
     icon: Icon = None
     full: Full = False
@@ -266,7 +264,7 @@ class UpdateDatabasePage(WithValues, Params):
 
 class AppendBlocks(Params):
     aliases: ClassVar = {**_PAGE, **_TEXT, "blocks": "children", "afterblock": "after", "afterblockid": "after"}
-    page_id: Annotated[PageId, Field(description="The page, or the block, to add to: its id or its address.")]
+    page_id: Annotated[PageId, Field(description="The page or block to add to: its id or its URL.")]
     content: Content = None
     children: Annotated[
         list[Any] | None,
@@ -274,12 +272,12 @@ class AppendBlocks(Params):
         Field(
             min_length=1,
             max_length=MOST_CHILDREN,
-            description="Blocks as Notion has them, where Markdown does not do. At most 100.",
+            description="Notion's own block objects, for what Markdown cannot express. At most 100.",
         ),
     ] = None
     after: Annotated[
         BlockId | None,
-        Field(description="The block to add behind (notion_read withBlockIds shows the ids). Left out: at the end."),
+        Field(description="The block to insert after (notion_read withBlockIds shows ids). If omitted: at the end."),
     ] = None
 
     @model_validator(mode="after")

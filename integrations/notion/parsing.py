@@ -19,14 +19,13 @@ _ID = re.compile(
     re.IGNORECASE,
 )
 NO_ID = (
-    "is no id of Notion: pass the 32 digits of an id, or the address of the page; `notion_search` finds the id of what "
-    "has a title"
+    "is not an id of Notion: pass the 32 digits of an id, or the URL of the page; `notion_search` finds ids by title"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ListPosition:
-    """Where to go on: so many further than Notion's own cursor, for its pages are longer than answers may be."""
+    """Where a list continues: Notion's cursor, and the items after it that are skipped."""
 
     skip: int = 0
     cursor: str | None = None
@@ -41,7 +40,7 @@ class ListPosition:
 
 
 def page_id(given: object) -> str:
-    """An address that shows a page in front of a database has the page in `p`."""
+    """In the URL of a page that is open over a database, the page is in `p`."""
     parts = _parts(given)
     return _first(dict(parse_qsl(parts.query)).get("p", ""), parts.netloc + parts.path)
 
@@ -52,13 +51,13 @@ def database_id(given: object) -> str:
 
 
 def block_id(given: object) -> str:
-    """An address of a block has the block behind the `#`."""
+    """In the URL of a block, the block is behind the `#`."""
     parts = _parts(given)
     return _first(parts.fragment, parts.netloc + parts.path)
 
 
 def address(of: str) -> str:
-    """Where Notion shows what has this id."""
+    """The URL at which Notion shows the object with this id."""
     return f"https://www.notion.so/{of.replace('-', '')}"
 
 
@@ -72,7 +71,7 @@ def _parts(given: object) -> SplitResult:
 
 
 def _first(*places: str) -> str:
-    """The last id of the first place that has any: before it comes the title."""
+    """The last id in the first text that contains one: the title comes before the id."""
     for place in places:
         if found := _ID.findall(place):
             return str(UUID(found[-1]))
@@ -96,7 +95,7 @@ def as_object(given: object) -> object:
 
 
 def as_kind(given: object) -> object:
-    """`page`, or a filter as Notion has it; a database is found as its data sources."""
+    """`page`, or Notion's own filter object; a database is found as its data sources."""
     value = given.get("value") if isinstance(given, dict) else given
     plain = str(value).lower().replace(" ", "_").rstrip("s")
     return {"database": "data_source", "datasource": "data_source"}.get(plain, plain)
@@ -108,7 +107,7 @@ def as_order(given: object) -> object:
 
 
 def as_filter(given: object) -> object:
-    """A list of conditions is all of them; no condition is no filter."""
+    """A list of conditions means all of them; an empty filter means none."""
     read = from_json_text(given)
     if isinstance(read, list):
         read = {"and": read}
@@ -118,7 +117,7 @@ def as_filter(given: object) -> object:
 
 
 def capped(given: object) -> object:
-    """More than there can be at a time is as much as there can be: the rest follows."""
+    """A size above the maximum means the maximum: the rest follows on later pages."""
     number = int(given) if isinstance(given, str) and _SIZE.fullmatch(given.strip()) else given
     return min(number, MOST_AT_ONCE) if isinstance(number, int) and not isinstance(number, bool) else given
 

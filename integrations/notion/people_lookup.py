@@ -1,4 +1,4 @@
-"""Which person is meant by a name?"""
+"""Looks up the ids of people by name."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ MOST_NAMED = 20
 MOST_SIMILAR = 5
 LONGEST_NAME = 200
 HOW_TO_SEE = "`notion_read` with `full` true shows the ids on a page where a person is set"
-NO_NAME = "a person has to be given by name or id"
-UNSEEN = f"the connection may not see who there is, so a person has to be given by id; {HOW_TO_SEE}"
+NO_NAME = "a person must be named, or identified by id"
+UNSEEN = f"this connection cannot list people, so pass a person's id; {HOW_TO_SEE}"
 
 _ID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 Made = TypeVar("Made")
 
 
 class NamesNeeded(Exception):
-    """A person is called by a name, and nobody has asked Notion yet who there is."""
+    """A person is named, and the members have not been fetched yet."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Member:
         return f"{self.name} = {self.id}"
 
     def is_called(self, asked: str) -> bool:
-        """Wholly; `Hopper, Grace` is Grace Hopper."""
+        """Whether this is the whole name or email address; `Hopper, Grace` is Grace Hopper."""
         name = self.name.lower()
         turned = "," in asked and sorted(asked.replace(",", " ").split()) == sorted(name.split())
         return turned or asked in (name, self.email.lower())
@@ -60,7 +60,7 @@ class Members:
     are_all: bool = True
 
     def id(self, name: str) -> str:
-        """Of the one who is called so, wholly, or in part where nobody else can be."""
+        """The id of the only member with this name, or with these words in the name if all members are known."""
         if of := _id(name):
             return of
         asked = one_line(name[:LONGEST_NAME]).lower()
@@ -75,7 +75,7 @@ class Members:
             return found[0].id
         if found:
             named = ", ".join(map(str, found[:MOST_NAMED]))
-            raise InvalidValue(f"several people are called {quoted(name)}, so pass the id: {named}")
+            raise InvalidValue(f"several people match {quoted(name)}, so pass an id: {named}")
         raise self._unknown(name, asked)
 
     def _unknown(self, name: str, asked: str) -> InvalidValue:
@@ -84,22 +84,23 @@ class Members:
         more = ", …" if len(alike) < len(by_name) else ""
         named = ", ".join(by_name[each] for each in alike)
         if not self.are_all:
-            first = f"nobody of the first {len(self.known)} people is called exactly {quoted(name)}"
+            first = f"none of the first {len(self.known)} people has exactly the name {quoted(name)}"
             return InvalidValue(
-                f"{first}. Among them are: {named}{more}. The others are known by id only; {HOW_TO_SEE}"
+                f"{first}. Among them are: {named}{more}. Others can be passed by id only; {HOW_TO_SEE}"
             )
         return InvalidValue(
-            f"nobody is called {quoted(name)}. There are: {named}{more}. Guests are known by id only; {HOW_TO_SEE}"
+            f"no person has the name {quoted(name)}. Members: {named}{more}. "
+            f"Guests can be passed by id only; {HOW_TO_SEE}"
         )
 
 
 def _id(name: str) -> str | None:
-    """An address with an id in it is that of a page."""
+    """None for a URL: it contains the id of a page."""
     return str(UUID(name.strip())) if _ID.fullmatch(name.strip()) else None
 
 
 async def with_people(api: NotionClient, work: Callable[[FindPerson], Made]) -> Made:
-    """Who there is, is asked only where somebody is called by name."""
+    """Runs `work`; the members are fetched only if it needs the id of a name."""
     try:
         return work(_only_ids)
     except NamesNeeded:
@@ -114,7 +115,7 @@ def _only_ids(name: str) -> str:
 
 
 async def _fetch_members(api: NotionClient) -> Members:
-    """Nobody, where the connection lacks the capability."""
+    """None of them if the connection lacks the capability."""
     people, cursor = list[Member](), None
     for _ in range(MOST_PAGES):
         try:

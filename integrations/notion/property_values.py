@@ -1,4 +1,4 @@
-"""What are the values of a page's properties, in plain words, and how does Notion want them?"""
+"""Values of properties: in plain words for models, and in Notion's form."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ READ_ONLY = (
     *("formula", "rollup", "created_time", "created_by", "last_edited_time", "last_edited_by", "unique_id", "button"),
     "last_visited_time",
 )
-"""Notion reckons these by itself."""
+"""Notion computes these."""
 TRUE, FALSE = ("true", "yes", "1", "x", "__yes__"), ("false", "no", "0", "", "__no__")
-PAGES = "must be ids of pages: `notion_search` finds the id of a page by its title"
+PAGES = "must be ids of pages: `notion_search` finds the id of a page by title"
 LONGEST_SAID = 60
 LONGEST_NUMBER = 400
 MOST_AT_ONCE = 100
@@ -29,15 +29,15 @@ _MOMENT = re.compile(
 )
 
 FindPerson = Callable[[str], str]
-"""The id of a person who is meant by a name or an id."""
+"""Returns the id of the person with this name or id."""
 
 
 class InvalidValue(ValueError):
-    """What is wrong with a value, for a model."""
+    """Why a value is not valid, as a text for models."""
 
 
 def readable_values(properties: Mapping[str, Json]) -> Json:
-    """By name, what has a value."""
+    """The values by name, without empty ones."""
     values = {name: value_of(each) for name, each in properties.items() if each.get("type") != "title"}
     return {name: value for name, value in values.items() if value not in (None, "", [])}
 
@@ -103,48 +103,48 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def to_notion(kind: str, value: Any, who: FindPerson = page_id) -> Json:
-    """`value` in plain words, or as Notion has it."""
+    """`value` is in plain words or in Notion's form."""
     if kind in READ_ONLY:
-        raise InvalidValue("Notion sets this one by itself")
+        raise InvalidValue("Notion sets this property; it cannot be written")
     given = value[kind] if isinstance(value, dict) and kind in value else _unwrapped(value)
     if kind == "people":
         return {kind: _people(given, who)}
     write = _WRITERS.get(kind)
     if write is None and given is value:
-        raise InvalidValue(f'must be given as Notion has it, {{"{kind}": …}}')
+        raise InvalidValue(f'must be in the form of Notion, {{"{kind}": …}}')
     return {kind: write(given) if write else given}
 
 
 def quoted(value: object) -> str:
-    """As it is shown to whoever said it."""
+    """A value as an error text repeats it."""
     return shortened(str(value), LONGEST_SAID)
 
 
 def parse_moment(value: Any) -> str:
-    """A day, or a time, that there is."""
+    """An existing day, or a time of one."""
     found = _MOMENT.fullmatch(value.strip()) if isinstance(value, str) and len(value) <= LONGEST_SAID else None
     text = "T".join(filter(None, found.groups())) if found else ""
     try:
         datetime.fromisoformat(text)
     except ValueError as error:
-        raise InvalidValue(f"{quoted(value)} is no date: write 2026-12-01, or 2026-12-01T09:00:00Z") from error
+        raise InvalidValue(f"{quoted(value)} is not a date: write 2026-12-01, or 2026-12-01T09:00:00Z") from error
     return text
 
 
 def parse_number(value: Any) -> float | int:
     if isinstance(value, bool) or not isinstance(value, int | float | str) or len(str(value)) > LONGEST_NUMBER:
-        raise InvalidValue(f"{quoted(value)} is no number")
+        raise InvalidValue(f"{quoted(value)} is not a number")
     try:
         number = float(value)
     except (ValueError, OverflowError) as error:
-        raise InvalidValue(f"{quoted(value)} is no number, such as 12.5") from error
+        raise InvalidValue(f"{quoted(value)} is not a number, such as 12.5") from error
     if not math.isfinite(number):
-        raise InvalidValue(f"{quoted(value)} is no number that Notion has")
+        raise InvalidValue(f"{quoted(value)} is not a number that Notion can store")
     return int(number) if number.is_integer() else number
 
 
 def _unwrapped(value: Any) -> Any:
-    """`{"select": {"name": "Done"}}` may have been written for what is a status."""
+    """The value of `{"select": {"name": "Done"}}`, which models also write for a status."""
     if not isinstance(value, dict):
         return value
     inside = [each for name, each in value.items() if name in _WRITERS]
@@ -185,7 +185,7 @@ def _named(value: Any) -> Json:
         return value
     name = _string(value)
     if "," in name:
-        raise InvalidValue("the name of an option must have no comma")
+        raise InvalidValue("the name of an option must not contain a comma")
     return {"name": name}
 
 
@@ -198,7 +198,7 @@ def _when(value: Any) -> Json | None:
     try:
         return {"start": parse_moment(start)} | ({"end": parse_moment(end)} if end else {})
     except InvalidValue as unfit:
-        raise InvalidValue(f"{quoted(value)} is no date: write 2026-12-01, or 2026-12-01/2026-12-05") from unfit
+        raise InvalidValue(f"{quoted(value)} is not a date: write 2026-12-01, or 2026-12-01/2026-12-05") from unfit
 
 
 def _dates(value: Json) -> Json:
@@ -210,7 +210,7 @@ def _refer(value: Any) -> list[Json]:
 
 
 def _people(value: Any, who: FindPerson) -> list[Json]:
-    """A text is a name first, in which there may be a comma, and then several. Nobody is there twice."""
+    """A text is tried as one name, which may contain a comma, then as several. Duplicates are removed."""
     try:
         found = [_person_of(value, who)] if isinstance(value, str) and value.strip() else None
     except InvalidValue:
@@ -250,7 +250,7 @@ def _several(value: Any) -> list[Any]:
         value = [each.strip() for each in value.split(",", MOST_AT_ONCE + 1) if each.strip()]
     several = value if isinstance(value, list) else [value]
     if len(several) > MOST_AT_ONCE:
-        raise InvalidValue(f"takes {MOST_AT_ONCE} values at most")
+        raise InvalidValue(f"takes at most {MOST_AT_ONCE} values")
     return several
 
 

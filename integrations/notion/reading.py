@@ -32,19 +32,19 @@ from integrations.text import one_line, shortened
 
 MAX_CHARS = 30_000
 MOST_CHARS = 40_000
-"""Of a single block, with which an answer has to begin."""
+"""Of a single block: a response contains at least one."""
 MAX_REQUESTS = 60
-"""Notion lets a connection ask about 180 times in a minute."""
+"""Notion allows a connection about 180 requests a minute."""
 AT_ONCE = 4
 SPARE_SECONDS = 2.0
-"""What has been read by then is worth more than a call that is over."""
+"""A partial result is worth more than a call that has timed out."""
 MAX_DEPTH = 12
 ELSEWHERE = ("child_page", "child_database", "unsupported")
-"""What is in these is not on this page."""
+"""Blocks whose content is not part of the page."""
 FEW = 5
-"""At a time, where more are a longer answer than is taken in."""
+"""At a time, if the response with more of them was too large."""
 BY_ITSELF = "Its blocks are too large to be read together: read them in Notion."
-TOO_MUCH = "it is too much for one answer."
+TOO_MUCH = "it is too much for one response."
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class PageContent:
 
 @dataclass(frozen=True)
 class BlockList:
-    """A page of Notion's answer."""
+    """One page of Notion's list of blocks."""
 
     blocks: list[Json]
     next_cursor: str | None
 
 
 class BlockReader:
-    """Reads one page for one answer, with a number of requests that it does not exceed."""
+    """Reads one page for one response, with a limited number of requests."""
 
     def __init__(self, api: NotionClient) -> None:
         self._api = api
@@ -82,7 +82,7 @@ class BlockReader:
         return _content(nodes, None, with_ids=with_ids)
 
     async def _nodes(self, of: str, place: ListPosition) -> AsyncGenerator[tuple[ListPosition, BlockNode | None], None]:
-        """Each with where it is; None where there was no time, or there were no requests, to read it."""
+        """Each node with its position; None if no time or no requests were left to read it."""
         while True:
             found = await self._children(of, place.cursor)
             for at in range(place.skip, len(found.blocks), AT_ONCE):
@@ -108,7 +108,7 @@ class BlockReader:
             return BlockNode(block, note=_left_out(block, TOO_MUCH), is_cut=depth <= MAX_DEPTH)
         try:
             inner, is_all = await self._all_children(str(block["id"]))
-        except ToolFailed as failed:  # what is around it is still worth having
+        except ToolFailed as failed:  # the blocks around it are still useful
             return BlockNode(block, note=_left_out(block, failed.text))
         nodes = await _gather([self._tree(each, depth + 1) for each in inner])
         return BlockNode(block, nodes, "" if is_all else _left_out(block, TOO_MUCH), is_cut=not is_all)
@@ -138,7 +138,7 @@ class BlockReader:
 
 
 def text_part(text: str, cursor: str | None) -> PageContent:
-    """Of a block with nothing in it, whose text alone may be more than an answer: the cursor counts its parts."""
+    """A part of the text of a block without children; the cursor counts the parts."""
     place = ListPosition.read(cursor)
     at, rest = place.skip, text[place.skip * MAX_CHARS :]
     if place.cursor or (at and not rest):
@@ -155,14 +155,11 @@ def _content(nodes: list[BlockNode], cursor: str | None, *, with_ids: bool) -> P
 
 
 def _left_out(block: Json, why: str) -> str:
-    return (
-        f"[There is more in here, which is not shown: {why} "
-        f"Call `notion_read` with `pageId` {block.get('id')} to read it.]"
-    )
+    return f"[More blocks in here are not shown: {why} Call `notion_read` with `pageId` {block.get('id')} to read it.]"
 
 
 async def _gather(works: Sequence[Coroutine[Any, Any, BlockNode]]) -> list[BlockNode]:
-    """If one fails, the others are given up."""
+    """If one fails, the others are cancelled."""
     tasks = [asyncio.ensure_future(each) for each in works]
     try:
         return list(await asyncio.gather(*tasks))
@@ -242,14 +239,14 @@ def _shown(sources: list[DataSource]) -> list[Source]:
 
 
 async def _with_all_values(api: NotionClient, page: Json) -> tuple[Mapping[str, Json], list[str]]:
-    """A page tells no more than 25 of a relation; the others are asked for."""
+    """A page contains at most 25 pages of a relation; the others are fetched."""
     properties, notes = dict(page.get("properties") or {}), list[str]()
     for name, found in properties.items():
         if found.get("type") == "relation" and found.get("has_more"):
             related, is_all = await _related(api, page["id"], found["id"])
             properties[name] = {**found, "relation": related, "has_more": False}
             if not is_all:
-                notes.append(f"`{one_line(name)}` has more than the {len(related)} that are shown.")
+                notes.append(f"`{one_line(name)}` has more pages than the {len(related)} that are shown.")
     return properties, notes
 
 

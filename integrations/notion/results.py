@@ -21,11 +21,11 @@ from integrations.tool import Result
 MAX_VALUE = 500
 MAX_READ_VALUE = 4000
 MAX_LISTED = 25
-"""As many of a relation as Notion gives at once."""
+"""As many pages of a relation as Notion returns at once."""
 
 
 def clip_value(value: Any, most: int, *, has_more: bool = False) -> Any:
-    """What is left out is told to be."""
+    """Marks what it leaves out."""
     if isinstance(value, str):
         return clipped(value, most)
     if not isinstance(value, list):
@@ -43,7 +43,7 @@ def property_lines(properties: Json, indent: str) -> Iterator[str]:
 
 
 def json_lines(found: Json | None) -> Iterator[str]:
-    """As Notion has it."""
+    """Notion's own object, as JSON."""
     if found is not None:
         yield f"```json\n{json.dumps(found, ensure_ascii=False)}\n```"
 
@@ -55,14 +55,14 @@ def readable_time(time: str) -> str:
 
 MAX_CHARS = 40_000
 MORE = ", and more follow"
-NO_CONTENT = "(There is no content.)"
-NO_PAGES = "No page matches. `notion_read` of the data source tells which properties and options there are."
-NOTHING_MORE = "Nothing more: what there is, is on the pages before."
-IN_PART = "Some values are shown in part: `notion_read` of the page shows more of them."
-SAVED_IN_PART = "Some values are shown in part: `notion_read` of the page, with `full` true, gives all of them."
-READ_IN_PART = "Some values are shown in part: `full` true gives all of them."
-INCOMPLETE = "Notion did not look through everything, so there may be more: ask for something narrower."
-NONE_YET = "Nothing was found, but Notion did not look through everything: ask for something narrower."
+NO_CONTENT = "(No content.)"
+NO_PAGES = "No page matches. `notion_read` of the data source shows its properties and options."
+NOTHING_MORE = "No more results: all of them are on the previous pages."
+IN_PART = "Some values are clipped: `notion_read` of the page shows more of them."
+SAVED_IN_PART = "Some values are clipped: `notion_read` of the page with `full` true returns all of them."
+READ_IN_PART = "Some values are clipped: `full` true returns all of them."
+INCOMPLETE = "Notion did not search everything, so there may be more: use a narrower query."
+NONE_YET = "Nothing was found, but Notion did not search everything: use a narrower query."
 Kind = Literal["page", "database", "data_source", "block"]
 ResultItem = TypeVar("ResultItem", bound=Result)
 
@@ -71,12 +71,12 @@ class PageResult(Result):
     id: str
     title: str
     url: str
-    properties: Json = Field(default_factory=dict, description="By name, in plain words. Without what is empty.")
-    cut: list[str] | None = Field(default=None, description="The properties that are shown in part.")
+    properties: Json = Field(default_factory=dict, description="Values by name, in plain words, without empty ones.")
+    cut: list[str] | None = Field(default=None, description="The properties whose values are clipped.")
     created_time: str | None = None
     last_edited_time: str | None = None
-    in_trash: bool | None = Field(default=None, description="Only where it is.")
-    object: Json | None = Field(default=None, description="As Notion answered, where `full` was asked for.")
+    in_trash: bool | None = Field(default=None, description="Only if true.")
+    object: Json | None = Field(default=None, description="Notion's own response, if `full` was true.")
 
     @classmethod
     def of(
@@ -99,7 +99,7 @@ class PageResult(Result):
 
     def text(self) -> str:
         trash = " (in the trash)" if self.in_trash else ""
-        head = f"**{one_line(self.title)}**{trash} {self.url}"  # in which the id is
+        head = f"**{one_line(self.title)}**{trash} {self.url}"  # the URL contains the id
         return "\n".join([head, *property_lines(self.properties, "  "), *json_lines(self.object)])
 
 
@@ -107,7 +107,7 @@ class Source(Result):
     id: str
     name: str
     url: str | None = None
-    properties: Json = Field(description="The type of each property, with its options where it has any.")
+    properties: Json = Field(description="The type of each property, and its options if it has any.")
     object: Json | None = None
 
     @classmethod
@@ -130,10 +130,10 @@ class Source(Result):
 class ReadResult(Result):
     kind: Kind
     page: PageResult
-    parent: str | None = Field(default=None, description="What it is in: its kind, and its id or address.")
-    content: str = Field(default="", description="Markdown, with what is nested.")
-    data_sources: list[Source] = Field(default_factory=list, description="Of a database: what its pages can have.")
-    next_cursor: str | None = Field(default=None, description="Pass it as `startCursor` for what follows.")
+    parent: str | None = Field(default=None, description="The parent: its kind, and its id or URL.")
+    content: str = Field(default="", description="Markdown, with nested blocks.")
+    data_sources: list[Source] = Field(default_factory=list, description="Of a database: the properties of its pages.")
+    next_cursor: str | None = Field(default=None, description="Pass it as `startCursor` to get the next part.")
     notes: list[str] = Field(default_factory=list)
 
     def text(self) -> str:
@@ -161,7 +161,7 @@ class SearchHit(Result):
     title: str
     url: str
     last_edited_time: str | None = None
-    database_id: str | None = Field(default=None, description="Of a data source: the database that it is in.")
+    database_id: str | None = Field(default=None, description="Of a data source: its database.")
     object: Json | None = None
 
     @classmethod
@@ -181,14 +181,14 @@ class SearchHit(Result):
     def text(self) -> str:
         kind = "page" if self.kind == "page" else "data source"
         day = f", edited {self.last_edited_time[:10]}" if self.last_edited_time else ""
-        named = "" if self.kind == "page" else f" id: {self.id}"  # its address is that of the database
+        named = "" if self.kind == "page" else f" id: {self.id}"  # its URL is that of the database
         return "\n".join([f"- {one_line(self.title)} ({kind}{day}){named} {self.url}", *json_lines(self.object)])
 
 
 class SearchResults(Result):
     results: list[SearchHit]
     has_more: bool
-    next_cursor: str | None = Field(default=None, description="Pass it as `startCursor` for what follows.")
+    next_cursor: str | None = Field(default=None, description="Pass it as `startCursor` to get the next part.")
     notes: list[str] = Field(default_factory=list)
 
     def text(self) -> str:
@@ -201,7 +201,7 @@ class QueryResults(Result):
     data_source_name: str
     results: list[PageResult]
     has_more: bool
-    next_cursor: str | None = Field(default=None, description="Pass it as `startCursor` for what follows.")
+    next_cursor: str | None = Field(default=None, description="Pass it as `startCursor` to get the next part.")
     notes: list[str] = Field(default_factory=list)
 
     def text(self) -> str:
@@ -223,7 +223,9 @@ class SavedPage(Result):
 
 class AppendedBlocks(Result):
     message: str
-    block_ids: list[str] = Field(description="Of the new blocks at the top, in order; the first of them where many.")
+    block_ids: list[str] = Field(
+        description="Ids of the new top-level blocks in order; only the first if there are many."
+    )
     url: str
     notes: list[str] = Field(default_factory=list)
 
@@ -235,7 +237,7 @@ class AppendedBlocks(Result):
 def page_of_results(
     answer: Json, place: ListPosition, size: int, made: Callable[[Json], ResultItem]
 ) -> tuple[list[ResultItem], str | None]:
-    """As many as go into one answer, and where to go on."""
+    """As many items as fit into one response, and the cursor for the next."""
     items: list[ResultItem] = []
     length = 0
     wanted = list(answer.get("results", []))[place.skip : place.skip + size]
@@ -249,7 +251,7 @@ def page_of_results(
 
 
 def notes_on_response(answer: Json, *, none: str) -> list[str]:
-    """`none`: what to say where nothing was found; nothing where something was."""
+    """`none`: the note if nothing was found; empty if something was."""
     status = answer.get("request_status") or {}
     if status.get("type") != "incomplete":
         return [none] if none else []
@@ -261,7 +263,7 @@ def notes_on_pages(pages: Iterable[PageResult], note: str = IN_PART) -> list[str
 
 
 def location_of(parent: Json | None) -> str | None:
-    """What a page or a database is in, in words."""
+    """The parent of a page or a database, in words."""
     match parent:
         case {"type": "workspace"}:
             return "the workspace, at the top"

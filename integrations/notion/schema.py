@@ -1,4 +1,4 @@
-"""Which properties does a database have, and which of them is meant by a name?"""
+"""The properties of a database: lookup by name, and values in Notion's form."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ class PropertySchema:
 
     @classmethod
     def of(cls, properties: Mapping[str, Json]) -> PropertySchema:
-        """Of a data source, or of a page: there are no options then."""
+        """Of a data source, or of a page, which has no options."""
         return cls(tuple(_property(name, each) for name, each in islice(properties.items(), MOST_PROPERTIES)))
 
     def find(self, name: str) -> PropertyDefinition:
         if found := self.sought(name):
             return found
-        raise InvalidValue(f"there is no such property. There are: {self}")
+        raise InvalidValue(f"this property does not exist. Properties: {self}")
 
     def sought(self, name: str) -> PropertyDefinition | None:
-        """By its name, by its name in other letters, by its id; `title` is whatever the title is called."""
+        """By name, by name without regard to case, by id; `title` stands for the title whatever its name."""
         plain = name.strip().lower()
         is_title = plain in ("title", "name")
         fitting = (
@@ -67,11 +67,11 @@ class PropertySchema:
     def names(self, asked: Sequence[str]) -> list[str]:
         found = {name: self.sought(name) for name in asked}
         if unknown := [name for name, each in found.items() if each is None]:
-            raise ToolFailed("invalid_arguments", f"These properties cannot be shown. {self._unknown(unknown)}")
+            raise ToolFailed("invalid_arguments", f"These properties cannot be returned. {self._unknown(unknown)}")
         return [each.name for each in found.values() if each]
 
     def fitted(self, given: Mapping[str, Any], who: FindPerson = page_id) -> Json:
-        """Values as Notion wants them, by the names that it knows."""
+        """Values in Notion's form, by Notion's names."""
         made: Json = {}
         problems, unknown = list[str](), list[str]()
         for name, value in given.items():
@@ -79,7 +79,7 @@ class PropertySchema:
             if found is None:
                 unknown.append(name)
             elif found.name in made:
-                problems.append(f"`{quoted(name)}`: `{one_line(found.name)}` is given already.")
+                problems.append(f"`{quoted(name)}`: `{one_line(found.name)}` is already set.")
             else:
                 made[found.name] = {}
                 try:
@@ -87,26 +87,28 @@ class PropertySchema:
                 except InvalidValue as unfit:
                     problems.append(f"`{quoted(name)}`: {unfit}.")
         if problems or unknown:
-            raise ToolFailed("invalid_arguments", f"These properties do not fit. {self._told(problems, unknown)}")
+            raise ToolFailed(
+                "invalid_arguments", f"These properties are not valid. {self._sentences(problems, unknown)}"
+            )
         return made
 
-    def _told(self, problems: Sequence[str], unknown: Sequence[str]) -> str:
+    def _sentences(self, problems: Sequence[str], unknown: Sequence[str]) -> str:
         more = len(problems) - MOST_PROBLEMS
-        counted = [f"There are {more} more problems."] if more > 0 else []
+        counted = [f"{more} more problems were found."] if more > 0 else []
         return " ".join([*problems[:MOST_PROBLEMS], *counted, *([self._unknown(unknown)] if unknown else [])])
 
     def _unknown(self, names: Sequence[str]) -> str:
-        """What there is, is told once."""
+        """The existing properties are listed once for all unknown names."""
         named = ", ".join(f"`{one_line(quoted(name))}`" for name in names[:MOST_PROBLEMS])
         more = f" and {len(names) - MOST_PROBLEMS} more" if len(names) > MOST_PROBLEMS else ""
-        are_none = "there are no such properties" if len(names) > 1 else "there is no such property"
-        return f"{named}{more}: {are_none}. There are: {self}."
+        are_none = "these properties do not exist" if len(names) > 1 else "this property does not exist"
+        return f"{named}{more}: {are_none}. Properties: {self}."
 
     def new_options(self, made: Json) -> list[str]:
-        """Which options Notion will add for values that were fitted."""
+        """Options that Notion will add for these values."""
         known = {each.name: each.options for each in self.properties if each.options}
         return [
-            f"`{one_line(name)}` got a new option: {one_line(option)}."
+            f"`{one_line(name)}` has a new option: {one_line(option)}."
             for name in made
             if name in known
             for option in _names(made[name])
@@ -123,13 +125,13 @@ class PropertySchema:
 
 
 def _names(made: Json) -> list[str]:
-    """Of the options that are chosen."""
+    """The names of the chosen options."""
     chosen = [each for value in made.values() for each in (value if isinstance(value, list) else [value])]
     return [each["name"] for each in chosen if isinstance(each, dict) and isinstance(each.get("name"), str)]
 
 
 def _known_options(of: PropertyDefinition, made: Json) -> Json:
-    """`done` is the option Done. Notion makes new options of a select by itself, and of a status it does not."""
+    """`done` is the option Done. Notion adds new options to a select, but not to a status."""
     chosen = made.get(of.kind)
     if of.kind not in _GROUPS or not of.options or not chosen:
         return made

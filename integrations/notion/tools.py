@@ -1,4 +1,4 @@
-"""Which tools does Notion have? Their docstrings are what models read."""
+"""Notion's tools. Their docstrings are the descriptions that models read."""
 
 from __future__ import annotations
 
@@ -46,37 +46,37 @@ API = NotionClient
 MOST = 100
 FEWER = "Ask for fewer at a time: `pageSize` 5."
 MOST_BLOCKS = 2000
-TOO_MANY = "The content makes {:,} blocks, and 2,000 are the most for one call: send it in parts."
+TOO_MANY = "The content makes {:,} blocks; one call accepts at most 2,000: send it in parts."
 TOO_LONG = "The content is longer than 200,000 characters: send it in parts."
 NOTHING_FOUND = (
-    "Nothing was found. Search knows titles only, finds nothing that is not shared with this connection, and a page "
-    "shared a moment ago may not be there yet: try fewer words, or read it by its address with `notion_read`."
+    "Nothing was found. Search covers only titles, and only what is shared with this connection; a page that was just "
+    "shared may still be missing. Try fewer words, or read the page by its URL with `notion_read`."
 )
 
 
 @tool("Read a page")
 async def notion_read(api: NotionClient, ask: ReadPage) -> ReadResult:
-    """Read a page of Notion by its id or address: its properties and all of its content, nested too, as Markdown.
+    """Read a Notion page by its id or URL: its properties and its whole content as Markdown, with nested blocks.
 
-    Use it after notion_search, or for any Notion link. Given a database or a data source, it tells which properties
-    its pages have, with types and options: look there before you query or write. Given a block, it reads what is in it.
+    Use it after notion_search, or for any Notion link. For a database or a data source it returns the properties of
+    its pages with types and options: check them before you query or write. For a block it returns the block's content.
 
     A long page comes in parts: call again with `nextCursor` as `startCursor`. Subpages and databases on a page are
-    links: read those by themselves. Links to files that Notion keeps end after an hour. Only what was shared with the
-    connection is found.
+    links: read them with calls of their own. Links to files stored in Notion expire after an hour. Only what is shared
+    with the connection is found.
     """
     return await read_object(api, ask)
 
 
 @tool("Search by title")
 async def notion_search(api: NotionClient, ask: SearchTitles) -> SearchResults:
-    """Find pages and data sources (the tables of databases) by words of their titles; without a query, list all.
+    """Find pages and data sources (the tables of databases) by words in their titles; without a query, list all.
 
-    Use it to get the id for the other tools: notion_read for a page, notion_query_database for a data source. To find
-    rows of a database by their properties, use notion_query_database instead: it is exact.
+    Use it to get ids for the other tools: notion_read for a page, notion_query_database for a data source. To find
+    pages of a database by their properties, use notion_query_database instead: it is exact.
 
-    It looks at titles only, not into pages, and only at what was shared with the connection. What was shared or
-    changed a moment ago may be missing. For more results, call again with `nextCursor` as `startCursor`.
+    It searches only titles, not content, and only what is shared with the connection. Very recent shares and changes
+    may be missing. For more results, call again with `nextCursor` as `startCursor`.
     """
     place = ListPosition.read(ask.start_cursor)
     body: Json = {"page_size": min(ask.page_size + place.skip, MOST)}
@@ -101,12 +101,12 @@ async def notion_search(api: NotionClient, ask: SearchTitles) -> SearchResults:
 async def notion_create(api: NotionClient, ask: CreatePage) -> SavedPage:
     """Create a page with a title (`name`) and content in Markdown, below a page, in a database, or at the top.
 
-    Say where with `parent`: the id or address of a page or a database (of a database with several data sources, the
-    data source's). Left out, the page comes to the top of the workspace, where only who connected sees it. In a
-    database, `properties` takes values by name, as notion_create_database_page does; elsewhere a page has a title only.
+    `parent` is the id or URL of a page or a database (if the database has several data sources, the id of one of
+    them). Without it the page is created at the top of the workspace, visible only to the person who connected. In a
+    database, `properties` takes values by name, as in notion_create_database_page; other pages have only a title.
 
-    Gives the page's id and url. Long content is sent in several requests; if one fails, the answer tells how much is
-    there. If the answer says that it may have been carried out, search for the title before you try again.
+    Returns the page's id and URL. Long content is sent in several requests; if one fails, the error says how much was
+    added. If the error says that the request may have been carried out, search for the title before you try again.
     """
     parent = await parent_of(api, ask.parent)
     return await create_page(
@@ -118,25 +118,25 @@ async def notion_create(api: NotionClient, ask: CreatePage) -> SavedPage:
 async def notion_update(api: NotionClient, ask: UpdatePage) -> SavedPage:
     """Change a page's title (`name`), properties or icon, or move it to the trash and back (`archived`).
 
-    Only what you pass is changed; what it was before is lost. Properties are values by name, as in
-    notion_update_database_page; null empties one. A page in the trash can be restored with `archived` false.
+    Only what you pass is changed; the previous values are lost. Properties are values by name, as in
+    notion_update_database_page; null clears one. `archived` false restores a page from the trash.
 
-    It does not change the content: notion_append_blocks adds to it. Gives the page as it is now.
+    It does not change the content: notion_append_blocks adds to it. Returns the updated page.
     """
     return await update_page(api, ask.page_id, ask.properties or {}, ask.name, ask.archived, ask.icon, full=ask.full)
 
 
 @tool("Query a database")
 async def notion_query_database(api: NotionClient, ask: QueryDatabase) -> QueryResults:
-    """List the pages of a database that match a filter, in an order, with their properties.
+    """List the pages of a database that match a filter, sorted, with their properties.
 
-    Pass the id or address of a database or of a data source. Where a database has several data sources, the answer
-    names them: choose one. A wrong property name is answered with the names, types and options that there are.
+    Pass the id or URL of a database or of a data source. If a database has several data sources, the error lists
+    them: choose one. The error for a wrong property name lists the existing names, types and options.
 
     `filter` takes values by name ({"Status": "Done"}), conditions ({"property": "Due", "before": "2026-12-01"}), or
     Notion's own filters with and/or; people by name or id, relations by id. `sorts` takes ["Due", "-created_time"].
 
-    Gives each page's id, url, title and values; notion_read gives its content. For more, call again with the same
+    Returns each page's id, URL, title and values; notion_read returns its content. For more, call again with the same
     arguments and `nextCursor` as `startCursor`.
     """
     source = await data_source(api, ask.database_id)
@@ -168,14 +168,15 @@ async def notion_query_database(api: NotionClient, ask: QueryDatabase) -> QueryR
 
 @tool("Create a page in a database", writes=True)
 async def notion_create_database_page(api: NotionClient, ask: CreateDatabasePage) -> SavedPage:
-    """Add a page to a database, with values for its properties and, if you like, content in Markdown.
+    """Add a page to a database, with values for its properties and, optionally, content in Markdown.
 
-    Pass the id or address of the database (or of a data source, where it has several), and values by the property's
-    name: {"Name": "Report", "Status": "In progress", "Due": "2026-12-01", "Tags": ["Q4"], "Done": false}. People go
-    by name or id, relations by id. A status has to be one of its options; a select gets new ones. What does not fit is
-    answered with the names, types and options that there are, and nothing is created.
+    Pass the id or URL of the database (or of a data source, if it has several), and values by property name:
+    {"Name": "Report", "Status": "In progress", "Due": "2026-12-01", "Tags": ["Q4"], "Done": false}. People are passed
+    by name or id, relations by id. A status must be one of its options; a select gets new ones. If a value is not
+    valid, the error lists the existing names, types and options, and nothing is created.
 
-    Gives the page's id and url. If the answer says that it may have been carried out, query for it before you repeat.
+    Returns the page's id and URL. If the error says that the request may have been carried out, query for the page
+    before you repeat it.
     """
     draft = await _drafted(ask.content)
     source = await parent_of(api, {"data_source_id": ask.database_id})
@@ -184,39 +185,39 @@ async def notion_create_database_page(api: NotionClient, ask: CreateDatabasePage
 
 @tool("Update a page in a database", writes=True, repeatable=True, destroys=True)
 async def notion_update_database_page(api: NotionClient, ask: UpdateDatabasePage) -> SavedPage:
-    """Change the values of a page in a database; only the properties that you name, the others stay.
+    """Change the values of a page in a database; properties that you do not name stay unchanged.
 
-    Values by the property's name: text, number, true/false, the name of an option, a date `2026-12-01` or a time span
+    Values by property name: text, number, true/false, the name of an option, a date `2026-12-01` or a range
     `2026-12-01/2026-12-05`, lists of option names, of page ids (relation) or of people's names or ids. A list
-    replaces the one before it; null empties. Formulas, rollups and times of edits cannot be set.
+    replaces the previous list; null clears a value. Formulas, rollups and times of edits cannot be set.
 
-    Gives the page as it is now. What does not fit is answered with the properties that there are.
+    Returns the updated page. If a value is not valid, the error lists the existing properties.
     """
     return await update_page(api, ask.page_id, ask.properties, None, None, None, full=ask.full)
 
 
 @tool("Add to a page", writes=True)
 async def notion_append_blocks(api: NotionClient, ask: AppendBlocks) -> AppendedBlocks:
-    """Add content to the end of a page, or inside of a block: Markdown as `content`, or Notion's own `children`.
+    """Add content to the end of a page or inside a block: Markdown as `content`, or Notion's own blocks as `children`.
 
-    Pass `after` to put it behind a block instead of at the end; notion_read with `withBlockIds` shows the ids. It
-    changes nothing that is there already.
+    Pass `after` to insert it after a block instead of at the end; notion_read with `withBlockIds` shows the ids.
+    Existing content does not change.
 
-    Long content is sent in several requests; if one fails, the answer tells how much was added. If it says that it
-    may have been carried out, read the page before you try again, or it will be there twice.
+    Long content is sent in several requests; if one fails, the error says how much was added. If it says that the
+    request may have been carried out, read the page before you try again, or the content may be added twice.
     """
     draft = await _drafted(ask.content, ask.children)
     if not draft.blocks:
-        raise ToolFailed("invalid_arguments", "There is nothing in `content` to add.")
+        raise ToolFailed("invalid_arguments", "`content` is empty: there is nothing to add.")
     return await append_blocks(api, ask.page_id, draft, ask.after)
 
 
 async def _drafted(content: str | None, children: Sequence[object] | None = None) -> Draft:
-    """In a thread: much text takes a while. A text among the children is Markdown."""
+    """In a thread, since long texts take seconds. A text among the children is Markdown."""
     given = [content or "", *(children or ())]
     parts = [each for each in given if isinstance(each, str | dict)]
     if len(parts) < len(given):
-        raise ToolFailed("invalid_arguments", "`children`: each must be a block, or a text in Markdown.")
+        raise ToolFailed("invalid_arguments", "`children`: each must be a block or a text in Markdown.")
     if sum(len(each) for each in parts if isinstance(each, str)) > LONGEST_CONTENT:
         raise ToolFailed("invalid_arguments", TOO_LONG)
     draft = await to_thread(draft_from_parts, parts)

@@ -1,4 +1,4 @@
-"""How are pages made, changed and added to, so that it is known afterwards what was done?"""
+"""Creates and changes pages and appends blocks, and reports how much was done if a request fails."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from integrations.notion.results import (
 from integrations.notion.schema import PropertyDefinition, PropertySchema
 from integrations.service_client import ToolFailed
 
-LOOK_AT_PAGE = "`notion_read` shows what the page is like now."
+LOOK_AT_PAGE = "`notion_read` shows the page."
 LOOK_AT_END = "`notion_read` shows whether it is there."
 LOOK_FOR_PAGE: Mapping[str, str] = {
     "page_id": "`notion_read` of the page above shows whether it is there.",
@@ -33,24 +33,28 @@ LOOK_FOR_PAGE: Mapping[str, str] = {
     "workspace": "`notion_search` shows whether it is there, after a moment.",
 }
 NO_CONTENT = (
-    "This is the id of a database, which has pages instead of content: `notion_create_database_page` adds one. "
+    "This is the id of a database, which contains pages, not blocks: `notion_create_database_page` adds a page. "
     "Nothing was added."
 )
 NOT_AMONG = (
-    "`after` must be one of the blocks of `pageId` itself, not of those in them: `notion_read` with `withBlockIds` "
+    "`after` must be a direct child of `pageId`, not a nested block: `notion_read` with `withBlockIds` "
     "true shows their ids. Nothing was added."
 )
 MOST_IDS = 20
-OTHER_IDS = "Only the first {} ids are given: `notion_read` with `withBlockIds` true shows the others."
+OTHER_IDS = "Only the first {} ids are listed: `notion_read` with `withBlockIds` true shows the others."
 DONE: Mapping[bool | None, str] = {
     None: "Page updated.",
     True: "Page moved to the trash.",
-    False: "Page taken out of the trash.",
+    False: "Page restored from the trash.",
 }
-OUT_OF_TIME = "There was no time for more."
-NOT_ACCEPTED = "Notion does not accept this server's credential any more. Somebody has to enter or connect it again."
+OUT_OF_TIME = "The time for the call was over."
+NOT_ACCEPTED = (
+    "Notion no longer accepts this server's credentials. They must be entered again, or the server reconnected."
+)
 SPARE_SECONDS = 2.0
-ONLY_A_TITLE = "Outside of a database a page has no properties but its title: pass `name`, and the rest as `content`."
+ONLY_A_TITLE = (
+    "Outside a database a page has no properties except its title: pass `name`, and everything else as `content`."
+)
 OF_A_PAGE = PropertySchema((PropertyDefinition("title", "title"),))
 
 
@@ -96,7 +100,7 @@ async def update_page(
     body: Json = {} if archived is None else {"in_trash": archived}
     new: list[str] = []
     if given or name:
-        page = await api.read(f"/v1/pages/{page_id}")  # what its properties are called, and of which types they are
+        page = await api.read(f"/v1/pages/{page_id}")  # for the names and types of its properties
         schema = await _schema(api, page) if given else PropertySchema.of(page.get("properties") or {})
         properties = await with_people(api, lambda who: schema.fitted(given, who))
         body["properties"] = properties | ({schema.title: {"title": unformatted(name)}} if name else {})
@@ -120,7 +124,7 @@ async def append_blocks(api: NotionClient, to: str, draft: Draft, after: str | N
 
 
 async def _say_why(api: NotionClient, to: str, after: str | None) -> None:
-    """Where Notion says no more than that there is nothing."""
+    """Replaces Notion's \"not found\" by the reason, where it can be found."""
     try:
         kind, _ = await find_object(api, to)
     except ObjectNotFound:
@@ -134,7 +138,7 @@ async def _say_why(api: NotionClient, to: str, after: str | None) -> None:
 async def _send_batches(
     api: NotionClient, to: str, parts: Sequence[Sequence[Json]], after: str | None, before: str, there: int
 ) -> list[str]:
-    """Part by part, each behind the one before it. What stops midway tells how far it came."""
+    """One batch after the other. The error of a later batch says how many blocks were added."""
     ids: list[str] = []
     total = there + sum(map(len, parts))
     for part in parts:
@@ -146,7 +150,7 @@ async def _send_batches(
             if not done:
                 raise
             failed = stopped if isinstance(stopped, ToolFailed) else ToolFailed("reconnect_required", NOT_ACCEPTED)
-            told = f"{before} {done} of {total} blocks are there; add only those that are not. {failed.text}".strip()
+            told = f"{before} {done} of {total} blocks were added; send only the others. {failed.text}".strip()
             raise failed.with_text(told) from stopped
         new = [str(each["id"]) for each in answer.get("results", [])[: len(part)]]
         ids += new
@@ -155,7 +159,7 @@ async def _send_batches(
 
 
 async def _append_batch(api: NotionClient, to: str, body: Json, *, has_begun: bool) -> Json:
-    """When the time for the call is over, nobody could tell any more what was done by then."""
+    """Stops before the call times out: then the caller could not be told what was added."""
     if has_begun and api.seconds_left() < SPARE_SECONDS:
         raise ToolFailed("timeout", OUT_OF_TIME)
     none = "" if has_begun else "Nothing was added."
@@ -173,7 +177,7 @@ def _outside(given: Mapping[str, Any]) -> Json:
 
 
 async def _schema(api: NotionClient, page: Json) -> PropertySchema:
-    """A data source knows the options too; the page itself does where it is in none, or that is not shared."""
+    """Of the data source, which has the options too; of the page itself if it has none or that is not shared."""
     source = (page.get("parent") or {}).get("data_source_id")
     try:
         found = await api.read(f"/v1/data_sources/{source}") if source else page

@@ -1,4 +1,4 @@
-"""Markdown as the blocks that Notion takes, in as many requests as that needs."""
+"""Notion's blocks from Markdown, in batches of the size of a request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_DEPTH = 2
 MAX_LOOK = 8
 MAX_ROWS = 100
 MAX_CELLS = 100_000
-FLATTENED = "Lists were deeper than three levels, which is as deep as they are written: the rest stands at the third."
+FLATTENED = "Blocks deeper than three levels, the most that one request can create, were written at the third level."
 TOO_MANY_BELOW = f"Below one item of a list or one quote there can be {MAX_BLOCKS} others at most."
 TOO_MANY_CELLS = f"A table has more than {MAX_CELLS:,} cells: send it in parts."
 
@@ -32,7 +32,7 @@ TOO_MANY_CELLS = f"A table has more than {MAX_CELLS:,} cells: send it in parts."
 class Draft:
     blocks: list[Json]
     notes: list[str] = field(default_factory=list)
-    """What could not be written as it was."""
+    """What could not be written as the Markdown has it."""
 
 
 def draft_from_markdown(markdown: str) -> Draft:
@@ -42,7 +42,7 @@ def draft_from_markdown(markdown: str) -> Draft:
 
 
 def draft_from_parts(parts: Sequence[str | Json]) -> Draft:
-    """Of texts, and of blocks as Notion has them."""
+    """From Markdown texts and Notion's own blocks."""
     drafts = [draft_from_markdown(part) if isinstance(part, str) else Draft([part]) for part in parts]
     notes = dict.fromkeys(note for draft in drafts for note in draft.notes)
     return Draft([block for draft in drafts for block in draft.blocks], list(notes))
@@ -53,7 +53,7 @@ def to_blocks(markdown: str) -> list[Json]:
 
 
 def batches(blocks: Sequence[Json]) -> Iterator[list[Json]]:
-    """As many at a time as Notion takes in one request."""
+    """As many blocks at a time as Notion accepts in one request."""
     batch, elements, size = list[Json](), 0, 0
     for block in blocks:
         weight, length = _elements(block), len(json.dumps(block))
@@ -68,7 +68,7 @@ def batches(blocks: Sequence[Json]) -> Iterator[list[Json]]:
 
 
 def _elements(block: Json, depth: int = 0) -> int:
-    """Notion takes nothing that is much deeper."""
+    """The number of blocks in a block. Notion rejects what is deeper than `MAX_LOOK`."""
     inside = block.get(str(block.get("type")))
     children = inside.get("children") if isinstance(inside, dict) and depth < MAX_LOOK else None
     return 1 + sum(_elements(child, depth + 1) for child in children or () if isinstance(child, dict))
@@ -77,7 +77,7 @@ def _elements(block: Json, depth: int = 0) -> int:
 class _Writer:
     def __init__(self) -> None:
         self.is_flattened = False
-        """Something was deeper than goes into one request."""
+        """Whether blocks were deeper than one request allows."""
 
     def blocks(self, nodes: Sequence[SyntaxTreeNode], depth: int) -> list[Json]:
         return [block for node in nodes for block in self._of_node(node, depth)]
@@ -107,7 +107,7 @@ class _Writer:
     def _with_children(
         self, kind: str, nodes: Sequence[SyntaxTreeNode], depth: int, *, between: str = "\n", **more: Any
     ) -> Iterator[Json]:
-        """The paragraphs with which it begins are its own text; what follows is in it, or behind it if too deep."""
+        """The leading paragraphs are its own text; the rest are its children, or its siblings if they were too deep."""
         own = next((at for at, node in enumerate(nodes) if node.type != "paragraph"), len(nodes))
         parts = parts_from_markdown(between.join(node.content for node in nodes[:own])) if own else []
         text = parts.pop(0) if parts and not isinstance(parts[0], Image) else []
@@ -148,7 +148,7 @@ def _of_part(part: list[Json] | Image) -> Json:
 
 
 def _tables(rows: list[list[str]]) -> Iterator[Json]:
-    """Several where it is longer than Notion takes, each with the header."""
+    """Several if there are more rows than Notion accepts in one, each with the header."""
     width = min(max(map(len, rows)), MAX_BLOCKS)
     if width * len(rows) > MAX_CELLS:
         raise ToolFailed("invalid_arguments", TOO_MANY_CELLS)

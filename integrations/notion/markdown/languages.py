@@ -1,4 +1,4 @@
-"""What does Notion call the language of a piece of code?"""
+"""Notion's names of programming languages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ OTHERWISE: Mapping[str, str] = dict(
 
 
 def language(named: str) -> str:
-    """What is not known is plain text: Notion would refuse the whole block."""
+    """Plain text for an unknown language: Notion would reject the whole request."""
     name = (named.split() or [""])[0].lower()
     name = OTHERWISE.get(name, name)
     return name if name in LANGUAGES else PLAIN

@@ -1,4 +1,4 @@
-"""How do the blocks of a page look as Markdown?"""
+"""Markdown from Notion's blocks."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _MARKERS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class BlockNode:
-    """A block with what is in it."""
+    """A block with its children."""
 
     block: Json
     children: Sequence[BlockNode] = field(default=())
     note: str = ""
-    """What is to be said of that which is in it and is not here."""
+    """A note on children that are missing here."""
     is_cut: bool = False
-    """For want of time or of requests: at the beginning of another answer there may be enough."""
+    """Children are missing because time or requests ran out: the next response may include them."""
 
     @property
     def starts_at(self) -> int:
-        """What it would be in a list that begins with it."""
+        """Its number if a list begins with it."""
         number = self.inside.get("list_start_index")
         return number if isinstance(number, int) else 1
 
@@ -52,7 +52,7 @@ class BlockNode:
 
 
 def render(nodes: Sequence[BlockNode], *, with_ids: bool = False) -> str:
-    """`with_ids`: before each block a line that names it; not before those in it."""
+    """`with_ids`: a line with its id precedes each top-level block."""
     told, before, number = "", None, 0
     for node in nodes:
         number = number + 1 if node.kind == before == "numbered_list_item" else node.starts_at
@@ -87,7 +87,7 @@ def _with_children(node: BlockNode, number: int) -> str:
 
 
 def _own(node: BlockNode, number: int) -> str:
-    """Of the block itself, without what is in it."""
+    """Of the block itself, without its children."""
     text = to_markdown(node.inside.get("rich_text"))
     match node.kind:
         case "numbered_list_item":
@@ -109,7 +109,7 @@ def _unknown(node: BlockNode) -> str:
 
 
 def block_address(block: Json) -> str:
-    """On its page, where that is known."""
+    """The URL of the block, on its page if that is known."""
     of, page = str(block.get("id", "")), (block.get("parent") or {}).get("page_id")
     return f"{address(page)}#{of.replace('-', '')}" if isinstance(page, str) else address(of)
 
@@ -179,7 +179,7 @@ def _cell(items: list[Json]) -> str:
 
 
 def _item(marker: str, text: str) -> str:
-    """In a list, a further line stands below the first; a heading has but one."""
+    """Indents further lines in a list; a heading has only one line."""
     if marker.startswith("#"):
         return marker + text.replace("\n", " ")
     return marker + text.replace("\n", "\n" + " " * min(len(marker), 3))

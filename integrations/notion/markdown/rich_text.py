@@ -17,7 +17,7 @@ from integrations.notion.parsing import address
 MAX_TEXT = 2000
 MAX_ITEMS = 100
 MOST_MARKS = 1000
-"""In one paragraph. Notion takes a hundred pieces of text: far more marks than that could not be sent."""
+"""In one paragraph. Notion accepts 100 pieces of rich text, so a paragraph with more marks is not parsed."""
 _FORMATTED = re.compile(r"[*_`~\[\]<&\\\n]")
 _BREAKS = ("softbreak", "hardbreak")
 _ANNOTATIONS = {"strong": "bold", "em": "italic", "s": "strikethrough"}
@@ -82,20 +82,20 @@ def _target(item: Json) -> str:
 
 
 def from_markdown(markdown: str) -> RichText:
-    """Of one paragraph. What has more marks than Notion takes stays as it was written."""
+    """Of one paragraph. If Notion does not accept that many pieces, the Markdown stays as text."""
     items = _items(_runs(_tokens(markdown)))
     return items if items and len(items) <= MAX_ITEMS else unformatted(markdown)
 
 
 def parts_from_markdown(markdown: str) -> list[RichText | Image]:
-    """Of one paragraph, at whose lines that are only an image it is divided."""
+    """Of one paragraph, divided at the lines that are only an image."""
     parts = list(_parts(_tokens(markdown)))
     has_too_many = any(len(part) > MAX_ITEMS for part in parts if isinstance(part, list))
     return [unformatted(markdown)] if has_too_many or not parts else parts
 
 
 def unformatted(text: str) -> RichText:
-    """Text as it stands, in pieces that Notion takes."""
+    """The text without formatting, in pieces of the length that Notion accepts."""
     return _items([_Run(text)])
 
 
@@ -122,7 +122,7 @@ def _parts(tokens: Sequence[Token]) -> Iterator[RichText | Image]:
 
 
 def _without_breaks(tokens: list[Token]) -> list[Token]:
-    """Around an image there is no line to break."""
+    """Without breaks at both ends, where an image divides the paragraph."""
     while tokens and tokens[0].type in _BREAKS:
         tokens = tokens[1:]
     while tokens and tokens[-1].type in _BREAKS:

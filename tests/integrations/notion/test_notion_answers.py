@@ -81,13 +81,17 @@ def test_what_is_not_there_is_left_to_who_asked(found: Verdict) -> None:
 @pytest.mark.parametrize(
     ("found", "kind", "text"),
     [
-        (verdict(400, "validation_error", "body.x is wrong."), "invalid_arguments", "not take this: body.x is wrong."),
-        (verdict(400, "invalid_json", "No JSON."), "upstream_refused", "does not take this: No JSON."),
-        (verdict(403, "restricted_resource", "No."), "upstream_refused", "do that (No). Either it lacks"),
-        (verdict(403, "restricted_resource", "Full.", block_limit={}), "upstream_refused", "the blocks of its free"),
-        (verdict(418, ""), "upstream_refused", "not take this: it answered 418"),
+        (
+            verdict(400, "validation_error", "body.x is wrong."),
+            "invalid_arguments",
+            "rejected the request: body.x is wrong.",
+        ),
+        (verdict(400, "invalid_json", "No JSON."), "upstream_refused", "rejected the request: No JSON."),
+        (verdict(403, "restricted_resource", "No."), "upstream_refused", "do that (No). Either the integration lacks"),
+        (verdict(403, "restricted_resource", "Full.", block_limit={}), "upstream_refused", "all blocks of its free"),
+        (verdict(418, ""), "upstream_refused", "rejected the request: HTTP status 418"),
         (verdict(400, "validation_error", ARCHIVED), "upstream_refused", "`notion_update` with `archived` false"),
-        (verdict(400, "validation_error", CURSOR), "invalid_arguments", "`startCursor` is not valid any more. Start"),
+        (verdict(400, "validation_error", CURSOR), "invalid_arguments", "`startCursor` is no longer valid. Start"),
     ],
 )
 def test_a_refusal_says_what_to_do(found: Verdict, kind: str, text: str) -> None:
@@ -114,7 +118,7 @@ def test_what_was_saved_before_the_trouble_is_told(more: dict[str, object]) -> N
 
     assert isinstance(found, ServerTrouble)
     assert not found.not_applied
-    assert "Yet it was saved, as 1" in str(found.if_maybe_applied)
+    assert "However, Notion saved it as 1" in str(found.if_maybe_applied)
 
 
 def test_who_collides_with_another_has_done_nothing() -> None:
@@ -122,7 +126,7 @@ def test_who_collides_with_another_has_done_nothing() -> None:
 
     assert isinstance(found, ServerTrouble)
     assert found.not_applied
-    assert found.text == "Somebody else was changing the same at that moment, so Notion did not do it."
+    assert found.text == "Notion did not apply the change: another change to the same object was under way."
 
 
 @pytest.mark.parametrize("place", [ListPosition(), ListPosition(7), ListPosition(100, "abc"), ListPosition(0, "1.2")])

@@ -75,7 +75,7 @@ def of(name: str, kind: str, **test: object) -> dict[str, Any]:
 )
 def test_a_filter_is_completed(given: dict[str, Any], sent: dict[str, Any] | None) -> None:
     if sent is None:
-        with pytest.raises(ToolFailed, match="name is no test of a select"):
+        with pytest.raises(ToolFailed, match="name is not a test of a select"):
             to_notion_filter(given, SCHEMA)
     else:
         assert to_notion_filter(given, SCHEMA) == sent
@@ -146,34 +146,43 @@ def test_each_condition_has_one_test_and_what_belongs_together_stands_together(
     [
         ({}, "it is empty"),
         ({"and": []}, "`and` is empty"),
-        ({"Colour": "red"}, "`Colour`: there is no such property"),
-        ({"property": "Kind"}, "a property and its test"),
-        ({"property": "Kind", "select": {"equals": "Bug"}, "status": {"equals": "Bug"}}, "a property and its test"),
-        ({"Kind": "Chore"}, "`Kind`: there is no option Chore. There are: Bug, Idea"),
-        ({"Kind": []}, "`Kind`: there is no value to compare with"),
-        ({"Day": {"this_month": {}}}, "this_month is no test of a date. Tests: equals, after"),
+        ({"Colour": "red"}, "`Colour`: this property does not exist"),
+        ({"property": "Kind"}, "a property and a test"),
+        ({"property": "Kind", "select": {"equals": "Bug"}, "status": {"equals": "Bug"}}, "a property and a test"),
+        ({"Kind": "Chore"}, "`Kind`: the option Chore does not exist. Options: Bug, Idea"),
+        ({"Kind": []}, "`Kind`: the value to compare with is missing"),
+        ({"Day": {"this_month": {}}}, "this_month is not a test of a date. Tests: equals, after"),
         ({"Day": {"this_month": {}}}, 'a month is {"on_or_after": "2026-11-01", "before": "2026-12-01"}'),
-        ({"Name": ""}, "`Name`: is compared with no text"),
-        ({"Size": {"operator": ">", "value": None}}, "`Size`: there is no value to compare with"),
-        ({"property": "State", "status": {"equals": "Done"}, "value": "Open"}, "a property and its test"),
+        ({"Name": ""}, "`Name`: cannot be compared with an empty text"),
+        ({"Size": {"operator": ">", "value": None}}, "`Size`: the value to compare with is missing"),
+        ({"property": "State", "status": {"equals": "Done"}, "value": "Open"}, "a property and a test"),
         ({"Size": list(range(101))}, "more than 100 conditions and values"),
         ({"or": [{"Size": each} for each in range(101)]}, "more than 100 conditions and values"),
-        ({"Sum": 3}, '`Sum` is a rollup: write it as {"property": "Sum", "rollup": '),
-        ({"property": "Age", "equals": 3}, '`Age` is a formula: write it as {"property": "Age", "formula": '),
-        ({"Size": "big"}, "`Size`: big is no number"),
-        ({"Size": 10**400}, "is no number"),
+        ({"Sum": 3}, '`Sum` is a rollup: write the condition as {"property": "Sum", "rollup": '),
+        (
+            {"property": "Age", "equals": 3},
+            '`Age` is a formula: write the condition as {"property": "Age", "formula": ',
+        ),
+        ({"Size": "big"}, "`Size`: big is not a number"),
+        ({"Size": 10**400}, "is not a number"),
         ({"Flag": "perhaps"}, "`Flag`: must be true or false"),
-        ({"and": ["Kind"]}, "is an object"),
-        ({"Day": {"near": DAY}}, "`Day`: near is no test of a date. Tests: equals, after, before, on_or_after"),
-        ({"Scans": {"equals": "a.pdf"}}, "equals is no test of a files. Tests: is_empty, is_not_empty"),
-        ({"Day": {"before": "30 Nov"}}, "`Day`: 30 Nov is no date: write 2026-12-01, or 2026-12-01T09:00:00Z, or one"),
+        ({"and": ["Kind"]}, "must be an object"),
+        ({"Day": {"near": DAY}}, "`Day`: near is not a test of a date. Tests: equals, after, before, on_or_after"),
+        ({"Scans": {"equals": "a.pdf"}}, "equals is not a test of a files. Tests: is_empty, is_not_empty"),
+        (
+            {"Day": {"before": "30 Nov"}},
+            "`Day`: 30 Nov is not a date: write 2026-12-01, or 2026-12-01T09:00:00Z, or one",
+        ),
         ({"Day": "2026-11-31"}, "or one of today, tomorrow"),
         ({"Day": {"past_week": 3}}, "past_week takes no value"),
-        ({"or": [{"and": [{"or": [{"Size": 1}, {"Size": 2}]}, {"Size": 3}]}, {"Size": 4}]}, "no deeper filter"),
+        (
+            {"or": [{"and": [{"or": [{"Size": 1}, {"Size": 2}]}, {"Size": 3}]}, {"Size": 4}]},
+            "not accept deeper filters",
+        ),
     ],
 )
 def test_a_filter_that_cannot_be_is_refused(given: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ToolFailed, match="The filter does not fit") as refused:
+    with pytest.raises(ToolFailed, match="The filter is not valid") as refused:
         to_notion_filter(given, SCHEMA)
 
     assert complaint in refused.value.text

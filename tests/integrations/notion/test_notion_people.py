@@ -38,8 +38,11 @@ def test_a_page_is_made_for_somebody_who_is_named(notion: AtHand) -> None:
 def test_who_is_not_there_is_told_with_those_who_are(notion: AtHand) -> None:
     told = notion.refused(QUERY, databaseId=TASKS, filter={"Owner": "Adda Lovelace"})
 
-    assert "`Owner`: nobody is called Adda Lovelace. There are: Ada Lovelace, …. Guests are known by id only" in told
-    assert "There are: Ada Lovelace, Grace Hopper. Guests" in notion.refused(
+    assert (
+        "`Owner`: no person has the name Adda Lovelace. Members: Ada Lovelace, …. Guests can be passed by id only"
+        in told
+    )
+    assert "Members: Ada Lovelace, Grace Hopper. Guests" in notion.refused(
         UPDATE_ROW, pageId=task_id(1), properties={"Owner": "Linus"}
     )
     assert notion.world.done == []
@@ -49,14 +52,16 @@ def test_who_is_not_there_is_told_with_those_who_are(notion: AtHand) -> None:
 def test_nobody_is_meant_by_no_name(notion: AtHand, said: object) -> None:
     told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Owner": said})
 
-    assert "`Owner`: a person has to be given by name or id" in told
+    assert "`Owner`: a person must be named, or identified by id" in told
     assert notion.world.done == []
 
 
 @pytest.mark.parametrize("said", ["me", f"https://www.notion.so/{task_id(1)}"])
 def test_neither_me_nor_a_page_is_a_person(notion: AtHand, said: str) -> None:
-    assert "`Owner`: nobody is called " in notion.refused(QUERY, databaseId=TASKS, filter={"Owner": said})
-    assert "`Owner`: nobody is called " in notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Owner": said})
+    assert "`Owner`: no person has the name " in notion.refused(QUERY, databaseId=TASKS, filter={"Owner": said})
+    assert "`Owner`: no person has the name " in notion.refused(
+        UPDATE_ROW, pageId=task_id(1), properties={"Owner": said}
+    )
 
 
 @pytest.mark.parametrize("said", ["Hopper, Grace", "Grace, Grace Hopper", ["Grace", GRACE]])
@@ -77,7 +82,7 @@ def test_where_not_all_are_known_a_part_of_a_name_is_not_enough(notion: AtHand) 
     told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Owner": "Ada"})
     notion.ask(UPDATE_ROW, pageId=task_id(1), properties={"Owner": "Ada Lovelace"})
 
-    assert "people is called exactly Ada. Among them are: " in told
+    assert "people has exactly the name Ada. Among them are: " in told
 
 
 def test_of_two_who_are_called_the_same_one_has_to_be_chosen(notion: AtHand) -> None:
@@ -86,7 +91,7 @@ def test_of_two_who_are_called_the_same_one_has_to_be_chosen(notion: AtHand) -> 
 
     told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Owner": "Ada"})
 
-    assert f"several people are called Ada, so pass the id: Ada Lovelace = {ADA}, Ada Byron = {other}" in told
+    assert f"several people match Ada, so pass an id: Ada Lovelace = {ADA}, Ada Byron = {other}" in told
 
 
 def test_without_the_right_to_see_people_it_is_told_how_an_id_is_found(notion: AtHand) -> None:
@@ -94,7 +99,7 @@ def test_without_the_right_to_see_people_it_is_told_how_an_id_is_found(notion: A
 
     told = notion.refused(QUERY, databaseId=TASKS, filter={"Owner": "Ada"})
 
-    assert "`Owner`: the connection may not see who there is, so a person has to be given by id" in told
+    assert "`Owner`: this connection cannot list people, so pass a person's id" in told
     assert "`notion_read` with `full` true shows the ids" in told
 
 

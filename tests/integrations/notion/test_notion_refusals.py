@@ -19,7 +19,7 @@ from tests.integrations.notion.at_hand import (
     AtHand,
 )
 
-IN_TRASH = "is in the trash, where nothing can be changed. Take it out first: `notion_update` with `archived` false."
+IN_TRASH = "is in the trash and cannot be changed. Restore it first: `notion_update` with `archived` false."
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_page_in_the_trash_has_to_be_taken_out_first(
     told = notion.refused(tool, "upstream_refused", **args)
     notion.ask(UPDATE, pageId=PLAN, archived=False)
 
-    assert told == f"This page, or what it is in, {IN_TRASH} {none}"
+    assert told == f"This page or its parent {IN_TRASH} {none}"
     notion.ask(tool, **args)
 
 
@@ -49,8 +49,8 @@ def test_a_page_in_the_trash_has_to_be_taken_out_first(
         (QUERY, {"databaseId": WIKI}, "the id of a page, not of a database. `notion_read` reads the page"),
         (CREATE_ROW, {"databaseId": WIKI, "properties": {"Task": "x"}}, "the id of a page, not of a database."),
         (UPDATE, {"pageId": TASKS, "archived": True}, "the id of a database, not of a page. `notion_query_database`"),
-        (APPEND, {"pageId": TASKS, "content": "x"}, "`notion_create_database_page` adds one. Nothing was added."),
-        (APPEND, {"pageId": TASKS_SOURCE, "content": "x"}, "`notion_create_database_page` adds one."),
+        (APPEND, {"pageId": TASKS, "content": "x"}, "`notion_create_database_page` adds a page. Nothing was added."),
+        (APPEND, {"pageId": TASKS_SOURCE, "content": "x"}, "`notion_create_database_page` adds a page."),
     ],
 )
 def test_an_id_of_something_else_is_told_to_be_one(notion: AtHand, tool: str, args: dict[str, Any], told: str) -> None:
@@ -62,7 +62,7 @@ def test_an_id_of_something_else_is_told_to_be_one(notion: AtHand, tool: str, ar
 def test_a_block_to_add_behind_has_to_be_on_the_page_itself(notion: AtHand, after: str) -> None:
     told = notion.refused(APPEND, pageId=GUIDE, content="x", after=after)
 
-    assert told.startswith("`after` must be one of the blocks of `pageId` itself")
+    assert told.startswith("`after` must be a direct child of `pageId`")
     assert told.endswith("Nothing was added.")
 
 
@@ -80,13 +80,13 @@ def test_a_block_to_add_behind_has_to_be_on_the_page_itself(notion: AtHand, afte
 def test_who_goes_on_from_nowhere_is_told_to_start_again(notion: AtHand, tool: str, args: dict[str, Any]) -> None:
     told = notion.refused(tool, **args)
 
-    assert told == "`startCursor` is not valid any more. Start again without it."
+    assert told == "`startCursor` is no longer valid. Start again without it."
 
 
 def test_what_notion_does_not_take_is_told_to_have_changed_nothing(notion: AtHand) -> None:
     told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Link": {"url": "x"}, "Tags": [{"name": "a,b"}]})
 
-    assert told.startswith("Notion does not take this: ")
+    assert told.startswith("Notion rejected the request: ")
     assert told.endswith("Nothing was changed.")
 
 
@@ -96,4 +96,4 @@ def test_a_credential_that_ends_midway_does_not_hide_what_was_added(notion: AtHa
 
     told = notion.refused(APPEND, "reconnect_required", pageId=PLAN, content="\n\n".join(["Line"] * 250))
 
-    assert told.startswith("100 of 250 blocks are there; add only those that are not. Notion does not accept")
+    assert told.startswith("100 of 250 blocks were added; send only the others. Notion no longer accepts")

@@ -21,8 +21,8 @@ from tests.integrations.notion.at_hand import (
     problems,
 )
 
-IN_PART = "Some values are shown in part: `notion_read` of the page shows more of them."
-SAVED_IN_PART = "Some values are shown in part: `notion_read` of the page, with `full` true, gives all of them."
+IN_PART = "Some values are clipped: `notion_read` of the page shows more of them."
+SAVED_IN_PART = "Some values are clipped: `notion_read` of the page with `full` true returns all of them."
 
 
 def values(notion: AtHand) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def test_what_is_long_is_cut_and_read_whole_where_it_is_said(notion: AtHand) -> 
     assert row["results"][0]["properties"]["Notes"] == f"{'x' * 500}… [4,500 more characters]"
     assert row["notes"] == [IN_PART]
     assert read["page"]["properties"]["Notes"] == f"{'x' * 4000}… [1,000 more characters]"
-    assert read["notes"] == ["Some values are shown in part: `full` true gives all of them."]
+    assert read["notes"] == ["Some values are clipped: `full` true returns all of them."]
     assert full["page"]["object"]["properties"]["Notes"]["rich_text"][0]["plain_text"] == "x" * 5000
 
 
@@ -90,7 +90,7 @@ def test_a_count_of_one_answer_does_not_read_as_that_of_all(notion: AtHand, size
 def test_what_notion_gave_up_is_told_without_its_jargon(notion: AtHand) -> None:
     notion.world.incomplete = True
 
-    told = "Notion did not look through everything, so there may be more: ask for something narrower."
+    told = "Notion did not search everything, so there may be more: use a narrower query."
     assert notion.found(SEARCH, query="launch")["notes"] == [told]
     assert notion.found(QUERY, databaseId=TASKS)["notes"] == [told]
 
@@ -98,7 +98,7 @@ def test_what_notion_gave_up_is_told_without_its_jargon(notion: AtHand) -> None:
 def test_nothing_found_is_not_all_that_there_is_where_notion_gave_up(notion: AtHand) -> None:
     notion.world.incomplete = True
 
-    told = "Nothing was found, but Notion did not look through everything: ask for something narrower."
+    told = "Nothing was found, but Notion did not search everything: use a narrower query."
     assert notion.found(SEARCH, query="zzz")["notes"] == [told]
     assert notion.found(QUERY, databaseId=TASKS, filter={"Points": 99})["notes"] == [told]
 
@@ -110,13 +110,13 @@ def test_who_goes_on_behind_the_end_is_not_told_that_there_is_nothing(
     found = notion.found(tool, **args, startCursor="50.")
 
     assert found["results"] == []
-    assert found["notes"] == ["Nothing more: what there is, is on the pages before."]
+    assert found["notes"] == ["No more results: all of them are on the previous pages."]
 
 
 @pytest.mark.parametrize(
     ("parent", "message"),
     [
-        (None, "Page created at the top of the workspace, where only who connected sees it."),
+        (None, "Page created at the top of the workspace, visible only to the person who connected."),
         (WIKI, f"Page created below https://www.notion.so/{WIKI.replace('-', '')}."),
         ({"page_id": WIKI}, f"Page created below https://www.notion.so/{WIKI.replace('-', '')}."),
         (TASKS_SOURCE, "Page created in Tasks."),
@@ -130,8 +130,8 @@ def test_an_option_that_is_new_is_told(notion: AtHand) -> None:
     made = notion.found(CREATE_ROW, databaseId=TASKS, name="x", properties={"Tags": ["q4", "Brand"], "Status": "done"})
     changed = notion.found(UPDATE_ROW, pageId=task_id(1), properties={"Tags": "Other"})
 
-    assert made["notes"] == ["`Tags` got a new option: Brand."]
-    assert changed["notes"] == ["`Tags` got a new option: Other."]
+    assert made["notes"] == ["`Tags` has a new option: Brand."]
+    assert changed["notes"] == ["`Tags` has a new option: Other."]
 
 
 def test_options_that_are_new_are_told_in_the_order_in_which_they_were_given() -> None:
@@ -140,7 +140,7 @@ def test_options_that_are_new_are_told_in_the_order_in_which_they_were_given() -
 
     told = schema.new_options(schema.fitted(dict.fromkeys(reversed(names), "New")))
 
-    assert told == [f"`{name}` got a new option: New." for name in reversed(names)]
+    assert told == [f"`{name}` has a new option: New." for name in reversed(names)]
 
 
 def test_a_list_that_is_too_deep_is_told_to_be_flatter_and_keeps_its_order(notion: AtHand) -> None:
@@ -169,14 +169,14 @@ def test_of_many_new_blocks_the_first_ids_are_given(notion: AtHand) -> None:
     assert added["message"] == "30 blocks added."
     assert len(added["blockIds"]) == 20
     assert added["notes"] == [
-        "Only the first 20 ids are given: `notion_read` with `withBlockIds` true shows the others."
+        "Only the first 20 ids are listed: `notion_read` with `withBlockIds` true shows the others."
     ]
 
 
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        ({"content": "- a\n" * 2001}, "The content makes 2,001 blocks, and 2,000 are the most for one call"),
+        ({"content": "- a\n" * 2001}, "The content makes 2,001 blocks; one call accepts at most 2,000"),
         ({"children": ["x" * 150_000] * 2}, "longer than 200,000 characters"),
     ],
 )
@@ -190,7 +190,7 @@ def test_what_is_too_much_or_no_text_is_refused_before_anything_is_sent(
 def test_half_of_a_character_is_refused_before_anything_is_sent(notion: AtHand) -> None:
     told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Notes": "\ud800"})
 
-    assert told.startswith("There is half of a character")
+    assert told.startswith("The text contains half of a character")
     assert notion.world.done == []
 
 
@@ -250,9 +250,9 @@ def test_a_text_is_taken_for_blocks(notion: AtHand) -> None:
         (
             UPDATE,
             {"pageId": PLAN, "content": "x"},
-            "`content`: the content is not changed here; `notion_append_blocks`",
+            "`content`: this tool does not change the content; `notion_append_blocks`",
         ),
-        (UPDATE, {"pageId": PLAN}, "At least one of `properties`, `name`, `archived` and `icon` must be given"),
+        (UPDATE, {"pageId": PLAN}, "At least one of `properties`, `name`, `archived` and `icon` is required"),
         (UPDATE, {"pageId": PLAN, "icon": "rocket"}, "`icon`: must be an emoji, such as 🚀"),
         (CREATE, {"parent": WIKI}, "Either `properties` or `name` is required"),
         (CREATE_ROW, {"databaseId": TASKS}, "Either `properties` or `name` is required"),

@@ -45,7 +45,7 @@ def test_a_page_is_found_in_what_people_have(given: str, found: str) -> None:
     "given", ["", "The plan", "http://[", BARE[:-1], BARE + "0", 7, None, "https://www.notion.so/acme", "x" * 3000]
 )
 def test_what_has_no_id_in_it_is_refused(given: object) -> None:
-    with pytest.raises(ValueError, match="no id of Notion"):
+    with pytest.raises(ValueError, match="not an id of Notion"):
         page_id(given)
 
 
@@ -141,19 +141,19 @@ def test_a_value_is_written_as_notion_wants_it(kind: str, value: object, sent: o
 @pytest.mark.parametrize(
     ("kind", "value", "complaint"),
     [
-        ("formula", 1, "by itself"),
-        ("number", "many", "many is no number"),
-        ("number", True, "True is no number"),
-        ("number", 10**400, "is no number"),
-        ("number", "1e999", "is no number that Notion has"),
-        ("date", "30 Nov", "30 Nov is no date: write 2026-12-01"),
-        ("date", "2026-11-31", "2026-11-31 is no date"),
-        ("date", {"start": "2026-12-01", "end": "soon"}, "soon is no date"),
+        ("formula", 1, "it cannot be written"),
+        ("number", "many", "many is not a number"),
+        ("number", True, "True is not a number"),
+        ("number", 10**400, "is not a number"),
+        ("number", "1e999", "is not a number that Notion can store"),
+        ("date", "30 Nov", "30 Nov is not a date: write 2026-12-01"),
+        ("date", "2026-11-31", "2026-11-31 is not a date"),
+        ("date", {"start": "2026-12-01", "end": "soon"}, "soon is not a date"),
         ("checkbox", "maybe", "must be true or false"),
-        ("select", "a, b", "must have no comma"),
+        ("select", "a, b", "must not contain a comma"),
         ("rich_text", True, "must be a text"),
         ("relation", "Ada", "ids of pages: `notion_search` finds"),
-        ("place", "Oslo", "as Notion has it"),
+        ("place", "Oslo", "in the form of Notion"),
     ],
 )
 def test_a_value_that_cannot_be_is_refused(kind: str, value: object, complaint: str) -> None:
@@ -172,15 +172,16 @@ def test_everything_that_does_not_fit_is_told_at_once() -> None:
         SCHEMA.fitted({"State": "Later", "Size": "big", "Colour": "red"})
 
     assert "`State`: must be one of Open, Done." in refused.value.text
-    assert "`Size`: big is no number" in refused.value.text
+    assert "`Size`: big is not a number" in refused.value.text
     assert (
-        "`Colour`: there is no such property. There are: Name (title); State (status: Open, Done)" in refused.value.text
+        "`Colour`: this property does not exist. Properties: Name (title); State (status: Open, Done)"
+        in refused.value.text
     )
 
 
 @pytest.mark.parametrize("given", [{"Size": 1, "size": 2}, {"Name": "a", "title": "b"}])
 def test_a_property_that_is_given_twice_is_refused(given: dict[str, object]) -> None:
-    with pytest.raises(ToolFailed, match="is given already"):
+    with pytest.raises(ToolFailed, match="is already set"):
         SCHEMA.fitted(given)
 
 
@@ -188,12 +189,12 @@ def test_of_many_unknown_properties_it_is_told_once_what_there_is() -> None:
     with pytest.raises(ToolFailed) as refused:
         SCHEMA.fitted(dict.fromkeys(map(str, range(20)), 1))
 
-    assert "`6`, `7` and 12 more: there are no such properties. There are: Name" in refused.value.text
-    assert refused.value.text.count("There are: ") == 1
+    assert "`6`, `7` and 12 more: these properties do not exist. Properties: Name" in refused.value.text
+    assert refused.value.text.count("Properties: ") == 1
 
 
 def test_more_people_than_notion_takes_are_refused() -> None:
-    with pytest.raises(InvalidValue, match="takes 100 values at most"):
+    with pytest.raises(InvalidValue, match="takes at most 100 values"):
         to_notion("relation", [ONE] * 101)
 
 
@@ -220,7 +221,7 @@ def test_a_database_of_many_properties_and_options_is_told_in_part() -> None:
 def test_properties_to_show_have_to_be_there() -> None:
     assert SCHEMA.names(["size", "b"]) == ["Size", "Kind"]
     with pytest.raises(
-        ToolFailed, match=r"cannot be shown\. `Colour`, `Form`: there are no such properties\. There are: Name"
+        ToolFailed, match=r"cannot be returned\. `Colour`, `Form`: these properties do not exist\. Properties: Name"
     ):
         SCHEMA.names(["Colour", "size", "Form"])
 

@@ -207,7 +207,7 @@ QUERYING = Case(
         Scene.PAGE: Ask({"databaseId": TASKS, "pageSize": 3, "sorts": ["Due"]}, to_the_end=True),
         f"{Scene.OTHERWISE}: several data sources": {"databaseId": CUSTOMERS},
         f"{Scene.OTHERWISE}: one of them": {"databaseId": CUSTOMERS, "dataSourceId": ACCOUNTS},
-        f"{Scene.OTHERWISE}: as Notion has it": {"databaseId": TASKS, "pageSize": 1, "full": True},
+        f"{Scene.OTHERWISE}: in the form of Notion": {"databaseId": TASKS, "pageSize": 1, "full": True},
         f"{Scene.OTHERWISE}: a span of days": querying({"Due": {"after": "2026-11-20", "before": "2026-12-05"}}),
         f"{Scene.OTHERWISE}: somebody's": querying({"Owner": "Ada"}),
         Scene.EMPTY: {"databaseId": TASKS, "filter": {"Points": 99}},

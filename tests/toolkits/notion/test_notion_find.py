@@ -59,7 +59,7 @@ def test_a_search_leads_to_the_end(notion: Notion) -> None:
 def test_a_search_that_notion_gave_up_is_told_to_be_incomplete(notion: Notion) -> None:
     notion.world.incomplete = True
 
-    told = "Notion did not look through everything, so there may be more: ask for something narrower."
+    told = "Notion did not search everything, so there may be more: use a narrower query."
     assert told in notion.text(SEARCH, query="launch")
     assert told in notion.text(QUERY, databaseId=TASKS)
 
@@ -204,4 +204,4 @@ def test_a_database_is_asked_for_its_properties_before_it_is_queried(notion: Not
 def test_a_view_of_another_database_tells_where_to_look(notion: Notion) -> None:
     notion.world.store.objects[TASKS]["data_sources"] = []
 
-    assert "it is a view of another one" in notion.refused(QUERY, "upstream_refused", databaseId=TASKS)
+    assert "it is a view of another database" in notion.refused(QUERY, "upstream_refused", databaseId=TASKS)

@@ -119,7 +119,7 @@ def test_what_is_nested_without_end_is_followed_only_so_far(notion: Notion) -> N
 
     assert "Level 11" in content
     assert "Level 13" not in content
-    assert "There is more in here, which is not shown" in content
+    assert "More blocks in here are not shown" in content
 
 
 def test_what_is_nested_and_cannot_be_read_is_told_and_the_rest_is_shown(notion: Notion) -> None:
@@ -155,7 +155,7 @@ def test_a_relation_without_end_is_told_to_be_longer(notion: Notion) -> None:
     every = [{"id": id_of("related", str(number))} for number in range(400)]
     found |= {"has_more": True, "relation": every[:25], "all": every}
 
-    assert "`Blocks` has more than the 300 that are shown." in notion.text(READ, pageId=task_id(1))
+    assert "`Blocks` has more pages than the 300 that are shown." in notion.text(READ, pageId=task_id(1))
 
 
 def test_what_was_read_in_time_is_given_before_the_call_is_over(notion: Notion) -> None:

@@ -121,7 +121,7 @@ def test_what_stops_midway_tells_how_much_is_there(notion: Notion) -> None:
     content = "\n\n".join(["Line"] * 250)
     told = notion.refused(CREATE, "upstream_unavailable", name="Long", parent={"page_id": WIKI}, content=content)
 
-    assert "200 of 250 blocks are there; add only those that are not." in told
+    assert "200 of 250 blocks were added; send only the others." in told
     assert len(notion.world.done) == 3
 
 
@@ -131,17 +131,17 @@ def test_when_there_is_no_time_for_more_it_is_told_how_much_is_there(notion: Not
 
     told = notion.refused(APPEND, "timeout", pageId=PLAN, content=lines(250))
 
-    assert told == "Error: 100 of 250 blocks are there; add only those that are not. There was no time for more."
+    assert told == "Error: 100 of 250 blocks were added; send only the others. The time for the call was over."
     assert notion.world.done == [f"PATCH /v1/blocks/{PLAN}/children"]
 
 
 @pytest.mark.parametrize(
     ("parent", "complaint"),
     [
-        (["here", "there"], "`parent` is not understood"),
-        ("here", "`parent`: is no id of Notion"),
-        ({"id": id_of("block", GUIDE, "0")}, "cannot be made below a block"),
-        ({"database_id": "here"}, "`parent`: is no id of Notion"),
+        (["here", "there"], "`parent` is not valid"),
+        ("here", "`parent`: is not an id of Notion"),
+        ({"id": id_of("block", GUIDE, "0")}, "cannot be created below a block"),
+        ({"database_id": "here"}, "`parent`: is not an id of Notion"),
     ],
 )
 def test_a_parent_that_cannot_be_is_refused(notion: Notion, parent: object, complaint: str) -> None:
@@ -152,7 +152,7 @@ def test_a_parent_that_cannot_be_is_refused(notion: Notion, parent: object, comp
 def test_a_child_that_is_no_block_and_no_text_is_refused(notion: Notion) -> None:
     told = notion.refused(APPEND, "invalid_arguments", pageId=PLAN, children=[7])
 
-    assert told == "Error: `children`: each must be a block, or a text in Markdown."
+    assert told == "Error: `children`: each must be a block or a text in Markdown."
 
 
 def test_a_page_goes_to_the_trash_and_comes_back(notion: Notion) -> None:
