@@ -54,7 +54,7 @@ class ApiKeyScheme(AuthenticationScheme):
         return _parse(credentials).secret
 
     def record_use(self, partition: str, principal: Principal) -> None:
-        self._last_used.note(partition, principal.id, principal.expires_at)
+        self._last_used.record(partition, principal.id, principal.expires_at)
 
 
 def _principal(partition: str, record: ApiKeyRecord) -> Principal:

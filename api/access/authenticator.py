@@ -32,12 +32,12 @@ class Authenticator:
     async def authenticate(self, headers: Headers, workspace_id: str, request_id: str) -> WorkspaceContext:
         """The right to act for this workspace. To a principal of another workspace, this one does not exist."""
         credentials = self._credentials(headers)
-        found = await self._authenticate(partition_of(workspace_id), credentials)
-        if found is None:
+        authenticated = await self._authenticate(partition_of(workspace_id), credentials)
+        if authenticated is None:
             if (await self._authenticate_anywhere(credentials)).principal.scope is Scope.OPERATOR:
                 raise Forbidden("An operator key cannot access what is in a workspace. Use a key of the workspace.")
             raise NotFound
-        return WorkspaceContext(workspace_id, found.principal, found.snapshot, request_id, credentials)
+        return WorkspaceContext(workspace_id, authenticated.principal, authenticated.snapshot, request_id, credentials)
 
     async def workspace_exists(self, workspace_id: str) -> bool:
         return await self._revisions.open(partition_of(workspace_id)) is not None
@@ -80,10 +80,10 @@ class Authenticator:
         if not credentials.scheme.is_well_formed(credentials.text):
             raise Unauthorized
         partition = await credentials.scheme.partition(credentials.text)
-        found = await self._authenticate(partition, credentials)
-        if found is None:
+        authenticated = await self._authenticate(partition, credentials)
+        if authenticated is None:
             raise Unauthorized
-        return found
+        return authenticated
 
     async def _authenticate(self, partition: str, credentials: Credentials) -> Authenticated | None:
         scheme, text = credentials.scheme, credentials.text

@@ -23,20 +23,20 @@ class LastUsedRecorder:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._noted: dict[tuple[str, str], float] = {}
+        self._recorded: dict[tuple[str, str], float] = {}
         self._writes = BackgroundTasks()
 
-    def note(self, partition: str, key_id: str, key_expires_at: str | None = None) -> None:
+    def record(self, partition: str, key_id: str, key_expires_at: str | None = None) -> None:
         now = self._clock.monotonic()
-        if now - self._noted.get((partition, key_id), -EVERY_SECONDS) < EVERY_SECONDS:
+        if now - self._recorded.get((partition, key_id), -EVERY_SECONDS) < EVERY_SECONDS:
             return
-        self._noted.pop((partition, key_id), None)
-        if len(self._noted) >= REMEMBERED_KEYS:
-            del self._noted[next(iter(self._noted))]
-        self._noted[partition, key_id] = now
+        self._recorded.pop((partition, key_id), None)
+        if len(self._recorded) >= REMEMBERED_KEYS:
+            del self._recorded[next(iter(self._recorded))]
+        self._recorded[partition, key_id] = now
         self._writes.start(self._write(partition, key_id, key_expires_at))
 
-    async def of(self, partition: str, key_ids: Sequence[str]) -> Mapping[str, str]:
+    async def get_many(self, partition: str, key_ids: Sequence[str]) -> Mapping[str, str]:
         return await last_uses(self._store, partition, key_ids)
 
     async def finish(self) -> None:
@@ -46,8 +46,8 @@ class LastUsedRecorder:
         """At most one write a minute for each key, also if several processes serve it."""
         now = self._clock.now()
         try:
-            known = (await self.of(partition, [key_id])).get(key_id)
-            if known is None or known <= rfc3339(now - EVERY_SECONDS):
+            previous = (await self.get_many(partition, [key_id])).get(key_id)
+            if previous is None or previous <= rfc3339(now - EVERY_SECONDS):
                 await self._store.write(*add_use(partition, key_id, rfc3339(now), _deletion_time(key_expires_at)))
         except (Conflict, StoreUnavailable):  # the key was revoked, or the next use will be written
             log.info("the last use of a key was not stored")

@@ -97,8 +97,8 @@ def add_use(partition: str, key_id: str, at: str, expires_at: int | None) -> lis
 
 
 async def last_uses(store: Store, partition: str, key_ids: Sequence[str]) -> dict[str, str]:
-    found = await store.get_many([_use(partition, key_id) for key_id in key_ids])
-    return {key.sk.removeprefix("USED#"): str(item.data["at"]) for key, item in found.items()}
+    items = await store.get_many([_use(partition, key_id) for key_id in key_ids])
+    return {key.sk.removeprefix("USED#"): str(item.data["at"]) for key, item in items.items()}
 
 
 def owned_keys(items: Sequence[Item]) -> list[str]:

@@ -30,8 +30,8 @@ class AgentRepository:
         return Agent.of(item) if item else None
 
     async def get_many(self, agent_ids: Sequence[str]) -> list[Agent]:
-        found = await self._store.get_many([self._key(agent_id) for agent_id in agent_ids])
-        return [Agent.of(item) for item in found.values()]
+        items = await self._store.get_many([self._key(agent_id) for agent_id in agent_ids])
+        return [Agent.of(item) for item in items.values()]
 
     async def page(self, limit: int, after: str | None) -> list[Agent]:
         start = None if after is None else _record(after)
@@ -52,8 +52,8 @@ class AgentRepository:
         return [changed, *self._uses(new.id, old.enabled_mcp_server_ids, new)]
 
     def remove(self, agent: Agent) -> list[Change]:
-        gone = [self._without(agent.id, server_id) for server_id in agent.enabled_mcp_server_ids]
-        return [Delete(self._key(agent.id), IfVersion(agent.version)), *gone]
+        uses = [self._without(agent.id, server_id) for server_id in agent.enabled_mcp_server_ids]
+        return [Delete(self._key(agent.id), IfVersion(agent.version)), *uses]
 
     def _uses(self, agent_id: str, before: Sequence[str], agent: Agent) -> list[Change]:
         after = agent.enabled_mcp_server_ids

@@ -71,8 +71,8 @@ def answer(agent: Agent) -> Response[bytes]:
     ),
 )
 async def list_agents(agents: Injected[AgentService], paging: Injected[Paging]) -> Response[bytes]:
-    found = await agents.page(paging.one_more, paging.after)
-    return paging.answer(found, view, MANY, lambda agent: agent.id).response()
+    page = await agents.page(paging.one_more, paging.after)
+    return paging.answer(page, view, MANY, lambda agent: agent.id).response()
 
 
 @post(
@@ -96,11 +96,11 @@ async def create_agent(
     data: JSONBody[AgentDraft], agents: Injected[AgentService], idempotent_create: Injected[IdempotentCreate]
 ) -> Response[bytes]:
 
-    def made(agent: Agent) -> StoredResponse:
+    def response_to(agent: Agent) -> StoredResponse:
         return created(view(agent), agent.version, f"{idempotent_create.path}/{agent.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
-        return made(await agents.create(data, lambda agent: receipt(made(agent))))
+        return response_to(await agents.create(data, lambda agent: receipt(response_to(agent))))
 
     return (await idempotent_create.run(work)).response()
 

@@ -38,17 +38,17 @@ class AgentService:
         self._clock = clock
 
     async def render_cached(self, agent_id: str, show: Callable[[Agent], T]) -> T:
-        shown = await self._agents.render_cached(agent_id, show)
-        if shown is None:
+        rendered = await self._agents.render_cached(agent_id, show)
+        if rendered is None:
             raise NotFound
-        return shown
+        return rendered
 
     async def page(self, limit: int, after: str | None) -> Sequence[Agent]:
         return await self._agents.page(limit, after)
 
     async def missing(self, agent_ids: Sequence[str]) -> set[str]:
-        found = await self._agents.get_many(agent_ids)
-        return set(agent_ids) - {agent.id for agent in found}
+        agents = await self._agents.get_many(agent_ids)
+        return set(agent_ids) - {agent.id for agent in agents}
 
     async def create(self, draft: AgentDraft, receipt: Receipt) -> Agent:
         now = self._clock.now()
@@ -69,10 +69,10 @@ class AgentService:
 
     async def update(self, agent_id: str, change: AgentChange, if_match: str | None) -> Agent:
         async def write() -> Agent:
-            old = _found(await self._agents.get(agent_id))
+            old = _existing(await self._agents.get(agent_id))
             check_if_match(if_match, old.version)
             new = _changed(old, change, rfc3339(self._clock.now()))
-            event = AuditEvent("agent.updated", new.id, new.name, _names(old, new))
+            event = AuditEvent("agent.updated", new.id, new.name, _changed_fields(old, new))
             await self._write(old.enabled_mcp_server_ids, new, self._agents.replace(old, new), event)
             return new
 
@@ -80,7 +80,7 @@ class AgentService:
 
     async def delete(self, agent_id: str, if_match: str | None) -> None:
         async def write() -> None:
-            agent = _found(await self._agents.get(agent_id))
+            agent = _existing(await self._agents.get(agent_id))
             check_if_match(if_match, agent.version)
             event = AuditEvent("agent.deleted", agent.id, agent.name)
             await self._journal.commit(self._ctx, self._agents.remove(agent), event)
@@ -104,36 +104,36 @@ class AgentService:
         await self._journal.commit(self._ctx, changes, event, receipt=receipt, while_revision=revision)
 
 
-class EnabledServers:
+class AgentsOfServers:
     """Which agents enable a server, for the servers."""
 
     def __init__(self, ctx: WorkspaceContext, store: Store, clock: Clock) -> None:
         self._agents = AgentRepository(store, ctx)
         self._clock = clock
 
-    async def of(self, server_id: str, limit: int) -> list[str]:
+    async def ids(self, server_id: str, limit: int) -> list[str]:
         return await self._agents.users(server_id, limit)
 
-    async def detached(self, server_id: str, agent_ids: Sequence[str]) -> tuple[list[Change], list[AuditEvent]]:
+    async def detachment(self, server_id: str, agent_ids: Sequence[str]) -> tuple[list[Change], list[AuditEvent]]:
         changes: list[Change] = []
         events: list[AuditEvent] = []
         for old in await self._agents.get_many(agent_ids):
             new = _without(old, server_id, rfc3339(self._clock.now()))
             changes += self._agents.replace(old, new)
-            events.append(AuditEvent("agent.updated", new.id, new.name, _names(old, new)))
+            events.append(AuditEvent("agent.updated", new.id, new.name, _changed_fields(old, new)))
         return changes, events
 
 
-def _found(agent: Agent | None) -> Agent:
+def _existing(agent: Agent | None) -> Agent:
     if agent is None:
         raise NotFound
     return agent
 
 
 def _changed(old: Agent, change: AgentChange, at: str) -> Agent:
-    given = change.given()
-    new = replace(old, **given, updated_at=at, version=old.version + 1)
-    if "enabled_mcp_server_tool_names" not in given:  # delete rules for servers that are no longer enabled
+    values = change.given()
+    new = replace(old, **values, updated_at=at, version=old.version + 1)
+    if "enabled_mcp_server_tool_names" not in values:  # delete rules for servers that are no longer enabled
         rules = {server: names for server, names in new.enabled_mcp_server_tool_names.items() if _enables(new, server)}
         return replace(new, enabled_mcp_server_tool_names=rules)
     _check_rules(new)
@@ -168,6 +168,6 @@ def _missing(agent: Agent, missing: set[str]) -> list[FieldError]:
     ]
 
 
-def _names(old: Agent, new: Agent) -> tuple[str, ...]:
+def _changed_fields(old: Agent, new: Agent) -> tuple[str, ...]:
     differing = {field.name for field in fields(Agent) if getattr(old, field.name) != getattr(new, field.name)}
     return tuple(sorted(to_camel(name) for name in differing - {"version", "updated_at"}))

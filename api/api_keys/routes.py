@@ -41,13 +41,13 @@ MANY = TypeAdapter(list[ApiKeyView])
     ),
 )
 async def list_api_keys(api_keys: Injected[ApiKeyService], paging: Injected[Paging]) -> Response[bytes]:
-    found = await api_keys.page(paging.one_more, paging.after)
-    used = await api_keys.last_uses(found)
+    records = await api_keys.page(paging.one_more, paging.after)
+    used = await api_keys.last_uses(records)
 
     def view(record: ApiKeyRecord) -> ApiKeyView:
         return ApiKeyView.of(record, used.get(record.id))
 
-    return paging.answer(found, view, MANY, lambda record: record.id).response()
+    return paging.answer(records, view, MANY, lambda record: record.id).response()
 
 
 @post(
@@ -71,7 +71,7 @@ async def create_api_key(
 ) -> Response[bytes]:
 
     def answer(record: ApiKeyRecord, key: Secret) -> StoredResponse:
-        return created(NewApiKeyView.made(record, key), record.version, f"{idempotent_create.path}/{record.id}")
+        return created(NewApiKeyView.with_key(record, key), record.version, f"{idempotent_create.path}/{record.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
         return answer(*await api_keys.create(data, lambda record, key: receipt(answer(record, key))))

@@ -99,5 +99,5 @@ class NewApiKeyView(ApiKeyView):
     api_key: str = Field(description="The key itself. It cannot be shown again.")
 
     @classmethod
-    def made(cls, record: ApiKeyRecord, key: Secret) -> NewApiKeyView:
+    def with_key(cls, record: ApiKeyRecord, key: Secret) -> NewApiKeyView:
         return cls(**ApiKeyView.of(record).model_dump(), api_key=key.reveal_text())

@@ -85,7 +85,7 @@ class ApiKeyService:
         return await self._keys.page(self._ctx.partition, limit, after)
 
     async def last_uses(self, records: Sequence[ApiKeyRecord]) -> Mapping[str, str]:
-        return await self._usage.of(self._ctx.partition, [record.id for record in records])
+        return await self._usage.get_many(self._ctx.partition, [record.id for record in records])
 
     async def create(self, draft: ApiKeyDraft, receipt: Receipt) -> tuple[ApiKeyRecord, Secret]:
         await self._check_agents(draft.agent_ids or [])

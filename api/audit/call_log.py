@@ -37,7 +37,7 @@ class CallLog:
         self._every_seconds = every_seconds
         self._backoff = Backoff(first_pause, LONGEST_PAUSE)
         self._most_waiting = most_waiting
-        self._noted: deque[ToolCallRecord] = deque(maxlen=most_waiting)
+        self._buffer: deque[ToolCallRecord] = deque(maxlen=most_waiting)
         self._in_hand = 0
         self._dropped = self._logged_drops = 0
         self._flusher: asyncio.Task[None] | None = None
@@ -45,17 +45,17 @@ class CallLog:
 
     @property
     def waiting(self) -> int:
-        return len(self._noted) + self._in_hand
+        return len(self._buffer) + self._in_hand
 
     @property
     def dropped(self) -> int:
         """How many records were dropped before being stored."""
         return self._dropped
 
-    def note(self, call: ToolCallRecord) -> None:
-        if len(self._noted) == self._most_waiting:
+    def add(self, call: ToolCallRecord) -> None:
+        if len(self._buffer) == self._most_waiting:
             self._dropped += 1  # the oldest makes room
-        self._noted.append(call)
+        self._buffer.append(call)
         if self._flusher is None:
             self._flusher = asyncio.create_task(self._flush())
 
@@ -67,7 +67,7 @@ class CallLog:
 
     async def _flush(self) -> None:
         try:
-            while self._noted:
+            while self._buffer:
                 await self._wait(self._every_seconds)
                 await self._write(self._take())
         except StoreUnavailable:
@@ -81,20 +81,20 @@ class CallLog:
                 await self._ending.wait()
 
     def _take(self) -> list[ToolCallRecord]:
-        self._in_hand = min(len(self._noted), TAKEN_AT_ONCE)
-        return [self._noted.popleft() for _ in range(self._in_hand)]
+        self._in_hand = min(len(self._buffer), TAKEN_AT_ONCE)
+        return [self._buffer.popleft() for _ in range(self._in_hand)]
 
     async def _write(self, calls: Sequence[ToolCallRecord]) -> None:
-        for some in batch_calls(calls):
-            await self._until_written(some)
-            self._in_hand -= some.number
+        for batch in batch_calls(calls):
+            await self._until_written(batch)
+            self._in_hand -= batch.number
         self._log_dropped()
 
-    async def _until_written(self, some: BatchWrite) -> None:
+    async def _until_written(self, batch: BatchWrite) -> None:
         """Retries with the same items, so that an attempt whose response was lost is not repeated."""
         for failures in count():
             try:
-                await write_calls(self._store, some)
+                await write_calls(self._store, batch)
             except StoreUnavailable:
                 if self._ending.is_set():
                     raise
@@ -108,7 +108,7 @@ class CallLog:
 
     def _give_up(self) -> None:
         self._dropped += self.waiting
-        self._noted.clear()
+        self._buffer.clear()
         self._in_hand = 0
         self._log_dropped()
 

@@ -108,9 +108,9 @@ def batch_calls(calls: Iterable[ToolCallRecord]) -> Iterator[BatchWrite]:
         yield BatchWrite(changes, number)
 
 
-async def write_calls(store: Store, some: BatchWrite) -> None:
+async def write_calls(store: Store, batch: BatchWrite) -> None:
     try:
-        await store.write(*some.changes)
+        await store.write(*batch.changes)
     except Conflict:  # an earlier attempt has written these items
         return
 
@@ -140,15 +140,15 @@ class AuditRepository:
         self, limit: int, after: str | None, now: float, since: str, kinds: Iterable[RecordKind] = RecordKind
     ) -> list[AuditRecord]:
         """Newest first, starting after the record `after`, back to the month of `since`."""
-        found: list[AuditRecord] = []
+        page: list[AuditRecord] = []
         start = _month(time_of(after.removeprefix(PREFIX))) if after else _month(now)
         for month in _months_back(start, since[:7]):
-            if len(found) >= limit:
+            if len(page) >= limit:
                 break
-            reads = [self._of(kind, month, limit - len(found), after) for kind in kinds]
+            reads = [self._of(kind, month, limit - len(page), after) for kind in kinds]
             newest = sorted(chain(*await asyncio.gather(*reads)), key=attrgetter("id"), reverse=True)
-            found += newest[: limit - len(found)]
-        return found
+            page += newest[: limit - len(page)]
+        return page
 
     async def _of(self, kind: RecordKind, month: str, limit: int, after: str | None) -> list[AuditRecord]:
         partition = _partition(kind, self._workspace_id, month)
@@ -158,16 +158,16 @@ class AuditRepository:
 
     async def _calls(self, partition: str, limit: int, after: str | None) -> list[AuditRecord]:
         """A batch holds 1 to 100 calls: reads a few batches first, and more if needed."""
-        found: list[AuditRecord] = []
+        page: list[AuditRecord] = []
         at_once, last = BATCHES_AT_FIRST, after
-        while len(found) < limit:
+        while len(page) < limit:
             items = await self._newest(partition, at_once, last)
             records = chain.from_iterable(map(self._unpack, items))
-            found += [record for record in records if after is None or record.id < after]
+            page += [record for record in records if after is None or record.id < after]
             if len(items) < at_once:
                 break
             at_once, last = min(4 * at_once, limit), items[-1].key.sk
-        return found
+        return page
 
     async def _newest(self, partition: str, limit: int, after: str | None) -> list[Item]:
         return await self._store.query(partition, limit=limit, after=after, newest_first=True)

@@ -45,17 +45,17 @@ KIND = Parameter(
 async def list_audit(
     request: AnyRequest, context: Injected[WorkspaceContext], journal: Injected[Journal], paging: Injected[Paging]
 ) -> Response[bytes]:
-    found = await journal.page(context, paging.one_more, paging.after, _kinds(request))
-    return paging.answer(found, AuditView.of, MANY, lambda record: record.id).response()
+    records = await journal.page(context, paging.one_more, paging.after, _kinds(request))
+    return paging.answer(records, AuditView.of, MANY, lambda record: record.id).response()
 
 
 def _kinds(request: AnyRequest) -> list[RecordKind]:
-    asked = request.query_params.get("kind")
-    if asked is None:
+    kind = request.query_params.get("kind")
+    if kind is None:
         return list(RecordKind)
-    if asked not in set(RecordKind):
+    if kind not in set(RecordKind):
         raise ValidationFailed.at("kind", f"Must be one of: {', '.join(RecordKind)}.")
-    return [RecordKind(asked)]
+    return [RecordKind(kind)]
 
 
 ROUTES = [list_audit]

@@ -9,7 +9,7 @@ from litestar.di import Provide
 from api.access.context import OperatorContext, WorkspaceContext
 from api.access.idempotency.calls import IdempotentCall
 from api.access.idempotency.creates import IdempotentCreate
-from api.agents.service import AgentService, EnabledServers
+from api.agents.service import AgentService, AgentsOfServers
 from api.api_keys.service import ApiKeyService
 from api.audit.journal import Journal
 from api.connections.consent.callback import AuthorizationCallback
@@ -85,7 +85,7 @@ def servers(request: AnyRequest) -> ServerService:
 
 def enabling_agents(request: AnyRequest) -> EnablingAgents:
     parts = _container(request)
-    return EnabledServers(context(request), parts.store, parts.clock)
+    return AgentsOfServers(context(request), parts.store, parts.clock)
 
 
 def agents(request: AnyRequest) -> AgentService:

@@ -27,20 +27,20 @@ def json_name(field: str) -> str:
     return _FIELDS[field]
 
 
-def given(config: ConfigDraft) -> dict[str, Secret]:
+def given_credentials(config: ConfigDraft) -> dict[str, Secret]:
     """The credentials that have a value, by their JSON names, each as the text to seal."""
-    found = {name: getattr(config, name) for name in config.model_fields_set}
-    return {json_name(name): _text(value) for name, value in found.items() if not _is_empty(value)}
+    fields = {name: getattr(config, name) for name in config.model_fields_set}
+    return {json_name(name): _text(value) for name, value in fields.items() if not _is_empty(value)}
 
 
-def cleared(config: ConfigDraft) -> set[str]:
+def cleared_credentials(config: ConfigDraft) -> set[str]:
     """The JSON names that are null. They matter only if no value is given, because values replace everything."""
     return {json_name(name) for name in config.model_fields_set if _is_empty(getattr(config, name))}
 
 
 def check(config: ConfigDraft, takes: Sequence[str], auth_type: AuthType) -> Iterator[FieldError]:
     """`takes` are the fields that the server accepts. HTTP Basic requires all of them, a header any one, OAuth none."""
-    names = set(given(config))
+    names = set(given_credentials(config))
     for name in sorted(names - set(takes)):
         yield FieldError(f"config.{name}", f"Not accepted for this server with authType `{auth_type}`.")
     missing = [name for name in takes if name not in names]

@@ -37,8 +37,8 @@ class ServerRepository:
         return await self._snapshot.get_rendered(server_key(server_id), Server.of, show)
 
     async def get_many_cached(self, server_ids: Sequence[str]) -> dict[str, Server]:
-        found = await self._snapshot.get_many_rendered([server_key(server_id) for server_id in server_ids], Server.of)
-        return {server.id: server for server in found.values()}
+        servers = await self._snapshot.get_many_rendered([server_key(server_id) for server_id in server_ids], Server.of)
+        return {server.id: server for server in servers.values()}
 
     async def get(self, server_id: str) -> Server | None:
         """As stored now; for changing."""
@@ -46,8 +46,8 @@ class ServerRepository:
         return Server.of(item) if item else None
 
     async def get_many(self, server_ids: Sequence[str]) -> list[Server]:
-        found = await self._store.get_many([self._key(server_id) for server_id in server_ids])
-        return [Server.of(item) for item in found.values()]
+        items = await self._store.get_many([self._key(server_id) for server_id in server_ids])
+        return [Server.of(item) for item in items.values()]
 
     async def page(self, limit: int, after: str | None) -> list[Server]:
         start = None if after is None else server_key(after)
@@ -57,9 +57,9 @@ class ServerRepository:
     async def free_slug(self, wanted: str) -> str:
         candidates = numbered(wanted)
         while True:
-            some = list(dict.fromkeys(islice(candidates, SLUGS_AT_ONCE)))
-            taken = await self._store.get_many([self._claim(slug) for slug in some])
-            free = [slug for slug in some if self._claim(slug) not in taken]
+            batch = list(dict.fromkeys(islice(candidates, SLUGS_AT_ONCE)))
+            taken = await self._store.get_many([self._claim(slug) for slug in batch])
+            free = [slug for slug in batch if self._claim(slug) not in taken]
             if free:
                 return free[0]
 

@@ -80,8 +80,8 @@ def answer(server: Server) -> Response[bytes]:
     ),
 )
 async def list_servers(servers: Injected[ServerService], paging: Injected[Paging]) -> Response[bytes]:
-    found = await servers.page(paging.one_more, paging.after)
-    return paging.answer(found, view, MANY, lambda server: server.id).response()
+    page = await servers.page(paging.one_more, paging.after)
+    return paging.answer(page, view, MANY, lambda server: server.id).response()
 
 
 @post(
@@ -105,11 +105,11 @@ async def create_server(
     data: JSONBody[ServerDraft], servers: Injected[ServerService], idempotent_create: Injected[IdempotentCreate]
 ) -> Response[bytes]:
 
-    def made(server: Server) -> StoredResponse:
+    def response_to(server: Server) -> StoredResponse:
         return created(view(server), server.version, f"{idempotent_create.path}/{server.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
-        return made(await servers.create(data, lambda server: receipt(made(server))))
+        return response_to(await servers.create(data, lambda server: receipt(response_to(server))))
 
     return (await idempotent_create.run(work)).response()
 

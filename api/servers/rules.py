@@ -43,34 +43,34 @@ class Rules:
         service = self._services.get(service_type)
         return service is not None and not service.urls
 
-    def check(self, shape: ProposedServer, config: ConfigDraft | None) -> None:
+    def check(self, proposed: ProposedServer, config: ConfigDraft | None) -> None:
         """`config` holds the new credentials; None if there are none."""
-        errors = [*self._service(shape)]
+        errors = [*self._service(proposed)]
         if not errors:
-            errors = [*self._url(shape), *self._exposure(shape), *_oauth(shape)]
+            errors = [*self._url(proposed), *self._exposure(proposed), *_oauth(proposed)]
             if config is not None:
-                errors += credentials.check(config, self._takes(shape), shape.auth_type)
+                errors += credentials.check(config, self._takes(proposed), proposed.auth_type)
         if errors:
             raise ValidationFailed("See `errors` for what to change.", errors=errors)
 
-    def _service(self, shape: ProposedServer) -> Iterator[FieldError]:
-        if shape.service_type == EXTERNAL:
+    def _service(self, proposed: ProposedServer) -> Iterator[FieldError]:
+        if proposed.service_type == EXTERNAL:
             return
-        service = self._services.get(shape.service_type)
+        service = self._services.get(proposed.service_type)
         if service is None:
-            known = ", ".join([EXTERNAL, *self._services])
-            yield FieldError("serviceType", f"Unknown service. Available: {known}.")
-        elif shape.auth_type not in service.auth_types:
+            available = ", ".join([EXTERNAL, *self._services])
+            yield FieldError("serviceType", f"Unknown service. Available: {available}.")
+        elif proposed.auth_type not in service.auth_types:
             yield FieldError("authType", f"{service.title} requires authType `{'` or `'.join(service.auth_types)}`.")
 
-    def _url(self, shape: ProposedServer) -> Iterator[FieldError]:
-        if shape.service_type == EXTERNAL:
-            yield from self._external_url(shape.url)
+    def _url(self, proposed: ProposedServer) -> Iterator[FieldError]:
+        if proposed.service_type == EXTERNAL:
+            yield from self._external_url(proposed.url)
             return
-        service = self._services[shape.service_type]
-        if service.urls and shape.url not in service.urls:
+        service = self._services[proposed.service_type]
+        if service.urls and proposed.url not in service.urls:
             yield FieldError("url", f"For {service.title}, this must be {' or '.join(service.urls)}.")
-        elif not service.urls and shape.url is not None:
+        elif not service.urls and proposed.url is not None:
             yield FieldError("url", f"{service.title} has a fixed URL: omit this.")
 
     def _external_url(self, url: str | None) -> Iterator[FieldError]:
@@ -83,25 +83,25 @@ class Rules:
             yield FieldError("url", refused.reason)
 
     @staticmethod
-    def _exposure(shape: ProposedServer) -> Iterator[FieldError]:
-        if shape.service_type != EXTERNAL and shape.exposure != Exposure.BOTH:
+    def _exposure(proposed: ProposedServer) -> Iterator[FieldError]:
+        if proposed.service_type != EXTERNAL and proposed.exposure != Exposure.BOTH:
             yield FieldError("exposure", "Only for `external` servers: a service has no generic tool.")
 
-    def _takes(self, shape: ProposedServer) -> tuple[str, ...]:
-        service = self._services.get(shape.service_type)
-        return tuple(field.name for field in service.config_fields) if service else FIELDS[shape.auth_type]
+    def _takes(self, proposed: ProposedServer) -> tuple[str, ...]:
+        service = self._services.get(proposed.service_type)
+        return tuple(field.name for field in service.config_fields) if service else FIELDS[proposed.auth_type]
 
 
-def _oauth(shape: ProposedServer) -> Iterator[FieldError]:
+def _oauth(proposed: ProposedServer) -> Iterator[FieldError]:
     """A configured client has to be complete. `client_credentials` requires such a client."""
-    has = shape.configured
-    if shape.auth_type == AuthType.OAUTH and {"clientSecret", "privateKey"} & has and "clientId" not in has:
+    has = proposed.configured
+    if proposed.auth_type == AuthType.OAUTH and {"clientSecret", "privateKey"} & has and "clientId" not in has:
         yield FieldError("config.clientId", "Required with `clientSecret` or `privateKey`.")
     if {"clientSecret", "privateKey"} <= has:
         yield FieldError("config.privateKey", "Give either `privateKey` or `clientSecret`, not both.")
-    if shape.oauth_grant != OAuthGrant.CLIENT_CREDENTIALS:
+    if proposed.oauth_grant != OAuthGrant.CLIENT_CREDENTIALS:
         return
-    if shape.auth_type != AuthType.OAUTH or shape.service_type != EXTERNAL:
+    if proposed.auth_type != AuthType.OAUTH or proposed.service_type != EXTERNAL:
         yield FieldError("oauthGrant", "`client_credentials` requires authType `oauth` and an `external` server.")
     elif "clientId" not in has or not {"clientSecret", "privateKey"} & has:
         yield FieldError(

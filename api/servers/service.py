@@ -67,9 +67,9 @@ class ServerDeps:
 class EnablingAgents(Protocol):
     """The agents that enable a server."""
 
-    async def of(self, server_id: str, limit: int) -> list[str]: ...
+    async def ids(self, server_id: str, limit: int) -> list[str]: ...
 
-    async def detached(self, server_id: str, agent_ids: Sequence[str]) -> tuple[list[Change], list[AuditEvent]]:
+    async def detachment(self, server_id: str, agent_ids: Sequence[str]) -> tuple[list[Change], list[AuditEvent]]:
         """Changes after which these agents no longer enable the server."""
         ...
 
@@ -81,10 +81,10 @@ class ServerService:
         self._servers = ServerRepository(deps.store, ctx, deps.attached_keys)
 
     async def render_cached(self, server_id: str, show: Callable[[Server], T]) -> T:
-        shown = await self._servers.render_cached(server_id, show)
-        if shown is None:
+        rendered = await self._servers.render_cached(server_id, show)
+        if rendered is None:
             raise NotFound
-        return shown
+        return rendered
 
     async def get_many_cached(self, server_ids: Sequence[str]) -> Mapping[str, Server]:
         """The existing ones, as of the beginning of the request or later. Reads the uncached ones at once."""
@@ -94,7 +94,7 @@ class ServerService:
         return await self._servers.page(limit, after)
 
     async def create(self, draft: ServerDraft, receipt: Receipt) -> Server:
-        self._deps.rules.check(_proposed(draft, credentials.given(draft.config)), draft.config)
+        self._deps.rules.check(_proposed(draft, credentials.given_credentials(draft.config)), draft.config)
         if draft.slug is not None:
             _check_slug(draft.slug)
         return await retry_on_conflict(lambda: self._create(draft, receipt))
@@ -102,7 +102,7 @@ class ServerService:
     async def _create(self, draft: ServerDraft, receipt: Receipt) -> Server:
         now = self._deps.clock.now()
         server_id = new_id("server", self._ctx.workspace_id, now)
-        sealed, guards = await self._seal(server_id, self._place(draft), credentials.given(draft.config))
+        sealed, guards = await self._seal(server_id, self._binding(draft), credentials.given_credentials(draft.config))
         server = Server(
             **draft.model_dump(exclude={"config", "slug"}),
             id=server_id,
@@ -121,14 +121,14 @@ class ServerService:
         return await retry_on_conflict(lambda: self._update(server_id, change, if_match))
 
     async def _update(self, server_id: str, change: ServerChange, if_match: str | None) -> Server:
-        old = _found(await self._servers.get(server_id))
+        old = _existing(await self._servers.get(server_id))
         check_if_match(if_match, old.version)
         draft = replace(old, **self._fields(old, change), updated_at=rfc3339(self._deps.clock.now()))
         config = change.config if "config" in change.model_fields_set else None
         kept, fresh = self._credentials(old, draft, config)
         if change.model_fields_set & FIELDS_WITH_RULES:
             self._deps.rules.check(_proposed(draft, {*kept, *fresh}), config if fresh else None)
-        sealed, guards = await self._seal(server_id, self._place(draft), fresh)
+        sealed, guards = await self._seal(server_id, self._binding(draft), fresh)
         new = replace(draft, sealed={**kept, **sealed}, version=old.version + 1)
         new, ended = await self._without_grant(old, new)
         event = AuditEvent("server.updated", new.id, new.name, _changed(old, new))
@@ -140,7 +140,7 @@ class ServerService:
     async def _without_grant(self, old: Server, new: Server) -> tuple[Server, list[Change]]:
         """A grant is kept only if the URL, the credentials and the OAuth grant type are unchanged."""
         same = (old.url, old.oauth_grant, old.sealed) == (new.url, new.oauth_grant, new.sealed)
-        same = same and self._place(old) == self._place(new)
+        same = same and self._binding(old) == self._binding(new)
         if same or old.auth_type != AuthType.OAUTH:
             return new, []
         return replace(new, connection=None), await self._deps.grants.end_changes(self._ctx, old)
@@ -162,21 +162,23 @@ class ServerService:
         A credential is bound to what it was entered for: if the origin, the service or the authType changes, no stored
         credential is kept.
         """
-        fresh = credentials.given(config) if config else {}
-        if fresh or self._place(old) != self._place(new):
+        fresh = credentials.given_credentials(config) if config else {}
+        if fresh or self._binding(old) != self._binding(new):
             return {}, fresh
-        gone = credentials.cleared(config) if config else set()
-        return {name: text for name, text in old.sealed.items() if name not in gone}, {}
+        cleared = credentials.cleared_credentials(config) if config else set()
+        return {name: text for name, text in old.sealed.items() if name not in cleared}, {}
 
-    def _place(self, server: Server | ServerDraft) -> str:
+    def _binding(self, server: Server | ServerDraft) -> str:
         return credential_binding(server, self._deps.egress)
 
-    async def _seal(self, server_id: str, place: str, fresh: dict[str, Secret]) -> tuple[dict[str, str], list[Change]]:
+    async def _seal(
+        self, server_id: str, binding: str, fresh: dict[str, Secret]
+    ) -> tuple[dict[str, str], list[Change]]:
         if not fresh:
             return {}, []
         sealing: Sealer = await self._deps.vault.sealer(self._ctx.partition)
         sealed = {
-            name: sealing.seal(credential_location(server_id, name), bind_credential(secret, place)).text
+            name: sealing.seal(credential_location(server_id, name), bind_credential(secret, binding)).text
             for name, secret in fresh.items()
         }
         return sealed, [sealing.guard]
@@ -199,12 +201,12 @@ class ServerService:
 
     async def _delete(self, server_id: str, users: EnablingAgents, detach: bool, if_match: str | None) -> bool:
         revision = await self._deps.journal.revision(self._ctx)
-        server = _found(await self._servers.get(server_id))
+        server = _existing(await self._servers.get(server_id))
         check_if_match(if_match, server.version)
-        agents = await users.of(server_id, DETACHED_AT_ONCE + 1)
+        agents = await users.ids(server_id, DETACHED_AT_ONCE + 1)
         if agents and not detach:
             raise InUse(_in_use(agents))
-        changes, events = await users.detached(server_id, agents[:DETACHED_AT_ONCE])
+        changes, events = await users.detachment(server_id, agents[:DETACHED_AT_ONCE])
         last = len(agents) <= DETACHED_AT_ONCE
         if last:
             changes += [*self._servers.remove(server), *await self._deps.grants.end_changes(self._ctx, server)]
@@ -215,19 +217,19 @@ class ServerService:
 
     async def missing(self, server_ids: Sequence[str]) -> set[str]:
         """The ids that are not servers of this workspace. Foreign and unknown ids are treated alike."""
-        found = await self._servers.get_many(server_ids)
-        return set(server_ids) - {server.id for server in found}
+        servers = await self._servers.get_many(server_ids)
+        return set(server_ids) - {server.id for server in servers}
 
 
-def _found(server: Server | None) -> Server:
+def _existing(server: Server | None) -> Server:
     if server is None:
         raise NotFound
     return server
 
 
 def _in_use(agents: Sequence[str]) -> str:
-    shown = ", ".join(agents[:LISTED_AGENTS]) + (" and more" if len(agents) > LISTED_AGENTS else "")
-    return f"Enabled by {shown}. Disable it there first, or delete with `?detach=true`."
+    listed = ", ".join(agents[:LISTED_AGENTS]) + (" and more" if len(agents) > LISTED_AGENTS else "")
+    return f"Enabled by {listed}. Disable it there first, or delete with `?detach=true`."
 
 
 def _check_slug(slug: str) -> None:

@@ -26,6 +26,6 @@ class WorkspacePurge:
             self._job.wake()
 
     async def _run(self) -> None:
-        while left := await self._workspaces.deleted():
-            for workspace_id in left:
+        while ids := await self._workspaces.deleted():
+            for workspace_id in ids:
                 await self._workspaces.purge(workspace_id)

@@ -66,12 +66,14 @@ class WorkspaceDirectory:
 
     async def page(self, limit: int, after: str | None) -> list[Workspace]:
         """Full if there are more workspaces, even if some are deleted between the two reads."""
-        found: list[Workspace] = []
-        while len(found) < limit and (listed := await self._store.query(ALL, limit=limit - len(found), after=after)):
+        workspaces: list[Workspace] = []
+        while len(workspaces) < limit and (
+            listed := await self._store.query(ALL, limit=limit - len(workspaces), after=after)
+        ):
             items = await self._store.get_many([_key(item.key.sk) for item in listed])
-            found += [Workspace.of(items[key]) for item in listed if (key := _key(item.key.sk)) in items]
+            workspaces += [Workspace.of(items[key]) for item in listed if (key := _key(item.key.sk)) in items]
             after = listed[-1].key.sk
-        return found
+        return workspaces
 
     async def ids(self, after: str | None = None) -> list[str]:
         return [item.key.sk for item in await self._store.query(ALL, limit=100, after=after)]
@@ -88,8 +90,8 @@ class WorkspaceDirectory:
         return [item.key.sk for item in await self._store.query(DELETED, limit=100)]
 
     async def purge(self, workspace_id: str) -> None:
-        while left := await self._store.query(partition_of(workspace_id), limit=PURGED_AT_ONCE):
-            await self._store.write(*_deletions(left))
+        while items := await self._store.query(partition_of(workspace_id), limit=PURGED_AT_ONCE):
+            await self._store.write(*_deletions(items))
         await self._store.write(Delete(_deleted(workspace_id), Always()))
 
 

@@ -61,8 +61,8 @@ def view(workspace: Workspace) -> WorkspaceView:
     ),
 )
 async def list_workspaces(workspaces: Injected[Workspaces], paging: Injected[Paging]) -> Response[bytes]:
-    found = await workspaces.page(paging.one_more, paging.after)
-    return paging.answer(found, view, MANY, lambda workspace: workspace.id).response()
+    records = await workspaces.page(paging.one_more, paging.after)
+    return paging.answer(records, view, MANY, lambda workspace: workspace.id).response()
 
 
 @post(
@@ -89,9 +89,8 @@ async def create_workspace(
 ) -> Response[bytes]:
 
     def answer(new: CreatedWorkspace) -> StoredResponse:
-        made = new.workspace
-        body = NewWorkspaceView(**view(made).model_dump(), api_key=new.key.reveal_text())
-        return created(body, made.version, f"{idempotent_create.path}/{made.id}")
+        body = NewWorkspaceView(**view(new.workspace).model_dump(), api_key=new.key.reveal_text())
+        return created(body, new.workspace.version, f"{idempotent_create.path}/{new.workspace.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
         return answer(await workspaces.create(operator, data.name, lambda new: receipt(answer(new))))
@@ -113,8 +112,8 @@ async def create_workspace(
     ),
 )
 async def get_workspace(workspace: Injected[WorkspaceService]) -> Response[bytes]:
-    found = await workspace.get()
-    return item(view(found), found.version).response()
+    record = await workspace.get()
+    return item(view(record), record.version).response()
 
 
 @put(

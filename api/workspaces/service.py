@@ -68,11 +68,11 @@ class WorkspaceService:
         self._grants = grants
 
     async def get(self) -> Workspace:
-        return _found(await self._one.get_cached())
+        return _existing(await self._one.get_cached())
 
     async def update(self, change: WorkspaceChange, if_match: str | None) -> Workspace:
         async def write() -> Workspace:
-            old = _found(await self._one.get())
+            old = _existing(await self._one.get())
             check_if_match(if_match, old.version)
             new = replace(old, **change.given(), updated_at=rfc3339(self._clock.now()), version=old.version + 1)
             event = AuditEvent("workspace.updated", new.id, new.name, tuple(sorted(change.model_fields_set)))
@@ -88,7 +88,7 @@ class WorkspaceService:
         """
 
         async def write() -> None:
-            workspace = _found(await self._one.get())
+            workspace = _existing(await self._one.get())
             check_if_match(if_match, workspace.version)
             await self._grants.revoke_all(self._ctx)
             keys = await self._keyring.deletion_writes(self._ctx.partition)
@@ -150,7 +150,7 @@ def setup_context() -> OperatorContext:
     return OperatorContext(Principal("operator", "setup", "setup", Scope.OPERATOR), request_id="setup")
 
 
-def _found(workspace: Workspace | None) -> Workspace:
+def _existing(workspace: Workspace | None) -> Workspace:
     if workspace is None:
         raise NotFound
     return workspace

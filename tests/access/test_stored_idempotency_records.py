@@ -52,11 +52,11 @@ async def test_a_stored_response_is_replayed(tmp_path: Path) -> None:
         "state": {"context": context, "body": {"name": "Acme"}},
     }
 
-    record = await IdempotencyRecord.of(Request(scope), "retry-1")
+    record = await IdempotencyRecord.for_request(Request(scope), "retry-1")
     await store.write(Put(record.key, RECORD, IfAbsent()))
-    item = await record.found(store)
+    item = await record.load(store)
 
     assert record.key.sk == SORT_KEY
     assert item is not None
-    assert record.answer(item) == StoredResponse(201, b'{"name":"Acme"}', {"Location": "/api/workspaces/ws_1"})
+    assert record.response(item) == StoredResponse(201, b'{"name":"Acme"}', {"Location": "/api/workspaces/ws_1"})
     await store.close()

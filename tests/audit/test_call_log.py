@@ -66,7 +66,7 @@ def numbered(number: int, **changed: object) -> ToolCallRecord:
 async def test_a_call_is_in_the_trail_within_a_second(store: MoodyStore) -> None:
     calls = CallLog(store)
 
-    calls.note(CALL)
+    calls.add(CALL)
     async with asyncio.timeout(1.0):
         await store.written.wait()
 
@@ -77,7 +77,7 @@ async def test_a_call_is_in_the_trail_within_a_second(store: MoodyStore) -> None
 async def test_calls_of_the_same_moment_are_written_together(store: MoodyStore) -> None:
     calls = CallLog(store, every_seconds=0.0)
     for number in range(150):
-        calls.note(numbered(number, workspace_id=f"ws_{number % 3}"))
+        calls.add(numbered(number, workspace_id=f"ws_{number % 3}"))
 
     await calls.finish()
 
@@ -91,7 +91,7 @@ async def test_calls_of_the_same_moment_are_written_together(store: MoodyStore) 
 
 async def test_a_stop_writes_at_once_what_is_left(store: MoodyStore) -> None:
     calls = CallLog(store, every_seconds=3600.0)
-    calls.note(CALL)
+    calls.add(CALL)
 
     async with asyncio.timeout(5.0):
         await calls.finish()
@@ -101,12 +101,12 @@ async def test_a_stop_writes_at_once_what_is_left(store: MoodyStore) -> None:
 
 async def test_what_is_noted_while_others_are_written_is_not_forgotten(store: MoodyStore) -> None:
     calls = CallLog(store, every_seconds=0.0)
-    calls.note(numbered(0))
+    calls.add(numbered(0))
     await store.tried.wait()
-    calls.note(numbered(1))
+    calls.add(numbered(1))
 
     await calls.finish()
-    calls.note(numbered(2))
+    calls.add(numbered(2))
     await calls.finish()
 
     assert await told(store) == ["request-0", "request-1", "request-2"]
@@ -125,7 +125,7 @@ async def test_a_store_that_is_busy_is_tried_again_and_told_of_no_call_twice(
     store.busy, store.writes_before_it_says_so = 2, was_written
     calls = CallLog(store, every_seconds=0.0, first_pause=0.001)
 
-    calls.note(CALL)
+    calls.add(CALL)
     async with asyncio.timeout(5.0):
         await store.written.wait()
     await calls.finish()
@@ -140,7 +140,7 @@ async def test_while_the_store_is_away_the_newest_wait_and_the_oldest_go(
 ) -> None:
     calls = CallLog(store, every_seconds=3600.0, most_waiting=10)
     for number in range(25):
-        calls.note(numbered(number))
+        calls.add(numbered(number))
 
     assert (calls.waiting, calls.dropped) == (10, 15)
     await calls.finish()
@@ -155,7 +155,7 @@ async def test_a_stop_does_not_wait_for_a_store_that_is_away(
     store.busy = 1000
     calls = CallLog(store, every_seconds=3600.0)
     for number in range(2500):  # of more than one write
-        calls.note(numbered(number))
+        calls.add(numbered(number))
 
     async with asyncio.timeout(5.0):
         await calls.finish()
@@ -177,7 +177,7 @@ async def test_to_note_a_call_costs_less_than_a_microsecond(store: MoodyStore) -
 def _seconds_for_a_thousand(calls: CallLog) -> float:
     begun = time.perf_counter()
     for _ in range(1000):
-        calls.note(CALL)
+        calls.add(CALL)
     return time.perf_counter() - begun
 
 

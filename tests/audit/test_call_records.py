@@ -39,7 +39,7 @@ def noted(workspace: Workspace, calls: Sequence[ToolCallRecord]) -> None:
     async def note() -> None:
         parts = await build_container(workspace.plugboard.settings)
         for call in calls:
-            parts.runtime.call_log.note(call)
+            parts.runtime.call_log.add(call)
         await parts.close()
 
     asyncio.run(note())
@@ -191,7 +191,7 @@ async def write_all(
             written |= {f"{number}"} if RecordKind.CONFIG in kinds else set()
         for each in range(how_many):
             then = at + chance.random() * 1.5
-            calls.note(CALL._replace(at=then, workspace_id=workspace_id, request_id=f"{number}-{each}"))
+            calls.add(CALL._replace(at=then, workspace_id=workspace_id, request_id=f"{number}-{each}"))
             written |= {f"{number}-{each}"} if RecordKind.CALLS in kinds else set()
         if chance.random() < 0.5:
             await asyncio.sleep(0)

@@ -59,38 +59,40 @@ class IdempotentCall:
         self._write = write
         self._clock = clock
 
-    async def run(self, given: str, work: Callable[[], Awaitable[tuple[StoredResponse, bool]]]) -> StoredResponse:
+    async def run(
+        self, idempotency_key: str, work: Callable[[], Awaitable[tuple[StoredResponse, bool]]]
+    ) -> StoredResponse:
         """`work` returns its response, and whether anything was sent that may have had an effect."""
-        slot = await IdempotencyRecord.of(self._request, given)
-        running = slot.record(state=CallState.RUNNING, since=self._clock.now())
-        reserved = Put(slot.key, running, IfAbsent(), self._expiry)
-        if earlier := await self._unless_first(slot, reserved):
-            return self._answer(slot, earlier)
+        record = await IdempotencyRecord.for_request(self._request, idempotency_key)
+        running = record.data(state=CallState.RUNNING, since=self._clock.now())
+        reserved = Put(record.key, running, IfAbsent(), self._expiry)
+        if earlier := await self._unless_first(record, reserved):
+            return self._answer(record, earlier)
         try:
             answer, was_sent = await work()
         except NOTHING_SENT:
             await self._free(reserved)
             raise
         if was_sent:
-            await self._keep(slot, answer, reserved)
+            await self._keep(record, answer, reserved)
         else:
             await self._free(reserved)
         return answer
 
-    async def _unless_first(self, slot: IdempotencyRecord, reserved: Put) -> Item | None:
+    async def _unless_first(self, record: IdempotencyRecord, reserved: Put) -> Item | None:
         try:
             await self._write(self._request.state.context.principal, [reserved])
         except Conflict as conflict:
-            earlier = await slot.found(self._store)
+            earlier = await record.load(self._store)
             if earlier is None:  # it has expired, or was freed, since the write
                 raise ServiceUnavailable from conflict
             return earlier
         return None
 
-    def _answer(self, slot: IdempotencyRecord, item: Item) -> StoredResponse:
+    def _answer(self, record: IdempotencyRecord, item: Item) -> StoredResponse:
         match item.data["state"]:
             case CallState.ANSWERED:
-                return slot.answer(item)
+                return record.response(item)
             case CallState.TOO_LARGE:
                 raise ConflictProblem(NOT_KEPT)
             case _ if self._clock.now() - item.data["since"] < LONGEST_SECONDS:
@@ -102,9 +104,9 @@ class IdempotentCall:
         with suppress(StoreError):  # the key stays reserved, which does no harm
             await self._store.write(Delete(reserved.key, IfVersion(reserved.version)))
 
-    async def _keep(self, slot: IdempotencyRecord, answer: StoredResponse, reserved: Put) -> None:
+    async def _keep(self, record: IdempotencyRecord, answer: StoredResponse, reserved: Put) -> None:
         """If this fails, the client already has its response; a retry gets 409 (outcome unknown)."""
-        sealed = await asyncio.to_thread(slot.answered, answer)  # compressing megabytes would block the event loop
+        sealed = await asyncio.to_thread(record.data_with, answer)  # compressing megabytes would block the event loop
         try:
             await self._replace(reserved, {**sealed, "state": CallState.ANSWERED})
         except StoreError as error:

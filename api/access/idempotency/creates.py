@@ -44,26 +44,26 @@ class IdempotentCreate:
 
     async def run(self, work: Callable[[IdempotencyChanges], Awaitable[StoredResponse]]) -> StoredResponse:
         """`work` adds the changes that its argument returns to the write that creates the object."""
-        given = idempotency_key(self._request)
-        if given is None:
+        key = idempotency_key(self._request)
+        if key is None:
             return await work(lambda _: ())
-        slot = await IdempotencyRecord.of(self._request, given)
-        return await self._earlier(slot) or await self._first(slot, work)
+        record = await IdempotencyRecord.for_request(self._request, key)
+        return await self._earlier(record) or await self._first(record, work)
 
     async def _first(
-        self, slot: IdempotencyRecord, work: Callable[[IdempotencyChanges], Awaitable[StoredResponse]]
+        self, record: IdempotencyRecord, work: Callable[[IdempotencyChanges], Awaitable[StoredResponse]]
     ) -> StoredResponse:
         try:
-            return await work(lambda answer: [self._record(slot, answer)])
+            return await work(lambda answer: [self._record(record, answer)])
         except AlreadyCompleted as done:
-            earlier = await self._earlier(slot)
+            earlier = await self._earlier(record)
             if earlier is None:  # it has expired since the write
                 raise ServiceUnavailable from done
             return earlier
 
-    async def _earlier(self, slot: IdempotencyRecord) -> StoredResponse | None:
-        item = await slot.found(self._store)
-        return slot.answer(item) if item else None
+    async def _earlier(self, record: IdempotencyRecord) -> StoredResponse | None:
+        item = await record.load(self._store)
+        return record.response(item) if item else None
 
-    def _record(self, slot: IdempotencyRecord, answer: StoredResponse) -> Change:
-        return Put(slot.key, slot.answered(answer), IfAbsent(), expires_at=int(self._clock.now()) + KEPT_SECONDS)
+    def _record(self, record: IdempotencyRecord, answer: StoredResponse) -> Change:
+        return Put(record.key, record.data_with(answer), IfAbsent(), expires_at=int(self._clock.now()) + KEPT_SECONDS)

@@ -50,33 +50,33 @@ class IdempotencyRecord:
     sealing: Secret
 
     @classmethod
-    async def of(cls, request: AnyRequest, given: str) -> IdempotencyRecord:
-        if not KEY_FORM.fullmatch(given):
+    async def for_request(cls, request: AnyRequest, idempotency_key: str) -> IdempotencyRecord:
+        if not KEY_FORM.fullmatch(idempotency_key):
             raise ValidationFailed.at(HEADER, "Must be 1 to 255 visible ASCII characters.")
         context: WorkspaceContext | OperatorContext = request.state.context
         partition = context.partition if isinstance(context, WorkspaceContext) else OPERATORS
         secret, path = await _sealing_secret(context), str(request.scope["path"])
-        place = hashlib.sha256(_joined(context.principal.id, path, given)).hexdigest()
-        asked = _joined(request.method, path, request.scope["query_string"].decode("latin-1"), _body(request))
+        digest = hashlib.sha256(_joined(context.principal.id, path, idempotency_key)).hexdigest()
+        content = _joined(request.method, path, request.scope["query_string"].decode("latin-1"), _body(request))
         # Keyed, because the body may hold a password: a bare hash would let guesses be tested on a copy of the table.
-        request_hash = hmac.digest(derive(secret, f"idempotent request {place}").reveal(), asked, hashlib.sha256)
-        return cls(Key(partition, f"IDEMPOTENCY#{place}"), request_hash.hex(), derive(secret, f"idempotency {place}"))
+        request_hash = hmac.digest(derive(secret, f"idempotent request {digest}").reveal(), content, hashlib.sha256)
+        return cls(Key(partition, f"IDEMPOTENCY#{digest}"), request_hash.hex(), derive(secret, f"idempotency {digest}"))
 
-    async def found(self, store: Store) -> Item | None:
+    async def load(self, store: Store) -> Item | None:
         """The stored record; `IdempotencyKeyReused` if it belongs to another request."""
         item = await store.get(self.key)
         if item is not None and item.data["request"] != self.request_hash:
             raise IdempotencyKeyReused
         return item
 
-    def record(self, **data: Any) -> Data:
-        return {"request": self.request_hash, **data}
+    def data(self, **fields: Any) -> Data:
+        return {"request": self.request_hash, **fields}
 
-    def answered(self, answer: StoredResponse) -> Data:
+    def data_with(self, answer: StoredResponse) -> Data:
         envelope = encrypt(self.sealing, PRINCIPAL_KEY_NUMBER, self._bound_to, Secret(zlib.compress(answer.body)))
-        return self.record(status=answer.status, headers=dict(answer.headers), body=to_text(envelope))
+        return self.data(status=answer.status, headers=dict(answer.headers), body=to_text(envelope))
 
-    def answer(self, item: Item) -> StoredResponse:
+    def response(self, item: Item) -> StoredResponse:
         compressed = decrypt(self.sealing, self._bound_to, from_text(item.data["body"])).reveal()
         return StoredResponse(item.data["status"], zlib.decompress(compressed), item.data["headers"])
 

@@ -44,7 +44,7 @@ class CallRecorder(ToolsetWrapper):
         finally:
             seconds = self._clock.monotonic() - started
             self._metrics.record(self._server.service_type, outcome, seconds)
-            self._log.note(self._record(call, outcome, seconds))
+            self._log.add(self._record(call, outcome, seconds))
         return result
 
     def _record(self, call: ToolCall, outcome: str, seconds: float) -> ToolCallRecord:
