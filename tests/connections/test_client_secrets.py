@@ -8,8 +8,8 @@ from api.access.context import partition_of
 from api.kit.crypto.reencryption import rewrap
 from api.main.container import Container
 from demo.oauth_provider.server import Server, Tenant
-from tests.connections.desk import in_another_process
-from tests.connections.world import Connectable, Visitor, mcp_server, told
+from tests.connections.browser_flow import ConnectableServer, Visitor, mcp_server, result_of
+from tests.connections.workspace_owner import in_another_process
 from tests.harness import Plugboard
 
 SECRET = "canary-secret-of-a-client"
@@ -20,7 +20,7 @@ def acme(provider: Server) -> Tenant:
     return provider.tenant("acme")
 
 
-def connected(server: Connectable) -> Connectable:
+def connected(server: ConnectableServer) -> ConnectableServer:
     assert Visitor(server.plugboard).connect(server) == {"connected": server.id}
     return server
 
@@ -45,7 +45,7 @@ def test_a_secret_is_shown_to_the_issuer_that_it_was_first_used_with_and_to_no_o
 
 
 @pytest.mark.requirement("OAU-09")
-def test_who_enters_another_secret_says_anew_whose_it_is(plugboard: Plugboard, provider: Server, acme: Tenant) -> None:
+def test_another_secret_may_be_used_with_another_issuer(plugboard: Plugboard, provider: Server, acme: Tenant) -> None:
     beta = provider.tenant("beta")
     acme.add_client("ours", secret=SECRET)
     beta.add_client("ours", secret="another")
@@ -60,7 +60,7 @@ def test_who_enters_another_secret_says_anew_whose_it_is(plugboard: Plugboard, p
 
 
 @pytest.mark.requirement("OAU-09")
-def test_a_secret_that_is_entered_while_somebody_consents_is_not_shown_where_they_are(
+def test_a_secret_entered_during_a_consent_is_not_sent_to_its_issuer(
     plugboard: Plugboard, provider: Server, acme: Tenant
 ) -> None:
     evil = provider.tenant("evil")
@@ -72,7 +72,7 @@ def test_a_secret_that_is_entered_while_somebody_consents_is_not_shown_where_the
     acme.behave(authorization_servers=())
     server.change(config={"clientId": "ours", "clientSecret": SECRET})
 
-    assert told(visitor.land(came)) == {"error": "server_changed"}
+    assert result_of(visitor.land(came)) == {"error": "server_changed"}
     assert evil.asked("token") == []
     acme.add_client("ours", secret=SECRET)
     connected(server)
@@ -98,7 +98,9 @@ def test_a_client_that_asks_in_its_own_name_is_shown_to_no_other_issuer_either(
 
 
 @pytest.mark.requirement("OAU-09", "ENC-08")
-def test_new_keys_make_nobody_forget_whose_a_secret_is(plugboard: Plugboard, provider: Server, acme: Tenant) -> None:
+def test_the_issuer_of_a_secret_is_remembered_after_a_key_rotation(
+    plugboard: Plugboard, provider: Server, acme: Tenant
+) -> None:
     acme.add_client("ours", secret=SECRET)
     server = connected(mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET}))
     partition = partition_of(server.workspace.id)

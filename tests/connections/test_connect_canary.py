@@ -13,8 +13,8 @@ import pytest
 
 from api.main.settings import Settings
 from demo.oauth_provider.server import Fault, Server
-from tests.connections.desk import until
-from tests.connections.world import Connectable, Visitor, mcp_server, service, told
+from tests.connections.browser_flow import ConnectableServer, Visitor, mcp_server, result_of, service
+from tests.connections.workspace_owner import wait_until
 from tests.e2e.process import Process, serving
 from tests.harness import Plugboard, Workspace
 
@@ -36,22 +36,22 @@ class Watched:
     def plugboard(self) -> Plugboard:
         return self.workspace.plugboard
 
-    def connect(self, server: Connectable, **changed: str | None) -> dict[str, str]:
+    def connect(self, server: ConnectableServer, **changed: str | None) -> dict[str, str]:
         visitor, page = Visitor(self.plugboard), server.page()
         came = visitor.consent(page)
         self.secrets |= {page.rpartition("/")[2], came["state"], came["code"], *visitor.cookies.values()}
         answer = visitor.land(came.but(**changed) if changed else came)
         self.landed += [answer, visitor.sent("GET", answer.headers["Location"]), visitor.land(came)]
-        return told(answer)
+        return result_of(answer)
 
-    def connect_slowly(self, server: Connectable) -> None:
+    def connect_slowly(self, server: ConnectableServer) -> None:
         """What is stored of it in between goes again, so it is looked at on the way."""
         visitor, page = Visitor(self.plugboard), server.page()
         self.on_the_way.append(self.stored())
         came = visitor.consent(page)
         self.on_the_way.append(self.stored())
         self.secrets |= {page.rpartition("/")[2], came["state"], came["code"], *visitor.cookies.values()}
-        assert told(visitor.land(came)) == {"connected": server.id}
+        assert result_of(visitor.land(came)) == {"connected": server.id}
 
     def stored(self) -> bytes:
         return b"".join(file.read_bytes() for file in self.data.rglob("*") if file.is_file())
@@ -96,7 +96,7 @@ def test_no_token_code_verifier_secret_state_or_ticket_comes_out_anywhere(watche
         assert server.called()["isError"] is False
     gone.fault("revoke", Fault("down"), times=None)
     workspace.admin.post(f"{left.path}/oauth/disconnect")
-    until(lambda: gone.requests["revoke"] > 0)  # what waits for the provider is stored by now
+    wait_until(lambda: gone.requests["revoke"] > 0)  # what waits for the provider is stored by now
     beta.forget_grants()
     assert given.called()["error"]["kind"] == "reconnect_required"
 
@@ -119,7 +119,7 @@ def gather(watched: Watched, provider: Server) -> None:
     assert all(len(secret) >= 15 for secret in watched.secrets)
 
 
-def search(watched: Watched, servers: list[Connectable]) -> None:
+def search(watched: Watched, servers: list[ConnectableServer]) -> None:
     admin, workspace = watched.workspace.admin, watched.workspace
     told_of = [each.path for each in servers] + [f"{each.path}/oauth/status" for each in servers]
     told_of += [f"{workspace.audit}?limit=100", workspace.servers, f"{workspace.agents}", "/metrics", "/openapi.yaml"]

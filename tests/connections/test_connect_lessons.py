@@ -6,17 +6,17 @@ import pytest
 
 from api.main.settings import Settings
 from demo.oauth_provider.server import Server
-from tests.connections.desk import Desk, until
-from tests.connections.world import Visitor, mcp_server, told
+from tests.connections.browser_flow import Visitor, mcp_server, result_of
+from tests.connections.workspace_owner import WorkspaceOwner, wait_until
 from tests.harness import Plugboard, caller
 
 
 @pytest.fixture
-def desk(plugboard: Plugboard) -> Desk:
-    return Desk.at(plugboard)
+def owner(plugboard: Plugboard) -> WorkspaceOwner:
+    return WorkspaceOwner.at(plugboard)
 
 
-def test_who_is_not_known_at_the_provider_any_more_is_registered_anew(plugboard: Plugboard, provider: Server) -> None:
+def test_a_client_that_the_provider_has_deleted_is_registered_again(plugboard: Plugboard, provider: Server) -> None:
     acme = provider.tenant("acme")
     server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
     visitor.connect(server)
@@ -27,16 +27,16 @@ def test_who_is_not_known_at_the_provider_any_more_is_registered_anew(plugboard:
         assert client.get(lost).status_code == 400
     again = visitor.land(visitor.consent(server.page()))
 
-    assert told(again) == {"connected": server.id}
+    assert result_of(again) == {"connected": server.id}
     assert acme.counts["registrations"] == 2
 
 
-def test_who_has_come_back_is_not_registered_again(plugboard: Plugboard, provider: Server) -> None:
+def test_a_client_whose_browser_returned_is_not_registered_again(plugboard: Plugboard, provider: Server) -> None:
     acme = provider.tenant("acme")
     server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
 
     acme.behave(consent="deny")
-    assert told(visitor.land(visitor.consent(server.page()))) == {"error": "denied"}
+    assert result_of(visitor.land(visitor.consent(server.page()))) == {"error": "denied"}
     acme.behave(consent="at once")
     visitor.connect(server)
     visitor.connect(server)
@@ -49,49 +49,49 @@ def test_the_public_address_goes_with_the_port() -> None:
     assert Settings.from_environment({}).public_url == "http://127.0.0.1:8400"
 
 
-def test_another_account_takes_the_place_of_one_that_is_revoked(desk: Desk, provider: Server) -> None:
+def test_another_account_takes_the_place_of_one_that_is_revoked(owner: WorkspaceOwner, provider: Server) -> None:
     notion = provider.tenant("notion")
-    server = desk.connected(desk.service("notion"))
+    server = owner.connected(owner.service("notion"))
     first = notion.live("access")
     notion.behave(person="Grace", workspace="Globex")
 
-    desk.connect(server)
+    owner.connect(server)
 
-    until(lambda: not set(first) & set(notion.live("access")))
-    assert desk.status(server)["account"]["workspace"] == "Globex"
-    assert desk.check(server)["status"] == "ok"
+    wait_until(lambda: not set(first) & set(notion.live("access")))
+    assert owner.status(server)["account"]["workspace"] == "Globex"
+    assert owner.check(server)["status"] == "ok"
 
 
-def test_the_same_account_keeps_what_it_had(desk: Desk, provider: Server) -> None:
+def test_the_same_account_keeps_what_it_had(owner: WorkspaceOwner, provider: Server) -> None:
     notion = provider.tenant("notion")
-    server = desk.connected(desk.service("notion"))
+    server = owner.connected(owner.service("notion"))
     first = notion.live("access")
 
-    desk.connect(server)
+    owner.connect(server)
 
     assert set(first) <= set(notion.live("access"))
     assert notion.asked("revoke") == []
 
 
-def test_another_url_at_the_same_host_is_another_server(desk: Desk, provider: Server) -> None:
+def test_another_url_at_the_same_host_is_another_server(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
 
-    changed = desk.admin.put(desk.path(server), json={"url": f"{acme.mcp_url}-other"}).json()
+    changed = owner.admin.put(owner.path(server), json={"url": f"{acme.mcp_url}-other"}).json()
 
     assert changed["oauthConnected"] is False
-    until(lambda: not acme.live("refresh"))
+    wait_until(lambda: not acme.live("refresh"))
 
 
-def test_a_client_that_asks_in_its_own_name_shows_what_it_has_got(desk: Desk, provider: Server) -> None:
+def test_a_client_that_asks_in_its_own_name_shows_what_it_has_got(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     acme.add_client("machine", secret="canary-machine", grants=("client_credentials",))
     config = {"clientId": "machine", "clientSecret": "canary-machine", "scope": "read"}
-    server = desk.remote(acme, oauthGrant="client_credentials", config=config)
-    agent = desk.agent(server)
+    server = owner.remote(acme, oauthGrant="client_credentials", config=config)
+    agent = owner.agent(server)
 
-    lacking = desk.call(agent, "admin")
+    lacking = owner.call(agent, "admin")
 
     assert lacking["error"] == {"kind": "reconnect_required"}
-    assert "(admin). Add them to `scope`" in lacking["text"]
-    assert (desk.status(server)["connected"], desk.status(server)["scopes"]) == (True, ["read"])
+    assert "scopes: admin. Add them to `scope`" in lacking["text"]
+    assert (owner.status(server)["connected"], owner.status(server)["scopes"]) == (True, ["read"])

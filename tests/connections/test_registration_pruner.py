@@ -7,8 +7,8 @@ from api.connections.client_repository import CLIENT_PREFIX
 from api.connections.oauth_clients import IN_USE_SECONDS
 from api.main.container import Container, registration_pruner
 from demo.oauth_provider.server import Server
-from tests.connections.desk import Desk, in_another_process
-from tests.connections.world import Connectable, Visitor, mcp_server
+from tests.connections.browser_flow import ConnectableServer, Visitor, mcp_server
+from tests.connections.workspace_owner import WorkspaceOwner, in_another_process
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
 
@@ -25,7 +25,7 @@ def prune(plugboard: Plugboard, clock: StillClock) -> None:
     in_another_process(plugboard, run, clock)
 
 
-def abandon_consent(plugboard: Plugboard, provider: Server) -> Connectable:
+def abandon_consent(plugboard: Plugboard, provider: Server) -> ConnectableServer:
     """The browser is redirected to the authorization server and never returns."""
     server = mcp_server(plugboard, provider.tenant("acme"))
     Visitor(plugboard, plugboard.settings.public_url).go(server.page())
@@ -44,27 +44,27 @@ def test_an_unused_registration_is_deleted_after_a_day(timed: Plugboard, provide
 
 
 def test_the_registration_of_a_grant_is_kept(timed: Plugboard, provider: Server, clock: StillClock) -> None:
-    desk = Desk.at(timed)
-    desk.connected(desk.remote(provider.tenant("acme")))
+    owner = WorkspaceOwner.at(timed)
+    owner.connected(owner.remote(provider.tenant("acme")))
     clock.advance(2 * IN_USE_SECONDS)
 
     prune(timed, clock)
 
-    assert registrations(timed, desk.workspace.id) == 1
+    assert registrations(timed, owner.workspace.id) == 1
 
 
 def test_the_registration_of_a_disconnected_server_is_deleted(
     timed: Plugboard, provider: Server, clock: StillClock
 ) -> None:
-    desk = Desk.at(timed)
-    server = desk.connected(desk.remote(provider.tenant("acme")))
-    desk.disconnect(server)
+    owner = WorkspaceOwner.at(timed)
+    server = owner.connected(owner.remote(provider.tenant("acme")))
+    owner.disconnect(server)
     clock.advance(IN_USE_SECONDS + 1)
 
     prune(timed, clock)
 
-    assert registrations(timed, desk.workspace.id) == 0
-    assert desk.connect(server) == {"connected": server}
+    assert registrations(timed, owner.workspace.id) == 0
+    assert owner.connect(server) == {"connected": server}
 
 
 def test_a_registration_that_is_used_again_is_kept_for_another_day(

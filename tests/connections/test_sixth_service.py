@@ -10,7 +10,7 @@ import pytest
 from api.main.settings import Settings
 from demo.oauth_provider.server import Server, Tenant
 from integrations import load_services
-from tests.connections.desk import Desk, entries, until
+from tests.connections.workspace_owner import WorkspaceOwner, revocation_jobs, wait_until
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, served
 
@@ -92,33 +92,33 @@ def sixth(environment: dict[str, str], catalog: Path) -> Iterator[Plugboard]:
 
 
 def test_it_is_connected_called_renewed_and_disconnected_like_any_other(sixth: Plugboard, vendor: Tenant) -> None:
-    desk = Desk.at(sixth)
-    server = desk.service("acme-desk")
-    assert desk.check(server)["status"] == "unauthorized"
+    owner = WorkspaceOwner.at(sixth)
+    server = owner.service("acme-desk")
+    assert owner.check(server)["status"] == "unauthorized"
 
-    desk.connected(server)
+    owner.connected(server)
 
-    told = desk.status(server)
+    told = owner.status(server)
     assert told["account"] == {"id": "77", "name": None, "workspace": "First", "url": None}
     assert (told["askedScopes"], told["scopes"]) == (["read", "issues:create"],) * 2
     assert told["redirectUri"].endswith("/api/mcp/oauth/acme-desk/callback")
     authorize = vendor.asked("authorize")[0].query
     assert (authorize["actor"], authorize["scope"]) == ("app", "read,issues:create")
     assert authorize["code_challenge_method"] == "S256"
-    assert desk.check(server)["status"] == "ok"
+    assert owner.check(server)["status"] == "ok"
 
     vendor.expire()
-    assert desk.check(server)["status"] == "ok"
+    assert owner.check(server)["status"] == "ok"
     assert (vendor.counts["refreshes"], vendor.counts["reuses"]) == (1, 0)
 
-    desk.disconnect(server)
-    until(lambda: entries(sixth) == [])
+    owner.disconnect(server)
+    wait_until(lambda: revocation_jobs(sixth) == [])
     assert (vendor.live("access"), vendor.live("refresh")) == ([], [])
-    assert desk.check(server)["status"] == "unauthorized"
+    assert owner.check(server)["status"] == "unauthorized"
 
 
 def test_it_is_listed_with_what_an_operator_has_to_set(sixth: Plugboard) -> None:
-    listed = Desk.at(sixth).admin.get("/api/services").json()
+    listed = WorkspaceOwner.at(sixth).admin.get("/api/services").json()
 
     assert [(each["serviceType"], each["configured"]) for each in listed] == [("acme-desk", True)]
     assert listed[0]["needs"] == ["ACME_DESK_OAUTH_CLIENT_ID", "ACME_DESK_OAUTH_CLIENT_SECRET"]
@@ -128,8 +128,8 @@ def test_it_is_listed_with_what_an_operator_has_to_set(sixth: Plugboard) -> None
 def test_without_an_app_it_says_what_to_set(environment: dict[str, str], catalog: Path) -> None:
     del environment["ACME_DESK_OAUTH_CLIENT_SECRET"]
     with served(Settings.from_environment(environment), catalog=load_services(catalog)) as plugboard:
-        desk = Desk.at(plugboard)
-        answer = desk.admin.get(desk.path(desk.service("acme-desk"), "/oauth/authorize"))
+        owner = WorkspaceOwner.at(plugboard)
+        answer = owner.admin.get(owner.path(owner.service("acme-desk"), "/oauth/authorize"))
 
     assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
     assert "ACME_DESK_OAUTH_CLIENT_ID" in answer.json()["detail"]
@@ -137,24 +137,24 @@ def test_without_an_app_it_says_what_to_set(environment: dict[str, str], catalog
 
 
 @pytest.mark.requirement("OAU-15")
-def test_one_that_is_taken_away_for_a_while_can_be_disconnected_and_is_revoked_later(
+def test_a_service_that_is_removed_for_a_while_can_be_disconnected_and_is_revoked_later(
     vendor: Tenant, environment: dict[str, str], catalog: Path
 ) -> None:
     """As when an older version runs for a day."""
     settings, clock, services = Settings.from_environment(environment), StillClock(), load_services(catalog)
     with served(settings, clock, catalog=services) as newer:
-        desk = Desk.at(newer)
-        server = desk.connected(desk.service("acme-desk"))
+        owner = WorkspaceOwner.at(newer)
+        server = owner.connected(owner.service("acme-desk"))
 
     with served(settings, clock) as older:
-        there = desk.in_another(older)
+        there = owner.in_another(older)
         assert there.status(server)["connected"] is True
         assert there.admin.get(there.path(server, "/oauth/authorize")).status_code == 409
         assert there.disconnect(server)["connected"] is False
-        until(lambda: entries(older)[0].data["tries"])
+        wait_until(lambda: revocation_jobs(older)[0].data["tries"])
     assert vendor.asked("revoke") == []
 
     clock.advance(86_400)
     with served(settings, clock, catalog=services) as newer:
-        until(lambda: entries(newer) == [])
+        wait_until(lambda: revocation_jobs(newer) == [])
     assert (vendor.live("access"), vendor.live("refresh")) == ([], [])

@@ -14,8 +14,8 @@ from api.kit.crypto.reencryption import rewrap
 from api.main.container import Container
 from api.main.settings import Settings
 from demo.oauth_provider.server import Server
-from tests.connections.desk import in_another_process
-from tests.connections.world import COOKIE, Callback, Connectable, Visitor, mcp_server, service, told
+from tests.connections.browser_flow import COOKIE, Callback, ConnectableServer, Visitor, mcp_server, result_of, service
+from tests.connections.workspace_owner import in_another_process
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, served
 
@@ -76,10 +76,10 @@ NAMED: dict[str, tuple[Change, str]] = {
 }
 
 
-def assert_refused(server: Connectable, visitor: Visitor, came: Callback, code: str) -> None:
+def assert_refused(server: ConnectableServer, visitor: Visitor, came: Callback, code: str) -> None:
     answer = visitor.land(came)
 
-    assert told(answer) == {"error": code}
+    assert result_of(answer) == {"error": code}
     assert answer.content == b""
     page = visitor.sent("GET", answer.headers["Location"])
     assert page.status_code == 400
@@ -92,7 +92,7 @@ def assert_refused(server: Connectable, visitor: Visitor, came: Callback, code: 
 
 @pytest.mark.requirement("OAU-01", "OAU-05")
 @pytest.mark.parametrize(("change", "code"), CHANGED.values(), ids=CHANGED.keys())
-def test_what_is_not_as_it_should_be_connects_nothing(
+def test_an_invalid_callback_connects_nothing(
     plugboard: Plugboard, provider: Server, change: Change, code: str
 ) -> None:
     server, visitor = service(plugboard, provider), Visitor(plugboard)
@@ -102,9 +102,7 @@ def test_what_is_not_as_it_should_be_connects_nothing(
 
 @pytest.mark.requirement("OAU-04")
 @pytest.mark.parametrize(("change", "code"), NAMED.values(), ids=NAMED.keys())
-def test_who_has_promised_to_name_himself_has_to(
-    plugboard: Plugboard, provider: Server, change: Change, code: str
-) -> None:
+def test_a_promised_iss_is_required(plugboard: Plugboard, provider: Server, change: Change, code: str) -> None:
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
 
     assert_refused(server, visitor, change(visitor.consent(server.page())), code)
@@ -112,7 +110,7 @@ def test_who_has_promised_to_name_himself_has_to(
 
 @pytest.mark.requirement("OAU-04")
 @pytest.mark.parametrize("iss", ["https://evil.example", "", SCRIPT])
-def test_who_has_not_promised_it_may_not_name_another(plugboard: Plugboard, provider: Server, iss: str) -> None:
+def test_an_unpromised_iss_must_not_name_another_issuer(plugboard: Plugboard, provider: Server, iss: str) -> None:
     acme = provider.tenant("acme")
     acme.behave(promises_iss=False)
     server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
@@ -121,19 +119,17 @@ def test_who_has_not_promised_it_may_not_name_another(plugboard: Plugboard, prov
 
 
 @pytest.mark.requirement("OAU-04")
-def test_who_has_not_promised_it_may_name_himself(plugboard: Plugboard, provider: Server) -> None:
+def test_an_unpromised_iss_may_name_the_issuer(plugboard: Plugboard, provider: Server) -> None:
     acme = provider.tenant("acme")
     acme.behave(promises_iss=False)
     server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
 
-    assert told(visitor.land(visitor.consent(server.page()).but(iss=acme.issuer))) == {"connected": server.id}
+    assert result_of(visitor.land(visitor.consent(server.page()).but(iss=acme.issuer))) == {"connected": server.id}
 
 
 @pytest.mark.requirement("OAU-04")
 @pytest.mark.parametrize("suffix", ["", f"/{'0123456789abcdef' * 2}", f"/{'0123456789ABCDEF' * 2}"])
-def test_who_does_not_name_himself_has_a_way_back_of_his_own(
-    plugboard: Plugboard, provider: Server, suffix: str
-) -> None:
+def test_an_issuer_without_iss_has_its_own_redirect_uri(plugboard: Plugboard, provider: Server, suffix: str) -> None:
     acme = provider.tenant("acme")
     acme.behave(promises_iss=False)
     server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
@@ -172,22 +168,22 @@ def test_whatever_was_wrong_uses_up_the_state(plugboard: Plugboard, provider: Se
 def test_a_state_is_good_for_one_connection(plugboard: Plugboard, provider: Server) -> None:
     server, visitor = service(plugboard, provider), Visitor(plugboard)
     came = visitor.consent(server.page())
-    assert told(visitor.land(came)) == {"connected": server.id}
+    assert result_of(visitor.land(came)) == {"connected": server.id}
 
     again = visitor.land(came)
 
-    assert told(again) == {"error": "expired"}
+    assert result_of(again) == {"error": "expired"}
     assert len(server.tenant.asked("token")) == 1
     assert server.status()["connected"] is True
 
 
 @pytest.mark.requirement("OAU-01")
-def test_of_twenty_that_come_back_at_once_with_one_state_one_connects(plugboard: Plugboard, provider: Server) -> None:
+def test_one_of_twenty_simultaneous_callbacks_with_one_state_connects(plugboard: Plugboard, provider: Server) -> None:
     server, visitor = service(plugboard, provider), Visitor(plugboard)
     came = visitor.consent(server.page())
 
     with ThreadPoolExecutor(20) as pool:
-        answers = [told(each) for each in pool.map(lambda _: visitor.land(came), range(20))]
+        answers = [result_of(each) for each in pool.map(lambda _: visitor.land(came), range(20))]
 
     assert sorted(answers, key=str) == [{"connected": server.id}, *[{"error": "expired"}] * 19]
     assert (len(server.tenant.asked("token")), server.tenant.counts["code_reuses"]) == (1, 0)
@@ -203,7 +199,7 @@ def test_a_state_is_good_for_ten_minutes(timed: Plugboard, provider: Server, clo
     clock.advance(seconds)
 
     if seconds < 600:
-        assert told(visitor.land(came)) == {"connected": server.id}
+        assert result_of(visitor.land(came)) == {"connected": server.id}
     else:
         assert_refused(server, visitor, came, "expired")
 
@@ -256,7 +252,7 @@ def test_a_state_connects_the_server_that_it_was_made_for_and_no_other(plugboard
     one, other, visitor = service(plugboard, provider), service(plugboard, provider), Visitor(plugboard)
     came, unused = visitor.consent(one.page()), visitor.consent(other.page())
 
-    assert told(visitor.land(came.but(code=unused["code"]))) == {"connected": one.id}
+    assert result_of(visitor.land(came.but(code=unused["code"]))) == {"connected": one.id}
     other.assert_not_connected()
 
 
@@ -283,7 +279,7 @@ def test_only_a_get_comes_back(plugboard: Plugboard, provider: Server, method: s
 
     assert answer.status_code == (204 if method == "OPTIONS" else 405)
     server.assert_untouched()
-    assert told(visitor.land(came)) == {"connected": server.id}
+    assert result_of(visitor.land(came)) == {"connected": server.id}
 
 
 def test_a_consent_comes_back_to_another_process(plugboard: Plugboard, provider: Server) -> None:
@@ -293,7 +289,7 @@ def test_a_consent_comes_back_to_another_process(plugboard: Plugboard, provider:
     with served(plugboard.settings) as second:
         answer = Visitor(second, cookies=visitor.cookies).land(came)
 
-    assert told(answer) == {"connected": server.id}
+    assert result_of(answer) == {"connected": server.id}
     assert server.called()["isError"] is False
 
 
@@ -311,14 +307,14 @@ def test_a_consent_that_was_begun_under_keys_that_are_no_more_has_to_begin_anew(
 
     with served(plugboard.settings) as second:
         visitor = Visitor(second, cookies=visitor.cookies)
-        assert told(visitor.land(came)) == {"error": "expired"}
+        assert result_of(visitor.land(came)) == {"error": "expired"}
         server.assert_untouched()
-        assert told(visitor.land(visitor.consent(server.page()))) == {"connected": server.id}
+        assert result_of(visitor.land(visitor.consent(server.page()))) == {"connected": server.id}
 
 
 def test_a_callback_is_for_the_plugboard_that_is_set_up_for_the_service(provider: Server, tmp_path: Path) -> None:
     with served(Settings(data_dir=tmp_path)) as bare:
         answer = Visitor(bare).sent("GET", "/api/mcp/oauth/notion/callback?code=c&state=s")
 
-    assert told(answer) == {"error": "expired"}
+    assert result_of(answer) == {"error": "expired"}
     assert provider.seen == []

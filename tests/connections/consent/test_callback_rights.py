@@ -10,41 +10,41 @@ import pytest
 
 from api.kit.clock import rfc3339
 from demo.oauth_provider.server import Fault, Server, Tenant
-from tests.connections.desk import entries, until
-from tests.connections.world import Callback, Connectable, Visitor, mcp_server, service, told
+from tests.connections.browser_flow import Callback, ConnectableServer, Visitor, mcp_server, result_of, service
+from tests.connections.workspace_owner import revocation_jobs, wait_until
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
 
 ELSEWHERE = "https://moved.example.com/mcp"
-Mishap = Callable[[Connectable, str], httpx2.Response]
+Mishap = Callable[[ConnectableServer, str], httpx2.Response]
 
 
-def revoke_key(server: Connectable, key_id: str) -> httpx2.Response:
+def revoke_key(server: ConnectableServer, key_id: str) -> httpx2.Response:
     return server.workspace.admin.delete(f"{server.workspace.api_keys}/{key_id}")
 
 
-def delete_workspace(server: Connectable, _key_id: str) -> httpx2.Response:
+def delete_workspace(server: ConnectableServer, _key_id: str) -> httpx2.Response:
     return server.workspace.admin.delete(server.workspace.path)
 
 
-def delete_server(server: Connectable, _key_id: str) -> httpx2.Response:
+def delete_server(server: ConnectableServer, _key_id: str) -> httpx2.Response:
     return server.workspace.admin.delete(server.path)
 
 
-def move_server(server: Connectable, _key_id: str) -> httpx2.Response:
+def move_server(server: ConnectableServer, _key_id: str) -> httpx2.Response:
     return server.workspace.admin.put(server.path, json={"url": ELSEWHERE})
 
 
-def move_along(server: Connectable, _key_id: str) -> httpx2.Response:
+def move_along(server: ConnectableServer, _key_id: str) -> httpx2.Response:
     """To another path, behind which somebody else may be."""
     return server.workspace.admin.put(server.path, json={"url": f"{server.shown()['url']}/other"})
 
 
-def use_no_oauth(server: Connectable, _key_id: str) -> httpx2.Response:
+def use_no_oauth(server: ConnectableServer, _key_id: str) -> httpx2.Response:
     return server.workspace.admin.put(server.path, json={"authType": "none"})
 
 
-def need_nobody(server: Connectable, _key_id: str) -> httpx2.Response:
+def need_nobody(server: ConnectableServer, _key_id: str) -> httpx2.Response:
     client = {"clientId": "ours", "clientSecret": "canary"}
     changed = {"oauthGrant": "client_credentials", "config": client}
     return server.workspace.admin.put(server.path, json=changed)
@@ -61,7 +61,7 @@ MISHAPS: dict[str, tuple[Mishap, str]] = {
 }
 
 
-def begun_by_a_key(server: Connectable, **key: str) -> tuple[str, str]:
+def begun_by_a_key(server: ConnectableServer, **key: str) -> tuple[str, str]:
     """The key's id, and the page that it has begun."""
     made = server.workspace.make_key("manage", **key)
     answer = server.plugboard.caller(made["apiKey"]).get(f"{server.path}/oauth/authorize")
@@ -79,27 +79,25 @@ def landed_during(
         tenant.until_held("token")
         assert mishap().status_code in (200, 204)
         tenant.release()
-        return told(landing.result())
+        return result_of(landing.result())
 
 
 @pytest.mark.requirement("OAU-12")
 @pytest.mark.parametrize(("mishap", "code"), MISHAPS.values(), ids=MISHAPS.keys())
-def test_nobody_is_asked_for_tokens_where(plugboard: Plugboard, provider: Server, mishap: Mishap, code: str) -> None:
+def test_no_token_request_is_sent_if(plugboard: Plugboard, provider: Server, mishap: Mishap, code: str) -> None:
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
     key_id, page = begun_by_a_key(server)
     came = visitor.consent(page)
 
     assert mishap(server, key_id).status_code in (200, 204)
 
-    assert told(visitor.land(came)) == {"error": code}
+    assert result_of(visitor.land(came)) == {"error": code}
     assert server.tenant.asked("token") == []
 
 
 @pytest.mark.requirement("OAU-12")
 @pytest.mark.parametrize(("mishap", "code"), MISHAPS.values(), ids=MISHAPS.keys())
-def test_what_was_just_granted_is_revoked_where(
-    plugboard: Plugboard, provider: Server, mishap: Mishap, code: str
-) -> None:
+def test_the_new_grant_is_revoked_if(plugboard: Plugboard, provider: Server, mishap: Mishap, code: str) -> None:
     server, visitor, acme = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard), provider.tenant("acme")
     key_id, page = begun_by_a_key(server)
     came = visitor.consent(page)
@@ -107,25 +105,25 @@ def test_what_was_just_granted_is_revoked_where(
     assert landed_during(visitor, came, acme, lambda: mishap(server, key_id)) == {"error": code}
 
     assert acme.counts["exchanges"] == 1
-    until(lambda: acme.live("access") == acme.live("refresh") == [])
-    until(lambda: not entries(plugboard))
+    wait_until(lambda: acme.live("access") == acme.live("refresh") == [])
+    wait_until(lambda: not revocation_jobs(plugboard))
 
 
 @pytest.mark.requirement("OAU-12")
 @pytest.mark.parametrize("name", ["notion", "linear", "hubspot", "slack"])
-def test_what_a_service_has_just_granted_is_revoked_too(plugboard: Plugboard, provider: Server, name: str) -> None:
+def test_the_new_grant_of_a_service_is_revoked_too(plugboard: Plugboard, provider: Server, name: str) -> None:
     server, visitor = service(plugboard, provider, name), Visitor(plugboard)
     came = visitor.consent(server.page())
 
     told_last = landed_during(visitor, came, server.tenant, lambda: delete_workspace(server, ""))
 
     assert told_last == {"error": "not_allowed"}
-    until(lambda: server.tenant.counts["revocations"] > 0)
-    until(lambda: not entries(plugboard))
+    wait_until(lambda: server.tenant.counts["revocations"] > 0)
+    wait_until(lambda: not revocation_jobs(plugboard))
 
 
 @pytest.mark.requirement("OAU-12")
-def test_a_key_that_has_expired_meanwhile_connects_nothing(
+def test_a_key_that_expired_during_the_consent_connects_nothing(
     timed: Plugboard, provider: Server, clock: StillClock
 ) -> None:
     server, visitor = service(timed, provider), Visitor(timed)
@@ -134,13 +132,13 @@ def test_a_key_that_has_expired_meanwhile_connects_nothing(
 
     clock.advance(121)
 
-    assert told(visitor.land(came)) == {"error": "not_allowed"}
+    assert result_of(visitor.land(came)) == {"error": "not_allowed"}
     server.assert_untouched()
 
 
 @pytest.mark.requirement("OAU-12")
 @pytest.mark.parametrize(("mishap", "code"), [MISHAPS["the key is revoked"], MISHAPS["the workspace is deleted"]])
-def test_nobody_goes_to_the_provider_for_who_may_not_connect(
+def test_a_key_without_the_right_to_connect_causes_no_redirect(
     plugboard: Plugboard, provider: Server, mishap: Mishap, code: str
 ) -> None:
     server, visitor = service(plugboard, provider), Visitor(plugboard)
@@ -148,8 +146,8 @@ def test_nobody_goes_to_the_provider_for_who_may_not_connect(
 
     assert mishap(server, key_id).status_code == 204
 
-    assert told(visitor.sent("GET", page)) == {"error": code}
-    assert told(visitor.press(page)) == {"error": code}
+    assert result_of(visitor.sent("GET", page)) == {"error": code}
+    assert result_of(visitor.press(page)) == {"error": code}
     assert visitor.cookies == {}
     assert provider.seen == []
 
@@ -174,7 +172,7 @@ def test_a_key_of_another_workspace_can_begin_nothing(plugboard: Plugboard, prov
 
 
 @pytest.mark.requirement("OAU-12")
-def test_what_was_granted_to_a_client_that_is_no_more_is_revoked(plugboard: Plugboard, provider: Server) -> None:
+def test_a_grant_of_a_removed_client_is_revoked(plugboard: Plugboard, provider: Server) -> None:
     acme = provider.tenant("acme")
     acme.add_client("ours", secret="canary")
     server = mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": "canary"})
@@ -186,16 +184,16 @@ def test_what_was_granted_to_a_client_that_is_no_more_is_revoked(plugboard: Plug
 
     assert last == {"error": "server_changed"}
     server.assert_not_connected()
-    until(lambda: acme.live("access") == acme.live("refresh") == [])
+    wait_until(lambda: acme.live("access") == acme.live("refresh") == [])
 
 
-def test_a_server_that_was_only_renamed_meanwhile_is_connected(plugboard: Plugboard, provider: Server) -> None:
+def test_a_server_renamed_during_the_consent_is_connected(plugboard: Plugboard, provider: Server) -> None:
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
     came = visitor.consent(server.page())
 
     server.change(name="Renamed", description="Meanwhile.")
 
-    assert told(visitor.land(came)) == {"connected": server.id}
+    assert result_of(visitor.land(came)) == {"connected": server.id}
     assert server.shown()["name"] == "Renamed"
 
 

@@ -10,7 +10,16 @@ import pytest
 from api.connections.consent.html import FAILURES, UNKNOWN
 from api.main.settings import Settings
 from demo.oauth_provider.server import Server
-from tests.connections.world import COOKIE, Connectable, Visitor, facts_on, mcp_server, sent_back, service, told
+from tests.connections.browser_flow import (
+    COOKIE,
+    ConnectableServer,
+    Visitor,
+    callback_from,
+    facts_on,
+    mcp_server,
+    result_of,
+    service,
+)
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, served
 
@@ -45,7 +54,7 @@ OURS = [
 
 
 @pytest.fixture
-def server(plugboard: Plugboard, provider: Server) -> Connectable:
+def server(plugboard: Plugboard, provider: Server) -> ConnectableServer:
     return mcp_server(plugboard, provider.tenant("acme"))
 
 
@@ -59,7 +68,7 @@ def behind_tls(one_provider: Server, tmp_path_factory: pytest.TempPathFactory) -
         yield plugboard
 
 
-def test_the_page_says_who_asks_for_what_and_where_it_leads(plugboard: Plugboard, provider: Server) -> None:
+def test_the_page_names_the_workspace_the_scopes_and_the_provider(plugboard: Plugboard, provider: Server) -> None:
     server = service(plugboard, provider, "hubspot", name="Our CRM")
 
     page = Visitor(plugboard).sent("GET", server.page())
@@ -75,7 +84,7 @@ def test_the_page_says_who_asks_for_what_and_where_it_leads(plugboard: Plugboard
     }
 
 
-def test_the_page_of_any_other_server_says_the_same_of_it(plugboard: Plugboard, server: Connectable) -> None:
+def test_the_page_of_any_other_server_says_the_same_of_it(plugboard: Plugboard, server: ConnectableServer) -> None:
     page = Visitor(plugboard).sent("GET", server.page())
 
     assert facts_on(page.text) == {
@@ -101,26 +110,26 @@ def test_a_name_is_text_and_no_markup(plugboard: Plugboard, provider: Server) ->
     assert (shown["Workspace"], shown["Server"], shown["Requests"]) == (MARKUP, MARKUP, "<script>alert(2)</script>")
 
 
-def test_the_page_is_shown_as_often_as_one_likes_and_binds_nobody(server: Connectable) -> None:
+def test_the_page_can_be_shown_repeatedly_and_sets_no_cookie(server: ConnectableServer) -> None:
     path, visitor = server.page(), Visitor(server.plugboard)
 
     shown = [visitor.sent(method, path) for method in ("GET", "HEAD", "GET")]
 
     assert [(each.status_code, "Set-Cookie" in each.headers) for each in shown] == [(200, False)] * 3
-    assert told(visitor.land(visitor.consent(path))) == {"connected": server.id}
+    assert result_of(visitor.land(visitor.consent(path))) == {"connected": server.id}
 
 
 @pytest.mark.requirement("OAU-01")
-def test_a_page_leads_on_once(server: Connectable) -> None:
+def test_a_page_leads_on_once(server: ConnectableServer) -> None:
     visitor, path = Visitor(server.plugboard), server.page()
     visitor.go(path)
 
-    assert told(visitor.press(path)) == {"error": "expired"}
-    assert told(visitor.sent("GET", path)) == {"error": "expired"}
+    assert result_of(visitor.press(path)) == {"error": "expired"}
+    assert result_of(visitor.sent("GET", path)) == {"error": "expired"}
 
 
 @pytest.mark.requirement("OAU-01")
-def test_of_twenty_who_press_the_button_at_once_one_goes_on(server: Connectable) -> None:
+def test_one_of_twenty_simultaneous_presses_of_the_button_is_redirected(server: ConnectableServer) -> None:
     path = server.page()
 
     with ThreadPoolExecutor(20) as pool:
@@ -147,35 +156,35 @@ def test_a_page_is_good_for_ten_minutes(
 
 
 @pytest.mark.parametrize("ticket", ["s" * 43, "s" * 42, "s" * 44, "%00", "s" * 42 + "%0A", "ü" * 43])
-def test_a_page_of_nobody_has_expired(plugboard: Plugboard, ticket: str) -> None:
+def test_the_page_of_an_unknown_ticket_has_expired(plugboard: Plugboard, ticket: str) -> None:
     visitor = Visitor(plugboard)
 
     answers = [visitor.sent("GET", f"/connect/{ticket}"), visitor.press(f"/connect/{ticket}")]
 
-    assert [told(each) for each in answers] == [{"error": "expired"}] * 2
+    assert [result_of(each) for each in answers] == [{"error": "expired"}] * 2
 
 
 @pytest.mark.requirement("OAU-01")
 @pytest.mark.parametrize("headers", NOT_OURS, ids=str)
-def test_a_form_of_another_site_leads_nowhere(server: Connectable, headers: dict[str, str]) -> None:
+def test_a_form_of_another_site_leads_nowhere(server: ConnectableServer, headers: dict[str, str]) -> None:
     visitor, path = Visitor(server.plugboard), server.page()
 
     answer = visitor.sent("POST", path, **headers)
 
-    assert told(answer) == {"error": "foreign_form"}
+    assert result_of(answer) == {"error": "foreign_form"}
     assert visitor.cookies == {}
-    assert told(visitor.land(visitor.consent(path))) == {"connected": server.id}
+    assert result_of(visitor.land(visitor.consent(path))) == {"connected": server.id}
 
 
 @pytest.mark.parametrize("headers", OURS, ids=str)
-def test_our_own_form_leads_to_the_provider(server: Connectable, headers: dict[str, str]) -> None:
+def test_our_own_form_leads_to_the_provider(server: ConnectableServer, headers: dict[str, str]) -> None:
     answer = Visitor(server.plugboard).sent("POST", server.page(), **headers)
 
     assert answer.status_code == 303
     assert answer.headers["Location"].startswith(f"{server.tenant.issuer}/authorize?")
 
 
-def test_a_browser_names_our_origin_with_the_form_though_it_names_no_referrer(server: Connectable) -> None:
+def test_a_browser_names_our_origin_with_the_form_though_it_names_no_referrer(server: ConnectableServer) -> None:
     """Under `no-referrer` alone it would send `Origin: null`, and over plain http no `Sec-Fetch-Site` beside it."""
     page = Visitor(server.plugboard).sent("GET", server.page())
 
@@ -184,7 +193,7 @@ def test_a_browser_names_our_origin_with_the_form_though_it_names_no_referrer(se
 
 
 @pytest.mark.requirement("OAU-01")
-def test_a_browser_is_known_again_by_a_cookie_that_no_script_and_no_other_site_gets(server: Connectable) -> None:
+def test_a_browser_is_known_again_by_a_cookie_that_no_script_and_no_other_site_gets(server: ConnectableServer) -> None:
     (cookie,) = Visitor(server.plugboard).press(server.page()).headers.get_list("Set-Cookie")
 
     name, _, rest = cookie.partition("=")
@@ -210,7 +219,7 @@ def test_behind_tls_a_cookie_that_any_host_could_set_is_not_looked_at(behind_tls
     came = went.consent(server.page())
     planted = Visitor(behind_tls, cookies={COOKIE: went.cookies[f"__Host-{COOKIE}"]})
 
-    assert told(planted.land(came)) == {"error": "other_browser"}
+    assert result_of(planted.land(came)) == {"error": "other_browser"}
     server.assert_untouched()
 
 
@@ -218,25 +227,25 @@ def test_two_connects_in_one_browser_both_come_to_their_end(plugboard: Plugboard
     one, other, visitor = service(plugboard, provider), service(plugboard, provider, "slack"), Visitor(plugboard)
     first, second = visitor.consent(one.page()), visitor.consent(other.page())
 
-    assert told(visitor.land(second)) == {"connected": other.id}
-    assert told(visitor.land(first)) == {"connected": one.id}
+    assert result_of(visitor.land(second)) == {"connected": other.id}
+    assert result_of(visitor.land(first)) == {"connected": one.id}
 
 
-def test_of_several_cookies_of_the_name_each_is_looked_at(server: Connectable) -> None:
+def test_each_of_several_cookies_of_the_name_is_checked(server: ConnectableServer) -> None:
     visitor = Visitor(server.plugboard)
     came = visitor.consent(server.page())
     both = f"{COOKIE}={'x' * 43}; other=1; {COOKIE}={visitor.cookies[COOKIE]}"
 
-    assert told(server.plugboard.caller(Cookie=both).get(came.url)) == {"connected": server.id}
+    assert result_of(server.plugboard.caller(Cookie=both).get(came.url)) == {"connected": server.id}
 
 
-def test_a_cookie_that_is_none_of_ours_is_replaced(server: Connectable) -> None:
+def test_a_cookie_that_is_none_of_ours_is_replaced(server: ConnectableServer) -> None:
     visitor = Visitor(server.plugboard, cookies={COOKIE: "planted"})
 
-    came = sent_back(visitor.go(server.page()))
+    came = callback_from(visitor.go(server.page()))
 
     assert visitor.cookies[COOKIE] != "planted"
-    assert told(visitor.land(came)) == {"connected": server.id}
+    assert result_of(visitor.land(came)) == {"connected": server.id}
 
 
 @pytest.mark.parametrize("code", FAILURES)
@@ -275,10 +284,10 @@ def test_an_error_is_not_taken_for_success(plugboard: Plugboard) -> None:
 
 
 @pytest.mark.requirement("OAU-20")
-def test_every_page_and_every_step_is_safe_to_be_on(server: Connectable) -> None:
+def test_every_page_and_every_step_is_safe_to_be_on(server: ConnectableServer) -> None:
     visitor, path = Visitor(server.plugboard), server.page()
     shown, onward = visitor.sent("GET", path), visitor.press(path)
-    landed = visitor.land(sent_back(onward.headers["Location"]))
+    landed = visitor.land(callback_from(onward.headers["Location"]))
     again = visitor.sent("GET", landed.headers["Location"])
 
     for answer in (shown, onward, landed, again):

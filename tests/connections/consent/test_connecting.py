@@ -13,7 +13,16 @@ from api.main.settings import Settings
 from demo.mcp_servers import ModernServer
 from demo.oauth_provider.server import Fault, Server, Tenant
 from tests.conformance.browser import Browser
-from tests.connections.world import PUBLIC, Connectable, Visitor, mcp_server, query_of, sent_back, service, told
+from tests.connections.browser_flow import (
+    PUBLIC,
+    ConnectableServer,
+    Visitor,
+    callback_from,
+    mcp_server,
+    query_of,
+    result_of,
+    service,
+)
 from tests.harness import Plugboard, listening, served
 
 SERVICES = ["notion", "linear", "hubspot", "slack"]
@@ -25,7 +34,7 @@ def acme(provider: Server) -> Tenant:
 
 
 @pytest.fixture
-def server(plugboard: Plugboard, acme: Tenant) -> Connectable:
+def server(plugboard: Plugboard, acme: Tenant) -> ConnectableServer:
     return mcp_server(plugboard, acme)
 
 
@@ -40,7 +49,7 @@ def exchanged(tenant: Tenant) -> dict[str, Any]:
     return exchange.fields
 
 
-def test_a_browser_that_follows_connects_a_server(server: Connectable) -> None:
+def test_a_browser_that_follows_connects_a_server(server: ConnectableServer) -> None:
     came = Browser(PUBLIC, server.plugboard.url).connect(server.begun().json()["authUrl"])
 
     assert came == {"connected": server.id}
@@ -60,7 +69,7 @@ def test_each_service_is_connected(plugboard: Plugboard, provider: Server, kind:
     assert asked_of(server.tenant)["redirect_uri"] == f"{PUBLIC}/api/mcp/oauth/{kind}/callback"
 
 
-def test_who_connected_it_is_in_the_audit(server: Connectable) -> None:
+def test_the_audit_names_the_key_that_connected_the_server(server: ConnectableServer) -> None:
     Visitor(server.plugboard).connect(server)
 
     (newest, *_) = server.workspace.admin.get(server.workspace.audit).json()
@@ -71,7 +80,7 @@ def test_who_connected_it_is_in_the_audit(server: Connectable) -> None:
     )
 
 
-def test_who_connects_again_has_the_new_grant(server: Connectable) -> None:
+def test_connecting_again_uses_the_new_grant(server: ConnectableServer) -> None:
     visitor = Visitor(server.plugboard)
     visitor.connect(server)
     server.tenant.behave(person="Grace")
@@ -80,7 +89,7 @@ def test_who_connects_again_has_the_new_grant(server: Connectable) -> None:
     assert json.loads(server.called()["text"])["person"] == "Grace"
 
 
-def test_as_long_as_nobody_has_come_back_the_old_grant_is_good(server: Connectable) -> None:
+def test_the_old_grant_works_until_the_browser_returns(server: ConnectableServer) -> None:
     visitor = Visitor(server.plugboard)
     visitor.connect(server)
 
@@ -108,7 +117,7 @@ def test_a_code_is_proven_to_be_ours(plugboard: Plugboard, provider: Server, kin
 
 
 @pytest.mark.requirement("OAU-03")
-def test_no_two_proofs_are_the_same(server: Connectable) -> None:
+def test_no_two_proofs_are_the_same(server: ConnectableServer) -> None:
     visitor = Visitor(server.plugboard)
 
     challenges = {query_of(visitor.go(server.page()))["code_challenge"] for _ in range(10)}
@@ -118,7 +127,7 @@ def test_no_two_proofs_are_the_same(server: Connectable) -> None:
 
 @pytest.mark.requirement("OAU-03")
 @pytest.mark.parametrize("kind", ["notion", "hubspot", "slack"])
-def test_where_a_service_takes_no_proof_none_is_sent(plugboard: Plugboard, provider: Server, kind: str) -> None:
+def test_without_pkce_support_no_challenge_is_sent(plugboard: Plugboard, provider: Server, kind: str) -> None:
     server = service(plugboard, provider, kind)
 
     Visitor(plugboard).connect(server)
@@ -128,16 +137,16 @@ def test_where_a_service_takes_no_proof_none_is_sent(plugboard: Plugboard, provi
 
 
 @pytest.mark.requirement("OAU-03")
-def test_a_code_that_was_stolen_on_the_way_is_of_no_use_in_another_flow(server: Connectable) -> None:
+def test_a_code_that_was_stolen_on_the_way_is_of_no_use_in_another_flow(server: ConnectableServer) -> None:
     visitor = Visitor(server.plugboard)
     stolen, came = visitor.consent(server.page()), visitor.consent(server.page())
 
-    assert told(visitor.land(came.but(code=stolen["code"]))) == {"error": "refused"}
+    assert result_of(visitor.land(came.but(code=stolen["code"]))) == {"error": "refused"}
     server.assert_not_connected()
 
 
 @pytest.mark.requirement("OAU-10")
-def test_tokens_are_asked_for_this_server_in_both_requests(server: Connectable) -> None:
+def test_tokens_are_asked_for_this_server_in_both_requests(server: ConnectableServer) -> None:
     Visitor(server.plugboard).connect(server)
 
     assert asked_of(server.tenant)["resource"] == server.tenant.mcp_url
@@ -182,7 +191,7 @@ def test_nothing_of_a_callers_or_a_browsers_own_goes_to_the_provider(
 
 
 @pytest.mark.requirement("OAU-11")
-def test_a_token_of_an_upstream_is_no_key_here(server: Connectable) -> None:
+def test_a_token_of_an_upstream_is_no_key_here(server: ConnectableServer) -> None:
     Visitor(server.plugboard).connect(server)
 
     for token in (*server.tenant.live("access"), *server.tenant.live("refresh")):
@@ -218,7 +227,7 @@ def test_a_service_is_asked_for_the_least_that_its_tools_need(
 
 
 @pytest.mark.requirement("OAU-17")
-def test_what_was_granted_is_kept_beside_what_was_asked(server: Connectable) -> None:
+def test_granted_and_requested_scopes_are_both_stored(server: ConnectableServer) -> None:
     server.tenant.behave(grants=("read", "write", "everything"))
 
     Visitor(server.plugboard).connect(server)
@@ -231,7 +240,7 @@ def test_what_was_granted_is_kept_beside_what_was_asked(server: Connectable) -> 
 
 
 @pytest.mark.requirement("OAU-17")
-def test_where_the_server_says_what_it_needs_no_more_is_asked_for(server: Connectable) -> None:
+def test_only_the_scopes_of_the_challenge_are_requested(server: ConnectableServer) -> None:
     server.tenant.behave(challenge_scopes=("read",))
 
     Visitor(server.plugboard).connect(server)
@@ -240,7 +249,7 @@ def test_where_the_server_says_what_it_needs_no_more_is_asked_for(server: Connec
 
 
 @pytest.mark.requirement("OAU-17")
-def test_who_brings_scopes_along_is_asked_for_those(plugboard: Plugboard, acme: Tenant) -> None:
+def test_configured_scopes_are_requested(plugboard: Plugboard, acme: Tenant) -> None:
     server = mcp_server(plugboard, acme, config={"scope": "admin"})
 
     Visitor(plugboard).connect(server)
@@ -249,7 +258,7 @@ def test_who_brings_scopes_along_is_asked_for_those(plugboard: Plugboard, acme: 
 
 
 @pytest.mark.requirement("OAU-18")
-def test_an_id_token_is_not_asked_for_and_nobody_looks_at_one(server: Connectable) -> None:
+def test_no_id_token_is_requested_or_read(server: ConnectableServer) -> None:
     server.tenant.behave(answer_changes={"id_token": "canary.id.token"})
 
     assert Visitor(server.plugboard).connect(server) == {"connected": server.id}
@@ -284,7 +293,7 @@ def test_a_server_that_uses_no_oauth_is_not_connected(
     assert acme.seen == []
 
 
-def test_a_server_that_is_not_there_is_not_connected(server: Connectable) -> None:
+def test_a_server_that_is_not_there_is_not_connected(server: ConnectableServer) -> None:
     path = server.path[:-4] + "zzzz"
 
     assert server.workspace.admin.get(f"{path}/oauth/authorize").status_code == 404
@@ -307,8 +316,8 @@ FOUND_WANTING: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.requirement("OAU-03", "OAU-08")
 @pytest.mark.parametrize(("changes", "says"), FOUND_WANTING, ids=str)
-def test_what_cannot_be_built_upon_is_told_in_words_of_ours(
-    server: Connectable, changes: dict[str, Any], says: str
+def test_unusable_metadata_is_reported_in_our_own_words(
+    server: ConnectableServer, changes: dict[str, Any], says: str
 ) -> None:
     server.tenant.behave(**changes)
 
@@ -322,7 +331,7 @@ def test_what_cannot_be_built_upon_is_told_in_words_of_ours(
 
 @pytest.mark.parametrize("endpoint", ["mcp", "prm", "metadata"])
 @pytest.mark.parametrize("kind", ["down", "busy", "close"])
-def test_an_outage_is_told_as_one_and_passes(server: Connectable, endpoint: str, kind: Any) -> None:
+def test_an_outage_is_reported_and_passes(server: ConnectableServer, endpoint: str, kind: Any) -> None:
     server.tenant.fault(endpoint, Fault(kind, body="echoed"), times=None)
 
     answer = server.begun()
@@ -360,7 +369,7 @@ def test_a_server_that_lets_everybody_in_is_not_connected(plugboard: Plugboard, 
     ids=str,
 )
 def test_an_exchange_that_fails_connects_nothing_and_echoes_nothing(
-    server: Connectable, fault: Fault, code: str
+    server: ConnectableServer, fault: Fault, code: str
 ) -> None:
     visitor = Visitor(server.plugboard)
     came = visitor.consent(server.page())
@@ -368,7 +377,7 @@ def test_an_exchange_that_fails_connects_nothing_and_echoes_nothing(
 
     answer = visitor.land(came)
 
-    assert told(answer) == {"error": code}
+    assert result_of(answer) == {"error": code}
     assert "echoed" not in str(answer.headers) + visitor.sent("GET", answer.headers["Location"]).text
     assert len(server.tenant.asked("token")) == 1
     server.assert_not_connected()
@@ -376,9 +385,7 @@ def test_an_exchange_that_fails_connects_nothing_and_echoes_nothing(
 
 
 @pytest.mark.parametrize("kind", SERVICES)
-def test_what_is_known_of_an_account_is_shown_and_nothing_hangs_on_it(
-    plugboard: Plugboard, provider: Server, kind: str
-) -> None:
+def test_account_details_are_shown_and_are_optional(plugboard: Plugboard, provider: Server, kind: str) -> None:
     server = service(plugboard, provider, kind)
     server.tenant.fault("api", Fault("down"), times=None)
 
@@ -386,9 +393,9 @@ def test_what_is_known_of_an_account_is_shown_and_nothing_hangs_on_it(
     assert server.status()["connected"] is True
 
 
-def test_consent_that_nobody_waits_for_any_more_is_no_harm(server: Connectable) -> None:
+def test_an_abandoned_consent_does_no_harm(server: ConnectableServer) -> None:
     url = Visitor(server.plugboard).go(server.page())
 
-    sent_back(url)
+    callback_from(url)
 
     server.assert_untouched()

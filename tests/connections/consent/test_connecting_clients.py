@@ -9,7 +9,7 @@ from joserfc.jwk import ECKey
 
 from api.main.settings import Settings
 from demo.oauth_provider.server import Fault, Server, Tenant
-from tests.connections.world import PUBLIC, Connectable, Visitor, mcp_server, query_of, told
+from tests.connections.browser_flow import PUBLIC, ConnectableServer, Visitor, mcp_server, query_of, result_of
 from tests.harness import Plugboard, complaints, served
 
 SECRET = "canary-secret-of-a-client"
@@ -33,7 +33,7 @@ def acme(provider: Server) -> Tenant:
     return provider.tenant("acme")
 
 
-def connected(server: Connectable) -> Connectable:
+def connected(server: ConnectableServer) -> ConnectableServer:
     assert Visitor(server.plugboard, server.plugboard.settings.public_url).connect(server) == {"connected": server.id}
     return server
 
@@ -42,7 +42,7 @@ def connected(server: Connectable) -> Connectable:
 
 
 @pytest.mark.parametrize("method", ["none", "client_secret_basic", "client_secret_post"])
-def test_where_nobody_knows_us_we_register(plugboard: Plugboard, acme: Tenant, method: str) -> None:
+def test_an_unknown_client_is_registered(plugboard: Plugboard, acme: Tenant, method: str) -> None:
     acme.behave(auth_methods=(method,), takes_documents=False)
 
     server = connected(mcp_server(plugboard, acme))
@@ -86,7 +86,7 @@ def test_a_registration_is_of_one_workspace_and_one_issuer(
     assert (acme.counts["registrations"], provider.tenant("beta").counts["registrations"]) == (2, 1)
 
 
-def test_who_asks_for_more_than_it_registered_for_registers_anew_and_breaks_nothing(
+def test_more_scopes_than_registered_need_a_new_registration_and_the_old_one_remains(
     plugboard: Plugboard, provider: Server, acme: Tenant
 ) -> None:
     beta = provider.tenant("beta")
@@ -104,7 +104,7 @@ def test_who_asks_for_more_than_it_registered_for_registers_anew_and_breaks_noth
 
 
 @pytest.mark.requirement("OAU-04")
-def test_who_begins_to_name_himself_gets_another_way_back_and_the_old_grant_lives(
+def test_an_issuer_that_begins_to_send_iss_gets_another_redirect_uri_and_the_old_grant_remains(
     plugboard: Plugboard, acme: Tenant
 ) -> None:
     acme.behave(promises_iss=False)
@@ -144,7 +144,7 @@ def test_a_grant_whose_client_has_ended_asks_for_a_reconnect(plugboard: Plugboar
         ({"auth_methods": ("private_key_jwt",)}, "lets no client register by itself"),
     ],
 )
-def test_where_nobody_may_register_it_says_what_to_do(
+def test_without_registration_the_error_says_what_to_do(
     plugboard: Plugboard, acme: Tenant, changes: dict[str, object], says: str
 ) -> None:
     acme.behave(**changes)
@@ -156,9 +156,7 @@ def test_where_nobody_may_register_it_says_what_to_do(
 
 
 @pytest.mark.parametrize("kind", ["down", "busy", "html", "close", "array"])
-def test_where_the_registration_fails_it_says_nothing_of_the_providers(
-    plugboard: Plugboard, acme: Tenant, kind: str
-) -> None:
+def test_a_failed_registration_passes_on_no_text_of_the_provider(plugboard: Plugboard, acme: Tenant, kind: str) -> None:
     acme.fault("register", Fault(kind, body="echoed"))  # type: ignore[arg-type]
 
     answer = mcp_server(plugboard, acme).begun()
@@ -171,7 +169,7 @@ def test_where_the_registration_fails_it_says_nothing_of_the_providers(
 # --- published
 
 
-def test_where_documents_are_read_nobody_registers(public: Plugboard, acme: Tenant) -> None:
+def test_with_a_metadata_document_no_client_is_registered(public: Plugboard, acme: Tenant) -> None:
     acme.behave(documents_from=public.url)
 
     server = connected(mcp_server(public, acme))
@@ -184,7 +182,7 @@ def test_where_documents_are_read_nobody_registers(public: Plugboard, acme: Tena
 
 
 @pytest.mark.requirement("OAU-04")
-def test_who_does_not_name_himself_reads_a_document_of_his_own(public: Plugboard, acme: Tenant) -> None:
+def test_an_issuer_without_iss_gets_its_own_metadata_document(public: Plugboard, acme: Tenant) -> None:
     acme.behave(documents_from=public.url, promises_iss=False)
     server, visitor = mcp_server(public, acme), Visitor(public, HTTPS)
 
@@ -197,7 +195,7 @@ def test_who_does_not_name_himself_reads_a_document_of_his_own(public: Plugboard
 
 
 @pytest.mark.parametrize(("path", "suffix"), [("/client-metadata.json", ""), ("/client-metadata/{}.json", "/{}")])
-def test_a_document_says_who_we_are(public: Plugboard, path: str, suffix: str) -> None:
+def test_the_metadata_document_describes_the_client(public: Plugboard, path: str, suffix: str) -> None:
     own = "0123456789abcdef" * 2
 
     answer = public.caller().get(path.format(own))
@@ -219,7 +217,7 @@ def test_a_document_says_who_we_are(public: Plugboard, path: str, suffix: str) -
 @pytest.mark.parametrize(
     "name", ["x.json", "0123456789ABCDEF.json", "0123456789abcdef", "0123456789abcdef0.json", ".json"]
 )
-def test_a_document_of_nobody_is_not_there(public: Plugboard, name: str) -> None:
+def test_an_unknown_metadata_document_is_not_found(public: Plugboard, name: str) -> None:
     assert public.caller().get(f"/client-metadata/{name}").status_code == 404
 
 
@@ -299,7 +297,7 @@ def test_a_client_that_the_provider_does_not_take_connects_nothing(
     came = visitor.consent(server.page())
     acme.clients.pop("unknown")
 
-    assert told(visitor.land(came)) == {"error": "refused"}
+    assert result_of(visitor.land(came)) == {"error": "refused"}
     server.assert_not_connected()
 
 
@@ -311,11 +309,11 @@ def test_a_client_that_is_another_when_the_browser_returns_connects_nothing(plug
 
     server.change(config={"clientId": "another", "clientSecret": SECRET})
 
-    assert told(visitor.land(came)) == {"error": "server_changed"}
+    assert result_of(visitor.land(came)) == {"error": "server_changed"}
     server.assert_untouched()
 
 
-def test_a_server_that_needs_nobodys_consent_is_not_connected_by_any(plugboard: Plugboard, acme: Tenant) -> None:
+def test_a_server_with_client_credentials_cannot_be_connected_by_consent(plugboard: Plugboard, acme: Tenant) -> None:
     acme.add_client("ours", secret=SECRET, grants=("client_credentials",))
     config = {"clientId": "ours", "clientSecret": SECRET}
 

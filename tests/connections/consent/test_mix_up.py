@@ -10,7 +10,15 @@ import pytest
 
 from api.main.settings import Settings
 from demo.oauth_provider.server import Server, Tenant
-from tests.connections.world import Connectable, Visitor, facts_on, mcp_server, query_of, sent_back, told
+from tests.connections.browser_flow import (
+    ConnectableServer,
+    Visitor,
+    callback_from,
+    facts_on,
+    mcp_server,
+    query_of,
+    result_of,
+)
 from tests.harness import Plugboard, caller, served
 
 HTTPS = "https://plugboard.test"
@@ -21,8 +29,8 @@ SECRET = "canary-secret-of-a-client"
 class Two:
     """An honest one and an evil one, each with a server of the same workspace."""
 
-    honest: Connectable
-    evil: Connectable
+    honest: ConnectableServer
+    evil: ConnectableServer
 
     @classmethod
     def at(cls, plugboard: Plugboard, provider: Server) -> Two:
@@ -78,7 +86,7 @@ def test_a_code_of_the_honest_one_is_not_taken_for_one_of_the_evil_one(two: Two,
 
     answer = visitor.land(honest.but(state=evil["state"]))  # sent on by evil, with the state that it was given
 
-    assert told(answer) == {"error": "wrong_issuer" if names_itself else "other_service"}
+    assert result_of(answer) == {"error": "wrong_issuer" if names_itself else "other_service"}
     two.assert_nothing_reached_evil()
 
 
@@ -95,7 +103,7 @@ def test_nor_where_only_the_evil_one_does_not_name_itself(two: Two) -> None:
         ),
     ]
 
-    assert [told(each)["error"] for each in answers] == ["other_service", "wrong_issuer"]
+    assert [result_of(each)["error"] for each in answers] == ["other_service", "wrong_issuer"]
     two.assert_nothing_reached_evil()
 
 
@@ -110,7 +118,7 @@ def test_nor_where_only_the_honest_one_does_not_name_itself(two: Two) -> None:
         visitor.land(honest.at(evil.path).but(state=visitor.consent(two.evil.page())["state"])),
     ]
 
-    assert [told(each)["error"] for each in answers] == ["other_service", "wrong_issuer"]
+    assert [result_of(each)["error"] for each in answers] == ["other_service", "wrong_issuer"]
     two.assert_nothing_reached_evil()
 
 
@@ -118,18 +126,18 @@ def test_nor_where_only_the_honest_one_does_not_name_itself(two: Two) -> None:
 
 
 @pytest.mark.requirement("OAU-04")
-def test_who_is_led_to_the_honest_one_comes_back_with_its_name(two: Two) -> None:
+def test_a_browser_sent_to_the_honest_issuer_returns_with_its_name(two: Two) -> None:
     honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
     honest.behave(demands_resource=False, also_for=(evil.mcp_url,))
     leads_to(evil, honest)
     url = visitor.go(two.evil.page())
     known_to(honest, url)
 
-    came = sent_back(url)
+    came = callback_from(url)
 
     assert url.startswith(f"{honest.issuer}/authorize?")
     assert came["iss"] == honest.issuer
-    assert told(visitor.land(came)) == {"error": "wrong_issuer"}
+    assert result_of(visitor.land(came)) == {"error": "wrong_issuer"}
     two.assert_nothing_reached_evil()
 
 
@@ -142,7 +150,7 @@ def test_nor_does_it_help_to_promise_no_name(two: Two) -> None:
     url = visitor.go(two.evil.page())
     known_to(honest, url)
 
-    assert told(visitor.land(sent_back(url))) == {"error": "wrong_issuer"}
+    assert result_of(visitor.land(callback_from(url))) == {"error": "wrong_issuer"}
     two.assert_nothing_reached_evil()
 
 
@@ -173,11 +181,11 @@ def test_an_honest_one_that_knows_for_what_it_grants_grants_nothing_for_the_evil
     url = visitor.go(two.evil.page())
     known_to(honest, url)
 
-    came = sent_back(url)
+    came = callback_from(url)
 
     assert query_of(url)["resource"] == evil.mcp_url
     assert (came["error"], "code" in dict(came.params)) == ("invalid_target", False)
-    assert told(visitor.land(came)) == {"error": "not_granted"}
+    assert result_of(visitor.land(came)) == {"error": "not_granted"}
     two.assert_nothing_reached_evil()
 
 
@@ -207,7 +215,7 @@ def test_the_evil_server_cannot_ask_in_the_name_of_the_honest_one(two: Two) -> N
 
 
 @pytest.mark.requirement("OAU-04", "OAU-08")
-def test_nobody_can_pass_for_the_issuer_that_he_is_not(two: Two) -> None:
+def test_an_issuer_cannot_impersonate_another(two: Two) -> None:
     two.evil.tenant.behave(metadata_changes={"issuer": two.honest.tenant.issuer})
 
     answer = two.evil.begun()
@@ -238,7 +246,7 @@ def test_a_document_that_both_read_has_a_way_back_for_each(public: Plugboard, pr
 
 @pytest.mark.requirement("OAU-09")
 @pytest.mark.parametrize("method", ["none", "client_secret_basic", "client_secret_post"])
-def test_who_is_named_later_never_sees_what_is_stored(two: Two, method: str) -> None:
+def test_an_issuer_named_later_never_receives_stored_secrets(two: Two, method: str) -> None:
     honest, evil = two.honest.tenant, two.evil.tenant
     honest.behave(auth_methods=(method,))
     visitor = Visitor(two.honest.plugboard)
@@ -258,7 +266,7 @@ def test_who_is_named_later_never_sees_what_is_stored(two: Two, method: str) -> 
 
 
 @pytest.mark.requirement("OAU-09")
-def test_who_is_named_before_the_browser_is_back_gets_no_code(two: Two) -> None:
+def test_an_issuer_named_before_the_browser_returns_gets_no_code(two: Two) -> None:
     honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
     came = visitor.consent(two.honest.page())
     honest.behave(
@@ -267,12 +275,12 @@ def test_who_is_named_before_the_browser_is_back_gets_no_code(two: Two) -> None:
         metadata_changes={"token_endpoint": f"{evil.issuer}/token"},
     )
 
-    assert told(visitor.land(came)) == {"connected": two.honest.id}
+    assert result_of(visitor.land(came)) == {"connected": two.honest.id}
     assert (len(honest.asked("token")), evil.asked("token")) == (1, [])
 
 
 @pytest.mark.requirement("OAU-09")
-def test_who_is_connected_at_the_new_one_sends_it_nothing_of_the_old(two: Two) -> None:
+def test_a_connection_to_a_new_issuer_sends_it_nothing_of_the_old_one(two: Two) -> None:
     honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
     honest.behave(auth_methods=("client_secret_basic",))
     visitor.connect(two.honest)

@@ -14,7 +14,7 @@ from api.connections.consent.return_to import check_return_to, result_url
 from api.errors import ValidationFailed
 from api.main.settings import Settings
 from demo.oauth_provider.server import Server
-from tests.connections.world import PUBLIC, Connectable, Visitor, mcp_server, service
+from tests.connections.browser_flow import PUBLIC, ConnectableServer, Visitor, mcp_server, service
 from tests.harness import Plugboard, complaints, served
 
 CONSOLE = "https://console.example.com"
@@ -152,7 +152,7 @@ def with_console(one_provider: Server, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture
-def server(with_console: Plugboard, provider: Server) -> Connectable:
+def server(with_console: Plugboard, provider: Server) -> ConnectableServer:
     return service(with_console, provider)
 
 
@@ -164,7 +164,7 @@ def test_the_corpus_is_large_and_says_nothing_twice() -> None:
 
 @pytest.mark.requirement("OAU-06")
 @pytest.mark.parametrize("text", REFUSED, ids=ascii)
-def test_a_place_that_could_be_somebody_elses_is_refused(text: str) -> None:
+def test_a_return_url_at_a_foreign_origin_is_refused(text: str) -> None:
     with pytest.raises(ValidationFailed):
         check_return_to(text, ORIGINS)
 
@@ -176,7 +176,7 @@ def test_a_place_of_ours_or_the_operators_is_kept_as_it_is(text: str) -> None:
 
 
 @pytest.mark.requirement("OAU-06")
-def test_no_hostile_place_gets_further_than_the_beginning(server: Connectable) -> None:
+def test_no_hostile_place_gets_further_than_the_beginning(server: ConnectableServer) -> None:
     for text in REFUSED:
         assert complaints(server.begun(returnTo=text)) == ["returnTo"], text
 
@@ -185,7 +185,7 @@ def test_no_hostile_place_gets_further_than_the_beginning(server: Connectable) -
 
 @pytest.mark.requirement("OAU-06")
 @pytest.mark.parametrize("place", ["/servers", "/servers?tab=all", CONSOLE, f"{CONSOLE}/servers?tab=all", LOCAL])
-def test_the_browser_comes_to_the_place_with_what_happened(server: Connectable, place: str) -> None:
+def test_the_browser_comes_to_the_place_with_what_happened(server: ConnectableServer, place: str) -> None:
     visitor = Visitor(server.plugboard)
     joined = "&" if "?" in place else "?"
 
@@ -197,7 +197,7 @@ def test_the_browser_comes_to_the_place_with_what_happened(server: Connectable, 
 
 
 @pytest.mark.requirement("OAU-06")
-def test_who_cannot_be_known_for_who_began_comes_to_our_own_page(server: Connectable) -> None:
+def test_a_browser_that_is_not_the_one_that_started_is_sent_to_our_own_page(server: ConnectableServer) -> None:
     visitor = Visitor(server.plugboard)
     came = visitor.consent(server.page(returnTo=f"{CONSOLE}/servers"))
 
@@ -211,7 +211,7 @@ def test_who_cannot_be_known_for_who_began_comes_to_our_own_page(server: Connect
 
 @pytest.mark.requirement("OAU-06")
 @pytest.mark.parametrize("name", ["returnTo", "return_to", "next", "redirect_uri", "url"])
-def test_nothing_that_is_added_on_the_way_back_leads_anywhere(server: Connectable, name: str) -> None:
+def test_nothing_that_is_added_on_the_way_back_leads_anywhere(server: ConnectableServer, name: str) -> None:
     visitor = Visitor(server.plugboard)
     came = visitor.consent(server.page()).with_more((name, "https://evil.example"))
 
@@ -238,9 +238,7 @@ def test_without_origins_of_the_operator_only_this_service_will_do(plugboard: Pl
     ],
     ids=str,
 )
-def test_what_a_request_says_of_the_host_changes_nothing(
-    plugboard: Plugboard, provider: Server, headers: dict[str, str]
-) -> None:
+def test_the_host_header_changes_nothing(plugboard: Plugboard, provider: Server, headers: dict[str, str]) -> None:
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
 
     begun = server.workspace.admin.get(f"{server.path}/oauth/authorize", headers=headers)

@@ -9,7 +9,14 @@ import pytest
 from api.access.context import partition_of
 from api.kit.crypto.data_keys import NoDataKey
 from demo.oauth_provider.server import Fault, Server, Tenant
-from tests.connections.desk import Desk, entries, in_another_process, kind_of, stored_grants, until
+from tests.connections.workspace_owner import (
+    WorkspaceOwner,
+    failure_kind,
+    in_another_process,
+    revocation_jobs,
+    stored_grants,
+    wait_until,
+)
 from tests.harness import WEATHER, Plugboard
 
 MANY = 60
@@ -18,8 +25,8 @@ GIVEN = {"clientId": "acme-client", "clientSecret": "canary-acme-secret"}
 
 
 @pytest.fixture
-def desk(plugboard: Plugboard) -> Desk:
-    return Desk.at(plugboard)
+def owner(plugboard: Plugboard) -> WorkspaceOwner:
+    return WorkspaceOwner.at(plugboard)
 
 
 @pytest.fixture
@@ -27,54 +34,54 @@ def acme(provider: Server) -> Tenant:
     return provider.tenant("acme")
 
 
-def is_revoked(desk: Desk, tenant: Tenant) -> bool:
-    until(lambda: entries(desk.workspace.plugboard) == [])
+def is_revoked(owner: WorkspaceOwner, tenant: Tenant) -> bool:
+    wait_until(lambda: revocation_jobs(owner.workspace.plugboard) == [])
     return (tenant.live("access"), tenant.live("refresh")) == ([], [])
 
 
-def stands(desk: Desk, tenant: Tenant) -> bool:
-    return entries(desk.workspace.plugboard) == [] and len(tenant.live("access")) == 1 == stored_grants(desk)
+def stands(owner: WorkspaceOwner, tenant: Tenant) -> bool:
+    return revocation_jobs(owner.workspace.plugboard) == [] and len(tenant.live("access")) == 1 == stored_grants(owner)
 
 
 @pytest.mark.requirement("OAU-16")
-def test_with_a_server_its_grant_ends(desk: Desk, acme: Tenant) -> None:
-    server = desk.connected(desk.remote(acme))
+def test_with_a_server_its_grant_ends(owner: WorkspaceOwner, acme: Tenant) -> None:
+    server = owner.connected(owner.remote(acme))
 
-    assert desk.delete(server).status_code == 204
+    assert owner.delete(server).status_code == 204
 
-    assert stored_grants(desk) == 0
-    assert is_revoked(desk, acme)
+    assert stored_grants(owner) == 0
+    assert is_revoked(owner, acme)
 
 
 @pytest.mark.requirement("OAU-16")
-def test_with_a_server_that_agents_enable_its_grant_ends_when_it_is_gone(desk: Desk, acme: Tenant) -> None:
-    server = desk.connected(desk.remote(acme))
+def test_with_a_server_that_agents_enable_its_grant_ends_when_it_is_gone(owner: WorkspaceOwner, acme: Tenant) -> None:
+    server = owner.connected(owner.remote(acme))
     for _ in range(12):  # more than are taken off in one write
-        desk.agent(server)
+        owner.agent(server)
 
-    refused = desk.delete(server)
-    assert (refused.status_code, stands(desk, acme)) == (409, True)
+    refused = owner.delete(server)
+    assert (refused.status_code, stands(owner, acme)) == (409, True)
 
-    assert desk.delete(server, params={"detach": "true"}).status_code == 204
-    assert stored_grants(desk) == 0
-    assert is_revoked(desk, acme)
+    assert owner.delete(server, params={"detach": "true"}).status_code == 204
+    assert stored_grants(owner) == 0
+    assert is_revoked(owner, acme)
     assert len(acme.asked("revoke")) == 2
 
 
 @pytest.mark.requirement("OAU-16")
 @pytest.mark.parametrize("way", ["delete", "put"])
-def test_what_is_refused_revokes_nothing(desk: Desk, acme: Tenant, way: str) -> None:
-    server = desk.connected(desk.remote(acme))
+def test_a_refused_change_revokes_nothing(owner: WorkspaceOwner, acme: Tenant, way: str) -> None:
+    server = owner.connected(owner.remote(acme))
     old = {"If-Match": '"1"'}
 
     if way == "delete":
-        answer = desk.delete(server, headers=old)
+        answer = owner.delete(server, headers=old)
     else:
-        answer = desk.admin.put(desk.path(server), json={"url": ELSEWHERE}, headers=old)
+        answer = owner.admin.put(owner.path(server), json={"url": ELSEWHERE}, headers=old)
 
     assert answer.status_code == 412
-    assert stands(desk, acme)
-    assert desk.who(desk.agent(server))["person"] == "Ada"
+    assert stands(owner, acme)
+    assert owner.who(owner.agent(server))["person"] == "Ada"
 
 
 @pytest.mark.requirement("OAU-16")
@@ -90,15 +97,17 @@ def test_what_is_refused_revokes_nothing(desk: Desk, acme: Tenant, way: str) -> 
         pytest.param({"config": GIVEN, "oauthGrant": "client_credentials"}, id="nobody's consent"),
     ],
 )
-def test_a_server_that_becomes_another_loses_its_grant(desk: Desk, acme: Tenant, change: dict[str, Any]) -> None:
-    server = desk.connected(desk.remote(acme))
+def test_a_server_that_becomes_another_loses_its_grant(
+    owner: WorkspaceOwner, acme: Tenant, change: dict[str, Any]
+) -> None:
+    server = owner.connected(owner.remote(acme))
 
-    answer = desk.admin.put(desk.path(server), json=change)
+    answer = owner.admin.put(owner.path(server), json=change)
 
     assert answer.status_code == 200, answer.text
     assert answer.json().get("oauthConnected") in (False, None) or "oauthGrant" in change
-    assert stored_grants(desk) == 0
-    assert is_revoked(desk, acme)
+    assert stored_grants(owner) == 0
+    assert is_revoked(owner, acme)
 
 
 @pytest.mark.parametrize(
@@ -108,75 +117,81 @@ def test_a_server_that_becomes_another_loses_its_grant(desk: Desk, acme: Tenant,
         {"enabled": False, "timeoutSeconds": 5, "exposure": "tools"},
     ],
 )
-def test_a_server_that_stays_the_same_keeps_its_grant(desk: Desk, acme: Tenant, change: dict[str, Any]) -> None:
-    server = desk.connected(desk.remote(acme))
+def test_a_server_that_stays_the_same_keeps_its_grant(
+    owner: WorkspaceOwner, acme: Tenant, change: dict[str, Any]
+) -> None:
+    server = owner.connected(owner.remote(acme))
 
-    answer = desk.admin.put(desk.path(server), json=change)
+    answer = owner.admin.put(owner.path(server), json=change)
 
     assert answer.json()["oauthConnected"] is True
-    assert stands(desk, acme)
+    assert stands(owner, acme)
 
 
 @pytest.mark.requirement("OAU-16")
-def test_a_changed_server_can_be_connected_again_with_its_new_client(desk: Desk, acme: Tenant) -> None:
-    server = desk.connected(desk.remote(acme))
+def test_a_changed_server_can_be_connected_again_with_its_new_client(owner: WorkspaceOwner, acme: Tenant) -> None:
+    server = owner.connected(owner.remote(acme))
     acme.add_client(GIVEN["clientId"], secret=GIVEN["clientSecret"])
-    desk.admin.put(desk.path(server), json={"config": GIVEN})
-    agent = desk.agent(server)
-    assert kind_of(desk.call(agent, "whoami")) == "not_connected"
+    owner.admin.put(owner.path(server), json={"config": GIVEN})
+    agent = owner.agent(server)
+    assert failure_kind(owner.call(agent, "whoami")) == "not_connected"
 
-    desk.connected(server)
+    owner.connected(server)
 
-    assert desk.who(agent)["client"] == GIVEN["clientId"]
-    until(lambda: entries(desk.workspace.plugboard) == [])
+    assert owner.who(agent)["client"] == GIVEN["clientId"]
+    wait_until(lambda: revocation_jobs(owner.workspace.plugboard) == [])
     assert len(acme.live("access")) == len(acme.live("refresh")) == 1
 
 
 @pytest.mark.requirement("OAU-16")
-def test_with_a_workspace_all_its_grants_end(desk: Desk, provider: Server) -> None:
+def test_with_a_workspace_all_its_grants_end(owner: WorkspaceOwner, provider: Server) -> None:
     """Their number is beyond one page, and beyond what one write can carry."""
-    acme, other = provider.tenant("acme"), Desk.at(desk.workspace.plugboard)
+    acme, other = provider.tenant("acme"), WorkspaceOwner.at(owner.workspace.plugboard)
     for number in range(MANY):
-        desk.connected(desk.remote(acme, slug=f"remote-{number}"))
+        owner.connected(owner.remote(acme, slug=f"remote-{number}"))
     kept = other.connected(other.remote(provider.tenant("kept")))
     assert len(acme.live("refresh")) == MANY
 
-    assert desk.admin.delete(desk.workspace.path).status_code == 204
+    assert owner.admin.delete(owner.workspace.path).status_code == 204
 
-    assert is_revoked(desk, acme)
+    assert is_revoked(owner, acme)
     assert len(acme.asked("revoke")) == 2 * MANY
     assert other.status(kept)["connected"] is True
     assert len(provider.tenant("kept").live("access")) == 1
 
 
 @pytest.mark.requirement("OAU-16", "ENC-11")
-def test_the_grants_of_a_workspace_are_revoked_when_its_keys_are_long_gone(desk: Desk, provider: Server) -> None:
+def test_the_grants_of_a_workspace_are_revoked_when_its_keys_are_long_gone(
+    owner: WorkspaceOwner, provider: Server
+) -> None:
     """Each with the client that it was given to: the operator's, one that was registered, one that was entered."""
     acme, beta, notion = (provider.tenant(name) for name in ("acme", "beta", "notion"))
     beta.add_client(GIVEN["clientId"], secret=GIVEN["clientSecret"])
-    desk.connected(desk.remote(acme))
-    desk.connected(desk.remote(beta, slug="beta", config=GIVEN))
-    desk.connected(desk.service("notion"))
+    owner.connected(owner.remote(acme))
+    owner.connected(owner.remote(beta, slug="beta", config=GIVEN))
+    owner.connected(owner.service("notion"))
     for tenant in (acme, beta, notion):
         tenant.fault("revoke", Fault("hold"))
 
-    assert desk.admin.delete(desk.workspace.path).status_code == 204
+    assert owner.admin.delete(owner.workspace.path).status_code == 204
 
     for tenant in (acme, beta, notion):
         tenant.until_held("revoke")
     with pytest.raises(NoDataKey):
-        in_another_process(desk.workspace.plugboard, lambda parts: parts.vault.sealer(partition_of(desk.workspace.id)))
+        in_another_process(
+            owner.workspace.plugboard, lambda parts: parts.vault.sealer(partition_of(owner.workspace.id))
+        )
     for tenant in (acme, beta, notion):
         tenant.release()
-    assert [is_revoked(desk, tenant) for tenant in (acme, beta, notion)] == [True, True, True]
+    assert [is_revoked(owner, tenant) for tenant in (acme, beta, notion)] == [True, True, True]
 
 
 @pytest.mark.requirement("OAU-16")
-def test_a_workspace_that_is_not_deleted_after_all_keeps_its_grants(desk: Desk, acme: Tenant) -> None:
-    server = desk.connected(desk.remote(acme))
+def test_a_workspace_that_is_not_deleted_after_all_keeps_its_grants(owner: WorkspaceOwner, acme: Tenant) -> None:
+    server = owner.connected(owner.remote(acme))
 
-    answer = desk.admin.delete(desk.workspace.path, headers={"If-Match": '"77"'})
+    answer = owner.admin.delete(owner.workspace.path, headers={"If-Match": '"77"'})
 
     assert answer.status_code == 412
-    assert stands(desk, acme)
-    assert desk.who(desk.agent(server))["person"] == "Ada"
+    assert stands(owner, acme)
+    assert owner.who(owner.agent(server))["person"] == "Ada"

@@ -10,7 +10,7 @@ from api.connections.revocation.queue import CLAIM_SECONDS
 from api.kit.storage.store import IfVersion, Put
 from api.main.container import build_container
 from demo.oauth_provider.server import Fault, Server
-from tests.connections.desk import Desk, entries, until
+from tests.connections.workspace_owner import WorkspaceOwner, revocation_jobs, wait_until
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
 
@@ -18,9 +18,9 @@ from tests.harness import Plugboard
 def disconnect_while_it_is_down(plugboard: Plugboard, provider: Server) -> None:
     """Leaves a job that was tried once."""
     provider.tenant("notion").fault("revoke", Fault("down"), times=None)
-    desk = Desk.at(plugboard)
-    desk.disconnect(desk.connected(desk.service("notion")))
-    until(lambda: all(item.data["tries"] for item in entries(plugboard)))
+    owner = WorkspaceOwner.at(plugboard)
+    owner.disconnect(owner.connected(owner.service("notion")))
+    wait_until(lambda: all(item.data["tries"] for item in revocation_jobs(plugboard)))
 
 
 async def test_a_job_of_a_later_version_is_worked_on_and_kept_whole(

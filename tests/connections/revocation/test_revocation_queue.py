@@ -23,7 +23,7 @@ from api.kit.storage.store import Always, Item, Key, Put
 from api.main.container import Container, build_container
 from api.main.settings import OAuthApp, Settings
 from demo.oauth_provider.server import Fault, Server, Tenant
-from tests.connections.desk import Desk, emptied, entries, until
+from tests.connections.workspace_owner import WorkspaceOwner, clear_revocation_jobs, revocation_jobs, wait_until
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, served
 
@@ -52,7 +52,7 @@ def settings(timed: Plugboard) -> Settings:
 @pytest.fixture(autouse=True)
 def with_an_empty_outbox(timed: Plugboard) -> Iterator[None]:
     yield
-    emptied(timed)
+    clear_revocation_jobs(timed)
 
 
 @pytest.fixture
@@ -63,21 +63,21 @@ def left(provider: Server, timed: Plugboard) -> Left:
         tenant = provider.tenant(service)
         tenant.fault("revoke", fault, times=None)
         await asyncio.to_thread(disconnected, timed, service, many)
-        await asyncio.to_thread(until, lambda: len(tenant.asked("revoke")) >= many and were_tried(timed))
+        await asyncio.to_thread(wait_until, lambda: len(tenant.asked("revoke")) >= many and all_were_tried(timed))
         return tenant
 
     return left_behind
 
 
 def disconnected(plugboard: Plugboard, service: str, many: int = 1) -> None:
-    desk = Desk.at(plugboard)
-    servers = [desk.connected(desk.service(service)) for _ in range(many)]
+    owner = WorkspaceOwner.at(plugboard)
+    servers = [owner.connected(owner.service(service)) for _ in range(many)]
     for server in servers:
-        desk.disconnect(server)
+        owner.disconnect(server)
 
 
-def were_tried(plugboard: Plugboard) -> bool:
-    return all(item.data["tries"] for item in entries(plugboard))
+def all_were_tried(plugboard: Plugboard) -> bool:
+    return all(item.data["tries"] for item in revocation_jobs(plugboard))
 
 
 @asynccontextmanager
@@ -94,7 +94,7 @@ async def waiting(parts: Container) -> list[Item]:
     return await parts.store.query(SYSTEM, PREFIX)
 
 
-async def come_round(parts: Container, clock: StillClock) -> None:
+async def work_when_due(parts: Container, clock: StillClock) -> None:
     """Past the time of the first that is due."""
     clock.seconds = max(clock.seconds, min(item.data["due"] for item in await waiting(parts)))
     await parts.connections.revocation_queue.work_off()
@@ -102,7 +102,7 @@ async def come_round(parts: Container, clock: StillClock) -> None:
 
 @pytest.mark.requirement("OAU-15")
 @pytest.mark.parametrize("trouble", TROUBLE)
-async def test_what_could_not_be_revoked_is_revoked_after_a_restart(
+async def test_a_failed_revocation_succeeds_after_a_restart(
     left: Left, settings: Settings, clock: StillClock, trouble: str
 ) -> None:
     notion = await left(fault=TROUBLE[trouble])
@@ -141,7 +141,7 @@ async def test_a_process_that_starts_begins_with_what_is_left(
 
 
 @pytest.mark.requirement("OAU-15")
-async def test_what_is_under_way_when_a_process_stops_is_done_by_the_next(
+async def test_a_revocation_interrupted_by_a_stop_is_done_by_the_next_process(
     left: Left, settings: Settings, clock: StillClock
 ) -> None:
     notion = await left()
@@ -184,7 +184,7 @@ async def test_two_processes_share_the_work_and_do_none_of_it_twice(
 
 
 @pytest.mark.requirement("OAU-15")
-async def test_one_that_hangs_holds_up_no_other(
+async def test_a_hanging_revocation_delays_no_other(
     left: Left, provider: Server, timed: Plugboard, settings: Settings, clock: StillClock
 ) -> None:
     await left("notion")
@@ -198,7 +198,7 @@ async def test_one_that_hangs_holds_up_no_other(
     async with process(settings, clock) as parts:
         work = asyncio.create_task(parts.connections.revocation_queue.work_off())
         await asyncio.to_thread(notion.until_held, "revoke")
-        await asyncio.to_thread(until, lambda: len(entries(timed)) == 1)
+        await asyncio.to_thread(wait_until, lambda: len(revocation_jobs(timed)) == 1)
         assert linear.live("refresh") == []
         notion.release()
         await work
@@ -214,7 +214,7 @@ async def test_one_that_hangs_holds_up_no_other(
         pytest.param({"due": "soon"}, id="with what is no time"),
     ],
 )
-async def test_one_that_nobody_can_read_holds_up_no_other(
+async def test_an_unreadable_job_delays_no_other(
     left: Left, settings: Settings, clock: StillClock, caplog: pytest.LogCaptureFixture, strange: dict[str, object]
 ) -> None:
     notion = await left()
@@ -241,7 +241,7 @@ async def test_it_is_asked_ever_less_often_and_given_up_after_a_week(
     async with process(settings, clock) as parts:
         while await waiting(parts):
             before = clock.now()
-            await come_round(parts, clock)
+            await work_when_due(parts, clock)
             pauses.append(clock.now() - before)
 
     assert KEPT_SECONDS < clock.now() - begun < KEPT_SECONDS + 1.2 * LONGEST_WAIT
@@ -253,9 +253,7 @@ async def test_it_is_asked_ever_less_often_and_given_up_after_a_week(
     ]
 
 
-async def test_who_says_when_to_come_again_is_not_asked_before(
-    left: Left, settings: Settings, clock: StillClock
-) -> None:
+async def test_retry_after_is_respected(left: Left, settings: Settings, clock: StillClock) -> None:
     notion = await left(fault=Fault("busy", retry_after=3000))
     asked = len(notion.asked("revoke"))
     async with process(settings, clock) as parts:
@@ -285,13 +283,13 @@ async def test_a_no_for_the_moment_is_none(left: Left, settings: Settings, clock
     async with process(settings, clock) as parts:
         assert len(await waiting(parts)) == 1
         slack.heal()
-        await come_round(parts, clock)
+        await work_when_due(parts, clock)
         assert await waiting(parts) == []
     assert slack.live("access") == []
 
 
 @pytest.mark.requirement("OAU-15")
-async def test_where_nobody_is_there_at_all_it_is_tried_again(
+async def test_an_unreachable_provider_is_retried(
     provider: Server, settings: Settings, clock: StillClock, tmp_path: Path
 ) -> None:
     addresses = {**settings.addresses, "NOTION_OAUTH_REVOKE_URL": NOTHING_HAPPENS_THERE}
@@ -314,7 +312,7 @@ def served_and_disconnected(settings: Settings, clock: StillClock) -> None:
 @pytest.mark.requirement("OAU-15")
 @pytest.mark.parametrize(("service", "needs_it"), [("notion", True), ("hubspot", True), ("linear", False)])
 @pytest.mark.parametrize("app", ["none", "another"])
-async def test_what_another_app_was_given_waits_until_that_one_is_set_up_again(
+async def test_tokens_of_another_app_wait_until_that_app_is_configured_again(
     left: Left, settings: Settings, clock: StillClock, service: str, needs_it: bool, app: str
 ) -> None:
     tenant = await left(service)
@@ -336,7 +334,7 @@ async def test_what_another_app_was_given_waits_until_that_one_is_set_up_again(
 
 
 @pytest.mark.requirement("OAU-15", "OAU-20")
-async def test_what_is_left_has_nothing_in_the_clear(
+async def test_stored_jobs_contain_no_plaintext_secret(
     provider: Server, timed: Plugboard, settings: Settings, clock: StillClock
 ) -> None:
     acme, beta, linear = (provider.tenant(name) for name in ("acme", "beta", "linear"))
@@ -358,7 +356,7 @@ async def test_what_is_left_has_nothing_in_the_clear(
 
 @pytest.mark.requirement("OAU-15")
 @pytest.mark.parametrize("way", ["client_secret_basic", "client_secret_post", "private_key_jwt", "none", "registered"])
-async def test_a_client_proves_who_it_is_when_the_server_is_long_gone(
+async def test_a_client_authenticates_after_its_server_was_deleted(
     provider: Server, timed: Plugboard, clock: StillClock, way: str
 ) -> None:
     acme = provider.tenant("acme")
@@ -377,7 +375,7 @@ async def test_a_client_proves_who_it_is_when_the_server_is_long_gone(
 
 
 def connected_and_deleted(plugboard: Plugboard, tenant: Tenant, way: str) -> None:
-    desk = Desk.at(plugboard)
+    owner = WorkspaceOwner.at(plugboard)
     config: Mapping[str, str] = {} if way == "registered" else {"clientId": "acme-client"}
     if way == "private_key_jwt":
         private, public = key_pair()
@@ -388,8 +386,8 @@ def connected_and_deleted(plugboard: Plugboard, tenant: Tenant, way: str) -> Non
         tenant.behave(auth_methods=(way,))
         tenant.add_client("acme-client", secret="canary-acme" if has_secret else None, auth=way)
         config = {**config, "clientSecret": "canary-acme"} if has_secret else config
-    desk.delete(desk.connected(desk.remote(tenant, config=config)))
-    until(lambda: tenant.asked("revoke") and were_tried(plugboard))
+    owner.delete(owner.connected(owner.remote(tenant, config=config)))
+    wait_until(lambda: tenant.asked("revoke") and all_were_tried(plugboard))
 
 
 def key_pair() -> tuple[str, str]:

@@ -18,13 +18,13 @@ from api.main.container import Container, build_container
 from api.servers.records import ServerRecords
 from api.servers.server import Server as McpServer
 from demo.oauth_provider.server import Server, Tenant
-from tests.connections.desk import Desk, emptied, entries, until
+from tests.connections.workspace_owner import WorkspaceOwner, clear_revocation_jobs, revocation_jobs, wait_until
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, bearer
 
 
 @dataclass(frozen=True)
-class Beside:
+class StoreWrapper:
     """A process in which things are done step by step."""
 
     parts: Container
@@ -40,11 +40,11 @@ class Beside:
 
 
 @asynccontextmanager
-async def beside(desk: Desk, clock: StillClock) -> AsyncIterator[Beside]:
-    parts = await build_container(desk.workspace.plugboard.settings, clock)
+async def beside(owner: WorkspaceOwner, clock: StillClock) -> AsyncIterator[StoreWrapper]:
+    parts = await build_container(owner.workspace.plugboard.settings, clock)
     try:
-        ctx = await parts.authenticator.authenticate(bearer(desk.workspace.key), desk.workspace.id, "test")
-        yield Beside(parts, ctx)
+        ctx = await parts.authenticator.authenticate(bearer(owner.workspace.key), owner.workspace.id, "test")
+        yield StoreWrapper(parts, ctx)
     finally:
         await parts.close()
 
@@ -52,7 +52,7 @@ async def beside(desk: Desk, clock: StillClock) -> AsyncIterator[Beside]:
 @pytest.fixture(autouse=True)
 def with_an_empty_outbox(timed: Plugboard) -> Iterator[None]:
     yield
-    emptied(timed)
+    clear_revocation_jobs(timed)
 
 
 @pytest.fixture
@@ -61,20 +61,20 @@ def acme(provider: Server) -> Tenant:
 
 
 @pytest.fixture
-def desk(timed: Plugboard) -> Desk:
-    return Desk.at(timed)
+def owner(timed: Plugboard) -> WorkspaceOwner:
+    return WorkspaceOwner.at(timed)
 
 
-async def connected(desk: Desk, tenant: Tenant) -> str:
-    return await asyncio.to_thread(lambda: desk.connected(desk.remote(tenant)))
+async def connected(owner: WorkspaceOwner, tenant: Tenant) -> str:
+    return await asyncio.to_thread(lambda: owner.connected(owner.remote(tenant)))
 
 
 @pytest.mark.requirement("OAU-15", "OAU-16")
-async def test_tokens_that_are_renewed_meanwhile_are_not_forgotten_unrevoked(
-    desk: Desk, acme: Tenant, clock: StillClock
+async def test_tokens_refreshed_during_the_deletion_are_revoked(
+    owner: WorkspaceOwner, acme: Tenant, clock: StillClock
 ) -> None:
-    server_id = await connected(desk, acme)
-    async with beside(desk, clock) as here:
+    server_id = await connected(owner, acme)
+    async with beside(owner, clock) as here:
         server = await here.server(server_id)
         endings, tokens = here.parts.connections.grant_end, here.parts.connections.tokens
         prepared = await endings.end_changes(here.ctx, server)
@@ -88,11 +88,11 @@ async def test_tokens_that_are_renewed_meanwhile_are_not_forgotten_unrevoked(
 
 @pytest.mark.requirement("OAU-16")
 async def test_a_workspace_that_was_about_to_go_and_stays_keeps_its_grants(
-    desk: Desk, acme: Tenant, clock: StillClock
+    owner: WorkspaceOwner, acme: Tenant, clock: StillClock
 ) -> None:
     """The process was killed in the middle of it, say."""
-    await connected(desk, acme)
-    async with beside(desk, clock) as here:
+    await connected(owner, acme)
+    async with beside(owner, clock) as here:
         outbox = here.parts.connections.revocation_queue
         await here.parts.connections.grant_end.revoke_all(here.ctx)
         assert await here.left() == 1
@@ -111,15 +111,15 @@ async def test_a_workspace_that_was_about_to_go_and_stays_keeps_its_grants(
 
 @pytest.mark.requirement("OAU-16")
 async def test_a_workspace_that_goes_at_the_second_try_has_its_grants_revoked_once(
-    desk: Desk, acme: Tenant, clock: StillClock
+    owner: WorkspaceOwner, acme: Tenant, clock: StillClock
 ) -> None:
-    await connected(desk, acme)
-    async with beside(desk, clock) as here:
+    await connected(owner, acme)
+    async with beside(owner, clock) as here:
         await here.parts.connections.grant_end.revoke_all(here.ctx)
         clock.advance(LEAVING_SECONDS - 1)
 
-        await asyncio.to_thread(desk.admin.delete, desk.workspace.path)
-        await asyncio.to_thread(until, lambda: entries(desk.workspace.plugboard) == [])
+        await asyncio.to_thread(owner.admin.delete, owner.workspace.path)
+        await asyncio.to_thread(wait_until, lambda: revocation_jobs(owner.workspace.plugboard) == [])
 
     assert (acme.live("access"), acme.live("refresh")) == ([], [])
     assert len(acme.asked("revoke")) == 2

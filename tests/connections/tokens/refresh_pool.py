@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 from api.main.settings import Settings
 from demo.oauth_provider.server import Server, Tenant
 from tests.conftest import ROOT_KEY
-from tests.connections.desk import Desk
-from tests.connections.tokens.refresh_worker import Got, Order, Outcome
+from tests.connections.tokens.refresh_worker import CallerResult, Order, Outcome
+from tests.connections.workspace_owner import WorkspaceOwner
 from tests.fakes.dynamodb import ACCESS, new_table
 from tests.harness import Plugboard, served
 
@@ -111,7 +111,7 @@ class Pool:
 
 
 def outcome_of(members: list[Member]) -> Outcome:
-    return sum((member.outcome() for member in members), Counter[Got]())
+    return sum((member.outcome() for member in members), Counter[CallerResult]())
 
 
 @contextmanager
@@ -137,17 +137,17 @@ class Stage:
     environment: Mapping[str, str]
 
     def scene(self, tenant: Tenant) -> Scene:
-        desk = Desk.at(self.plugboard)
-        server = desk.connected(desk.remote(tenant))
-        order = Order(self.environment, desk.workspace.id, desk.workspace.key, server)
-        return Scene(desk, server, tenant, order)
+        owner = WorkspaceOwner.at(self.plugboard)
+        server = owner.connected(owner.remote(tenant))
+        order = Order(self.environment, owner.workspace.id, owner.workspace.key, server)
+        return Scene(owner, server, tenant, order)
 
 
 @dataclass(frozen=True)
 class Scene:
     """One server, connected."""
 
-    desk: Desk
+    owner: WorkspaceOwner
     server: str
     tenant: Tenant
     order: Order

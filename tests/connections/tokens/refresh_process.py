@@ -20,7 +20,7 @@ from api.main.container import Container, build_container
 from api.servers.records import ServerRecords
 from api.servers.server import Server
 from demo.oauth_provider.server import Tenant
-from tests.connections.desk import Desk
+from tests.connections.workspace_owner import WorkspaceOwner
 from tests.harness import bearer
 
 USUAL = RefreshPolicy()
@@ -45,13 +45,13 @@ def with_store(wrapped: Callable[[Store], Store]) -> Equipped:
     return lambda deps: replace(deps, store=wrapped(deps.store))
 
 
-class MovedClock(Clock, Protocol):
+class AdjustableClock(Clock, Protocol):
     """How tokens expire without anybody waiting for it."""
 
     seconds: float
 
 
-class Ahead(SystemClock):
+class ShiftedClock(SystemClock):
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds
 
@@ -59,7 +59,7 @@ class Ahead(SystemClock):
         return super().now() + self.seconds
 
 
-class Beside:
+class StoreWrapper:
     """A store that is reached by another."""
 
     def __init__(self, store: Store) -> None:
@@ -87,7 +87,7 @@ class Beside:
 class Process:
     parts: Container
     keeper: AccessTokens
-    clock: MovedClock
+    clock: AdjustableClock
     ctx: WorkspaceContext
 
     async def server(self, server_id: str) -> Server:
@@ -109,25 +109,27 @@ class Process:
 
 @asynccontextmanager
 async def process(
-    desk: Desk,
+    owner: WorkspaceOwner,
     *,
-    clock: MovedClock | None = None,
+    clock: AdjustableClock | None = None,
     ahead: float = 0.0,
     timing: RefreshPolicy = USUAL,
     pause: Pause = asyncio.sleep,
     equipped: Equipped = unchanged,
 ) -> AsyncIterator[Process]:
     """`equipped` replaces the store or the HTTP access of the token refreshes."""
-    clock = clock or Ahead(ahead)
-    parts = keeping(await build_container(desk.workspace.plugboard.settings, clock), timing, pause, equipped)
+    clock = clock or ShiftedClock(ahead)
+    parts = with_token_refresh(
+        await build_container(owner.workspace.plugboard.settings, clock), timing, pause, equipped
+    )
     try:
-        ctx = await parts.authenticator.authenticate(bearer(desk.workspace.key), desk.workspace.id, "test")
+        ctx = await parts.authenticator.authenticate(bearer(owner.workspace.key), owner.workspace.id, "test")
         yield Process(parts, parts.connections.tokens, clock, ctx)
     finally:
         await parts.close()
 
 
-def keeping(
+def with_token_refresh(
     parts: Container, timing: RefreshPolicy, pause: Pause = asyncio.sleep, equipped: Equipped = unchanged
 ) -> Container:
     """The container with token refreshes as the test needs them."""
@@ -151,7 +153,7 @@ def keeping(
     return replace(parts, connections=replace(connections, tokens=tokens))
 
 
-async def held(tenant: Tenant, n: int = 1) -> None:
+async def until_held(tenant: Tenant, n: int = 1) -> None:
     """Until so many requests for tokens wait at the provider."""
     await asyncio.to_thread(tenant.until_held, "token", n)
 

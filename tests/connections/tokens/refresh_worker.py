@@ -24,7 +24,14 @@ from api.kit.storage.store import Change, Store
 from api.main.container import Container, build_container
 from api.main.settings import Settings
 from api.servers.records import ServerRecords
-from tests.connections.tokens.refresh_process import USUAL, Ahead, Beside, TokenDeps, keeping, step_of
+from tests.connections.tokens.refresh_process import (
+    USUAL,
+    ShiftedClock,
+    StoreWrapper,
+    TokenDeps,
+    step_of,
+    with_token_refresh,
+)
 from tests.harness import bearer
 
 
@@ -48,17 +55,17 @@ class Order:
     """`before` or `after` it stores a `lease` or new `tokens`."""
 
 
-class Got(NamedTuple):
+class CallerResult(NamedTuple):
     """The token and its generation, or the name of what was raised."""
 
     token: str
     generation: int
 
 
-Outcome = Counter[Got]
+Outcome = Counter[CallerResult]
 
 
-class Deadly(Beside):
+class KillingStore(StoreWrapper):
     """A store whose process ends at one of its steps, as by a power cut: nothing is tidied up."""
 
     def __init__(self, store: Store, dies: str) -> None:
@@ -78,7 +85,7 @@ class Deadly(Beside):
 
 class Worker:
     def __init__(self) -> None:
-        self._clock = Ahead()
+        self._clock = ShiftedClock()
         self._assembled: dict[str, Container] = {}
         self._last: AccessToken | None = None
 
@@ -90,12 +97,12 @@ class Worker:
         assert server is not None
         refused = self._last if order.was_refused else None
 
-        async def one() -> Got:
+        async def one() -> CallerResult:
             try:
                 self._last = await parts.connections.tokens.get(ctx, server, refused=refused)
             except (NotConnected, ReconnectRequired, TokenTemporarilyUnavailable) as error:
-                return Got(type(error).__name__, -1)
-            return Got(self._last.token, self._last.generation)
+                return CallerResult(type(error).__name__, -1)
+            return CallerResult(self._last.token, self._last.generation)
 
         return Counter(await asyncio.gather(*(one() for _ in range(order.callers))))
 
@@ -103,12 +110,12 @@ class Worker:
         known = f"{sorted(order.environment.items())} {order.timing} {order.dies}"
         if known not in self._assembled:
             parts = await build_container(Settings.from_environment(order.environment), self._clock)
-            self._assembled[known] = keeping(parts, order.timing, equipped=partial(_mortal, order.dies))
+            self._assembled[known] = with_token_refresh(parts, order.timing, equipped=partial(_mortal, order.dies))
         return self._assembled[known]
 
 
 def _mortal(dies: str, deps: TokenDeps) -> TokenDeps:
-    return replace(deps, store=Deadly(deps.store, dies)) if dies else deps
+    return replace(deps, store=KillingStore(deps.store, dies)) if dies else deps
 
 
 def work(orders: Connection) -> None:

@@ -10,8 +10,8 @@ import pytest
 from api.connections.tokens.errors import NotConnected
 from api.kit.storage.store import Change, Store
 from demo.oauth_provider.server import Fault, Server
-from tests.connections.desk import Desk
-from tests.connections.tokens.refresh_process import Beside, held, process, step_of, with_store
+from tests.connections.tokens.refresh_process import StoreWrapper, process, step_of, until_held, with_store
+from tests.connections.workspace_owner import WorkspaceOwner
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
 
@@ -19,29 +19,29 @@ A_LIFE = 3600.0
 
 
 @pytest.fixture
-def desk(plugboard: Plugboard) -> Desk:
-    return Desk.at(plugboard)
+def owner(plugboard: Plugboard) -> WorkspaceOwner:
+    return WorkspaceOwner.at(plugboard)
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_fifty_callers_share_one_renewal(desk: Desk, provider: Server) -> None:
+async def test_fifty_callers_share_one_renewal(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
-    async with process(desk, ahead=A_LIFE) as here:
+    server = owner.connected(owner.remote(acme))
+    async with process(owner, ahead=A_LIFE) as here:
         got = await asyncio.gather(*(here.fresh(server) for _ in range(50)))
 
     assert {each.token for each in got} == {acme.live("access")[-1]}
     assert acme.families[0].presented == [1, 0]
 
 
-async def test_whoever_stops_waiting_stops_nobody_else(desk: Desk, provider: Server) -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_others(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
-    async with process(desk, ahead=A_LIFE) as here:
+    async with process(owner, ahead=A_LIFE) as here:
         known = await here.server(server)
         first, second = (asyncio.create_task(here.keeper.get(here.ctx, known)) for _ in range(2))
-        await held(acme)
+        await until_held(acme)
 
         first.cancel()
         acme.release()
@@ -51,13 +51,13 @@ async def test_whoever_stops_waiting_stops_nobody_else(desk: Desk, provider: Ser
     assert acme.families[0].presented == [1, 0]
 
 
-async def test_what_nobody_waits_for_any_more_is_stored_all_the_same(desk: Desk, provider: Server) -> None:
+async def test_tokens_are_stored_even_if_all_callers_were_cancelled(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
-    async with process(desk, ahead=A_LIFE) as here:
+    async with process(owner, ahead=A_LIFE) as here:
         only = asyncio.create_task(here.fresh(server))
-        await held(acme)
+        await until_held(acme)
         only.cancel()
         acme.release()
 
@@ -69,7 +69,7 @@ async def test_two_workspaces_share_nothing_though_they_use_the_same_upstream(
     plugboard: Plugboard, provider: Server
 ) -> None:
     acme = provider.tenant("acme")
-    one, other = Desk.at(plugboard), Desk.at(plugboard)
+    one, other = WorkspaceOwner.at(plugboard), WorkspaceOwner.at(plugboard)
     ours, theirs = one.connected(one.remote(acme)), other.connected(other.remote(acme))
     async with process(one, ahead=A_LIFE) as here, process(other, ahead=A_LIFE) as there:
         got = await asyncio.gather(here.fresh(ours), there.fresh(theirs))
@@ -84,12 +84,12 @@ async def test_two_workspaces_share_nothing_though_they_use_the_same_upstream(
     [(3600, 3540), (900, 840), (600, 540), (60, 54), (10, 9), (0.5, 0.45)],
 )
 async def test_a_token_is_renewed_a_little_before_its_end(
-    desk: Desk, provider: Server, life: float, due_after: float
+    owner: WorkspaceOwner, provider: Server, life: float, due_after: float
 ) -> None:
     acme = provider.tenant("acme")
     acme.behave(expires_in=life)
-    server = desk.connected(desk.remote(acme))
-    async with process(desk, clock=StillClock()) as here:
+    server = owner.connected(owner.remote(acme))
+    async with process(owner, clock=StillClock()) as here:
         here.clock.seconds = (await here.grant(server)).renewed_at + due_after - 0.001
         early = await here.fresh(server)
         here.clock.seconds += 0.001
@@ -100,11 +100,13 @@ async def test_a_token_is_renewed_a_little_before_its_end(
     assert late.renew_at == pytest.approx(here.clock.seconds + due_after)
 
 
-async def test_of_a_token_whose_end_nobody_knows_the_upstream_is_believed(desk: Desk, provider: Server) -> None:
+async def test_a_token_without_a_lifetime_is_refreshed_when_the_upstream_rejects_it(
+    owner: WorkspaceOwner, provider: Server
+) -> None:
     acme = provider.tenant("acme")
     acme.behave(expires_in=None)
-    server = desk.connected(desk.remote(acme))
-    async with process(desk, ahead=A_LIFE * 24 * 365) as here:
+    server = owner.connected(owner.remote(acme))
+    async with process(owner, ahead=A_LIFE * 24 * 365) as here:
         first = await here.fresh(server)
         second = await here.fresh(server, refused=first)
         third = await here.fresh(server, refused=first)
@@ -113,13 +115,15 @@ async def test_of_a_token_whose_end_nobody_knows_the_upstream_is_believed(desk: 
     assert (first.renew_at, second.token) == (None, third.token)
 
 
-async def test_what_was_refused_of_an_earlier_grant_says_nothing_of_the_new_one(desk: Desk, provider: Server) -> None:
+async def test_a_rejected_token_of_an_old_grant_does_not_concern_the_new_grant(
+    owner: WorkspaceOwner, provider: Server
+) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
-    async with process(desk) as here:
+    server = owner.connected(owner.remote(acme))
+    async with process(owner) as here:
         old = await here.fresh(server)
         as_it_was = await here.server(server)
-        desk.connected(server)
+        owner.connected(server)
 
         new = await here.keeper.get(here.ctx, as_it_was, refused=old)
 
@@ -128,11 +132,13 @@ async def test_what_was_refused_of_an_earlier_grant_says_nothing_of_the_new_one(
     assert acme.counts["refreshes"] == 0
 
 
-async def test_an_answer_without_a_refresh_token_leaves_the_old_one_in_use(desk: Desk, provider: Server) -> None:
+async def test_an_answer_without_a_refresh_token_leaves_the_old_one_in_use(
+    owner: WorkspaceOwner, provider: Server
+) -> None:
     acme = provider.tenant("acme")
     acme.behave(rotates=False, repeats_refresh=False)
-    server = desk.connected(desk.remote(acme))
-    async with process(desk) as here:
+    server = owner.connected(owner.remote(acme))
+    async with process(owner) as here:
         for generation in (1, 2, 3):
             here.clock.seconds += A_LIFE
             assert (await here.fresh(server)).generation == generation
@@ -141,10 +147,10 @@ async def test_an_answer_without_a_refresh_token_leaves_the_old_one_in_use(desk:
     assert len({asked.fields["refresh_token"] for asked in acme.asked("token")[1:]}) == 1
 
 
-async def test_an_answer_with_a_refresh_token_replaces_the_old_one(desk: Desk, provider: Server) -> None:
+async def test_an_answer_with_a_refresh_token_replaces_the_old_one(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
-    async with process(desk) as here:
+    server = owner.connected(owner.remote(acme))
+    async with process(owner) as here:
         for generation in (1, 2, 3):
             here.clock.seconds += A_LIFE
             assert (await here.fresh(server)).generation == generation
@@ -153,20 +159,20 @@ async def test_an_answer_with_a_refresh_token_replaces_the_old_one(desk: Desk, p
     assert len({asked.fields["refresh_token"] for asked in acme.asked("token")[1:]}) == 3
 
 
-async def test_whoever_waits_while_it_is_connected_again_gets_a_token_of_the_new_grant(
-    desk: Desk, provider: Server
+async def test_callers_waiting_during_a_new_connection_get_a_token_of_the_new_grant(
+    owner: WorkspaceOwner, provider: Server
 ) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
-    async with process(desk, ahead=A_LIFE) as here, process(desk, ahead=A_LIFE) as there:
+    async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE) as there:
         asking = asyncio.create_task(here.fresh(server))
-        await held(acme)
+        await until_held(acme)
         waiting = asyncio.create_task(there.fresh(server))
         await asyncio.sleep(0)
 
         there.clock.seconds = here.clock.seconds = 0.0
-        desk.connected(server)
+        owner.connected(server)
         acme.release()
 
         old, new = acme.families
@@ -175,13 +181,13 @@ async def test_whoever_waits_while_it_is_connected_again_gets_a_token_of_the_new
     assert (old.presented, new.presented) == ([1, 0], [0])
 
 
-async def test_while_one_renews_the_others_use_what_is_still_good(desk: Desk, provider: Server) -> None:
+async def test_while_one_renews_the_others_use_what_is_still_good(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
-    async with process(desk, ahead=A_LIFE - 30) as here, process(desk, ahead=A_LIFE - 30) as there:
+    async with process(owner, ahead=A_LIFE - 30) as here, process(owner, ahead=A_LIFE - 30) as there:
         renewing = asyncio.create_task(here.fresh(server))
-        await held(acme)
+        await until_held(acme)
 
         assert (await there.fresh(server)).generation == 0
 
@@ -190,17 +196,17 @@ async def test_while_one_renews_the_others_use_what_is_still_good(desk: Desk, pr
         assert (await there.fresh(server)).generation == 1
 
 
-async def test_whoever_wants_a_token_for_another_place_does_not_wait_for_the_old_one(
-    desk: Desk, provider: Server
+async def test_a_caller_with_another_server_url_does_not_wait_for_the_old_one(
+    owner: WorkspaceOwner, provider: Server
 ) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
-    async with process(desk, ahead=A_LIFE) as here:
+    async with process(owner, ahead=A_LIFE) as here:
         old = asyncio.create_task(here.fresh(server))
-        await held(acme)
+        await until_held(acme)
         moved = {"url": "https://elsewhere.example.com/mcp", "config": {}}
-        assert desk.admin.put(desk.path(server), json=moved).status_code == 200
+        assert owner.admin.put(owner.path(server), json=moved).status_code == 200
 
         with pytest.raises(NotConnected):
             await asyncio.wait_for(here.fresh(server), 5)
@@ -210,17 +216,17 @@ async def test_whoever_wants_a_token_for_another_place_does_not_wait_for_the_old
             await old
 
 
-async def test_a_server_that_is_gone_has_no_token(desk: Desk, provider: Server) -> None:
-    server = desk.connected(desk.remote(provider.tenant("acme")))
-    async with process(desk) as here:
+async def test_a_server_that_is_gone_has_no_token(owner: WorkspaceOwner, provider: Server) -> None:
+    server = owner.connected(owner.remote(provider.tenant("acme")))
+    async with process(owner) as here:
         as_it_was = await here.server(server)
-        assert desk.delete(server).status_code == 204
+        assert owner.delete(server).status_code == 204
 
         with pytest.raises(NotConnected):
             await here.keeper.get(here.ctx, as_it_was)
 
 
-class SlowToLease(Beside):
+class SlowLeaseStore(StoreWrapper):
     """The first time."""
 
     def __init__(self, store: Store, clock: StillClock, seconds: float) -> None:
@@ -238,18 +244,18 @@ class SlowToLease(Beside):
 
 @pytest.mark.requirement("OAU-13")
 @pytest.mark.parametrize(("seconds", "steps"), [(12, ["lease", "tokens", "lease", "tokens"]), (3, ["lease", "tokens"])])
-async def test_nobody_asks_with_a_lease_that_could_end_before_the_answer_comes(
-    desk: Desk, provider: Server, seconds: float, steps: list[str]
+async def test_no_request_is_sent_with_a_lease_that_could_end_before_the_response(
+    owner: WorkspaceOwner, provider: Server, seconds: float, steps: list[str]
 ) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     clock, stores = StillClock(time.time() + A_LIFE), []
 
     def slow(store: Store) -> Store:
-        stores.append(SlowToLease(store, clock, seconds))
+        stores.append(SlowLeaseStore(store, clock, seconds))
         return stores[0]
 
-    async with process(desk, clock=clock, equipped=with_store(slow)) as here:
+    async with process(owner, clock=clock, equipped=with_store(slow)) as here:
         assert (await here.fresh(server)).generation == 1
 
     assert stores[0].steps == steps

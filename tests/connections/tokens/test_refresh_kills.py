@@ -9,7 +9,7 @@ import pytest
 from api.connections.tokens.policy import RefreshPolicy
 from demo.oauth_provider.server import Fault, Server
 from tests.connections.tokens.refresh_pool import Pool, Scene, Stage, outcome_of
-from tests.connections.tokens.refresh_worker import Got
+from tests.connections.tokens.refresh_worker import CallerResult
 
 SURVIVORS, CALLERS = 15, 50
 ALL = SURVIVORS * CALLERS
@@ -36,39 +36,37 @@ def end_at(scene: Scene, pool: Pool, moment: str) -> None:
 def assert_renewed_once(scene: Scene, pool: Pool) -> None:
     outcome = pool.ask(replace(scene.order, callers=CALLERS), SURVIVORS)
 
-    assert outcome == {Got(scene.tenant.live("access")[-1], 1): ALL}
+    assert outcome == {CallerResult(scene.tenant.live("access")[-1], 1): ALL}
     [family] = scene.tenant.families
     assert (family.presented, family.refreshed, family.reuses) == ([1, 0], [1, 0], 0)
-    assert scene.desk.status(scene.server)["reconnectRequired"] is False
+    assert scene.owner.status(scene.server)["reconnectRequired"] is False
 
 
 def assert_one_reconnect_is_needed(scene: Scene, pool: Pool) -> None:
     outcome = pool.ask(replace(scene.order, callers=CALLERS), SURVIVORS)
 
-    assert outcome == {Got("ReconnectRequired", -1): ALL}
+    assert outcome == {CallerResult("ReconnectRequired", -1): ALL}
     [family] = scene.tenant.families
     assert (family.presented, family.refreshed, family.reuses) == ([2, 0], [1, 0], 1)
-    assert scene.desk.audited("server.reconnect_required") == [("server.reconnect_required", "system")]
-    assert scene.desk.status(scene.server)["reconnectRequired"] is True
+    assert scene.owner.audited("server.reconnect_required") == [("server.reconnect_required", "system")]
+    assert scene.owner.status(scene.server)["reconnectRequired"] is True
 
-    scene.desk.connected(scene.server)
+    scene.owner.connected(scene.server)
 
     now = replace(scene.order, callers=CALLERS, ahead=0.0)
-    assert pool.ask(now, SURVIVORS) == {Got(scene.tenant.live("access")[-1], 0): ALL}
+    assert pool.ask(now, SURVIVORS) == {CallerResult(scene.tenant.live("access")[-1], 0): ALL}
 
 
 @pytest.mark.requirement("OAU-13")
 @pytest.mark.parametrize("moment", ["before lease", "after lease", "after tokens"])
-def test_who_is_killed_before_it_asks_or_when_it_has_stored_is_not_missed(
-    scene: Scene, pool: Pool, moment: str
-) -> None:
+def test_a_kill_before_the_request_or_after_storing_loses_nothing(scene: Scene, pool: Pool, moment: str) -> None:
     end_at(scene, pool, moment)
 
     assert_renewed_once(scene, pool)
 
 
 @pytest.mark.requirement("OAU-13")
-def test_who_is_killed_when_nothing_has_been_done_for_it_yet_is_not_missed(scene: Scene, pool: Pool) -> None:
+def test_a_kill_before_the_provider_acts_loses_nothing(scene: Scene, pool: Pool) -> None:
     scene.tenant.fault("token", Fault("hold"))
     victim = pool.victim()
     victim.begin(scene.order)
@@ -77,14 +75,12 @@ def test_who_is_killed_when_nothing_has_been_done_for_it_yet_is_not_missed(scene
 
     victim.kill()
 
-    assert set(outcome_of(waiting)) == {Got(scene.tenant.live("access")[-1], 1)}
+    assert set(outcome_of(waiting)) == {CallerResult(scene.tenant.live("access")[-1], 1)}
     assert_renewed_once(scene, pool)
 
 
 @pytest.mark.requirement("OAU-13")
-def test_after_an_answer_that_nobody_was_there_to_take_somebody_has_to_connect_again_once(
-    scene: Scene, pool: Pool
-) -> None:
+def test_a_response_lost_to_a_kill_requires_connecting_again_once(scene: Scene, pool: Pool) -> None:
     scene.tenant.fault("token", Fault("hold", after=True))
     victim = pool.victim()
     victim.begin(scene.order)
@@ -96,7 +92,7 @@ def test_after_an_answer_that_nobody_was_there_to_take_somebody_has_to_connect_a
 
 
 @pytest.mark.requirement("OAU-13")
-def test_who_is_killed_before_it_stores_what_it_got_leaves_one_to_connect_again(scene: Scene, pool: Pool) -> None:
+def test_a_kill_before_storing_requires_connecting_again(scene: Scene, pool: Pool) -> None:
     end_at(scene, pool, "before tokens")
 
     assert_one_reconnect_is_needed(scene, pool)

@@ -52,7 +52,7 @@ from api.kit.storage.store import (
 from api.servers.repository import server_key
 from api.servers.server import Connection, Server
 from integrations import AuthorizationServer, OAuthClient
-from tests.connections.tokens.refresh_process import Beside, step_of
+from tests.connections.tokens.refresh_process import StoreWrapper, step_of
 from tests.fakes.still_clock import StillClock
 
 W = "w"
@@ -146,7 +146,7 @@ class World:
         return self.holder is None or self.holder in self.dead
 
 
-class Shared(Beside):
+class Shared(StoreWrapper):
     """The store, as one process reaches it."""
 
     def __init__(self, store: InMemory, world: World, process: int) -> None:

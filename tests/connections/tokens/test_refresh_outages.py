@@ -20,8 +20,8 @@ from api.kit.storage.store import Change, StoreUnavailable
 from api.servers.server import Server as McpServer
 from api.upstream_http import AUTH_SERVER_LIMITS, AuthServerHttp, to_upstream_error
 from demo.oauth_provider.server import Fault, Server, Tenant
-from tests.connections.desk import Desk, kind_of
-from tests.connections.tokens.refresh_process import Beside, TokenDeps, held, process, step_of, with_store
+from tests.connections.tokens.refresh_process import StoreWrapper, TokenDeps, process, step_of, until_held, with_store
+from tests.connections.workspace_owner import WorkspaceOwner, failure_kind
 from tests.harness import Plugboard
 
 A_LIFE = 3600.0
@@ -49,29 +49,31 @@ IN_DOUBT = {
 
 
 @pytest.fixture
-def desk(plugboard: Plugboard) -> Desk:
-    return Desk.at(plugboard)
+def owner(plugboard: Plugboard) -> WorkspaceOwner:
+    return WorkspaceOwner.at(plugboard)
 
 
-def assert_still_connected(desk: Desk, server: str) -> None:
-    assert desk.audited("server.reconnect_required") == []
-    assert desk.status(server)["reconnectRequired"] is False
-    assert desk.shown(server)["oauthConnected"] is True
+def assert_still_connected(owner: WorkspaceOwner, server: str) -> None:
+    assert owner.audited("server.reconnect_required") == []
+    assert owner.status(server)["reconnectRequired"] is False
+    assert owner.shown(server)["oauthConnected"] is True
 
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("outage", OUTAGES.values(), ids=OUTAGES)
-async def test_no_outage_ends_a_grant_and_afterwards_all_goes_on(desk: Desk, provider: Server, outage: Fault) -> None:
+async def test_no_outage_ends_a_grant_and_afterwards_all_goes_on(
+    owner: WorkspaceOwner, provider: Server, outage: Fault
+) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", outage, times=2)
-    async with process(desk, ahead=A_LIFE) as here, process(desk, ahead=A_LIFE) as there:
+    async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE) as there:
         for each in (here, there):
             told = await asyncio.gather(*(here.fresh(server) for _ in range(20)), return_exceptions=True)
             assert {str(problem) for problem in told} == {NOT_AVAILABLE}
             each.clock.seconds += 3
             there.clock.seconds = here.clock.seconds = max(here.clock.seconds, there.clock.seconds)
-        assert_still_connected(desk, server)
+        assert_still_connected(owner, server)
 
         assert (await there.fresh(server)).token == acme.live("access")[-1]
         grant = await there.grant(server)
@@ -83,23 +85,23 @@ async def test_no_outage_ends_a_grant_and_afterwards_all_goes_on(desk: Desk, pro
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("doubt", IN_DOUBT.values(), ids=IN_DOUBT)
 async def test_an_answer_that_got_lost_is_asked_for_again_and_the_provider_decides(
-    desk: Desk, provider: Server, doubt: Fault
+    owner: WorkspaceOwner, provider: Server, doubt: Fault
 ) -> None:
     acme = provider.tenant("acme")
     acme.behave(grace=60.0)
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", doubt)
-    async with process(desk, ahead=A_LIFE) as here:
+    async with process(owner, ahead=A_LIFE) as here:
         with pytest.raises(TokenTemporarilyUnavailable):
             await here.fresh(server)
-        assert_still_connected(desk, server)
+        assert_still_connected(owner, server)
         here.clock.seconds += 2
 
         assert (await here.fresh(server)).token == acme.live("access")[-1]
     assert (acme.counts["graces"], acme.families[0].reuses) == (1, 0)
 
 
-class Impatient(AuthServerHttp):
+class QuickTimeoutHttp(AuthServerHttp):
     """As a line that waits ten seconds."""
 
     def request(
@@ -119,37 +121,35 @@ class Impatient(AuthServerHttp):
         )
 
 
-class ImpatientLines(AuthServerHttpFactory):
+class QuickTimeoutHttpFactory(AuthServerHttpFactory):
     def for_server(self, ctx: WorkspaceContext, server: McpServer) -> AuthServerHttp:
-        return Impatient(self.anywhere.outbound, self.anywhere.egress, f"{ctx.workspace_id} {server.id}")
+        return QuickTimeoutHttp(self.anywhere.outbound, self.anywhere.egress, f"{ctx.workspace_id} {server.id}")
 
 
-def impatient(deps: TokenDeps) -> TokenDeps:
-    return replace(deps, auth_http=ImpatientLines(deps.auth_http.anywhere, deps.auth_http.vendors))
+def with_quick_timeout(deps: TokenDeps) -> TokenDeps:
+    return replace(deps, auth_http=QuickTimeoutHttpFactory(deps.auth_http.anywhere, deps.auth_http.vendors))
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_a_provider_that_does_not_answer_in_time_is_down(desk: Desk, provider: Server) -> None:
+async def test_a_provider_that_does_not_answer_in_time_is_down(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
-    async with process(desk, ahead=A_LIFE, equipped=impatient) as here:
+    async with process(owner, ahead=A_LIFE, equipped=with_quick_timeout) as here:
         with pytest.raises(TokenTemporarilyUnavailable, match="not available"):
             await here.fresh(server)
         here.clock.seconds += 2
 
         assert (await here.fresh(server)).generation == 1
-    assert_still_connected(desk, server)
+    assert_still_connected(owner, server)
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_the_old_token_is_used_while_it_lives_and_nobody_asks_again_too_soon(
-    desk: Desk, provider: Server
-) -> None:
+async def test_the_old_token_is_used_while_valid_and_requests_back_off(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("down"))
-    async with process(desk, ahead=A_LIFE - 50) as here, process(desk, ahead=A_LIFE - 50) as there:
+    async with process(owner, ahead=A_LIFE - 50) as here, process(owner, ahead=A_LIFE - 50) as there:
         for each in (here, there):
             got = await asyncio.gather(*(each.fresh(server) for _ in range(20)))
             assert {one.generation for one in got} == {0}
@@ -161,11 +161,11 @@ async def test_the_old_token_is_used_while_it_lives_and_nobody_asks_again_too_so
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_as_long_as_the_provider_wants_to_be_left_alone_nobody_asks(desk: Desk, provider: Server) -> None:
+async def test_no_request_is_sent_before_retry_after(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("busy", retry_after=1800))
-    async with process(desk, ahead=A_LIFE) as here, process(desk, ahead=A_LIFE) as there:
+    async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE) as there:
         for each in (here, there):
             with pytest.raises(TokenTemporarilyUnavailable) as told:
                 await each.fresh(server)
@@ -181,12 +181,10 @@ async def test_as_long_as_the_provider_wants_to_be_left_alone_nobody_asks(desk: 
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_what_the_upstream_refuses_is_not_used_though_nothing_new_can_be_got(
-    desk: Desk, provider: Server
-) -> None:
+async def test_a_rejected_token_is_not_used_even_without_a_new_one(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
-    async with process(desk) as here:
+    server = owner.connected(owner.remote(acme))
+    async with process(owner) as here:
         known = await here.fresh(server)
         acme.fault("token", Fault("down"))
         with pytest.raises(TokenTemporarilyUnavailable):
@@ -198,12 +196,14 @@ async def test_what_the_upstream_refuses_is_not_used_though_nothing_new_can_be_g
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_each_failure_makes_the_wait_longer_and_a_success_ends_that(desk: Desk, provider: Server) -> None:
+async def test_each_failure_makes_the_wait_longer_and_a_success_ends_that(
+    owner: WorkspaceOwner, provider: Server
+) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("down"), times=5)
     waits = []
-    async with process(desk, ahead=A_LIFE) as here:
+    async with process(owner, ahead=A_LIFE) as here:
         for _ in range(5):
             with pytest.raises(TokenTemporarilyUnavailable) as told:
                 await here.fresh(server)
@@ -221,7 +221,7 @@ async def test_each_failure_makes_the_wait_longer_and_a_success_ends_that(desk: 
 
 @pytest.mark.requirement("OAU-14")
 @given(failures=st.integers(0, 10_000), told=st.none() | st.floats(0, 1e9))
-def test_no_wait_is_too_short_or_too_long_and_what_was_told_is_kept(failures: int, told: float | None) -> None:
+def test_waits_are_bounded_and_respect_retry_after(failures: int, told: float | None) -> None:
     wait = RefreshPolicy().wait_after(failures, told)
 
     if told is None:
@@ -230,31 +230,31 @@ def test_no_wait_is_too_short_or_too_long_and_what_was_told_is_kept(failures: in
         assert min(max(told, 1.0), 3600.0) <= wait <= 1.2 * 3600
 
 
-async def failed_at(desk: Desk, acme: Tenant, server: str, ahead: float) -> None:
+async def failed_at(owner: WorkspaceOwner, acme: Tenant, server: str, ahead: float) -> None:
     """In a process whose clock is that far ahead."""
     acme.fault("token", Fault("down"))
-    async with process(desk, ahead=ahead) as here:
+    async with process(owner, ahead=ahead) as here:
         with pytest.raises(TokenTemporarilyUnavailable):
             await here.fresh(server)
 
 
-async def test_what_a_clock_noted_that_was_a_year_ahead_holds_nobody_up(desk: Desk, provider: Server) -> None:
+async def test_a_retry_time_written_by_a_wrong_clock_is_ignored(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     acme.behave(expires_in=5)
-    server = desk.connected(desk.remote(acme))
-    await failed_at(desk, acme, server, ahead=365 * 86_400)
-    async with process(desk, ahead=10) as here:
+    server = owner.connected(owner.remote(acme))
+    await failed_at(owner, acme, server, ahead=365 * 86_400)
+    async with process(owner, ahead=10) as here:
         assert (await here.fresh(server)).generation == 1
 
 
-async def test_a_lease_that_a_clock_took_that_was_a_year_ahead_holds_nobody_up(desk: Desk, provider: Server) -> None:
+async def test_a_lease_written_by_a_wrong_clock_is_ignored(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     acme.behave(expires_in=5, revokes_family=False)
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
-    async with process(desk, ahead=365 * 86_400) as ahead, process(desk, ahead=10) as here:
+    async with process(owner, ahead=365 * 86_400) as ahead, process(owner, ahead=10) as here:
         late = asyncio.create_task(ahead.fresh(server))
-        await held(acme)
+        await until_held(acme)
 
         assert (await here.fresh(server)).generation == 1
 
@@ -262,25 +262,25 @@ async def test_a_lease_that_a_clock_took_that_was_a_year_ahead_holds_nobody_up(d
         assert (await late).generation == 2
 
 
-async def test_an_agent_is_told_that_the_connection_stands_and_when_to_try_again(
+async def test_the_agent_text_says_that_the_connection_is_valid_and_when_to_retry(
     timed: Plugboard, provider: Server
 ) -> None:
-    desk, acme = Desk.at(timed), provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
-    agent = desk.agent(server)
-    assert desk.who(agent)["generation"] == 0
+    owner, acme = WorkspaceOwner.at(timed), provider.tenant("acme")
+    server = owner.connected(owner.remote(acme))
+    agent = owner.agent(server)
+    assert owner.who(agent)["generation"] == 0
     acme.expire()
     acme.fault("token", Fault("busy", retry_after=60))
 
-    failed = desk.call(agent, "whoami")
+    failed = owner.call(agent, "whoami")
 
-    assert kind_of(failed) == "upstream_unavailable"
+    assert failure_kind(failed) == "upstream_unavailable"
     assert failed["text"] == f"Error: {NOT_AVAILABLE} The connection is still valid: try again."
     assert 60 <= failed["error"]["retryAfter"] <= 72
-    assert_still_connected(desk, server)
+    assert_still_connected(owner, server)
 
 
-class NoLeases(Beside):
+class LeaseFailingStore(StoreWrapper):
     async def write(self, *changes: Change) -> None:
         if step_of(changes) == "lease":
             raise StoreUnavailable("not now")
@@ -288,11 +288,11 @@ class NoLeases(Beside):
 
 
 async def test_while_the_store_takes_nothing_in_the_old_token_is_used_as_long_as_it_lives(
-    desk: Desk, provider: Server
+    owner: WorkspaceOwner, provider: Server
 ) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
-    async with process(desk, ahead=A_LIFE - 50, equipped=with_store(NoLeases)) as here:
+    server = owner.connected(owner.remote(acme))
+    async with process(owner, ahead=A_LIFE - 50, equipped=with_store(LeaseFailingStore)) as here:
         assert (await here.fresh(server)).generation == 0
         here.clock.seconds = A_LIFE
 

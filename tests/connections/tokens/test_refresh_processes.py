@@ -23,9 +23,7 @@ def stage(request: pytest.FixtureRequest) -> Stage:
 
 @pytest.mark.requirement("OAU-13")
 @pytest.mark.parametrize("why", ["expired", "refused"])
-def test_a_token_is_renewed_once_a_generation_whoever_wants_it(
-    stage: Stage, pool: Pool, provider: Server, why: str
-) -> None:
+def test_a_token_is_refreshed_once_for_each_generation(stage: Stage, pool: Pool, provider: Server, why: str) -> None:
     scene = stage.scene(provider.tenant("acme"))
     pool.ask(replace(scene.order, callers=1), PROCESSES)  # so that all have one that can be refused
 

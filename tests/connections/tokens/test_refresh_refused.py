@@ -8,8 +8,8 @@ import pytest
 
 from api.connections.tokens.errors import ReconnectRequired, TokenTemporarilyUnavailable
 from demo.oauth_provider.server import Fault, Server
-from tests.connections.desk import Desk, kind_of, until
-from tests.connections.tokens.refresh_process import held, process
+from tests.connections.tokens.refresh_process import process, until_held
+from tests.connections.workspace_owner import WorkspaceOwner, failure_kind, wait_until
 from tests.harness import Plugboard
 
 A_LIFE = 3600.0
@@ -17,17 +17,17 @@ LOST = [("server.reconnect_required", "system")]
 
 
 @pytest.fixture
-def desk(plugboard: Plugboard) -> Desk:
-    return Desk.at(plugboard)
+def owner(plugboard: Plugboard) -> WorkspaceOwner:
+    return WorkspaceOwner.at(plugboard)
 
 
 async def test_a_grant_that_was_taken_back_is_marked_by_the_system_and_asked_for_no_more(
-    desk: Desk, provider: Server
+    owner: WorkspaceOwner, provider: Server
 ) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.forget_grants()
-    async with process(desk, ahead=A_LIFE) as here, process(desk, ahead=A_LIFE) as there:
+    async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE) as there:
         asked = [each.fresh(server) for each in (here, there) for _ in range(25)]
         told = await asyncio.gather(*asked, return_exceptions=True)
 
@@ -35,113 +35,109 @@ async def test_a_grant_that_was_taken_back_is_marked_by_the_system_and_asked_for
         with pytest.raises(ReconnectRequired):
             await here.fresh(server)
     assert len(acme.asked("token")) == 2  # one of them to connect
-    assert desk.audited("server.reconnect_required") == LOST
-    assert desk.shown(server)["oauthConnected"] is False
-    status = desk.status(server)
+    assert owner.audited("server.reconnect_required") == LOST
+    assert owner.shown(server)["oauthConnected"] is False
+    status = owner.status(server)
     assert (status["connected"], status["reconnectRequired"]) == (False, True)
-    assert kind_of(desk.call(desk.agent(server), "whoami")) == "reconnect_required"
+    assert failure_kind(owner.call(owner.agent(server), "whoami")) == "reconnect_required"
 
 
-async def test_who_connects_again_is_connected_again(desk: Desk, provider: Server) -> None:
+async def test_connecting_again_after_the_end_works(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
-    agent = desk.agent(server)
+    server = owner.connected(owner.remote(acme))
+    agent = owner.agent(server)
     acme.forget_grants()
-    assert kind_of(desk.call(agent, "whoami")) == "reconnect_required"
+    assert failure_kind(owner.call(agent, "whoami")) == "reconnect_required"
 
-    desk.connected(server)
+    owner.connected(server)
 
-    assert desk.who(agent)["generation"] == 0
-    assert desk.status(server)["reconnectRequired"] is False
+    assert owner.who(agent)["generation"] == 0
+    assert owner.status(server)["reconnectRequired"] is False
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_where_a_sibling_has_renewed_it_meanwhile_its_token_is_used(desk: Desk, provider: Server) -> None:
+async def test_the_token_that_another_process_has_refreshed_is_used(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     acme.behave(revokes_family=False)
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
-    async with process(desk, ahead=A_LIFE) as here, process(desk, ahead=A_LIFE + 60) as there:
+    async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE + 60) as there:
         late = asyncio.create_task(here.fresh(server))
-        await held(acme)
+        await until_held(acme)
 
         renewed = await there.fresh(server)  # its lease is over, and it does not know
         acme.release()
 
         assert await late == renewed
     assert (acme.families[0].presented, acme.families[0].refreshed) == ([2, 0], [1, 0])
-    assert desk.audited("server.reconnect_required") == []
+    assert owner.audited("server.reconnect_required") == []
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_where_a_sibling_is_about_to_store_what_it_got_its_token_is_waited_for(
-    desk: Desk, provider: Server
-) -> None:
+async def test_the_token_that_another_process_is_storing_is_awaited(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     acme.behave(revokes_family=False)
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("slow", seconds=1.0))
     acme.fault("token", Fault("hold", after=True))
-    async with process(desk, ahead=A_LIFE) as here, process(desk, ahead=A_LIFE + 60) as there:
+    async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE + 60) as there:
         late = asyncio.create_task(here.fresh(server))
-        await held(acme)
+        await until_held(acme)
         renewing = asyncio.create_task(there.fresh(server))
         await asyncio.to_thread(acme.until_held, "token", 2)
 
-        await asyncio.to_thread(until, lambda: acme.families[0].reuses == 1)
+        await asyncio.to_thread(wait_until, lambda: acme.families[0].reuses == 1)
         done, _ = await asyncio.wait([late], timeout=0.3)  # it is refused; the other has been served, but does not know
         assert done == set()
         acme.release()
 
         assert await late == await renewing
-    assert desk.audited("server.reconnect_required") == []
+    assert owner.audited("server.reconnect_required") == []
 
 
-async def test_without_a_refresh_token_a_grant_ends_with_its_token(desk: Desk, provider: Server) -> None:
+async def test_without_a_refresh_token_a_grant_ends_with_its_token(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     acme.behave(gives_refresh=False)
-    server = desk.connected(desk.remote(acme))
-    async with process(desk, ahead=A_LIFE - 1) as here:
+    server = owner.connected(owner.remote(acme))
+    async with process(owner, ahead=A_LIFE - 1) as here:
         assert (await here.fresh(server)).generation == 0
         here.clock.seconds = A_LIFE
 
         with pytest.raises(ReconnectRequired):
             await here.fresh(server)
     assert len(acme.asked("token")) == 1
-    assert desk.audited("server.reconnect_required") == LOST
+    assert owner.audited("server.reconnect_required") == LOST
 
 
 @pytest.mark.parametrize("word", ["invalid_request", "unauthorized_client", "unsupported_grant_type", "invalid_scope"])
-async def test_what_may_be_put_right_here_ends_no_grant(desk: Desk, provider: Server, word: str) -> None:
+async def test_a_correctable_error_ends_no_grant(owner: WorkspaceOwner, provider: Server, word: str) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("text", body=f'{{"error": "{word}", "error_description": "<b>canary</b>"}}'))
-    async with process(desk, ahead=A_LIFE) as here:
+    async with process(owner, ahead=A_LIFE) as here:
         with pytest.raises(TokenTemporarilyUnavailable) as told:
             await here.fresh(server)
         assert told.value.text == f"The authorization server refuses to refresh the tokens ({word})."
         here.clock.seconds += 2
 
         assert (await here.fresh(server)).generation == 1
-    assert desk.audited("server.reconnect_required") == []
+    assert owner.audited("server.reconnect_required") == []
 
 
-async def test_where_the_provider_has_forgotten_who_we_are_somebody_has_to_connect_again(
-    desk: Desk, provider: Server
-) -> None:
+async def test_a_deleted_registration_requires_connecting_again(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.clients.clear()
-    async with process(desk, ahead=A_LIFE) as here:
+    async with process(owner, ahead=A_LIFE) as here:
         with pytest.raises(ReconnectRequired):
             await here.fresh(server)
-    assert desk.audited("server.reconnect_required") == LOST
+    assert owner.audited("server.reconnect_required") == LOST
 
 
-async def test_where_the_operators_app_is_refused_no_grant_ends(desk: Desk, provider: Server) -> None:
+async def test_a_refused_app_of_the_operator_ends_no_grant(owner: WorkspaceOwner, provider: Server) -> None:
     notion = provider.tenant("notion")
-    server = desk.connected(desk.service("notion"))
-    async with process(desk) as here:
+    server = owner.connected(owner.service("notion"))
+    async with process(owner) as here:
         known, app = await here.fresh(server), notion.client
         notion.clients.clear()
         with pytest.raises(TokenTemporarilyUnavailable, match="invalid_client"):
@@ -150,4 +146,4 @@ async def test_where_the_operators_app_is_refused_no_grant_ends(desk: Desk, prov
         here.clock.seconds += 2
 
         assert (await here.fresh(server, refused=known)).generation == 1
-    assert desk.status(server)["reconnectRequired"] is False
+    assert owner.status(server)["reconnectRequired"] is False

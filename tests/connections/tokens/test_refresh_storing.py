@@ -23,8 +23,16 @@ from api.kit.crypto.secret import Secret
 from api.kit.crypto.vault import Vault
 from api.kit.storage.store import Change, Store, StoreUnavailable
 from demo.oauth_provider.server import Fault, Server, Tenant
-from tests.connections.desk import Desk
-from tests.connections.tokens.refresh_process import Beside, Process, held, keeping, process, step_of, with_store
+from tests.connections.tokens.refresh_process import (
+    Process,
+    StoreWrapper,
+    process,
+    step_of,
+    until_held,
+    with_store,
+    with_token_refresh,
+)
+from tests.connections.workspace_owner import WorkspaceOwner
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard
 
@@ -32,11 +40,11 @@ A_LIFE = 3600.0
 
 
 @pytest.fixture
-def desk(plugboard: Plugboard) -> Desk:
-    return Desk.at(plugboard)
+def owner(plugboard: Plugboard) -> WorkspaceOwner:
+    return WorkspaceOwner.at(plugboard)
 
 
-class Moody(Beside):
+class FailingStore(StoreWrapper):
     """Busy so many times when tokens are to be stored: before it has stored them, or after it has."""
 
     def __init__(self, store: Store, times: int = 0, *, after: bool = False) -> None:
@@ -60,11 +68,11 @@ def assert_one_renewal(tenant: Tenant) -> None:
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_tokens_are_stored_though_the_answer_to_that_is_lost(desk: Desk, provider: Server) -> None:
+async def test_tokens_are_stored_though_the_answer_to_that_is_lost(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
-    busy = with_store(lambda store: Moody(store, 1, after=True))
-    async with process(desk, ahead=A_LIFE, equipped=busy) as here, process(desk, ahead=A_LIFE) as there:
+    server = owner.connected(owner.remote(acme))
+    busy = with_store(lambda store: FailingStore(store, 1, after=True))
+    async with process(owner, ahead=A_LIFE, equipped=busy) as here, process(owner, ahead=A_LIFE) as there:
         got = await asyncio.gather(*(here.fresh(server) for _ in range(50)))
 
         assert {each.token for each in got} == {(await there.fresh(server)).token}
@@ -72,11 +80,13 @@ async def test_tokens_are_stored_though_the_answer_to_that_is_lost(desk: Desk, p
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_tokens_are_stored_as_soon_as_the_store_is_no_longer_busy(desk: Desk, provider: Server) -> None:
+async def test_tokens_are_stored_as_soon_as_the_store_is_no_longer_busy(
+    owner: WorkspaceOwner, provider: Server
+) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
-    busy = with_store(lambda store: Moody(store, 4))
-    async with process(desk, ahead=A_LIFE, equipped=busy) as here, process(desk, ahead=A_LIFE) as there:
+    server = owner.connected(owner.remote(acme))
+    busy = with_store(lambda store: FailingStore(store, 4))
+    async with process(owner, ahead=A_LIFE, equipped=busy) as here, process(owner, ahead=A_LIFE) as there:
         asked = [asyncio.create_task(each.fresh(server)) for each in (here, there) for _ in range(10)]
 
         assert {(await each).token for each in asked} == {acme.live("access")[-1]}
@@ -84,55 +94,57 @@ async def test_tokens_are_stored_as_soon_as_the_store_is_no_longer_busy(desk: De
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_whoever_could_not_store_for_longer_than_its_lease_is_let_go_first(desk: Desk, provider: Server) -> None:
+async def test_an_owner_that_stores_after_its_lease_goes_first(owner: WorkspaceOwner, provider: Server) -> None:
     """Otherwise the next would ask with a token that is spent."""
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
-    moody: list[Moody] = []
+    server = owner.connected(owner.remote(acme))
+    failing: list[FailingStore] = []
     brief = RefreshPolicy(lease=1.0, answer=0.5)
 
     def wrapped(store: Store) -> Store:
-        moody.append(Moody(store, 1_000_000))
-        return moody[0]
+        failing.append(FailingStore(store, 1_000_000))
+        return failing[0]
 
-    async with process(desk, ahead=A_LIFE, timing=brief, equipped=with_store(wrapped)) as here:
+    async with process(owner, ahead=A_LIFE, timing=brief, equipped=with_store(wrapped)) as here:
         storing = asyncio.create_task(here.fresh(server))
-        await moody[0].was_busy.wait()
+        await failing[0].was_busy.wait()
         lease = (await here.grant(server)).lease
-        async with process(desk, ahead=A_LIFE + 2, timing=brief) as there:
+        async with process(owner, ahead=A_LIFE + 2, timing=brief) as there:
             assert lease.until < there.clock.now()
             waiting = asyncio.create_task(there.fresh(server))
-            moody[0].times = 0
+            failing[0].times = 0
 
             assert (await waiting).token == (await storing).token
     assert_one_renewal(acme)
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_a_process_that_has_to_end_stores_what_it_has_got_before_it_does(desk: Desk, provider: Server) -> None:
+async def test_a_process_that_has_to_end_stores_what_it_has_got_before_it_does(
+    owner: WorkspaceOwner, provider: Server
+) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
-    async with process(desk, ahead=A_LIFE, equipped=with_store(lambda store: Moody(store, 3))) as here:
+    async with process(owner, ahead=A_LIFE, equipped=with_store(lambda store: FailingStore(store, 3))) as here:
         asked = asyncio.create_task(here.fresh(server))
-        await held(acme)
+        await until_held(acme)
         asyncio.get_running_loop().call_later(0.05, acme.release)
 
         await here.parts.close()
 
         assert (await asked).generation == 1
-    async with process(desk, ahead=A_LIFE) as next_one:
+    async with process(owner, ahead=A_LIFE) as next_one:
         assert (await next_one.fresh(server)).token == acme.live("access")[-1]
     assert_one_renewal(acme)
 
 
-async def test_a_process_that_has_to_end_begins_no_renewal(desk: Desk, provider: Server) -> None:
+async def test_a_process_that_has_to_end_begins_no_renewal(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
-    async with process(desk, ahead=A_LIFE) as here, process(desk, ahead=A_LIFE) as there:
+    async with process(owner, ahead=A_LIFE) as here, process(owner, ahead=A_LIFE) as there:
         renewing = asyncio.create_task(here.fresh(server))
-        await held(acme)
+        await until_held(acme)
         waiting = asyncio.create_task(there.fresh(server))
 
         await there.keeper.finish()
@@ -149,10 +161,10 @@ async def test_a_process_that_has_to_end_begins_no_renewal(desk: Desk, provider:
 
 @pytest.mark.requirement("OAU-13")
 async def test_the_end_of_a_process_is_not_put_off_for_ever(
-    desk: Desk, provider: Server, caplog: pytest.LogCaptureFixture
+    owner: WorkspaceOwner, provider: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     clock, pauses, has_waited_long = StillClock(time.time() + A_LIFE), [0.0], asyncio.Event()
 
     async def pause(seconds: float) -> None:
@@ -162,8 +174,8 @@ async def test_the_end_of_a_process_is_not_put_off_for_ever(
             has_waited_long.set()
         await asyncio.sleep(0)
 
-    busy = with_store(lambda store: Moody(store, 1_000_000))
-    async with process(desk, clock=clock, pause=pause, equipped=busy) as here:
+    busy = with_store(lambda store: FailingStore(store, 1_000_000))
+    async with process(owner, clock=clock, pause=pause, equipped=busy) as here:
         asked = asyncio.create_task(here.fresh(server))
         await has_waited_long.wait()  # it goes on for as long as nobody stops it
         await here.keeper.finish()
@@ -177,14 +189,14 @@ async def test_the_end_of_a_process_is_not_put_off_for_ever(
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_tokens_are_stored_under_keys_that_were_rotated_meanwhile(desk: Desk, provider: Server) -> None:
+async def test_tokens_are_stored_under_keys_rotated_during_the_request(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     acme.behave(rotates=False, repeats_refresh=False)
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
-    async with process(desk, ahead=A_LIFE) as here, process(desk) as operator:
+    async with process(owner, ahead=A_LIFE) as here, process(owner) as operator:
         asked = asyncio.create_task(here.fresh(server))
-        await held(acme)
+        await until_held(acme)
         partition = here.ctx.partition
         await operator.parts.key_ring.rotate(partition)
         done = await rewrap(operator.parts.store, operator.parts.key_ring, partition)
@@ -197,7 +209,7 @@ async def test_tokens_are_stored_under_keys_that_were_rotated_meanwhile(desk: De
         assert (await here.fresh(server)).generation == 2  # with the refresh token that was sealed anew
 
 
-class FarRoots(RootKeys):
+class UnreachableRootKeys(RootKeys):
     """What cannot be reached so many times, once it is told to."""
 
     def __init__(self, roots: RootKeys) -> None:
@@ -225,19 +237,21 @@ class FarRoots(RootKeys):
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_tokens_are_stored_though_the_root_key_is_out_of_reach_for_a_while(desk: Desk, provider: Server) -> None:
+async def test_tokens_are_stored_though_the_root_key_is_out_of_reach_for_a_while(
+    owner: WorkspaceOwner, provider: Server
+) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
-    async with process(desk, ahead=A_LIFE) as here, process(desk) as operator:
-        roots = FarRoots(here.parts.root_keys)
+    async with process(owner, ahead=A_LIFE) as here, process(owner) as operator:
+        roots = UnreachableRootKeys(here.parts.root_keys)
         vault = Vault(KeyRing(here.parts.store, roots, SystemClock()))
         sealer = TokenSealer(vault, here.parts.settings.reachable)
-        keeper = keeping(
+        keeper = with_token_refresh(
             replace(here.parts, connections=replace(here.parts.connections, sealer=sealer)), RefreshPolicy()
         ).connections.tokens
         asked = asyncio.create_task(keeper.get(here.ctx, await here.server(server)))
-        await held(acme)
+        await until_held(acme)
         await operator.parts.key_ring.rotate(here.ctx.partition)  # so that a key is needed that nobody remembers
         roots.times = 3
         acme.release()
@@ -256,16 +270,14 @@ async def revoked(here: Process) -> None:
 
 
 @pytest.mark.requirement("OAU-15")
-async def test_what_comes_after_somebody_has_disconnected_is_not_stored_and_revoked(
-    desk: Desk, provider: Server
-) -> None:
+async def test_tokens_received_after_a_disconnect_are_revoked(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold", after=True))
-    async with process(desk, ahead=A_LIFE) as here:
+    async with process(owner, ahead=A_LIFE) as here:
         asked = asyncio.create_task(here.fresh(server))
-        await held(acme)
-        desk.disconnect(server)
+        await until_held(acme)
+        owner.disconnect(server)
         acme.release()
 
         with pytest.raises(NotConnected):
@@ -277,19 +289,17 @@ async def test_what_comes_after_somebody_has_disconnected_is_not_stored_and_revo
 
 @pytest.mark.requirement("OAU-16")
 @pytest.mark.parametrize("gone", ["the server", "the workspace"])
-async def test_what_comes_after_all_is_deleted_is_not_stored_and_revoked(
-    desk: Desk, provider: Server, gone: str
-) -> None:
+async def test_tokens_received_after_a_deletion_are_revoked(owner: WorkspaceOwner, provider: Server, gone: str) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold", after=True))
-    async with process(desk, ahead=A_LIFE) as here:
+    async with process(owner, ahead=A_LIFE) as here:
         asked = asyncio.create_task(here.fresh(server))
-        await held(acme)
+        await until_held(acme)
         if gone == "the server":
-            assert desk.delete(server).status_code == 204
+            assert owner.delete(server).status_code == 204
         else:
-            answer = desk.workspace.plugboard.operator.delete(desk.workspace.path)
+            answer = owner.workspace.plugboard.operator.delete(owner.workspace.path)
             assert answer.status_code == 204
         acme.release()
 
@@ -299,17 +309,15 @@ async def test_what_comes_after_all_is_deleted_is_not_stored_and_revoked(
     assert (acme.live("access"), acme.live("refresh")) == ([], [])
 
 
-async def test_what_comes_after_it_was_connected_again_is_left_alone_since_at_some_vendors_both_are_one(
-    desk: Desk, provider: Server
-) -> None:
+async def test_tokens_received_after_connecting_again_are_not_revoked(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold", after=True))
-    async with process(desk, ahead=A_LIFE) as here:
+    async with process(owner, ahead=A_LIFE) as here:
         asked = asyncio.create_task(here.fresh(server))
-        await held(acme)
+        await until_held(acme)
         here.clock.seconds = 0.0
-        desk.connected(server)
+        owner.connected(server)
         acme.release()
         got = await asked
 
@@ -317,14 +325,14 @@ async def test_what_comes_after_it_was_connected_again_is_left_alone_since_at_so
     assert acme.grants.token(got.token).family is new
     assert acme.asked("revoke") == []
     assert old.presented == [1, 0]
-    assert desk.who(desk.agent(server))["family"] == new.id
+    assert owner.who(owner.agent(server))["family"] == new.id
 
 
 async def test_the_life_of_tokens_counts_from_the_answer_however_long_it_takes_to_store_them(
-    desk: Desk, provider: Server
+    owner: WorkspaceOwner, provider: Server
 ) -> None:
     acme = provider.tenant("acme")
-    server = desk.connected(desk.remote(acme))
+    server = owner.connected(owner.remote(acme))
     clock = StillClock(time.time() + A_LIFE)
 
     async def pause(seconds: float) -> None:
@@ -332,7 +340,9 @@ async def test_the_life_of_tokens_counts_from_the_answer_however_long_it_takes_t
         await asyncio.sleep(0)
 
     begun = clock.now()
-    async with process(desk, clock=clock, pause=pause, equipped=with_store(lambda store: Moody(store, 20))) as here:
+    async with process(
+        owner, clock=clock, pause=pause, equipped=with_store(lambda store: FailingStore(store, 20))
+    ) as here:
         await here.fresh(server)
 
         grant = await here.grant(server)

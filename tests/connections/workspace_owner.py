@@ -28,17 +28,17 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Desk:
+class WorkspaceOwner:
     workspace: Workspace
 
     @classmethod
-    def at(cls, plugboard: Plugboard) -> Desk:
+    def at(cls, plugboard: Plugboard) -> WorkspaceOwner:
         return cls(plugboard.make_workspace())
 
-    def in_another(self, plugboard: Plugboard) -> Desk:
+    def in_another(self, plugboard: Plugboard) -> WorkspaceOwner:
         """The same workspace, as another process serves it."""
         mine = self.workspace
-        return Desk(Workspace(plugboard, mine.id, mine.key, plugboard.caller(mine.key)))
+        return WorkspaceOwner(Workspace(plugboard, mine.id, mine.key, plugboard.caller(mine.key)))
 
     @property
     def admin(self) -> httpx2.Client:
@@ -104,7 +104,7 @@ class Desk:
         return [(each["action"], each["actor"]["type"]) for each in reversed(found) if each["action"] in actions]
 
 
-def kind_of(called: Json) -> str:
+def failure_kind(called: Json) -> str:
     assert called["isError"] is True, called
     kind: str = called["error"]["kind"]
     return kind
@@ -125,18 +125,18 @@ def in_another_process(
     return asyncio.run(worked())
 
 
-def entries(plugboard: Plugboard) -> list[Item]:
+def revocation_jobs(plugboard: Plugboard) -> list[Item]:
     """What is still to be revoked."""
     return in_another_process(plugboard, lambda parts: parts.store.query(SYSTEM, PREFIX))
 
 
-def stored_grants(desk: Desk) -> int:
+def stored_grants(owner: WorkspaceOwner) -> int:
     """How many the workspace has in the store."""
-    partition = partition_of(desk.workspace.id)
-    return len(in_another_process(desk.workspace.plugboard, lambda parts: parts.store.query(partition, GRANTS)))
+    partition = partition_of(owner.workspace.id)
+    return len(in_another_process(owner.workspace.plugboard, lambda parts: parts.store.query(partition, GRANTS)))
 
 
-def emptied(plugboard: Plugboard) -> None:
+def clear_revocation_jobs(plugboard: Plugboard) -> None:
     """What a test that failed has left would be worked on in those that follow."""
 
     async def work(parts: Container) -> None:
@@ -146,7 +146,7 @@ def emptied(plugboard: Plugboard) -> None:
     in_another_process(plugboard, work)
 
 
-def until(holds: Callable[[], object], patience: float = 20.0) -> None:
+def wait_until(holds: Callable[[], object], patience: float = 20.0) -> None:
     """For what happens in the background, after the answer."""
     deadline, pause = time.monotonic() + patience, threading.Event()
     while not holds():
@@ -154,8 +154,8 @@ def until(holds: Callable[[], object], patience: float = 20.0) -> None:
         pause.wait(0.01)
 
 
-class Aside:
-    """`with Aside(work):` does it in a thread meanwhile; at the end it is done, or has failed."""
+class InThread:
+    """`with InThread(work):` runs it in a thread and waits for its end. Its failure is raised."""
 
     def __init__(self, work: Callable[[], object]) -> None:
         self._work = work

@@ -23,7 +23,7 @@ Pairs = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Connectable:
+class ConnectableServer:
     """A server of a workspace, and who grants access to it."""
 
     workspace: Workspace
@@ -107,14 +107,14 @@ class Visitor:
 
     def consent(self, page: str) -> Callback:
         """Up to the last step, which is not done."""
-        return sent_back(self.go(page))
+        return callback_from(self.go(page))
 
     def land(self, callback: Callback, method: str = "GET", **headers: str) -> httpx2.Response:
         return self.sent(method, callback.url, **headers)
 
-    def connect(self, server: Connectable, **query: str) -> dict[str, str]:
+    def connect(self, server: ConnectableServer, **query: str) -> dict[str, str]:
         """All of it; what the last URL says."""
-        return told(self.land(self.consent(server.page(**query))))
+        return result_of(self.land(self.consent(server.page(**query))))
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Callback:
         return Callback(path, self.params)
 
 
-def sent_back(url: str) -> Callback:
+def callback_from(url: str) -> Callback:
     """By the provider, that consents at once."""
     with caller(url) as client:
         answer = client.get(url)
@@ -152,22 +152,24 @@ def sent_back(url: str) -> Callback:
     return Callback(parts.path, parse_qsl(parts.query, keep_blank_values=True))
 
 
-def mcp_server(plugboard: Plugboard, tenant: Tenant, workspace: Workspace | None = None, **fields: Any) -> Connectable:
+def mcp_server(
+    plugboard: Plugboard, tenant: Tenant, workspace: Workspace | None = None, **fields: Any
+) -> ConnectableServer:
     """A server behind an authorization server that is found by discovery."""
     known = workspace or plugboard.make_workspace()
     given = {"name": "Acme", "url": tenant.mcp_url, "authType": "oauth", "config": {}} | fields
-    return Connectable(known, known.make_server(**given)["id"], tenant)
+    return ConnectableServer(known, known.make_server(**given)["id"], tenant)
 
 
 def service(
     plugboard: Plugboard, provider: Provider, kind: str = "notion", workspace: Workspace | None = None, **fields: Any
-) -> Connectable:
+) -> ConnectableServer:
     known = workspace or plugboard.make_workspace()
     given = {"name": kind.title(), "serviceType": kind, "authType": "oauth", "url": None, "config": {}} | fields
-    return Connectable(known, known.make_server(**given)["id"], provider.tenant(kind))
+    return ConnectableServer(known, known.make_server(**given)["id"], provider.tenant(kind))
 
 
-def told(answer: httpx2.Response) -> dict[str, str]:
+def result_of(answer: httpx2.Response) -> dict[str, str]:
     """What the clean URL says that a browser is sent to."""
     assert answer.status_code == 303, answer.text
     return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
