@@ -1,4 +1,4 @@
-"""Somebody presses Connect, consents, and comes back: what is asked of the provider, and what becomes of it."""
+"""The whole flow of connecting a server: the requests to the provider, and the resulting connection."""
 
 from __future__ import annotations
 
@@ -167,9 +167,7 @@ def test_metadata_of_another_resource_connects_nothing(plugboard: Plugboard, acm
 
 @pytest.mark.requirement("OAU-11")
 @pytest.mark.parametrize("kind", ["acme", *SERVICES])
-def test_nothing_of_a_callers_or_a_browsers_own_goes_to_the_provider(
-    plugboard: Plugboard, provider: Server, kind: str
-) -> None:
+def test_no_header_of_the_caller_reaches_the_provider(plugboard: Plugboard, provider: Server, kind: str) -> None:
     is_mcp = kind == "acme"
     server = mcp_server(plugboard, provider.tenant(kind)) if is_mcp else service(plugboard, provider, kind)
     visitor = Visitor(plugboard, cookies={"session": "canary-cookie"})
@@ -214,7 +212,7 @@ def test_a_token_of_an_upstream_is_no_key_here(server: ConnectableServer) -> Non
         ("slack", "channels:read,channels:history,groups:read,groups:history,chat:write"),
     ],
 )
-def test_a_service_is_asked_for_the_least_that_its_tools_need(
+def test_only_scopes_that_tools_need_are_requested(
     plugboard: Plugboard, provider: Server, kind: str, asked: str | None
 ) -> None:
     server = service(plugboard, provider, kind)
@@ -316,9 +314,7 @@ FOUND_WANTING: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.requirement("OAU-03", "OAU-08")
 @pytest.mark.parametrize(("changes", "says"), FOUND_WANTING, ids=str)
-def test_unusable_metadata_is_reported_in_our_own_words(
-    server: ConnectableServer, changes: dict[str, Any], says: str
-) -> None:
+def test_unusable_metadata_is_reported(server: ConnectableServer, changes: dict[str, Any], says: str) -> None:
     server.tenant.behave(**changes)
 
     answer = server.begun()
@@ -368,9 +364,7 @@ def test_a_server_that_lets_everybody_in_is_not_connected(plugboard: Plugboard, 
     ],
     ids=str,
 )
-def test_an_exchange_that_fails_connects_nothing_and_echoes_nothing(
-    server: ConnectableServer, fault: Fault, code: str
-) -> None:
+def test_a_failed_exchange_connects_and_echoes_nothing(server: ConnectableServer, fault: Fault, code: str) -> None:
     visitor = Visitor(server.plugboard)
     came = visitor.consent(server.page())
     server.tenant.fault("token", fault)
