@@ -1,1 +1,1 @@
-"""What is particular to Linear."""
+"""The Linear service: its client, its tools and their results."""

@@ -1,4 +1,4 @@
-"""How is Linear asked, and what does it mean by an answer? It has one GraphQL endpoint, with errors of its own."""
+"""The client of Linear's GraphQL API: one endpoint, with its own errors and rate limits."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ M = TypeVar("M", bound=BaseModel)
 LONGEST_WAIT = 3600.0
 SHARE = 10
 LIMITS = ("x-ratelimit-endpoint-requests", "x-ratelimit-requests", "x-ratelimit-complexity")
-FEWER = "Ask for less, with a smaller `first`, or look at it in Linear itself."
-BAD_AFTER = "This `after` is not valid any more. Start again without it."
-NOT_READ = "Linear answered otherwise than its schema promises."
+FEWER = "Ask for less with a smaller `first`, or open it in Linear."
+BAD_AFTER = "This `after` is no longer valid. Start again without it."
+NOT_READ = "Linear's response does not match its schema."
 _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
 _SECONDS = re.compile(r"[0-9]{1,9}")
 

@@ -1,4 +1,4 @@
-"""What is wrong, by the errors of a GraphQL answer, and what is a model to do about it?"""
+"""The errors of a GraphQL response, and the failure and text for each."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from integrations.text import objects, one_line
 MAX_SHOWN = 300
 MAX_NOTES = 5
 MAX_READ = 200
-ADMIN = "A workspace admin lets the app into more teams on its details page in Linear's settings."
-LOOK = "Look for it with `linear_search_issues` or `linear_list_issues`."
+ADMIN = "A workspace admin can give the app access to more teams on its details page in Linear's settings."
+LOOK = "Find it with `linear_search_issues` or `linear_list_issues`."
 _LETTERS = re.compile(r"[^a-z]")
 
 BUSY = frozenset({"ratelimited"})
 UNKNOWN_TOKEN = frozenset({"authenticationerror"})
 TROUBLE = frozenset({"internalservererror", "internalerror", "networkerror", "bootstraperror", "locktimeout"})
 WRONG_INPUT = frozenset({"inputerror", "invalidinput", "usererror"})
-NOT_FOUND = f"Linear knows no such thing, or the app may not see its team: {{}}. {LOOK} {ADMIN}"
-TOO_COMPLEX = "That is more than Linear answers at once: {}. Ask for less: a smaller `first`."
+NOT_FOUND = f"It does not exist in Linear, or the app has no access to its team: {{}}. {LOOK} {ADMIN}"
+TOO_COMPLEX = "The query is too large for Linear: {}. Ask for less with a smaller `first`."
 BY_MESSAGE: Mapping[str, str] = {"not found": NOT_FOUND, "could not find": NOT_FOUND, "too complex": TOO_COMPLEX}
 BY_WORD: Mapping[str, str] = {
     "forbidden": f"Linear does not let the app see this: {{}}. {ADMIN}",
@@ -32,9 +32,9 @@ BY_WORD: Mapping[str, str] = {
     ),
     **dict.fromkeys(
         ("graphqlerror", "graphqlvalidationfailed", "graphqlparsefailed"),
-        "Linear did not take the query: {}. Its API may have changed; tell who runs this.",
+        "Linear did not accept the query: {}. Its API may have changed; report this to the operator.",
     ),
-    **dict.fromkeys(WRONG_INPUT, "Linear did not take the arguments: {}."),
+    **dict.fromkeys(WRONG_INPUT, "Linear did not accept the arguments: {}."),
 }
 
 
@@ -67,17 +67,17 @@ def problems_in(body: object) -> list[Problem]:
 
 def left_out(problems: list[Problem]) -> list[str]:
     """The same of many things is told once."""
-    counted = Counter(f"Linear could not give `{each.field}`: {each.said}." for each in problems)
+    counted = Counter(f"Linear did not return `{each.field}`: {each.said}." for each in problems)
     told = [f"{note} ({times} times)" if times > 1 else note for note, times in counted.most_common(MAX_NOTES)]
     more = len(counted) - len(told)
-    return [*told, f"Linear could not give {more} more."] if more else told
+    return [*told, f"Linear did not return {more} more."] if more else told
 
 
 def refusal(problem: Problem) -> Verdict:
     words, said = problem.words, problem.said
     if words & TROUBLE:
-        return ServerTrouble(f"Linear has trouble of its own: {said}.")
+        return ServerTrouble(f"Linear reported an internal error: {said}.")
     by_message = [text for part, text in BY_MESSAGE.items() if part in said.lower()]
     by_word = [text for word, text in BY_WORD.items() if word in words]
-    told = next(iter([*by_message, *by_word]), "Linear refused: {}.").format(said)
+    told = next(iter([*by_message, *by_word]), "Linear refused the request: {}.").format(said)
     return Rejected(told, "invalid_arguments" if words & WRONG_INPUT and not by_message else "upstream_refused")

@@ -1,4 +1,4 @@
-"""Which filter of Linear's is meant by a word? It may be an id, a key or a name, and is looked for as each of them."""
+"""Linear's filters for an argument, which may be an id, a key or a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which workspace of Linear an app was installed in: tokens come without a word about that."""
+"""The account hook: reads the Linear workspace of a token, which the token response does not name."""
 
 from __future__ import annotations
 

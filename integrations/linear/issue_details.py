@@ -1,4 +1,4 @@
-"""What is told of one issue that is read: all that a person sees on its page, long texts part by part."""
+"""One issue with everything that its page shows. Long texts come part by part."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Comment(Item):
     url: Url | None = None
     created_at: str | None = None
     resolved_at: str | None = None
-    reply_to: str | None = Field(default=None, description="The id of the comment that it answers.")
-    is_cut: bool = Field(default=False, description="`body` is only its beginning; `rest` says how to get all of it.")
+    reply_to: str | None = Field(default=None, description="The id of the comment that it replies to.")
+    is_cut: bool = Field(default=False, description="`body` is only the beginning; `rest` says how to read the rest.")
     rest: str | None = None
 
     def text(self) -> str:
@@ -43,7 +43,9 @@ class Comment(Item):
 
 
 class Relation(ShortIssue):
-    relation: Line = Field(description="What this issue is to it: blocks, blocked by, duplicate of, related to …")
+    relation: Line = Field(
+        description="How the issue that was read relates to this one: blocks, blocked by, duplicate of, related to …"
+    )
 
     def text(self) -> str:
         return f"{self.relation} {super().text()}"
@@ -60,8 +62,10 @@ class Attachment(Shape):
 
 
 class WholeIssue(Issue):
-    description: str | None = Field(default=None, description="Markdown; of a long one the part that was asked for.")
-    next_description_from: int | None = Field(default=None, description="Where the rest of the description begins.")
+    description: str | None = Field(default=None, description="Markdown; a long description comes in parts.")
+    next_description_from: int | None = Field(
+        default=None, description="Pass it as `descriptionFrom` for the next part of the description."
+    )
     creator: Name = None
     delegate: Name = None
     milestone: Annotated[Name, Field(validation_alias="projectMilestone")] = None
@@ -73,7 +77,7 @@ class WholeIssue(Issue):
     children: Annotated[list[ShortIssue], BeforeValidator(nodes)] = Field(default=[])
     relations: list[Relation] = Field(default=[])
     attachments: Annotated[list[Attachment], BeforeValidator(nodes)] = Field(default=[])
-    comments: list[Comment] = Field(default=[], description="The latest first.")
+    comments: list[Comment] = Field(default=[], description="Latest first.")
 
     @property
     def is_part(self) -> bool:
@@ -89,7 +93,7 @@ class WholeIssue(Issue):
             bulleted("Sub-issues", (child.text() for child in self.children)),
             bulleted("Relations", (relation.text() for relation in self.relations)),
             bulleted("Attachments", (attachment.text() for attachment in self.attachments)),
-            f"Comments, the latest first:\n\n{comments}" if comments else None,
+            f"Comments, latest first:\n\n{comments}" if comments else None,
             written(self.full),
         )
         return "\n\n".join(part for part in parts if part)
@@ -97,7 +101,7 @@ class WholeIssue(Issue):
     def _described(self) -> str | None:
         if not self.description:
             return None if self.is_part else "No description."
-        more = f"\n(It goes on: `descriptionFrom` {self.next_description_from}.)" if self.next_description_from else ""
+        more = f"\n(To read on: `descriptionFrom` {self.next_description_from}.)" if self.next_description_from else ""
         return f"Description:\n  {indented(self.description)}{more}"
 
     def _lines(self) -> list[str | None]:
@@ -122,8 +126,8 @@ class WholeIssue(Issue):
 class IssueAnswer(Result):
     issue: WholeIssue
     has_more: bool = Field(default=False, description="Whether there are more comments.")
-    next_cursor: str | None = Field(default=None, description="Pass it as `after` for the comments before those.")
-    notes: list[str] = Field(default=[], description="What is particular about this answer.")
+    next_cursor: str | None = Field(default=None, description="Pass it as `after` for older comments.")
+    notes: list[str] = Field(default=[], description="Remarks about this result, such as what it leaves out.")
 
     def text(self) -> str:
         more = more_follow("after", self.next_cursor) if self.next_cursor else None
@@ -163,7 +167,7 @@ def _rest(node: Json, length: int, longest: int) -> str:
         return f"{shown} The rest: {one_line(node.get('url'))}"
     behind = node.get("behind")
     after = f" and `after` {json.dumps(behind)}" if behind else " and no `after`"
-    return f"{shown} {'All' if length <= LONGEST_OF_FEW else 'More'} of it: `first` 1{after}."
+    return f"{shown} To read {'all' if length <= LONGEST_OF_FEW else 'more'} of it: `first` 1{after}."
 
 
 def author(node: Json, *fields: str) -> str | None:

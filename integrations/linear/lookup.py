@@ -1,4 +1,4 @@
-"""Why was nothing found? Perhaps a name is not there: then it is told, with those that are like it."""
+"""Notes on empty results: the names that do not exist, and similar ones that do."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from integrations.text import one_line, shortened
 
 MOST_LIKE, LIKE, LONGEST = 12, 2, 80
 MOMENT = 3.0
-ALL_THERE = "Each name that was given is there; together the filters leave nothing."
-NO_ISSUE = f"The connected app may see no issue yet. {ADMIN}"
-NO_TEAM = f"The connected app may see no team yet. {ADMIN}"
-NO_SUCH_PROJECT = "Without filters all projects are listed that the connected app may see."
-NO_SUCH_TEAM = "Without `query` all teams are listed that the connected app may see."
-ARCHIVED = "Archived {} were left out: `includeArchived` true takes them in."
+ALL_THERE = "Each given name exists, but nothing matches all filters together."
+NO_ISSUE = f"The connected app cannot see any issues yet. {ADMIN}"
+NO_TEAM = f"The connected app cannot see any teams yet. {ADMIN}"
+NO_SUCH_PROJECT = "Without filters the tool lists all projects that the connected app may see."
+NO_SUCH_TEAM = "Without `query` the tool lists all teams that the connected app may see."
+ARCHIVED = "Archived {} were left out; `includeArchived` true includes them."
 ME = "`me` is the connected app, not a person: give a name or an e-mail address."
 OTHER_WORDS = "Try other or fewer words."
 COMMENTS_TOO = "Try other or fewer words; `includeComments` true searches the comments too."
-HEALTH = "`{}` tells of health, by which projects can't be listed; it is told of each project that has any."
+HEALTH = "`{}` is a project's health. Health cannot be filtered, but each project in the list shows its own, if any."
 HEALTHS = frozenset({"at risk", "atrisk", "on track", "ontrack", "off track", "offtrack"})
 KINDS: Mapping[str, tuple[str, str]] = {
     "team": ("teams", "TeamFilter"),
@@ -127,7 +127,7 @@ async def _unknown_statuses(api: LinearApi, words: Sequence[str]) -> list[str]:
     there = _names(answer.data, "projectStatuses")
     known = {each.casefold() for each in there}
     missing = [each for each in named if each.casefold() not in known and not UUID.fullmatch(each)]
-    return [*notes, *(f"There is no project status `{each}`. There are: {_listed(there)}." for each in missing)]
+    return [*notes, *(f"There is no project status `{each}`. Available: {_listed(there)}." for each in missing)]
 
 
 async def _missing(api: LinearApi, asked: Sequence[Asked]) -> list[str]:
@@ -182,10 +182,10 @@ def _told(asked: Asked, there: list[str]) -> str:
     what, given = asked.what, f"`{one_line(asked.given)}`"
     if what in ("state", "cycle"):
         who = f"Team {asked.team} has" if asked.team else "No team that the app may see has"
-        has = f" {'It has' if asked.team else 'There are'}: {_listed(there)}." if there else ""
+        has = f" {'It has' if asked.team else 'Available'}: {_listed(there)}." if there else ""
         return f"{who} {'no' if asked.team else 'a'} {what} {given}.{has}"
     shown = there if what == "team" else _similar(asked.given, there)
-    are = f" {'There are' if what == 'team' else 'Similar'}: {_listed(shown)}." if shown else ""
+    are = f" {'Available' if what == 'team' else 'Similar'}: {_listed(shown)}." if shown else ""
     return f"There is no {what} {given} that the app may see.{are}"
 
 

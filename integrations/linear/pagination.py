@@ -1,4 +1,4 @@
-"""How much of a list is one answer? As much as a model can read, and a cursor for the rest."""
+"""Pages of a list: as many items as a model can read, and a cursor for the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from integrations.text import objects
 
 MOST_BYTES, MOST_CHARACTERS = 150_000, 40_000
 ROOM_OF_FULL, LEAST_OF_FULL = 30_000, 3_000
-ENDED_EARLY = "Fewer {} than asked for, to stay readable; `after` below gives the rest."
+ENDED_EARLY = "Fewer {} than requested, to keep the result readable; `after` below continues with the rest."
 
 
 class PageInfo(Shape):

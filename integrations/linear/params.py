@@ -1,4 +1,4 @@
-"""What do the tools take? The words of an agent, and the variables of a query that they become."""
+"""The parameters of the tools, and the GraphQL variables that they become."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ OF_ISSUES: Mapping[str, str] = {
     **dict.fromkeys(("order", "sort", "sortby"), "order_by"),
 }
 OF_A_SEARCH = ("query", "q", "search", "term", "text", "keywords")
-FULL = "Linear's own objects too, under `full`, with many more fields; at most 10 a page then."
-AFTER = "`nextCursor` of the page before, to go on with the one behind it."
+FULL = "Also return Linear's own objects under `full`, with many more fields; then at most 10 per page."
+AFTER = "`nextCursor` of the previous page, for the next one."
 TEAM = "A team's key, name, id or URL."
 PROJECT = "A project's name, id or URL."
 
@@ -41,7 +41,9 @@ PROJECT = "A project's name, id or URL."
 # Of two classes, the fields of the second are shown first: to a model, what is asked for comes before how much of it.
 class Paged(Params):
     aliases: ClassVar[Mapping[str, str]] = PAGING
-    first: int = Field(default=USUAL, ge=1, le=MOST_OF_LINEAR, description="How many at most; 100 come at once.")
+    first: int = Field(
+        default=USUAL, ge=1, le=MOST_OF_LINEAR, description="Maximum number of items; one page has at most 100."
+    )
     after: Cursor = Field(description=AFTER)
     full: bool = Field(default=False, description=FULL)
 
@@ -74,7 +76,7 @@ class ProjectFilters(Params):
         "a status.",
         examples=["open", "started"],
     )
-    include_archived: bool = Field(default=False, description="Archived projects too.")
+    include_archived: bool = Field(default=False, description="Include archived projects.")
 
 
 class ListProjects(Paged, ProjectFilters):
@@ -99,7 +101,7 @@ class IssueFilters(Params):
     team_id: Word = Field(description=TEAM, examples=["ENG", "Engineering"])
     project_id: Word = Field(description=PROJECT, examples=["Checkout 2.0"])
     assignee_id: Word = Field(
-        description="A user's name, e-mail address or id; `none` for issues that nobody has. `me` is the connected "
+        description="A user's name, e-mail address or id; `none` for unassigned issues. `me` is the connected "
         "app, not a person.",
         examples=["ada@acme.example", "none"],
     )
@@ -109,14 +111,14 @@ class IssueFilters(Params):
         examples=["open", "In Review"],
     )
     label: Several = Field(description="A label's name or id.", examples=["Bug"])
-    priority: Priority = Field(description="Issues of this priority alone.")
+    priority: Priority = Field(description="Only issues with this priority.")
     cycle: Word = Field(
         description="`current`, `next`, `previous`, `none`, or a cycle's number or name.", examples=["current"]
     )
-    parent_id: IssueWord = Field(description="Sub-issues of this one alone: its identifier, id or URL.")
-    updated_since: Since = Field(description="A date, a time, or how long ago.", examples=["2026-11-01", "7d"])
-    created_since: Since = Field(description="A date, a time, or how long ago.", examples=["2026-11-01", "7d"])
-    include_archived: bool = Field(default=False, description="Archived issues too.")
+    parent_id: IssueWord = Field(description="Only sub-issues of this issue: its identifier, id or URL.")
+    updated_since: Since = Field(description="A date, a time, or a duration before now.", examples=["2026-11-01", "7d"])
+    created_since: Since = Field(description="A date, a time, or a duration before now.", examples=["2026-11-01", "7d"])
+    include_archived: bool = Field(default=False, description="Include archived issues.")
 
     def filter(self) -> Json | None:
         given: Mapping[str, object] = {
@@ -137,14 +139,14 @@ class IssueFilters(Params):
 class ListIssues(Paged, IssueFilters):
     aliases: ClassVar[Mapping[str, str]] = OF_ISSUES
     order_by: Annotated[Literal["updatedAt", "createdAt"], BeforeValidator(order)] = Field(
-        default="updatedAt", description="The latest come first."
+        default="updatedAt", description="Sort order, latest first."
     )
 
     @model_validator(mode="before")
     @classmethod
     def _is_no_search(cls, given: object) -> object:
         if isinstance(given, dict) and any(given.get(each) for each in OF_A_SEARCH):
-            raise ValueError("To look for words use `linear_search_issues`, which takes the same filters")
+            raise ValueError("To search for words, use `linear_search_issues`, which takes the same filters")
         return given
 
     def variables(self) -> Json:
@@ -154,9 +156,9 @@ class ListIssues(Paged, IssueFilters):
 
 class Words(Params):
     query: Annotated[str, StringConstraints(min_length=1, max_length=500)] = Field(
-        description="Words to look for, in any order.", examples=["login fails on Safari"]
+        description="Words to search for, in any order.", examples=["login fails on Safari"]
     )
-    include_comments: bool = Field(default=False, description="Search the comments too.")
+    include_comments: bool = Field(default=False, description="Also search the comments.")
 
 
 class SearchIssues(Paged, IssueFilters, Words):
@@ -179,21 +181,23 @@ class GetIssue(Params):
         **dict.fromkeys(("offset", "descriptionoffset"), "description_from"),
     }
     issue_id: Annotated[str, StringConstraints(min_length=1, max_length=200), BeforeValidator(issue_word)] = Field(
-        description="The identifier, such as ENG-123; the issue's id or URL will do.", examples=["ENG-123"]
+        description="The issue's identifier such as ENG-123, its id or its URL.", examples=["ENG-123"]
     )
     first: int = Field(
         default=USUAL_COMMENTS,
         ge=0,
         le=MOST_COMMENTS,
-        description="How many comments at most, the latest first; long ones whole where 3 or fewer.",
+        description="Maximum number of comments, latest first; with 3 or fewer, long comments are not cut.",
     )
-    after: Cursor = Field(description="`nextCursor` of an answer, for the comments before those, and nothing else.")
+    after: Cursor = Field(description="`nextCursor` of a result, for the older comments and nothing else.")
     description_from: int = Field(
         default=0,
         ge=0,
-        description="`nextDescriptionFrom` of an answer, for the next part of the description, and nothing else.",
+        description="`nextDescriptionFrom` of a result, for the next part of the description and nothing else.",
     )
-    full: bool = Field(default=False, description="Linear's own object too, under `full`, with many more fields.")
+    full: bool = Field(
+        default=False, description="Also return Linear's own object under `full`, with many more fields."
+    )
 
     def variables(self) -> Json:
         return {"id": self.issue_id, "comments": max(self.first, 1), "after": self.after}

@@ -1,4 +1,4 @@
-"""What do the words mean that a model passes? Ids, names, keys and URLs are all understood."""
+"""Parsing of arguments: ids, identifiers, names, URLs, priorities and times in the forms that models write."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{5,15}(Z|[+-][0-9]{2}:?[0
 DURATION = re.compile(r"-?P[0-9YMWDTHS.]{2,20}")
 LAST = re.compile(r"(?:the )?(?:last|past) (day|week|month|year)", re.IGNORECASE)
 A_PRIORITY = re.compile(r"([0-4])(?:\.0+)?")
-WHICH_M = "must say which `m` is: for months write 2 months; minutes can't be counted, hours can, such as 24h"
+WHICH_M = "must not use `m`: for months write 2 months; minutes are not supported, hours are, such as 24h"
 PLACES = frozenset({"team", "project", "issue", "profiles"})
 MOST_WORDS = 10
 PRIORITIES = ("none", "urgent", "high", "medium", "low")
@@ -55,7 +55,7 @@ def identifier(value: object) -> object:
     """`ENG-123` from `eng 123`, `ENG123`, `#ENG-123` or a link."""
     place = _place(value) if isinstance(value, str) else None
     if place and place[0] != "issue":
-        raise ValueError(f"must be an issue such as ENG-123; this is the link of a {place[0].removesuffix('s')}")
+        raise ValueError(f"must be an issue such as ENG-123; this is a link to a {place[0].removesuffix('s')}")
     found = from_url(value)
     asked = LIKE_ONE.fullmatch(found) if isinstance(found, str) else None
     return f"{(asked[1] or asked[2]).upper()}-{asked[3]}" if asked else found
@@ -94,7 +94,8 @@ def since(value: object) -> object:
     if DATE.fullmatch(text):
         return text
     raise ValueError(
-        "must be a date such as 2026-11-01, a time such as 2026-11-01T09:00:00Z, or how long ago, such as 24h or 7d"
+        "must be a date such as 2026-11-01, a time such as 2026-11-01T09:00:00Z, "
+        "or a duration before now such as 24h or 7d"
     )
 
 

@@ -1,4 +1,4 @@
-"""Which queries are sent? Inner connections are all bounded, for what a query costs grows with them."""
+"""The GraphQL queries. All inner connections are bounded, because the cost of a query grows with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is it said to a model: in short lines, with what is too long cut so that it shows?"""
+"""The text form of results: short lines, and long texts with a visible cut."""
 
 from __future__ import annotations
 

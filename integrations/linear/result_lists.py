@@ -1,4 +1,4 @@
-"""What is told of a list: its things, where it goes on, and why there are none."""
+"""The results of the tools that list: items, next cursor and notes."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def paging(found: Page[S], *more: str) -> Paging:
 
 class Listing(Result):
     has_more: bool = False
-    next_cursor: str | None = Field(default=None, description="Pass it as `after` to go on.")
-    notes: list[str] = Field(default=[], description="What is particular about this answer.")
+    next_cursor: str | None = Field(default=None, description="Pass it as `after` for the next page.")
+    notes: list[str] = Field(default=[], description="Remarks about this result, such as why it is empty.")
 
     def items(self) -> Sequence[Item]:
         raise NotImplementedError
@@ -64,7 +64,7 @@ class ProjectPage(Listing):
         return self.projects
 
     def head(self) -> str:
-        return self.counted(len(self.projects), "project", "the latest change first")
+        return self.counted(len(self.projects), "project", "latest change first")
 
 
 class IssuePage(Listing):
@@ -75,18 +75,18 @@ class IssuePage(Listing):
         return self.issues
 
     def head(self) -> str:
-        latest = "change" if self.order == "updatedAt" else "one"
-        return self.counted(len(self.issues), "issue", f"the latest {latest} first")
+        order = "latest change first" if self.order == "updatedAt" else "newest first"
+        return self.counted(len(self.issues), "issue", order)
 
 
 class HitPage(Listing):
     issues: list[Hit]
-    total: int | None = Field(default=None, description="How many match in all.")
+    total: int | None = Field(default=None, description="Total number of matches.")
 
     def items(self) -> Sequence[Item]:
         return self.issues
 
     def head(self) -> str:
         if self.total and self.total > len(self.issues) > 0:
-            return f"{len(self.issues)} of {self.total} issues that match, the best first:"
-        return self.counted(len(self.issues), "issue", "the best match first")
+            return f"{len(self.issues)} of {self.total} matching issues, best match first:"
+        return self.counted(len(self.issues), "issue", "best match first")

@@ -1,4 +1,4 @@
-"""What is told of a team, a project and an issue: the fields that matter, and a few lines that say the same."""
+"""Teams, projects and issues in a result: their main fields, and the same as a few lines of text."""
 
 from __future__ import annotations
 
@@ -109,15 +109,15 @@ class Cycle(Shape):
 
 class Team(Item):
     id: str
-    key: Line = Field(description="What the identifiers of its issues begin with; filters take it.")
+    key: Line = Field(description="The prefix of its issues' identifiers; filters accept it.")
     name: Line
     url: Url | None = None
     description: Described = None
     visibility: Name = None
-    parent: Name = Field(default=None, description="The name of the team that it is a part of.")
+    parent: Name = Field(default=None, description="The name of the parent team.")
     active_cycle: Cycle | None = None
     states: Annotated[list[State], BeforeValidator(nodes)] = Field(
-        default=[], description="What the state of an issue can be in this team."
+        default=[], description="The states that an issue of this team can have."
     )
     full: Json | None = FULL
 
@@ -138,7 +138,9 @@ class Project(Item):
     url: Url
     status: State | None = None
     description: Described = None
-    health: str | None = Field(default=None, description="onTrack, atRisk or offTrack, by its last update.")
+    health: str | None = Field(
+        default=None, description="onTrack, atRisk or offTrack, according to the last project update."
+    )
     progress: Number = Field(default=None, description="Between 0 and 1.")
     priority: Name = Field(default=None, validation_alias="priorityLabel")
     lead: Ref | None = None
@@ -164,7 +166,7 @@ class Project(Item):
 
 class ShortIssue(Item):
     id: str
-    identifier: Line = Field(description="Such as ENG-123: what people call it, and linear_get_issue takes.")
+    identifier: Line = Field(description="Such as ENG-123; linear_get_issue accepts it.")
     title: Line
     url: Url
     state: State | None = None
@@ -180,7 +182,7 @@ class Issue(ShortIssue):
     assignee: Ref | None = None
     project: Ref | None = None
     parent: Annotated[str | None, BeforeValidator(identifier_of)] = Field(
-        default=None, description="The identifier of the issue that it is a part of."
+        default=None, description="The identifier of the parent issue."
     )
     cycle: Cycle | None = None
     labels: Names = []
@@ -210,7 +212,7 @@ class Issue(ShortIssue):
 
 
 class Hit(Issue):
-    excerpt: str | None = Field(default=None, description="Of the description, around the first word looked for.")
+    excerpt: str | None = Field(default=None, description="The part of the description around the first search word.")
 
     def text(self) -> str:
         title = ShortIssue.text(self)

@@ -1,4 +1,4 @@
-"""The tools of Linear, and what a model is told of each."""
+"""Linear's tools: list and read teams, projects and issues."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ OTHERS: Mapping[str, str] = {
     "inverseRelations": "relations from others",
     "attachments": "attachments",
 }
-HOW_TO_SEE: Mapping[str, str] = {"children": "`linear_list_issues` with `parentId` has them all"}
-FEWER = "with `first` 1 there is more of them, and all in Linear itself"
-WHOLE_ISSUE = "`linear_get_issue` gives the whole description, part by part"
-IN_LINEAR = "Linear itself has them whole"
+HOW_TO_SEE: Mapping[str, str] = {"children": "`linear_list_issues` with `parentId` lists them all"}
+FEWER = "`first` 1 returns more of them, and Linear shows them whole"
+WHOLE_ISSUE = "`linear_get_issue` returns the whole description, part by part"
+IN_LINEAR = "Linear shows them whole"
 
 
 @tool("List teams")
@@ -43,10 +43,10 @@ async def linear_list_teams(api: LinearApi, ask: ListTeams) -> TeamPage:
     """List the teams of the Linear workspace that the connected app may see.
 
     Use it first, to learn the keys of teams (ENG) and the names of their states, which the filters of
-    linear_list_issues and linear_search_issues take. Comes back: key, name, description, current cycle, the states
-    that an issue can be in (with their types), a link. `query` looks for a part of a name or key.
-    Page by page: where there is more, `nextCursor` goes into `after`. A team that is missing has to be granted to
-    the app by a workspace admin.
+    linear_list_issues and linear_search_issues take. Returns key, name, description, current cycle, the states
+    that an issue can have (with their types), a link. `query` matches part of a name or key.
+    For the next page, pass `nextCursor` as `after`. If a team is missing, a workspace admin has to give the app
+    access to it.
     """
     answer = await api.ask_some(queries.teams(full=ask.full), ask.variables())
     place = (answer.data.get("organization") or {}).get("urlKey")
@@ -60,13 +60,13 @@ async def linear_list_teams(api: LinearApi, ask: ListTeams) -> TeamPage:
 
 @tool("List projects")
 async def linear_list_projects(api: LinearApi, ask: ListProjects) -> ProjectPage:
-    """List Linear projects, the latest change first.
+    """List Linear projects, latest change first.
 
-    Use it to find a project by a part of its name (`query`), those of a team, or those in a state (`open` for all that
-    are neither completed nor canceled). Comes back: name, status, health, progress, lead, teams, dates, a link, and
-    the id, which `projectId` of the issue tools takes (so does the name). For the whole description (Markdown),
-    milestones, members and the last update ask with `full` true and a `query`. Page by page: where there is more,
-    `nextCursor` goes into `after`.
+    Use it to find a project by part of its name (`query`), the projects of a team, or those in a state (`open` for all
+    that are neither completed nor canceled). Returns name, status, health, progress, lead, teams, dates, a link, and
+    the id; `projectId` of the issue tools accepts the id or the name. For the whole description (Markdown),
+    milestones, members and the last update, use `full` true with a `query`. For the next page, pass `nextCursor` as
+    `after`.
     """
     answer = await api.ask_some(queries.projects(full=ask.full), ask.variables())
     projects = answer.data.get("projects")
@@ -81,12 +81,12 @@ async def linear_list_projects(api: LinearApi, ask: ListProjects) -> ProjectPage
 async def linear_list_issues(api: LinearApi, ask: ListIssues) -> IssuePage:
     """List Linear issues by team, project, assignee, state, label, priority, cycle, parent or time.
 
-    Use it for questions such as "what is open in ENG?" or "what is Ada working on?"; to look for words, use
-    linear_search_issues. Filters take names, keys, ids or URLs and all have to hold; `state` takes `open`, `closed`, a
-    type or a state's name. Comes back: identifier, title, state, assignee, priority, project, labels, dates, a link;
-    the description and the comments are read with linear_get_issue. Where nothing is found it is told which name is
-    unknown. The latest change comes first. Page by page: where there is more, `nextCursor` goes into `after`, with the
-    same filters. Archived issues only with `includeArchived`.
+    Use it for questions such as "what is open in ENG?" or "what is Ada working on?"; to search for words, use
+    linear_search_issues. Filters accept names, keys, ids or URLs, and an issue has to match all of them; `state`
+    accepts `open`, `closed`, a type or a state's name. Returns identifier, title, state, assignee, priority, project,
+    labels, dates, a link; read the description and the comments with linear_get_issue. An empty result says which
+    name is unknown. The latest change comes first. For the next page, pass `nextCursor` as `after` with the same
+    filters. Archived issues come only with `includeArchived`.
     """
     answer = await api.ask_some(queries.issues(full=ask.full), ask.variables())
     issues = answer.data.get("issues")
@@ -101,13 +101,13 @@ async def linear_list_issues(api: LinearApi, ask: ListIssues) -> IssuePage:
 
 @tool("Read an issue")
 async def linear_get_issue(api: LinearApi, ask: GetIssue) -> IssueAnswer:
-    """Read one Linear issue as a person sees it on its page.
+    """Read one Linear issue with everything that its page shows.
 
-    Use it when you know the identifier (ENG-123), the id or the URL; else find it with linear_search_issues. Comes
-    back: description (Markdown), state, assignee, priority, project, milestone, cycle, dates, labels, branch name,
-    sub-issues, relations (blocks, blocked by, …), attachments such as pull requests, and the latest comments. Of a
-    long description you get the first 12,000 characters; `nextDescriptionFrom` goes into `descriptionFrom` for more.
-    `first` says how many comments (10, at most 50); `nextCursor` goes into `after` for the older ones alone.
+    Use it if you know the identifier (ENG-123), the id or the URL; else find it with linear_search_issues. Returns
+    description (Markdown), state, assignee, priority, project, milestone, cycle, dates, labels, branch name,
+    sub-issues, relations (blocks, blocked by, …), attachments such as pull requests, and the latest comments. A long
+    description comes in parts of 12,000 characters; for the next part, pass `nextDescriptionFrom` as `descriptionFrom`.
+    `first` is the number of comments (10, at most 50); for only the older ones, pass `nextCursor` as `after`.
     """
     answer = await api.ask_some(queries.issue(full=ask.full), ask.variables(), "comments")
     node: Json = answer.data.get("issue") or {}
@@ -133,13 +133,13 @@ async def linear_get_issue(api: LinearApi, ask: GetIssue) -> IssueAnswer:
 
 @tool("Search issues")
 async def linear_search_issues(api: LinearApi, ask: SearchIssues) -> HitPage:
-    """Search Linear issues by words and by meaning, the best match first.
+    """Search Linear issues by words and by meaning, best match first.
 
-    Use it to find issues about something; with an identifier such as ENG-123 use linear_get_issue, and without words
-    linear_list_issues. The same filters narrow it down: team, project, assignee, state, label, priority, cycle, parent,
-    time. Comes back: identifier, title, state, assignee, a piece of the description, a link, and how many match in
-    all; read one with linear_get_issue. `includeComments` searches comments too. Page by page: where there is more,
-    `nextCursor` goes into `after`, with the same arguments. Linear takes 30 searches a minute.
+    Use it to find issues about a subject; for an identifier such as ENG-123 use linear_get_issue, and without words
+    linear_list_issues. It takes the same filters: team, project, assignee, state, label, priority, cycle, parent,
+    time. Returns identifier, title, state, assignee, an excerpt of the description, a link, and the total number of
+    matches; read one with linear_get_issue. `includeComments` also searches comments. For the next page, pass
+    `nextCursor` as `after` with the same arguments. Linear allows 30 searches a minute.
     """
     answer = await api.ask_some(queries.search(full=ask.full), ask.variables())
     hits = answer.data.get("searchIssues")
@@ -158,7 +158,7 @@ def _left_out(node: Json) -> Iterator[str]:
     """Of what an issue has besides comments, which are paged."""
     for field, what in OTHERS.items():
         if ((node.get(field) or {}).get("pageInfo") or {}).get("hasNextPage"):
-            yield f"There are more {what} than are shown: {HOW_TO_SEE.get(field, 'follow `url` for the others')}."
+            yield f"There are more {what} than shown: {HOW_TO_SEE.get(field, 'open `url` to see the others')}."
 
 
 def _full_of_one(node: Json, is_wanted: bool) -> Json:

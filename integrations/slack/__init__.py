@@ -1,1 +1,1 @@
-"""What is particular to Slack."""
+"""The Slack service: its client, its tools and their results."""

@@ -1,4 +1,4 @@
-"""Which channels are there?"""
+"""Listing and searching the channels of a workspace."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_PAGES = 8
 LONGEST = 250
 ROOM = 35_000
 """Characters of one answer."""
-UNSEEN = "Private channels are seen only after somebody in them has written `/invite @{bot}`."
+UNSEEN = "A private channel is listed only after one of its members has written `/invite @{bot}` in it."
 BETWEEN = "~"
 """In our cursors, behind Slack's own: how many of that page have been shown."""
 _NUMBER = re.compile("[0-9]{1,6}")
@@ -32,13 +32,13 @@ class Channel(Result):
     id: str
     name: str
     is_private: bool
-    is_member: bool = Field(description="Whether the bot is in it, without which it can neither read nor post there.")
+    is_member: bool = Field(description="Whether the bot is in the channel; only then can it read or post there.")
     is_archived: bool | None = None
     members: int | None = None
     topic: str | None = None
     purpose: str | None = None
     url: str
-    full: Json | None = Field(default=None, description="With `full`: as Slack gives it.")
+    full: Json | None = Field(default=None, description="With `full`: Slack's own object.")
 
     def text(self) -> str:
         about = " — ".join(filter(None, (self.topic, self.purpose)))
@@ -56,13 +56,15 @@ class Channel(Result):
 
 class Channels(Result):
     channels: list[Channel]
-    next_cursor: str | None = Field(default=None, description="Pass it as `cursor`, all else the same, to go on.")
+    next_cursor: str | None = Field(
+        default=None, description="For the next page, pass it as `cursor` with the same arguments."
+    )
     hint: str | None = None
 
     def text(self) -> str:
         following = ", and more follow" if self.next_cursor else ""
         head = f"{counted(len(self.channels), 'channel', 'channels')}{following}." if self.channels else ""
-        link = [f"Link of a channel: {each.url.removesuffix(each.id)}<ID>" for each in self.channels[-1:]]
+        link = [f"Link to a channel: {each.url.removesuffix(each.id)}<ID>" for each in self.channels[-1:]]
         more = [more_follow("cursor", self.next_cursor)] if self.next_cursor else []
         lines = [each.text() for each in self.channels]
         return "\n".join(each for each in (head, self.hint, *lines, *link, *more) if each)
@@ -178,7 +180,9 @@ def _hint(search: Search, found: list[Channel], cursor: str, place: Place) -> st
     if found:
         return None
     if cursor:
-        return "None among those looked at so far."
+        return "No channel matches so far."
     if search.query:
-        return f"No channel whose name, topic or purpose has {search.query!r}. {UNSEEN.format(bot=place.bot)}"
-    return f"The bot is in no channel. {UNSEEN.format(bot=place.bot)}" if search.joined else "There are no channels."
+        return f"No channel's name, topic or purpose contains {search.query!r}. {UNSEEN.format(bot=place.bot)}"
+    return (
+        f"The bot is not in any channel. {UNSEEN.format(bot=place.bot)}" if search.joined else "There are no channels."
+    )

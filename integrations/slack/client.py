@@ -1,4 +1,4 @@
-"""How is Slack asked: one method a request, and an answer that says itself whether it went well?"""
+"""The client of Slack's Web API. Each request calls one method, and `ok` in the body says whether it succeeded."""
 
 from __future__ import annotations
 

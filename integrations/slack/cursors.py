@@ -1,4 +1,4 @@
-"""Where does reading go on? Slack's cursor for that, with what Slack does not remember."""
+"""Cursors of a channel's history: Slack's own cursor, and the state that Slack does not keep."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from integrations.slack.references import TS
 
 OURS = "ts:"
 """Begins those that tell more than Slack's own; there is no colon in one of Slack's."""
-NOT_OURS = "The `cursor` is not one that was given here. Start again without it."
+NOT_OURS = "The `cursor` was not returned by this tool. Start again without it."
 MILLION = 1_000_000
 
 

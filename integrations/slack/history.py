@@ -1,4 +1,4 @@
-"""How is a channel, or a thread in it, read: one page of it, and where the next one begins?"""
+"""Reading one page of a channel or a thread, and the cursor of the next page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from integrations.tool import Result
 
 MOST_ASKED = 999
 END_OF_TIME = "9999999999.999999"
-NONE_THEN = "There are none in that time: without {} the newest come, whenever they were written."
+NONE_THEN = "This holds for the given time only: without {} the newest messages come, whatever their date."
 FEWER = "Ask for fewer messages: a smaller `limit`."
 _OF_ONE = re.compile(r"/p\d{16}\b")
 
@@ -41,10 +41,14 @@ class History(Result):
     thread_ts: str | None = None
     messages: list[Message]
     people: dict[str, str] | None = Field(
-        default=None, description="Who writes and is mentioned: names by ID, where the connection may know names."
+        default=None, description="Names of authors and of mentioned people, by ID, if the connection may read names."
     )
-    notices: int | None = Field(default=None, description="Left out: that somebody joined or left.")
-    next_cursor: str | None = Field(default=None, description="Pass it as `cursor`, all else the same, to go on.")
+    notices: int | None = Field(
+        default=None, description="How many notices of people who joined or left were left out."
+    )
+    next_cursor: str | None = Field(
+        default=None, description="For the next page, pass it as `cursor` with the same arguments."
+    )
 
     hint: str | None = None
 
@@ -67,7 +71,7 @@ class History(Result):
     def _foot(self) -> list[str]:
         links = [_OF_ONE.sub("/p<ts without the dot>", each.url) for each in self.messages[-1:]]
         people = ", ".join(f"{name} <@{person}>" for person, name in (self.people or {}).items())
-        lines = [*(f"People: {each}" for each in (people,) if each), *(f"Link of a message: {each}" for each in links)]
+        lines = [*(f"People: {each}" for each in (people,) if each), *(f"Link to a message: {each}" for each in links)]
         more = [more_follow("cursor", self.next_cursor)] if self.next_cursor else []
         return ["\n".join(lines), *more] if lines else more
 

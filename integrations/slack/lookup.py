@@ -1,4 +1,4 @@
-"""Which channel is called so?"""
+"""Finding a channel by its name."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from integrations.slack.references import Address
 from integrations.text import objects
 
 NOT_IN_ONE = (
-    "The bot is in no channel called #{name}.{similar} Check the name with `slack_list_channels`; if it is there, "
-    "somebody in it has to write `/invite @{bot}`."
+    "The bot is not in a channel named #{name}.{similar} Check the name with `slack_list_channels`; if the channel "
+    "exists, one of its members has to write `/invite @{bot}` in it."
 )
-TWO = "The bot is in {number} channels called #{name}: {ids}. Give the ID of the one that is meant."
-TOO_MANY = "The bot is in too many channels to look for #{name}: give the ID, which `slack_list_channels` tells."
+TWO = "The bot is in {number} channels named #{name}: {ids}. Give the ID of the right one."
+TOO_MANY = "The bot is in too many channels to search for #{name}: give the ID, which `slack_list_channels` returns."
 MOST_SIMILAR = 5
 
 

@@ -1,4 +1,4 @@
-"""What does a message say, once Slack's markup is out of it?"""
+"""Slack's markup and blocks as plain text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of a post: where it is, or that it surely is not there, or how to find out?"""
+"""The result of a post. After a failure it says that nothing was posted, or how to find out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from integrations.text import shortened
 from integrations.tool import Result
 
 NOTHING_POSTED = "Nothing was posted."
-UNREADABLE = "Slack's answer could not be read. Try again later."
+UNREADABLE = "Slack's response could not be read. Try again later."
 BEGINNING = 300
 TO_TELL_IT = 0.2
 """Seconds, before whoever called stops waiting."""
@@ -26,9 +26,9 @@ TO_TELL_IT = 0.2
 
 class Posted(Result):
     channel: str
-    ts: str = Field(description="Its ID; `threadTs` of whoever replies to it.")
+    ts: str = Field(description="Its ID; pass it as `threadTs` to reply to it.")
     thread_ts: str | None = None
-    message: str | None = Field(default=None, description="Its beginning, as Slack took it.")
+    message: str | None = Field(default=None, description="The beginning of the text that Slack accepted.")
     url: str
 
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""Which channel and which message is meant, however somebody has written it down?"""
+"""Parsing of references to channels and messages: IDs, names, mentions, links and timestamps."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _IN_LINK = re.compile(r"p?([0-9]{10})(?:\.([0-9]{1,6})|([0-9]{6}))")
 _OF_THREAD = re.compile(rf"({_ID.pattern})-(.+)")
 MOST_SECONDS = 10**10
 NO_CHANNEL = "must be a channel's ID such as C012AB3CD, its #name, or a link to it"
-NO_DIRECT = "must be a channel: people and direct messages are neither read nor written to here"
+NO_DIRECT = "must be a channel: this server does not read or write direct messages"
 NO_TAIL = (
-    "must be a link that ends with the channel, or with a message such as /C012AB3CD/p1763371860000200; "
-    "what follows the channel in this one is no message"
+    "must be a link to a channel, or to a message such as /C012AB3CD/p1763371860000200; "
+    "the part after the channel in this link is not a message"
 )
 NO_MESSAGE = "must be a message's `ts` such as 1763371860.000200, as text, or a link to the message"
 

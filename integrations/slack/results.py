@@ -1,4 +1,4 @@
-"""What of a message is told, and how many of them go into one answer?"""
+"""The messages of a result: their fields, their text, and how many fit into one result."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ NOTICES = frozenset(
 
 
 class Message(Result):
-    ts: str = Field(description="Its ID in the channel; `threadTs` of whoever replies to it.")
+    ts: str = Field(description="Its ID in the channel; pass it as `threadTs` to reply to it.")
     time: str
-    sender: str = Field(description="A name, or an ID where the connection may not know names.")
+    sender: str = Field(description="A name, or an ID if the connection may not read names.")
     sender_id: str | None = None
     content: str
-    thread_ts: str | None = Field(default=None, description="Of the message that it replies to.")
-    replies: int | None = Field(default=None, description="In its thread; read them with `threadTs`.")
+    thread_ts: str | None = Field(default=None, description="The `ts` of the message that it replies to.")
+    replies: int | None = Field(default=None, description="How many replies its thread has; read them with `threadTs`.")
     reactions: list[str] | None = None
     files: list[str] | None = None
     edited: bool | None = None
     url: str
-    full: Json | None = Field(default=None, description="With `full`: as Slack gives it.")
+    full: Json | None = Field(default=None, description="With `full`: Slack's own object.")
 
     def text(self) -> str:
         return self.told(in_thread=False)
@@ -83,13 +83,13 @@ def message_of(found: Json, channel: str, place: Place, people: People, longest:
     ts, thread_ts = str(found.get("ts")), str(found.get("thread_ts"))
     is_reply = bool(TS.fullmatch(thread_ts)) and thread_ts != ts
     sender_id = found.get("user") or found.get("bot_id")
-    alone = f'ask for it alone, with `limit` 1 and `{"oldest" if is_reply else "latest"}` "{ts}"'
+    alone = f'read it alone with `limit` 1 and `{"oldest" if is_reply else "latest"}` "{ts}"'
     return Message(
         ts=ts,
         time=time_of(ts),
         sender=_sender(found, people),
         sender_id=one_line(str(sender_id)) if sender_id else None,
-        content=_cut(content(found), people, longest, alone if longest < ROOM else "they are to be read in Slack"),
+        content=_cut(content(found), people, longest, alone if longest < ROOM else "read them in Slack"),
         thread_ts=thread_ts if is_reply else None,
         replies=found.get("reply_count") or None,
         reactions=[_line(f"{each.get('name')} {each.get('count')}") for each in objects(found.get("reactions"))]

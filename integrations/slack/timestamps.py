@@ -1,4 +1,4 @@
-"""Which time is meant, however somebody has written it down, as the `ts` that a message would have then?"""
+"""Parsing of dates and times into the `ts` that a message would have at that time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from integrations.slack.references import MOST_SECONDS, plain_ts
 from integrations.times import Unit, in_utc, parse_ago
 
 NO_TIME = (
-    "must be a date such as 2026-01-31, a time such as 2026-01-31T09:00:00Z, how long ago such as 7d, "
+    "must be a date such as 2026-01-31, a time such as 2026-01-31T09:00:00Z, a duration before now such as 7d, "
     "or the `ts` of a message"
 )
 MILLISECONDS_FROM = 10**11

@@ -1,4 +1,4 @@
-"""What are the people called who write and are mentioned, if the connection may know?"""
+"""Names of the people who write or are mentioned, if the connection may read them."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.integrations.linear.conftest import Linear
 
-ISSUES = "Archived issues were left out: `includeArchived` true takes them in."
-PROJECTS = "Archived projects were left out: `includeArchived` true takes them in."
-STATUSES = "There are: Backlog, Planned, In Progress, Completed, Canceled."
+ISSUES = "Archived issues were left out; `includeArchived` true includes them."
+PROJECTS = "Archived projects were left out; `includeArchived` true includes them."
+STATUSES = "Available: Backlog, Planned, In Progress, Completed, Canceled."
 
 
 @pytest.mark.parametrize(
@@ -33,10 +33,10 @@ STATUSES = "There are: Backlog, Planned, In Progress, Completed, Canceled."
         ),
         (
             {"teamId": "Enginering", "state": "Doing", "cycle": 99},
-            ["There is no team `Enginering` that the app may see. There are: Engineering (ENG), Design (DES)."],
+            ["There is no team `Enginering` that the app may see. Available: Engineering (ENG), Design (DES)."],
         ),
         ({"teamId": "ENG", "cycle": "99"}, ["Team ENG has no cycle `99`. It has: 42."]),
-        ({"cycle": "Beta"}, ["No team that the app may see has a cycle `Beta`. There are: 42."]),
+        ({"cycle": "Beta"}, ["No team that the app may see has a cycle `Beta`. Available: 42."]),
         ({"parentId": "ENG-999"}, ["There is no issue `ENG-999` that the app may see."]),
         ({"parentId": "ENG-110"}, []),
         (
@@ -56,7 +56,11 @@ async def test_the_word_that_is_to_blame_is_told(linear: Linear, args: dict[str,
         ("list_issues", {"state": ["todo", "Doing"]}, ["No team that the app may see has a state `Doing`."]),
         ("search_issues", {"query": "safari", "state": ["open", "Doing"]}, ["No team that the app may see has"]),
         ("list_projects", {"state": ["started", "Runing"]}, ["There is no project status `Runing`."]),
-        ("list_projects", {"state": ["started", "at risk"]}, ["`at risk` tells of health", "There is no project"]),
+        (
+            "list_projects",
+            {"state": ["started", "at risk"]},
+            ["`at risk` is a project's health", "There is no project"],
+        ),
         ("list_issues", {"teamId": "DES", "state": ["Backlog", "Todo"]}, []),
         ("list_projects", {"state": ["started", "Canceled"]}, []),
     ],
@@ -81,7 +85,7 @@ async def test_of_one_page_after_another_it_is_told_once(linear: Linear) -> None
 
 async def test_words_that_are_there_are_not_blamed(linear: Linear) -> None:
     notes = await linear.notes("list_issues", teamId="DES", label="Mobile", cycle="current", includeArchived=True)
-    assert notes == ["Each name that was given is there; together the filters leave nothing."]
+    assert notes == ["Each given name exists, but nothing matches all filters together."]
 
 
 @pytest.mark.parametrize(
@@ -106,13 +110,13 @@ async def test_a_search_without_hits_says_what_to_try(linear: Linear, args: dict
         ({"state": ["open", "Runing"], "query": "moon"}, f"There is no project status `Runing`. {STATUSES}"),
         (
             {"state": "paused", "query": "checkout"},
-            "Without filters all projects are listed that the connected app may see.",
+            "Without filters the tool lists all projects that the connected app may see.",
         ),
-        ({"state": "paused"}, "Without filters all projects are listed that the connected app may see."),
+        ({"state": "paused"}, "Without filters the tool lists all projects that the connected app may see."),
         ({"query": "chekout"}, "There is no project `chekout` that the app may see. Similar: Checkout 2.0."),
         (
             {"teamId": "Sales"},
-            "There is no team `Sales` that the app may see. There are: Engineering (ENG), Design (DES).",
+            "There is no team `Sales` that the app may see. Available: Engineering (ENG), Design (DES).",
         ),
     ],
 )
@@ -124,5 +128,5 @@ async def test_of_projects_too(linear: Linear, args: dict[str, Any], told: str) 
 
 async def test_health_is_no_status(linear: Linear) -> None:
     notes = await linear.notes("list_projects", state="at risk", includeArchived=True)
-    assert notes[0].startswith("`at risk` tells of health, by which projects can't be listed")
+    assert notes[0].startswith("`at risk` is a project's health. Health cannot be filtered")
     assert notes[1].startswith("There is no project status `at risk`.")

@@ -35,15 +35,15 @@ async def test_a_long_comment_says_how_to_get_all_of_it(linear: Linear) -> None:
     first, long, last = await comments(linear)
     assert (first.rest, first.is_cut, long.is_cut, len(long.body)) == (None, False, True, 3_000)
     behind = json.loads(long.rest.split("`after` ")[1].removesuffix("."))
-    assert long.rest.startswith("3,000 of 9,120 characters. All of it: `first` 1 and `after` ")
+    assert long.rest.startswith("3,000 of 9,120 characters. To read all of it: `first` 1 and `after` ")
     assert f"({long.rest})" in long.text()
     assert [each.body for each in await comments(linear, first=1, after=behind)] == ["1" * 9_120]
-    assert "All of it: `first` 1" in last.rest
+    assert "To read all of it: `first` 1" in last.rest
 
 
 async def test_of_the_first_of_all_comments_there_is_nothing_before(linear: Linear) -> None:
     with_comments(linear, 9_120, 1, 1, 1)
-    assert (await comments(linear))[0].rest == "3,000 of 9,120 characters. All of it: `first` 1 and no `after`."
+    assert (await comments(linear))[0].rest == "3,000 of 9,120 characters. To read all of it: `first` 1 and no `after`."
     assert (await comments(linear, first=3))[0].body == "0" * 9_120
 
 
@@ -57,8 +57,8 @@ async def test_an_issue_begins_with_its_title_and_ends_with_how_to_go_on(linear:
     with_comments(linear, *[3_000] * 9)
     found = await linear.call("get_issue", issueId="ENG-102")
     assert found.text().startswith("ENG-102: Show delivery costs before the last step\n")
-    end = "Fewer comments than asked for, to stay readable; `after` below gives the rest.\n\nMore follow: call again"
-    assert end in found.text()
+    end = "Fewer comments than requested, to keep the result readable; `after` below continues with the rest."
+    assert f"{end}\n\nMore follow: call again" in found.text()
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ async def test_a_description_in_a_list_says_how_much_is_missing(linear: Linear) 
 
 
 async def test_a_page_of_which_more_follow_is_no_total(linear: Linear) -> None:
-    assert (await linear.call("list_issues", first=2)).text().startswith("2 issues, and more follow, the latest change")
+    assert (await linear.call("list_issues", first=2)).text().startswith("2 issues, and more follow, latest change")
     assert (await linear.call("list_teams", first=1)).text().startswith("1 team, and more follow:")
-    assert (await linear.call("search_issues", query="safari", first=1)).text().startswith("1 of 2 issues that match")
+    assert (await linear.call("search_issues", query="safari", first=1)).text().startswith("1 of 2 matching issues")
 
 
 async def test_facts_say_what_they_are(linear: Linear) -> None:
@@ -121,7 +121,7 @@ async def test_names_and_texts_of_others_make_no_line_of_ours(linear: Linear) ->
 
 
 async def test_a_cursor_that_is_none_is_told(linear: Linear) -> None:
-    with pytest.raises(ToolFailed, match="This `after` is not valid any more") as raised:
+    with pytest.raises(ToolFailed, match="This `after` is no longer valid") as raised:
         await linear.call("list_issues", after="no-such-cursor")
     assert raised.value.kind == "invalid_arguments"
 

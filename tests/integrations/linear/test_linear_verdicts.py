@@ -126,16 +126,24 @@ def test_what_is_no_answer_of_the_api_is_trouble(status: int, reason: str, body:
     ("body", "kind", "part"),
     [
         (error("Entity not found: Issue", code="INPUT_ERROR"), "upstream_refused", "linear_search_issues"),
-        (error("x", userPresentableMessage="Could not find referenced Issue."), "upstream_refused", "lets the app"),
+        (
+            error("x", userPresentableMessage="Could not find referenced Issue."),
+            "upstream_refused",
+            "give the app access",
+        ),
         (error("The query is too complex", code="INPUT_ERROR"), "upstream_refused", "a smaller `first`"),
         (error("No", type="forbidden"), "upstream_refused", "A workspace admin"),
         (error("No", type="feature not accessible"), "upstream_refused", "plan"),
         (error("No", type="usage limit exceeded"), "upstream_refused", "plan"),
         (error("Cannot query field", code="GRAPHQL_VALIDATION_FAILED"), "upstream_refused", "may have changed"),
         (error("first must be positive", code="INPUT_ERROR"), "invalid_arguments", "first must be positive"),
-        (error("new", code="NEWS"), "upstream_refused", "Linear refused: new."),
+        (error("new", code="NEWS"), "upstream_refused", "Linear refused the request: new."),
         ({"errors": [{}]}, "upstream_refused", "no reason given"),
-        ({"errors": [{"message": "a\nb", "extensions": None, "path": 5}]}, "upstream_refused", "Linear refused: a b."),
+        (
+            {"errors": [{"message": "a\nb", "extensions": None, "path": 5}]},
+            "upstream_refused",
+            "Linear refused the request: a b.",
+        ),
     ],
 )
 def test_a_refusal_says_what_to_do(body: object, kind: str, part: str) -> None:
@@ -146,7 +154,7 @@ def test_a_refusal_says_what_to_do(body: object, kind: str, part: str) -> None:
 
 
 def test_braces_in_what_linear_says_are_only_braces() -> None:
-    assert verdict(400, error("{0} {said}")) == Rejected("Linear refused: {0} {said}.")
+    assert verdict(400, error("{0} {said}")) == Rejected("Linear refused the request: {0} {said}.")
 
 
 def test_a_long_reason_is_cut() -> None:

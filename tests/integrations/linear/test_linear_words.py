@@ -111,7 +111,7 @@ def test_a_list_of_one_is_understood_wherever_one_is_asked_for() -> None:
 
 def test_who_looks_for_words_is_told_where() -> None:
     found = ASK["linear_list_issues"].parse({"query": "safari", "teamId": "ENG"})
-    assert found == ["To look for words use `linear_search_issues`, which takes the same filters."]
+    assert found == ["To search for words, use `linear_search_issues`, which takes the same filters."]
     assert not isinstance(ASK["linear_list_issues"].parse({"query": None}), list)
 
 
@@ -135,7 +135,7 @@ def test_a_page_is_as_long_as_it_can_be() -> None:
 @pytest.mark.parametrize(("tool", "name"), [("linear_get_issue", "issueId"), ("linear_list_issues", "parentId")])
 def test_the_link_of_something_else_is_no_issue(tool: str, name: str) -> None:
     found = ASK[tool].parse({name: "https://linear.app/acme/project/checkout-2-0-6374f9d856f7"})
-    assert found == [f"`{name}`: must be an issue such as ENG-123; this is the link of a project."]
+    assert found == [f"`{name}`: must be an issue such as ENG-123; this is a link to a project."]
 
 
 def test_a_time_that_is_none_is_told_with_those_that_are_taken() -> None:
@@ -149,7 +149,7 @@ def test_a_time_that_is_none_is_told_with_those_that_are_taken() -> None:
 def test_who_may_mean_minutes_or_months_is_asked_which(given: str) -> None:
     found = ASK["linear_list_issues"].parse({"updatedSince": given})
     assert isinstance(found, list)
-    assert found[0].startswith("`updatedSince`: must say which `m` is")
+    assert found[0].startswith("`updatedSince`: must not use `m`")
 
 
 def test_a_link_to_elsewhere_is_none_into_linear() -> None:

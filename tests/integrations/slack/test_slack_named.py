@@ -19,7 +19,7 @@ async def test_an_exact_name_comes_before_one_that_looks_like_it(slack: Slack) -
 
 async def test_of_two_channels_with_one_name_the_id_is_asked_for(slack: Slack) -> None:
     slack.world.channels += [channel("C0DEAL00001", "deal"), channel("C0DEAL00002", "deal", is_private=True)]
-    with pytest.raises(ToolFailed, match=r"2 channels called #deal: C0DEAL00001 \(public\), C0DEAL00002 \(private\)"):
+    with pytest.raises(ToolFailed, match=r"2 channels named #deal: C0DEAL00001 \(public\), C0DEAL00002 \(private\)"):
         await slack.post(channel="#deal", text="Hi")
     assert slack.world.posted == []
 

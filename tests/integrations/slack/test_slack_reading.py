@@ -89,7 +89,7 @@ async def test_what_is_cut_can_be_read_whole_as_it_is_told(slack: Slack, args: d
     slack.world.messages[GENERAL] = among
     cut = (await slack.read(channelId=GENERAL, **args)).messages[-1]
     bound = "oldest" if args else "latest"
-    assert cut.content.endswith(f'more characters: ask for it alone, with `limit` 1 and `{bound}` "{cut.ts}"]')
+    assert cut.content.endswith(f'more characters: read it alone with `limit` 1 and `{bound}` "{cut.ts}"]')
     alone = await slack.read(channelId=GENERAL, **args, limit=1, **{bound: cut.ts})
     assert alone.messages[-1].content == "y" * 35_000
 
@@ -107,7 +107,7 @@ async def test_a_long_beginning_of_a_thread_takes_nothing_from_the_reply_that_is
     ]
     root, answer = (await slack.read(channelId=GENERAL, threadTs=at(1), limit=1, oldest=at(2))).messages
     assert answer.content == "y" * 39_900
-    assert root.content.endswith(f'[33,000 more characters: ask for it alone, with `limit` 1 and `latest` "{at(1)}"]')
+    assert root.content.endswith(f'[33,000 more characters: read it alone with `limit` 1 and `latest` "{at(1)}"]')
     alone = await slack.read(channelId=GENERAL, threadTs=at(1), limit=1, latest=at(1))
     assert [each.content for each in alone.messages] == ["r" * 35_000]
 
@@ -115,7 +115,7 @@ async def test_a_long_beginning_of_a_thread_takes_nothing_from_the_reply_that_is
 async def test_what_is_too_long_even_alone_is_not_to_be_asked_for_again(slack: Slack) -> None:
     slack.world.messages[GENERAL] = [message(at(1), ADA, "x" * 45_000)]
     only = (await slack.read(channelId=GENERAL, limit=1)).messages[0]
-    assert only.content.endswith("x [5,000 more characters: they are to be read in Slack]")
+    assert only.content.endswith("x [5,000 more characters: read them in Slack]")
 
 
 async def test_days_are_counted_from_slacks_now(slack: Slack) -> None:
@@ -142,24 +142,24 @@ async def test_a_page_of_which_more_follow_is_no_total(slack: Slack) -> None:
 async def test_names_come_with_the_ids_that_a_mention_takes(slack: Slack) -> None:
     found = await slack.read(channelId="#support")
     assert found.people == {ADA: "Ada Lovelace", GRACE: "Grace Hopper"}
-    assert f"\n\nPeople: Ada Lovelace <@{ADA}>, Grace Hopper <@{GRACE}>\nLink of a message: " in found.text()
+    assert f"\n\nPeople: Ada Lovelace <@{ADA}>, Grace Hopper <@{GRACE}>\nLink to a message: " in found.text()
 
 
 async def test_the_link_of_any_message_can_be_made(slack: Slack) -> None:
     found = await slack.read(channelId=INCIDENTS, threadTs=OUTAGE)
     link = f"https://acme.slack.com/archives/{INCIDENTS}/p<ts without the dot>?thread_ts={OUTAGE}&cid={INCIDENTS}"
-    assert found.text().endswith(f"Link of a message: {link}")
+    assert found.text().endswith(f"Link to a message: {link}")
 
 
 @pytest.mark.parametrize("cursor", ["ts:", "ts:1763371860.000200", "ts::soon:", "ts:x::bmV4dDox", "ts::1.2:"])
 async def test_a_cursor_that_was_not_given_here_is_told(slack: Slack, cursor: str) -> None:
-    with pytest.raises(ToolFailed, match="is not one that was given here"):
+    with pytest.raises(ToolFailed, match="was not returned by this tool"):
         await slack.read(channelId=GENERAL, cursor=cursor)
 
 
 @pytest.mark.parametrize("cursor", ["x~", "x~soon", "x~" + "9" * 400, "x~٣"])
 async def test_a_cursor_of_a_list_that_was_not_given_here_is_told(slack: Slack, cursor: str) -> None:
-    with pytest.raises(ToolFailed, match="is not one that was given here"):
+    with pytest.raises(ToolFailed, match="was not returned by this tool"):
         await slack.call("list_channels", cursor=cursor)
 
 

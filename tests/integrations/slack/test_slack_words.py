@@ -119,7 +119,7 @@ async def test_where_slack_tells_no_time_a_date_is_asked_for() -> None:
 
 async def test_what_an_administrator_has_set_is_not_laid_on_the_channel() -> None:
     failed = await failure(WHO, refusal("restricted_action"))
-    assert failed.text == "An administrator of this Slack workspace has to allow it (restricted_action)."
+    assert failed.text == "An administrator of this Slack workspace has to allow this (restricted_action)."
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,8 @@ async def test_a_name_that_is_not_there_is_told_with_those_like_it(slack: Slack,
         await slack.read(channelId=name)
     assert raised.value.kind == "invalid_arguments"
     assert raised.value.text == (
-        f"The bot is in no channel called #{name.removeprefix('#')}.{similar} Check the name with "
-        "`slack_list_channels`; if it is there, somebody in it has to write `/invite @plugboard`."
+        f"The bot is not in a channel named #{name.removeprefix('#')}.{similar} Check the name with "
+        "`slack_list_channels`; if the channel exists, one of its members has to write `/invite @plugboard` in it."
     )
 
 
@@ -155,7 +155,7 @@ async def test_of_two_channels_of_one_name_the_living_one_is_meant(slack: Slack)
 async def test_a_list_of_which_more_follow_is_no_total(slack: Slack) -> None:
     found = await slack.call("list_channels", limit=2)
     assert found.text().startswith("2 channels, and more follow.\n")
-    assert "\nLink of a channel: https://acme.slack.com/archives/<ID>\nMore follow: call again" in found.text()
+    assert "\nLink to a channel: https://acme.slack.com/archives/<ID>\nMore follow: call again" in found.text()
 
 
 async def test_a_post_tells_how_to_reply_to_it(slack: Slack) -> None:

@@ -171,8 +171,8 @@ def test_what_linear_leaves_out_is_told_with_what_it_gives(linear: Linear) -> No
     found = linear.desk.found(ISSUES, team="DES", orderBy="createdAt")
     assert [each["identifier"] for each in found["issues"]] == ["DES-21", "DES-22", "DES-23"]
     assert found["notes"] == [
-        "Linear could not give `project`: Projects are being moved. (3 times)",
-        "Linear could not give `cycle`: Cycles are off. (3 times)",
+        "Linear did not return `project`: Projects are being moved. (3 times)",
+        "Linear did not return `cycle`: Cycles are off. (3 times)",
     ]
 
 
@@ -198,7 +198,7 @@ def test_what_is_not_as_the_schema_promises_is_told_and_breaks_nothing(
 ) -> None:
     linear.tenant.fault("api", Fault("text", body=body))
     called = linear.desk.failed(tool, "upstream_unavailable", **args)
-    assert called["text"] == "Error: Linear answered otherwise than its schema promises. Try again later."
+    assert called["text"] == "Error: Linear's response does not match its schema. Try again later."
 
 
 def test_an_answer_that_is_too_large_is_asked_for_in_smaller_pages(linear: Linear) -> None:

@@ -162,9 +162,7 @@ def test_a_very_long_message_is_cut_and_can_be_read_alone(slack: Slack) -> None:
     slack.world.messages[GENERAL] = [message(at(each), ADA, f"{each} " + "word " * 7000) for each in range(1, 30)]
     called = slack.desk.call(READ, channelId=GENERAL)
     first = called["structuredContent"]["messages"][0]
-    assert first["content"].endswith(
-        f'[33,002 more characters: ask for it alone, with `limit` 1 and `latest` "{at(29)}"]'
-    )
+    assert first["content"].endswith(f'[33,002 more characters: read it alone with `limit` 1 and `latest` "{at(29)}"]')
     alone = slack.desk.found(READ, channelId=GENERAL, limit=1, latest=at(29))
     assert len(alone["messages"][0]["content"]) == 35_002
 

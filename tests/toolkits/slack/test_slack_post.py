@@ -99,7 +99,7 @@ def test_a_reply_does_not_wait_for_its_turn_to_read(slack: Slack) -> None:
 def test_a_message_of_the_greatest_length_is_posted_whole(slack: Slack, form: str, text: str) -> None:
     slack.desk.found(POST, channel=GENERAL, text=text, format=form)
     too_long = slack.desk.failed(POST, "invalid_arguments", channel=GENERAL, text=f"{text}&", format=form)
-    assert "post the first part, and the rest as replies with its `threadTs`" in too_long["text"]
+    assert "post the first part, then the rest as replies with its `threadTs`" in too_long["text"]
     assert slack.desk.found("slack_get_channel_history", channelId=GENERAL, limit=1)["messages"][0]["content"] == text
     assert len(slack.world.posted) == 1
 
