@@ -1,4 +1,4 @@
-"""The outermost layer: an id for each request, safety headers for each answer, a line in the log for both."""
+"""The outermost layer: request ids, security headers and the access log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECURITY_HEADERS = [
     (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
 ]
 
-# Told apart by process and number: asking the machine for randomness costs each request more.
+# Process and counter make an id unique; random bytes would cost each request more.
 _PROCESS, _COUNTER = secrets.token_hex(6), count()
 
 AccessLog = Callable[[Mapping[str, object]], None]
@@ -66,12 +66,12 @@ class RequestMiddleware:
 
 
 def _as_get(scope: HTTPScope) -> HTTPScope:
-    """HEAD is GET without the body of its answer (RFC 9110), for every route and with the same guard."""
+    """HEAD is GET without the response body (RFC 9110), for every route and with the same guard."""
     return {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
 
 def _request_id(scope: Scope) -> str:
-    """The caller's own, where it is one that cannot confuse a log; otherwise a new one."""
+    """The client's own id if it is safe to log; otherwise a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id" and GIVEN_ID.fullmatch(value):
             return value.decode()
@@ -79,7 +79,7 @@ def _request_id(scope: Scope) -> str:
 
 
 def log_fields(scope: Scope, method: str, status: int, sent_bytes: int, seconds: float) -> dict[str, object]:
-    context = scope["state"].get("context")  # what a guard left there
+    context = scope["state"].get("context")  # set by the guard
     return {
         "request_id": scope["state"]["request_id"],
         "method": method,

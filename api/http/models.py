@@ -1,4 +1,4 @@
-"""The shapes of what comes in and what goes out, in JSON's camelCase."""
+"""The base models of request and response bodies, in JSON's camelCase."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 
 class RequestModel(BaseModel):
-    """A body we accept: nothing unknown, nothing converted, and errors that do not repeat what was sent."""
+    """A request body: unknown fields and conversions are refused, and errors do not repeat the input."""
 
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True
@@ -22,7 +22,7 @@ def _without_defaults(schema: dict[str, Any]) -> None:
 
 
 class PatchModel(RequestModel):
-    """A body with any subset of the fields; `model_fields_set` tells which came."""
+    """A body with any subset of the fields; `model_fields_set` has those that were sent."""
 
     model_config = ConfigDict(json_schema_extra=_without_defaults)
 
@@ -31,24 +31,24 @@ class PatchModel(RequestModel):
 
 
 class ResponseModel(BaseModel):
-    """A body we answer. Its fields are the list of what may be seen: nothing else of an object gets out."""
+    """A response body. Its fields are the only ones of an object that callers see."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
 
-# What to say of a text that has not the form of its pattern.
+# The error message for text that does not match a pattern.
 PATTERN_MESSAGES: dict[str, str] = {}
 
 
 def pattern_with_message(
     pattern: str, says: str, *, min_length: int | None = None, max_length: int | None = None
 ) -> StringConstraints:
-    """A pattern that can say in words what it wants."""
+    """A pattern with an error message of its own."""
     PATTERN_MESSAGES[pattern] = says
     return StringConstraints(pattern=pattern, min_length=min_length, max_length=max_length)
 
 
-# One line of text with something to read in it.
+# One line of text with at least one visible character.
 LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
 Name = Annotated[
     str,
@@ -56,7 +56,7 @@ Name = Annotated[
         LINE, "Must be one line of text with at least one visible character.", min_length=1, max_length=100
     ),
 ]
-# Text of many lines: tabs and line ends, but no other control characters.
+# Text of several lines: tabs and line breaks, but no other control characters.
 Prose = Annotated[
     str, pattern_with_message(r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$", "Must be text without control characters.")
 ]

@@ -1,4 +1,4 @@
-"""What a route tells about itself: what it asks of its caller, and what stands of it in the contract."""
+"""Route decorators, and what a route declares: its guard and its entry in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Connection = ASGIConnection[Any, Any, Any, Any]
 
 
 class Guard:
-    """What a route asks of its caller. Litestar calls it before the handler."""
+    """The requirements of a route on its caller. Litestar calls it before the handler."""
 
     requires = ""
     problems: ClassVar[Sequence[type[AppError]]] = (Unauthorized, Forbidden)
@@ -43,7 +43,7 @@ def request_model_of(handler: HTTPRouteHandler) -> type[RequestModel] | None:
 
 
 class _LeanHandler(HTTPRouteHandler):
-    """Litestar copies the whole handler for each guard of each request; ours look at the request alone."""
+    """Litestar copies the whole handler for each guard of each request; our guards use the request alone."""
 
     def create_kwargs_model(self, path_parameters: dict[str, PathParameterDefinition]) -> KwargsModel:
         """Litestar starts a task group for independent providers. Ours take the request alone and never wait."""
@@ -67,12 +67,12 @@ class _LeanHandler(HTTPRouteHandler):
 
 
 def get(path: str | list[str], **options: Any) -> HTTPRouteHandler:
-    """And HEAD, which comes as GET and goes without the body of its answer: `edge.py` sees to both."""
+    """GET and HEAD. `RequestMiddleware` turns HEAD into GET and leaves out the body of the response."""
     return _LeanHandler(path, http_method=["GET", "HEAD"], **options)
 
 
 def only_get(path: str, **options: Any) -> HTTPRouteHandler:
-    """For what uses something up: who merely looks at a link, as with HEAD, is refused."""
+    """For routes that consume something: HEAD, which link previews send, is refused."""
     return _LeanHandler(path, http_method="GET", **options)
 
 
@@ -115,7 +115,7 @@ IDEMPOTENCY_KEY = Parameter(
 
 @dataclass(frozen=True, slots=True)
 class SuccessResponse:
-    """What an operation answers when it succeeds."""
+    """The response of an operation that succeeds."""
 
     status: int
     description: str
@@ -154,7 +154,7 @@ class OperationDoc:
     parameters: Sequence[Parameter] = ()
     problems: Sequence[type[AppError]] = field(default_factory=tuple)
     browser_error: SuccessResponse | None = None
-    """What it answers a person in a browser, who can do nothing with a problem document."""
+    """The error response for a person in a browser, instead of a problem document."""
 
 
 def documented(doc: OperationDoc) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def allowed(methods: Iterable[str]) -> str:
 
 
 def options(routes: Iterable[object]) -> list[HTTPRouteHandler]:
-    """A handler of OPTIONS for each path. Litestar's own tell only what the first handler of a path takes."""
+    """An OPTIONS handler for each path. Litestar's own names only the methods of a path's first handler."""
     methods: dict[str, set[str]] = {}
     for handler in (each for each in routes if isinstance(each, HTTPRouteHandler)):
         for path in handler.paths:

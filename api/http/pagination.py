@@ -1,4 +1,4 @@
-"""Which page of a list does the caller want?"""
+"""Cursor pagination: the page that a request asks for, and the `Link` to the next."""
 
 from __future__ import annotations
 

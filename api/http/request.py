@@ -14,8 +14,8 @@ from api.kit.strict_json import InvalidJson, parse_json
 AnyRequest = Request[Any, Any, Any]
 
 MAX_BODY_BYTES = 1_048_576
-# A sender who is cut off in the middle sees a broken connection instead of our response, so a body that is too large is
-# read to its end, up to here.
+# A client that is cut off sees a broken connection instead of the response, so a body that is too large is read to its
+# end, up to this size.
 DRAIN_BYTES = 32 * MAX_BODY_BYTES
 BODY_SECONDS = 30.0
 

@@ -1,4 +1,4 @@
-"""Makes the answers: JSON, with the version as `ETag`, the next page as `Link`."""
+"""JSON responses, with the version as `ETag` and the next page as `Link`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ JSON = "application/json"
 
 
 class BytesResponse(Response[bytes]):
-    """An answer that is all bytes: what Litestar does to render, merge and copy one costs more than all of ours."""
+    """A response whose body is bytes. Rendering and copying in Litestar would cost more than the rest of a request."""
 
     def __init__(self, status: int, body: bytes, headers: Mapping[str, str], media_type: str = JSON) -> None:
-        # Litestar's own initialiser is left out: nothing of what it prepares is asked for by the methods below.
+        # Litestar's initialiser is not called: the methods below use nothing of what it prepares.
         self.content, self.status_code = body, status
         encoded = [(b"content-type", media_type.encode("latin-1")), (b"content-length", b"%d" % len(body))]
         for name, value in headers.items():
@@ -39,7 +39,7 @@ class BytesResponse(Response[bytes]):
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """An answer as it can be stored and given again."""
+    """A response that can be stored and sent again."""
 
     status: int
     body: bytes
@@ -60,7 +60,7 @@ def created(view: ResponseModel, version: int, location: str) -> StoredResponse:
 def page(
     views: Sequence[ResponseModel], kind: TypeAdapter[Any], request: Request[Any, Any, Any], cursor: str | None
 ) -> StoredResponse:
-    """A bare array; where more follows, `Link` says how to ask for it."""
+    """A bare array; `Link` has the URL of the next page, if there is one."""
     headers = {}
     if cursor:
         asked = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]
@@ -82,7 +82,7 @@ def etag(version: int) -> str:
 
 
 def check_if_match(header: str | None, version: int) -> None:
-    """RFC 9110 strong comparison: `*` and any listed tag that is the current one will do."""
+    """RFC 9110 strong comparison: `*` or a listed tag that is current satisfies the condition."""
     if header is None:
         return
     tags = [tag.strip() for tag in header.split(",")]

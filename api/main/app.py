@@ -1,4 +1,4 @@
-"""Wires everything together: routes, what they are given, and what becomes of what goes wrong."""
+"""The ASGI app: routes, their dependencies, and the problems that errors become."""
 
 from __future__ import annotations
 
@@ -67,16 +67,14 @@ ROUTES: Sequence[ControllerRouterHandler] = [
     *SYSTEM_ROUTES,
 ]
 
-# What an error from further in means to a caller.
+# The problem that callers receive for an error of a lower level.
 EXCEPTION_TO_PROBLEM: Mapping[type[Exception], Callable[[], AppError]] = {
     ItemTooLarge: lambda: ContentTooLarge("All fields together exceed the maximum size of an object."),
     Conflict: lambda: ConflictProblem("Another request changed the same object at the same time. Try again."),
-    NoDataKey: NotFound,  # the workspace went away meanwhile
+    NoDataKey: NotFound,  # the workspace was deleted meanwhile
     StoreUnavailable: ServiceUnavailable,
     RootKeyUnavailable: ServiceUnavailable,
-    ClientDisconnected: lambda: BadRequest(
-        "The client closed the connection before the response."
-    ),  # which is nobody's mistake
+    ClientDisconnected: lambda: BadRequest("The client closed the connection before the response."),  # not an error
     CannotOpen: lambda: ServiceUnavailable("The root key that encrypts this data is not configured."),
 }
 
@@ -135,7 +133,7 @@ def problem_response(request: AnyRequest, error: Exception) -> Response[bytes]:
     request_id = request.scope["state"].get("request_id")
     if isinstance(known, InternalError):
         log.error("failed", exc_info=error, extra={"request_id": request_id})
-    elif isinstance(known, ServiceUnavailable):  # the caller can only wait; the operator has to know for what
+    elif isinstance(known, ServiceUnavailable):  # callers can only wait; operators need the reason
         log.warning("unavailable", extra={"request_id": request_id, "detail": str(error)})
     return problem(known)
 

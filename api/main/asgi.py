@@ -1,4 +1,4 @@
-"""What a server process runs: one of these a worker."""
+"""The ASGI app of a server process, one for each worker."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def app() -> ASGIApp:
 
 
 def tune_garbage_collector() -> None:
-    """What is there by now stays until the end: the collector need not look at it again, and at the rest less often."""
+    """Objects that exist now stay until the end: the collector ignores them, and looks at others less often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)

@@ -1,4 +1,4 @@
-"""The command `plugboard`: which commands there are, and what each takes."""
+"""The command line of `plugboard`: its commands and their arguments."""
 
 from __future__ import annotations
 

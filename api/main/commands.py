@@ -1,4 +1,4 @@
-"""What the commands do."""
+"""The commands of `plugboard`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from api.workspaces.schemas import WorkspaceDraft
 from api.workspaces.service import CreatedWorkspace, setup_context
 
 FIRST_WORKSPACE = "My workspace"
-EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  # where a caller on the same machine finds it on 127.0.0.1
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  # reachable on 127.0.0.1 from the same machine
 DRAIN_SECONDS = 35  # an upstream request may take 30
 SERVED: dict[str, Any] = {
     "loop": "uvloop",
@@ -48,7 +48,7 @@ SERVED: dict[str, Any] = {
 
 
 def serve(settings: Settings) -> None:
-    """Everything that can be refused is refused here, once, before a process is started or a port opened."""
+    """Every check happens here, once, before a process starts or a port opens."""
     server_process.check_bindable(settings)
     first = asyncio.run(_prepare(settings))
     if first:
@@ -59,7 +59,7 @@ def serve(settings: Settings) -> None:
 
 
 async def _prepare(settings: Settings) -> CreatedWorkspace | None:
-    """Makes what is missing; together with a new database also a first workspace."""
+    """Creates what is missing; a new database gets a first workspace."""
     new = settings.store == "sqlite" and not (settings.data_dir / DATABASE).exists()
     async with _open_container(settings) as parts:
         return await _create_first_workspace(parts, FIRST_WORKSPACE) if new else None
@@ -80,7 +80,7 @@ async def setup(settings: Settings, asked: argparse.Namespace) -> None:
 
 
 async def _admin_key(parts: Container, workspace_id: str) -> Secret:
-    """For a workspace whose admins have lost theirs: who is at the machine may make another."""
+    """For a workspace whose admins have lost their keys: the operator of the machine may create another."""
     try:
         ctx = await parts.authenticator.enter_as_operator(setup_context().principal, workspace_id, "setup")
     except NotFound:
@@ -149,7 +149,7 @@ async def _open_container(settings: Settings) -> AsyncIterator[Container]:
 
 @asynccontextmanager
 async def _existing_workspace(settings: Settings) -> AsyncIterator[Container]:
-    """For commands that are about what is there: a mistyped directory must not become a new, empty Plugboard."""
+    """For commands on existing data: a mistyped directory must not become a new, empty Plugboard."""
     if settings.store == "sqlite" and not (settings.data_dir / DATABASE).exists():
         raise InvalidSetting("PLUGBOARD_DATA_DIR", f"there is no database in {settings.data_dir}.")
     async with _open_container(settings) as parts:
@@ -168,12 +168,12 @@ async def _create_first_workspace(parts: Container, name: str) -> CreatedWorkspa
 
 
 def _unless_deleted() -> suppress:
-    """A workspace may be deleted between the moment that it is listed and its turn."""
+    """A workspace may be deleted after it was listed."""
     return suppress(NoDataKey)
 
 
 def _new_revision(partition: str) -> list[Put]:
-    """Tells the processes that serve to drop what they remember; of the system nothing is remembered that way."""
+    """Invalidates the caches of serving processes; the system partition has none."""
     return [] if partition == SYSTEM else [Put(revision_key(partition), {}, IfPresent())]
 
 

@@ -1,4 +1,4 @@
-"""What a running Plugboard is made of, put together from its settings: for the server and for the commands alike."""
+"""The composition root: builds all components from the settings, for the server and for the commands."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def registration_pruner(parts: Container) -> RegistrationPruner:
 
 
 async def open_encrypted_store(settings: Settings, clock: Clock) -> tuple[RootKeys, Store, KeyRing, Vault]:
-    """What is stored, and what opens what is sealed in it."""
+    """The store, and the keys that decrypt what is in it."""
     roots = open_root_keys(settings)
     store = open_store(settings, clock)
     keyring = KeyRing(store, roots, clock)
@@ -200,7 +200,7 @@ def open_store(settings: Settings, clock: Clock) -> Store:
 
 
 def open_root_keys(settings: Settings) -> RootKeys:
-    """The KMS key seals where there is one; a local ring beside it can still open what it wrapped before."""
+    """A KMS key, if set, encrypts; a local key beside it still decrypts earlier data."""
     try:
         local = _local_root_keys(settings)
     except InvalidRootKeys as error:
@@ -214,7 +214,7 @@ def open_root_keys(settings: Settings) -> RootKeys:
 
 
 def _kms_root_keys(key_ids: str) -> KmsRootKeys:
-    """Several, separated by commas, while one takes the place of another: the first seals, all of them read."""
+    """Several keys, separated by commas, during a replacement: the first encrypts, all of them decrypt."""
     try:
         return KmsRootKeys(kms_client(), *key_ids.replace(" ", "").split(","))
     except InvalidRootKeys as error:
@@ -233,7 +233,7 @@ def _local_root_keys(settings: Settings) -> LocalRootKeys | None:
 
 
 def _make_key_file(path: Path) -> None:
-    """Only together with a new database: to the credentials of an old one, a new key would be no key."""
+    """Only together with a new database: a new key cannot decrypt the credentials of an old one."""
     if path.exists():
         return
     if path.with_name(DATABASE).exists():

@@ -1,4 +1,4 @@
-"""How do the processes that serve begin and end?"""
+"""How server processes start and stop."""
 
 from __future__ import annotations
 
@@ -30,17 +30,19 @@ log = logging.getLogger(__name__)
 
 
 def harden_process() -> None:
-    """Files for their owner alone, no memory in a core dump, none of it for another process to read."""
+    """Files readable by their owner only, no core dumps, and no access to memory for other processes."""
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a connection is a file: idle ones must not use them up
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (most, most)
+    )  # connections are files: idle ones must not use up the limit
     with suppress(OSError, AttributeError):  # Linux only
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def check_bindable(settings: Settings) -> None:
-    """Told in advance, so that nothing is made for a start that cannot succeed."""
+    """Checked in advance, so that a start that cannot succeed leaves nothing behind."""
     _check_bindable(settings.host, settings.port, "PLUGBOARD_HOST", "PLUGBOARD_PORT")
     for port in metrics_ports(settings):
         if port == settings.port:
@@ -65,13 +67,13 @@ def _check_bindable(host: str, port: int, host_variable: str, port_variable: str
 
 
 def metrics_ports(settings: Settings) -> range:
-    """One for each process, since each counts what it does itself."""
+    """One for each process, since each has its own metrics."""
     return range(settings.metrics_port, settings.metrics_port + settings.workers) if settings.metrics_port else range(0)
 
 
 @asynccontextmanager
 async def metrics_listener(settings: Settings, metrics: Metrics) -> AsyncIterator[None]:
-    """Without a key, for who is on this machine."""
+    """Without an API key, reachable from this machine only."""
     server = await asyncio.to_thread(_listen, settings, metrics)
     try:
         yield
@@ -82,15 +84,15 @@ async def metrics_listener(settings: Settings, metrics: Metrics) -> AsyncIterato
 
 
 def _listen(settings: Settings, metrics: Metrics) -> WSGIServer | None:
-    """On the first port that is free: a process that takes the place of another finds that one's.
+    """On the first free port: a process that replaces another finds the port of that one.
 
-    Two that ask for the same one at the same moment may both be refused, so they look twice.
+    Two processes that try the same port at the same time may both fail, so each looks twice.
     """
     ports = metrics_ports(settings)
     for port in (*ports, *ports):
         with suppress(OSError):
             return start_http_server(port, THIS_MACHINE, metrics.registry)[0]
-    if ports:  # to serve is more than to be counted
+    if ports:  # serving matters more than metrics
         log.error("no free port for metrics", extra={"detail": f"{ports[0]} to {ports[-1]} are taken"})
     return None
 
@@ -109,14 +111,14 @@ def run(settings: Settings, **served: Any) -> None:
         _Workers(config, sockets=[config.bind_socket()]).run()
     else:
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, _end)  # uvicorn raises it again when all is finished
+            signal.signal(number, _end)  # uvicorn raises the signal again when everything has finished
         uvicorn.run("api.main.asgi:app", **options)
 
 
 class _Workers(Multiprocess):
     def terminate_all(self) -> None:
         for listening in self.sockets:
-            listening.close()  # or the kernel would go on taking in callers whom nobody will answer
+            listening.close()  # otherwise the kernel would accept connections that no process serves
         super().terminate_all()
 
 

@@ -25,7 +25,7 @@ ADDRESSES = ("_API_BASE_URL", "_OAUTH_AUTHORIZE_URL", "_OAUTH_TOKEN_URL", "_OAUT
 
 
 class InvalidSetting(Exception):
-    """The text names the variable and says what to set. It never repeats a value that may be secret."""
+    """The message names the variable and what to set. It never repeats a value that may be secret."""
 
     def __init__(self, variable: str, what_to_do: str) -> None:
         super().__init__(f"{variable}: {what_to_do}")
@@ -33,7 +33,7 @@ class InvalidSetting(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OAuthApp:
-    """What the operator has registered with a service."""
+    """The OAuth client that the operator has registered with a service."""
 
     client_id: str
     secret: Secret
@@ -55,20 +55,20 @@ class Settings:
     metrics_port: int = 0
     trusted_proxies: str = ""
     oauth_apps: Mapping[str, OAuthApp] = field(default_factory=dict)
-    """By the prefix of a service (`NOTION`); those that have both a client id and a client secret."""
+    """By the prefix of a service (`NOTION`); only those with both a client id and a client secret."""
 
     addresses: Mapping[str, str] = field(default_factory=dict)
-    """What may be set in place of a manifest's address, by the variable's name. Some may be somebody else's."""
+    """Replacements for addresses in manifests, by variable. Some of the variables may belong to other programs."""
 
     return_origins: frozenset[str] = frozenset()
-    """Where Connect may return to, beside this service itself."""
+    """Origins that Connect may return to, beside this service itself."""
 
     def address(self, variable: str) -> str | None:
         url = self.addresses.get(variable)
         return _base_url(variable, url) if url else None
 
     def reachable_too(self, urls: Iterable[str]) -> EgressPolicy:
-        """With the addresses that the operator has set for services, for requests to these."""
+        """The policy for requests to services, with the addresses that the operator has set for them."""
         hosts = {urlsplit(url).hostname or "" for url in urls}
         named = EgressPolicy.parse(", ".join(sorted(hosts)))
         reachable = self.reachable
@@ -76,7 +76,7 @@ class Settings:
 
     @property
     def reachable(self) -> EgressPolicy:
-        """Where upstreams may be: never at the service itself, or at what keeps its data."""
+        """The policy for upstreams: never this service itself or its data store."""
         here = {self.host, "127.0.0.1", "::1", "localhost"}
         own = {(host, self.port) for host in here} | {(host, None) for host in self._named_hosts() - here}
         metrics = range(self.metrics_port, self.metrics_port + self.workers) if self.metrics_port else ()
@@ -194,6 +194,6 @@ def _is_base_url(text: str) -> bool:
     try:
         parts = urlsplit(text)
         known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # half a bracket, or a port that is none
+    except ValueError:  # an unbalanced bracket, or an invalid port
         return False
     return known and not set("?#") & set(text)

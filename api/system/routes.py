@@ -1,4 +1,4 @@
-"""`/healthz`, `/readyz`, `/metrics`, `/openapi.yaml`, `/docs`: about the process, and nothing of any workspace."""
+"""`/healthz`, `/readyz`, `/metrics`, `/openapi.yaml`, `/docs`: about the process, not about workspaces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TAG = "System"
 
 
 class StatusView(ResponseModel):
-    """How it is."""
+    """The state of the process."""
 
     status: Literal["alive", "ready"]
 

@@ -1,4 +1,4 @@
-"""What do the operations of the contract share: schemas, problems and headers."""
+"""The components of the OpenAPI document: schemas, problems and headers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ PROBLEM = {
         },
     },
 }
-# One of each kind, as it is answered.
+# One example of each problem.
 PROBLEMS: dict[type[AppError], AppError] = {
     type(error): error
     for error in (
@@ -120,7 +120,7 @@ def problem_name(errors: Sequence[type[AppError]]) -> str:
 
 
 def problem(errors: Sequence[type[AppError]]) -> dict[str, Any]:
-    """The answer of one status, which may stand for several problems."""
+    """The response of one status, which may cover several problems."""
     examples = [PROBLEMS[error] for error in errors]
     named = sorted({name for each in examples for name in each.headers})
     return {
@@ -145,7 +145,7 @@ def schemas(inputs: Iterable[type[Any]], outputs: Iterable[TypeAdapter[Any]]) ->
 
 
 def schema_of(kind: TypeAdapter[Any] | type[Any]) -> dict[str, Any]:
-    """A view or an input is a reference, a list of views a list of them."""
+    """A model is a reference; a list of models is an array of references."""
     one = ref("schemas", _public(_model(kind).__name__))
     many = isinstance(kind, TypeAdapter) and _model(kind) is not _type(kind)
     return {"type": "array", "items": one} if many else one
@@ -165,7 +165,7 @@ def _public(name: str) -> str:
 
 
 def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what says nothing: titles that repeat names, and defaults that only mean `left out`."""
+    """Without titles that repeat names and defaults that only mean `absent`."""
     tidy = {name: _tidy_value(name, value) for name, value in schema.items() if name != "title"}
     if isinstance(tidy.get("default", ""), dict | None):
         del tidy["default"]
@@ -189,7 +189,7 @@ def _tidy_value(name: str, value: Any) -> Any:
 
 
 def _with_named_keys(schema: dict[str, Any]) -> dict[str, Any]:
-    """A pattern of keys leaves all others open; what we mean is that every key is like this."""
+    """`patternProperties` allows all other keys; here every key has to match."""
     match schema:
         case {"patternProperties": {**only}, **others} if len(only) == 1:
             ((pattern, value),) = only.items()
@@ -200,7 +200,7 @@ def _with_named_keys(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    """`anyOf` a plain type or null is, shorter, a type of two names."""
+    """`anyOf` of a plain type and null becomes a type with two names."""
     match schema:
         case {"anyOf": [{"type": str(kind)} as plain, {"type": "null"}], **others} if not plain.keys() & others.keys():
             return {**others, **plain, "type": [kind, "null"]}

@@ -1,4 +1,4 @@
-"""The contract as a page for people: made without a script and without anything from elsewhere."""
+"""The OpenAPI document as an HTML page, without scripts and external resources."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _parameters(parameters: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _resolved(answer: Mapping[str, Any], shared: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What several operations answer is written once, and named in each."""
+    """Shared responses are references to one definition."""
     found: Mapping[str, Any] = shared[answer["$ref"].rpartition("/")[2]] if "$ref" in answer else answer
     return found
 

@@ -1,4 +1,4 @@
-"""One small world for the examples of the contract, so that they fit together."""
+"""Consistent examples for the OpenAPI document."""
 
 from __future__ import annotations
 

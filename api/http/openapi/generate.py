@@ -1,4 +1,4 @@
-"""Writes the contract: OpenAPI 3.1 from the routes, with the schemas exactly as pydantic enforces them."""
+"""The OpenAPI 3.1 document, generated from the routes, with the schemas exactly as pydantic enforces them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ IDS = {
     "agentId": ("The agent's id.", examples.AGENT_ID),
     "keyId": ("The API key's id, which is not the key itself.", examples.KEY_ID),
 }
-# What is in a path and is no id: what it is, its form, and one of them.
+# Path parameters that are not ids: description, pattern and example.
 OTHERS = {
     "serviceType": ("The service, or `external`.", "^[a-z][a-z0-9-]{0,31}$", "notion"),
     "issuer": ("Identifies one authorization server.", "^[0-9a-f]{32}$", "9f86d081884c7d659a2feaa0c55ad015"),
@@ -168,7 +168,7 @@ def _path(route: HTTPRoute) -> str:
 
 
 def _method(handler: HTTPRouteHandler) -> str:
-    """Without HEAD, which goes without saying where GET is taken."""
+    """Without HEAD, which every GET operation supports."""
     return next(iter(handler.http_methods - {"HEAD"})).lower()
 
 
@@ -213,7 +213,7 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 
 
 def _problems(operation: Operation) -> Iterable[type[AppError]]:
-    """What an operation can answer besides, told from what it asks and takes."""
+    """The problems of an operation, derived from its guard, parameters and body."""
     doc, guard = operation.doc, operation.guard
     yield from doc.problems
     if guard and guard.problems:

@@ -1,6 +1,6 @@
-"""How do head and body of an answer go out together?
+"""A transport that writes the head and the body of a response together.
 
-uvicorn writes them one after the other, with a call to the system and a waking of the reader each.
+uvicorn writes them separately, each with a system call and a wake-up of the reader.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 HEAD = b"HTTP/1."
 FEW = 2
 LARGE = 16_384
-"""Bytes, from which on to copy a body costs more than to write it by itself."""
+"""In bytes: copying a body of this size costs more than a second write."""
 
 
 class CorkedTransport:
-    """A transport that keeps a head until its body comes, or until the next turn. All else is the transport's own.
+    """Holds a head until its body follows, or until the next turn of the loop. The rest is the transport's own.
 
-    Where many are served at once, answers go out at the end of the turn, one after the other: a reader of several is
-    woken once. Where few are, nothing waits.
+    With many requests in progress, responses are written at the end of the turn, so a client with several is woken
+    once. With few, nothing waits.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, served: Sized) -> None:
@@ -43,7 +43,7 @@ class CorkedTransport:
         self._transport.close()
 
     def __getattr__(self, name: str) -> Any:
-        """Looked up once: what the transport offers is kept beside it."""
+        """Each attribute of the transport is looked up once and cached."""
         found = getattr(self._transport, name)
         setattr(self, name, found)
         return found

@@ -1,4 +1,4 @@
-"""What may come before a request is understood, and how slowly? uvicorn takes in any length, also without a key."""
+"""uvicorn's protocol with limits on the size and duration of request heads, which need no API key."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ON_SHUTDOWN = "on_shutdown"
 
 
 class TooManyAtOnce(Exception):
-    """More requests wait on one connection than anybody sends before the first is answered. It is closed."""
+    """A client sent more pipelined requests than allowed. The connection is closed."""
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
-    """Counts what comes until a head is complete, and what comes behind a body.
+    """Counts the bytes of a head until it is complete, and the bytes after a body.
 
-    What comes in one piece with its end is short enough as it is. Fields behind a body are dropped: uvicorn would add
-    them to the headers, which by then are checked, perhaps by a proxy in front that looks at no trailers.
+    A head that arrives in one piece is short enough. Trailers are dropped: uvicorn would add them to the headers,
+    which have been checked by then, perhaps by a proxy that ignores trailers.
     """
 
     head_seconds = 10.0
@@ -48,7 +48,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         super().shutdown()
-        cycle = getattr(self, "cycle", None)  # none before the first request, whatever its type says
+        cycle = getattr(self, "cycle", None)  # absent before the first request, despite its type
         if cycle is not None and (end := cycle.scope["state"].get(ON_SHUTDOWN)):
             end()
 
@@ -93,7 +93,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._patience = None
 
     def _refuse(self) -> None:
-        cycle = getattr(self, "cycle", None)  # none before the first request, whatever its type says
-        if cycle is None or cycle.response_complete:  # or it would stand in the middle of an answer
+        cycle = getattr(self, "cycle", None)  # absent before the first request, despite its type
+        if cycle is None or cycle.response_complete:  # otherwise it would be written into a response
             self.transport.write(TOO_LONG)
         self.transport.close()

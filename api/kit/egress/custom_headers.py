@@ -1,6 +1,6 @@
-"""Which headers may a user have sent along: their names, and values that cannot become anything but a value.
+"""Custom headers of users: the allowed names, and values that cannot be parsed as anything else.
 
-Values go out as they were given. Nothing in them is expanded, and no message repeats them.
+Values are sent unchanged. Nothing in them is expanded, and no error repeats them.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ def check_header_value(value: str) -> None:
 
 def _check_name(name: str) -> None:
     if not _TOKEN.fullmatch(name) or len(name) > MAX_NAME_LENGTH:
-        # what stands in place of a name may be a secret pasted into the wrong field
+        # the name may be a secret that was pasted into the wrong field
         raise HeaderRefused(
             None, f"A header's name has 1 to {MAX_NAME_LENGTH} letters, digits, hyphens or other token characters."
         )
-    plain = name.lower().replace("_", "-")  # many servers take the two for one
+    plain = name.lower().replace("_", "-")  # many servers treat the two as the same
     if plain == "authorization":
         raise HeaderRefused(name, "give its value as headerValue.")
     if plain in RESERVED or plain.startswith(RESERVED_PREFIXES):

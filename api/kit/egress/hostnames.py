@@ -1,6 +1,6 @@
-"""What may stand as a host: a full name in plain ASCII, a dotted quad, or an IPv6 address in brackets.
+"""Hosts in URLs: a full name in plain ASCII, a dotted quad, or an IPv6 address in brackets.
 
-Every other spelling that some resolver or client would still understand is refused, so that none can read it otherwise.
+Every other spelling is refused, since resolvers and clients read some of them differently.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def parse_host(text: str) -> Host:
 
 
 def internal_name_reason(name: str) -> str | None:
-    """Why a name cannot be one of the public internet, as far as its text tells; None where it may be one."""
+    """Why a name cannot be on the public internet, judged by its text; None if it may be."""
     if "." not in name:
         return "a name without a domain"
     labels = name.split(".")
@@ -64,7 +64,7 @@ def internal_name_reason(name: str) -> str | None:
 
 
 def is_cloud_platform(host: Host) -> bool:
-    """What keeps this service's own data and keys: it answers whoever has this machine's rights."""
+    """Hosts of the cloud services that hold this service's data and keys, which trust this machine's role."""
     return isinstance(host, str) and _PLATFORM.fullmatch(host) is not None
 
 

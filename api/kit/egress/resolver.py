@@ -1,4 +1,4 @@
-"""Which addresses does a name lead to, and may a connection go to them: all of them, or to none."""
+"""Resolves names, and checks every address: if one is not allowed, the name is refused."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from api.kit.http_client.errors import AddressBlocked, ConnectionFailed, Transpo
 
 SECONDS = 2.0
 THREADS, THREADS_OF_ONE = 64, 8
-"""Lookups at once; of these for one owner, who may have a name server that answers nothing. The others wait."""
+"""Concurrent lookups in all and for one owner, whose name server may not respond. The others wait."""
 MAX_WAITING, MAX_WAITING_OF_ONE = 1024, 256
 MAX_HANGING = 4
-"""Lookups of one name that were given up and have not returned: each holds up a thread until it does."""
+"""Lookups of one name that timed out and have not returned: each occupies a thread until then."""
 MAX_ANSWERS = 32
 
 Lookup = Callable[[str], Sequence[str]]
-"""The addresses of a name as text, asked for in a thread; `OSError` where there are none."""
+"""Returns the addresses of a name as text, in a thread; raises `OSError` if there are none."""
 Lookups = asyncio.Future[Sequence[str]]
 
 
@@ -34,7 +34,7 @@ def system_lookup(name: str) -> Sequence[str]:
 
 
 class Resolver:
-    """Asks in threads that nobody waits for at the end: the system's lookup can neither be broken off nor hurried."""
+    """Looks names up in daemon threads: the system's lookup cannot be cancelled."""
 
     def __init__(self, lookup: Lookup = system_lookup, *, threads: int = THREADS, seconds: float = SECONDS) -> None:
         self._lookup = lookup
@@ -45,7 +45,7 @@ class Resolver:
         self._hanging: Counter[str] = Counter()
 
     async def addresses(self, name: str, egress: EgressPolicy, owner: str = "") -> list[Address]:
-        """What `name` resolves to now, each address once. `owner`: for whom; none holds up the others."""
+        """The current addresses of `name`, without duplicates. No `owner` can delay the others."""
         is_full = self._waiting[owner] >= MAX_WAITING_OF_ONE or self._waiting.total() >= MAX_WAITING
         if is_full or self._hanging[name] >= MAX_HANGING:
             raise ConnectionFailed("too many names are being resolved", sent=False)
@@ -71,7 +71,7 @@ class Resolver:
             raise ConnectionFailed(f"{name} was not resolved: {error}", sent=False) from None
 
     async def _turn(self, owner: str) -> Callable[[], None]:
-        """What gives it back: to be called when the thread has returned, whoever has given up before."""
+        """Returns what releases the turn: called when the thread has returned, also after a timeout."""
         mine = self._turns_of.setdefault(owner, asyncio.Semaphore(THREADS_OF_ONE))
         await mine.acquire()
         is_mine = False
@@ -89,25 +89,25 @@ class Resolver:
         asked.add_done_callback(partial(_returned, give_back))
         try:
             Thread(target=_answer, args=(self._lookup, name, loop, asked), name="names", daemon=True).start()
-        except RuntimeError as error:  # there are no more threads to be had
+        except RuntimeError as error:  # no more threads can be started
             asked.set_exception(OSError(str(error)))
         return asked
 
 
 def _answer(lookup: Lookup, name: str, loop: asyncio.AbstractEventLoop, asked: Lookups) -> None:
-    """In the thread. Whatever becomes of it, whoever asked is told."""
+    """In the thread. The future is always completed."""
     tell = partial(asked.set_exception, OSError("the lookup itself failed"))
     try:
         tell = partial(asked.set_result, lookup(name))
     except (OSError, UnicodeError) as error:
         tell = partial(asked.set_exception, error)
     finally:
-        with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(tell)
 
 
 def _returned(give_back: Callable[[], None], asked: Lookups) -> None:
-    asked.exception()  # nobody may be there any more to be told
+    asked.exception()  # marks the exception as retrieved
     give_back()
 
 
@@ -123,7 +123,7 @@ def _less(counter: Counter[str], key: str) -> None:
 
 
 def check_answers(name: str, answers: Sequence[str], egress: EgressPolicy) -> list[Address]:
-    """A public answer beside a private one is what rebinding looks like, so one bad answer refuses the name."""
+    """A public address beside a private one indicates DNS rebinding, so one bad address refuses the name."""
     if not answers:
         raise ConnectionFailed(f"{name} has no address", sent=False)
     if len(answers) > MAX_ANSWERS:

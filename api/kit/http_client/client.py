@@ -1,4 +1,4 @@
-"""How does a request get to an upstream and its answer back: the only place that makes connections to elsewhere.
+"""Sends requests to other hosts: the only place that makes connections to them.
 
 Each request has one deadline, from the lookup of the name to the last byte of the body. A connection goes to an address
 that was judged a moment before, and carries requests with one credential alone. Nothing is ever sent twice.
@@ -26,7 +26,7 @@ USUAL = ResponseLimits()
 
 
 def public_trust() -> ssl.SSLContext:
-    """The certificates that OpenSSL was built to look for. `SSL_CERT_FILE` and `SSLKEYLOGFILE` change nothing."""
+    """OpenSSL's default certificates. `SSL_CERT_FILE` and `SSLKEYLOGFILE` have no effect."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     paths = ssl.get_default_verify_paths()
     file, folder = Path(paths.openssl_cafile), Path(paths.openssl_capath)
@@ -40,12 +40,12 @@ def public_trust() -> ssl.SSLContext:
 
 @cache
 def _usual_trust() -> ssl.SSLContext:
-    """Read once: there are some hundred certificates."""
+    """Read once: there are more than a hundred certificates."""
     return public_trust()
 
 
 class HttpClient:
-    """One for each process, made in its event loop."""
+    """One for each process, created in its event loop."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class HttpClient:
         limits: ResponseLimits = USUAL,
         raised: ErrorTranslator | None = None,
     ) -> Exchange:
-        """`pool`: who gives the same one may share connections, so it stands for one credential of one workspace.
+        """`pool`: requests with the same one may share connections, so it stands for one credential of one workspace.
 
         `raised`: what errors become on their way to whoever asks.
         """
@@ -82,7 +82,7 @@ class HttpClient:
 
 
 class Exchange:
-    """One request and its answer, between entering and leaving. No generator: that costs several times as much."""
+    """One request and its response, as a context manager. A generator would cost several times as much."""
 
     __slots__ = (
         *("_body", "_connection", "_deadline", "_headers", "_limits", "_method", "_name", "_pool", "_pools", "_raised"),
@@ -123,7 +123,7 @@ class Exchange:
                 raise
             raise self._raised(error) from error
         finally:
-            if reply is None:  # a cancelled request too leaves nothing behind
+            if reply is None:  # a cancelled request leaves nothing behind either
                 self._leave()
         return reply
 
@@ -146,7 +146,7 @@ class Exchange:
             raise TransportTimeout("no connection", sent=False) from None
 
     def _leave(self) -> None:
-        """What was not read to its end is not drained: the connection ends."""
+        """A response that was not read to its end is not drained: the connection is closed."""
         connection, self._connection = self._connection, None
         if connection is not None and self._pool is not None:
             self._pool.release(connection if connection.release() else None)

@@ -1,4 +1,4 @@
-"""How do bytes come and go on one connection, and until when?"""
+"""One HTTP/1.1 connection: a request at a time, within a time limit."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from api.kit.http_client.response import ResponseLimits
 from api.kit.http_client.response_parser import ResponseParser
 
 PIECE = 65_536
-"""Of a longer body no more is written at once: others have their turn in between."""
+"""A longer body is written in pieces of this size, so that other tasks run in between."""
 MAX_HELD = 262_144
-"""Of a body that comes faster than it is read."""
+"""The most that is buffered of a body that arrives faster than it is read."""
 
 
 class HttpConnection(asyncio.Protocol):
-    """Carries one request at a time. What comes while none is under way ends it."""
+    """Carries one request at a time. Bytes that arrive between requests close it."""
 
     __slots__ = ("_alarm", "_answer", "_is_full", "_loop", "_on_lost", "_transport", "_unsent", "gone", "idle_since")
 
@@ -52,7 +52,7 @@ class HttpConnection(asyncio.Protocol):
         return answer
 
     def release(self) -> bool:
-        """Whether another request may follow. If not, nothing is drained or flushed: the connection ends."""
+        """Whether another request may follow. If not, the connection is closed without draining or flushing."""
         answer, self._answer = self._answer, None
         self._cancel_timer()
         if answer is not None:
@@ -63,7 +63,7 @@ class HttpConnection(asyncio.Protocol):
         return False
 
     def abort(self) -> None:
-        """`close` would first wait until the upstream has read what is still to be written."""
+        """`close` would first wait until the upstream has read everything that is still to be written."""
         if self._answer is not None:
             self._answer.fail(ConnectionFailed("cut off by us", sent=True))
         if self._transport is not None:

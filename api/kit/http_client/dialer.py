@@ -1,4 +1,4 @@
-"""How is a connection made: to an address that was judged a moment before, and to the one whom the name means."""
+"""Opens connections, each to an address that was checked immediately before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from api.kit.http_client.errors import AddressBlocked, ConnectionFailed
 
 MAX_DIALS = 4
 SECONDS_FOR_ONE = 5.0
-"""For an address while there is another to try."""
+"""For one address while there is another to try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Dialer:
     patience: float = SECONDS_FOR_ONE
 
     async def connect(self, target: CheckedUrl, made: Callable[[], HttpConnection], owner: str = "") -> HttpConnection:
-        """Has no time limit of its own; whoever cancels leaves nothing behind."""
+        """Has no time limit of its own; a cancellation leaves nothing behind."""
         reached = await self._reach(target, owner)
         encrypted = target.scheme == "https"
         try:
@@ -62,7 +62,7 @@ class Dialer:
         return await self.names.addresses(target.host, self.egress, owner)
 
     async def dial(self, target: CheckedUrl, address: Address) -> socket.socket:
-        """Every connection begins here. Nothing is written before it is known who is at the other end."""
+        """Every connection begins here. Nothing is written before the peer's address is checked."""
         check_address(target.host, str(address), self.egress)
         if self.egress.is_self(address, target.port):
             raise AddressBlocked(f"{target.host} leads to this service itself")
@@ -75,7 +75,7 @@ class Dialer:
             if peer != address:
                 raise AddressBlocked(f"{peer} answered for {address}")
             if target.port in self.egress.self_ports and dialled.getsockname()[0] == dialled.getpeername()[0]:
-                raise AddressBlocked(f"{address} is this machine")  # whatever name or address it has
+                raise AddressBlocked(f"{address} is this machine")  # under any name or address
             reached = True
         finally:
             if not reached:

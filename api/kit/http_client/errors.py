@@ -1,4 +1,4 @@
-"""What can go wrong in an HTTP exchange, as far as the caller may know.
+"""The errors of an HTTP exchange, with texts that callers may see.
 
 TransportError
 ├── ConnectionFailed       no response: unknown name, no connection, or it was cut off
@@ -16,7 +16,7 @@ from typing import ClassVar
 
 
 class TransportError(Exception):
-    """`sent`: whether the upstream may have received the request. Then it is never sent again."""
+    """`sent`: whether the upstream may have received the request. Such a request is never repeated."""
 
     text: ClassVar[str]
 

@@ -1,4 +1,4 @@
-"""Which connection does a request go over: one kept for the same credential, a new one, or the next that is free?"""
+"""Per-origin, per-credential pools of keep-alive connections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from api.kit.http_client.errors import ConnectionFailed
 from api.kit.http_client.request_head import origin_lines
 
 MAX_CONNECTIONS = 64
-"""Of one pool."""
+"""The most connections of one pool."""
 IDLE_SECONDS = 4.0
 """Less than Node's five: a request on a connection that the upstream closes meanwhile is lost, and not repeated."""
 SWEEP_SECONDS = 1.0
@@ -44,7 +44,7 @@ class ConnectionPool:
         return not (self._leased or self._free)
 
     def take_idle(self) -> HttpConnection | None:
-        """The one that was used last: the others may then grow old."""
+        """The most recently used one, so that the others can expire."""
         oldest = self._loop.time() - IDLE_SECONDS
         while self._free:
             connection = self._free.pop()
@@ -55,7 +55,7 @@ class ConnectionPool:
         return None
 
     async def connect(self, target: CheckedUrl) -> HttpConnection:
-        """Where none is kept. Whoever gets a connection gives it back, or none in its stead."""
+        """Waits for a connection or a free place. The caller releases either exactly once."""
         connection = await self._acquire()
         if connection is not None and connection.is_usable:
             return connection
@@ -75,7 +75,7 @@ class ConnectionPool:
         return connection
 
     def release(self, connection: HttpConnection | None) -> None:
-        """To who has waited longest. None: there is a place, in which a connection can be made."""
+        """To the longest waiting request. None: a place in which a connection can be opened."""
         while self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():
@@ -95,7 +95,7 @@ class ConnectionPool:
                 connection.abort()
 
     def close(self) -> list[asyncio.Future[None]]:
-        """What to wait for until all is gone. Who still waits for a place gets none."""
+        """What to wait for until all connections are closed. Waiting requests fail."""
         self._is_closed = True
         while self._waiting:
             waiter = self._waiting.popleft()
@@ -118,7 +118,7 @@ class ConnectionPool:
             return await waiter
         except asyncio.CancelledError:
             if waiter.cancelled():
-                with suppress(ValueError):  # somebody who gave a place back has passed it over already
+                with suppress(ValueError):  # it was already passed over when a place was released
                     self._waiting.remove(waiter)
             else:
                 self.release(waiter.result())
@@ -135,7 +135,7 @@ def _closed() -> ConnectionFailed:
 
 
 class ConnectionPools(OrderedDict[tuple[str, str, int, str], ConnectionPool]):
-    """By origin and credential, the one used last at the end. At most `most` of them are idle."""
+    """By origin and credential, the most recently used at the end. At most `most` of them are idle."""
 
     def __init__(self, dialling: Dialer, most: int) -> None:
         super().__init__()

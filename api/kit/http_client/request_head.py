@@ -1,4 +1,4 @@
-"""What is written before the body of a request, and can it be taken for anything but one head?"""
+"""Request heads that cannot be parsed as anything but one head."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ CONNECTION_HEADERS = frozenset(
         *("expect", "accept-encoding", "proxy-authorization", "proxy-connection"),
     }
 )
-"""What belongs to the connection, and is said here and not by whoever asks."""
+"""Headers of the connection, which are set here and never by a caller."""
 WITHOUT_BODY = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
-"""Of these nobody expects one, so none is announced where there is none."""
+"""Methods without a body by default: no length is sent if there is none."""
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def origin_lines(target: CheckedUrl) -> str:
-    """What all requests to one origin have in common."""
+    """The lines that all requests to one origin share."""
     return f"Host: {target.authority}\r\nAccept-Encoding: identity"
 
 
@@ -41,7 +41,7 @@ def encode_head(method: str, path: str, fixed: str, headers: Mapping[str, str], 
 
 
 def _one_head(lines: list[str]) -> bytes:
-    """Counted in the whole: that is far cheaper than to look at each value."""
+    """Line breaks are counted in the whole head, which is far cheaper than checking each value."""
     text = "\r\n".join([*lines, "", ""])
     ends = len(lines) + 1
     if text.count("\r") != ends or text.count("\n") != ends or "\0" in text:
@@ -54,7 +54,7 @@ def _one_head(lines: list[str]) -> bytes:
 
 @lru_cache(MAX_NAMES)
 def _start(name: str) -> str:
-    """Nothing, where this header is not theirs."""
+    """Empty if the caller may not set this header."""
     if not _TOKEN.fullmatch(name):
         raise AddressBlocked("a header's name that is none")
     return "" if name.lower() in CONNECTION_HEADERS else f"{name}: "

@@ -1,4 +1,4 @@
-"""How much of an answer is taken in, and what are its bytes once decoded."""
+"""Responses: size limits and content decoding."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Protocol
 from api.kit.http_client.errors import MalformedResponse, ResponseTooLarge, TransportError
 
 PIECE = 65_536
-FREE_OF_RATIO = 65_536  # a short answer of blanks is no bomb
+FREE_OF_RATIO = 65_536  # a short body that compresses well is not a bomb
 
 GZIP = zlib.MAX_WBITS | 16
 
 ErrorTranslator = Callable[[TransportError], Exception]
-"""What whoever asks knows an error as."""
+"""Translates an error for the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +29,23 @@ class ResponseLimits:
 
 
 class ResponseSource(Protocol):
-    """Where a reply's bytes come from."""
+    """Where a response's bytes come from."""
 
     status: int
     reason: str
     headers: dict[str, str]
     is_complete: bool
-    """All of the body is here, though it may not have been taken yet."""
+    """The whole body has arrived, though it may not have been consumed yet."""
 
     def take(self) -> bytes: ...
 
     async def more(self) -> bytes:
-        """The next bytes of the body, none at its end."""
+        """The next bytes of the body; empty at its end."""
         ...
 
 
 class Response:
-    """The head of an answer, with its body still to come."""
+    """The head of a response, whose body is read later."""
 
     __slots__ = ("_decoded", "_limits", "_raised", "_source", "_wire", "headers", "reason", "status")
 
@@ -60,7 +60,7 @@ class Response:
 
     async def read(self) -> bytes:
         try:
-            if self._source.is_complete and "content-encoding" not in self.headers:  # as most answers are
+            if self._source.is_complete and "content-encoding" not in self.headers:  # as with most responses
                 return self._counted(self._source.take())
             return b"".join([chunk async for chunk in self._chunks()])
         except TransportError as error:
@@ -99,7 +99,7 @@ class Response:
 
 
 class _Decompressor:
-    """Decodes in pieces, so that a bomb is noticed while it is small."""
+    """Decodes in pieces, so that a decompression bomb is noticed while it is small."""
 
     def __init__(self, wbits: int) -> None:
         self._inflate = zlib.decompressobj(wbits)

@@ -1,4 +1,4 @@
-"""What has come of the answer to one request so far, and what of it is refused?"""
+"""Parses the response to one request, and refuses what is malformed or too large."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ MAX_FIELDS = 128
 MAX_FIELD = 16_384
 MAX_INFORMATIONAL = 16
 OVERHEAD = 4 * 1024 * 1024
-"""What chunks may cost beyond the body that is in them: their sizes, extensions and line ends."""
+"""The limit for chunk sizes, extensions and line breaks, beyond the body."""
 HEAD_END = b"\r\n\r\n"
 CONTINUE, SWITCHING_PROTOCOLS, FIRST_FINAL_STATUS = 100, 101, 200
 
 
 class _Stop(Exception):
-    """Raised into the parser, which reads nothing after it."""
+    """Raised through the parser, which reads nothing after it."""
 
 
 class ResponseParser:
-    """Has a parser of its own, so that nothing of one answer can get into the next."""
+    """Has its own parser, so that nothing of one response can get into the next."""
 
     __slots__ = (
         *("status", "reason", "headers", "has_head", "is_complete", "held", "error", "eased"),
@@ -43,14 +43,14 @@ class ResponseParser:
     )
 
     def __init__(self, loop: asyncio.AbstractEventLoop, limits: ResponseLimits, *, is_bodiless: bool) -> None:
-        """`is_bodiless`: the request was a `HEAD`, of which the parser knows nothing."""
+        """`is_bodiless`: the request was a `HEAD`, which the parser does not know."""
         self.status = self.held = 0
         self.reason = ""
         self.headers: dict[str, str] = {}
         self.has_head = self.is_complete = False
         self.error: TransportError | None = None
         self.eased: Callable[[], None] | None = None
-        """To be called when what is held was taken."""
+        """Called once the buffered body has been consumed; resumes reading."""
         self._loop = loop
         self._max_head = limits.head
         self._most = limits.head + limits.wire + OVERHEAD
@@ -64,7 +64,7 @@ class ResponseParser:
 
     @property
     def is_reusable(self) -> bool:
-        """Whether the next request may go over the same connection."""
+        """Whether the next request may use the same connection."""
         return self.is_complete and self._keeps_alive and not self._follows
 
     async def head(self) -> None:
@@ -72,7 +72,7 @@ class ResponseParser:
             await self._more()
 
     async def more(self) -> bytes:
-        """The next bytes of the body, none at its end."""
+        """The next bytes of the body; empty at its end."""
         while not self.held and not self.is_complete:
             await self._more()
         return self.take()
@@ -105,8 +105,8 @@ class ResponseParser:
             self._wake()
 
     def connection_closed(self, error: Exception | None) -> None:
-        """The connection has ended, with an error or as the upstream wanted."""
-        if error is None and self.error is None and self._until_close:  # what we cut off ourselves has failed before
+        """The connection has ended, with an error or because the upstream closed it."""
+        if error is None and self.error is None and self._until_close:  # a response that we cut off has failed before
             self.is_complete = True
             self._wake()
         else:
@@ -118,8 +118,8 @@ class ResponseParser:
             self._wake()
 
     def leave(self) -> None:
-        """Nobody is interested any more."""
-        del self._parser  # which has this answer's methods, and so would keep both
+        """The response is no longer needed."""
+        del self._parser  # it refers to this object's methods: a reference cycle
         self.eased = None
         if not self.is_complete:
             self.fail(ConnectionFailed("left before its end", sent=True))
@@ -143,7 +143,7 @@ class ResponseParser:
             self._parser.feed_data(data)
 
     def _feed_heads(self, data: bytes) -> bytes:
-        """Each head alone: that is how its size is known to the byte. What remains is body."""
+        """Heads are parsed one by one, so that their size is known to the byte. The rest is body."""
         while data and not self.has_head:
             end = self._end_of_head(data)
             self._head_size += end
@@ -178,7 +178,7 @@ class ResponseParser:
         self.reason += reason.decode("latin-1")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self.has_head:  # what follows a body in chunks is of no use to anybody
+        if self.has_head:  # trailers are ignored
             return
         self._fields += 1
         if self._fields > MAX_FIELDS:
@@ -186,7 +186,7 @@ class ResponseParser:
         if len(value) > MAX_FIELD:
             self._refuse(ResponseTooLarge(f"{len(value)} bytes in one field"))
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        if text.endswith(" "):  # no tab: the parser does not take `chunked` with one for that word
+        if text.endswith(" "):  # a tab would keep the parser from recognising `chunked`
             text = text.rstrip(" ")
         headers = self.headers
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
