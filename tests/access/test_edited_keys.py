@@ -1,4 +1,4 @@
-"""Who can write to the table can still not make a key do more than it was made for."""
+"""Edited key records: write access to the table does not extend a key's rights."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def with_data(**changed: Any) -> Edit:
 
 @pytest.mark.requirement("AUT-02")
 @pytest.mark.parametrize("changed", [{"scope": "admin"}, {"expires_at": None}, {"agent_ids": None}, {"id": "key_x"}])
-def test_a_key_with_other_rights_than_it_was_made_with_is_none(workspace: Workspace, changed: dict[str, Any]) -> None:
+def test_a_key_record_with_edited_rights_matches_no_key(workspace: Workspace, changed: dict[str, Any]) -> None:
     agent = workspace.make_agent()
     made = workspace.make_key("invoke", agentIds=[agent["id"]], expiresAt="2999-01-01T00:00:00Z")
     caller = workspace.plugboard.caller(made["apiKey"])
@@ -52,7 +52,7 @@ def test_a_key_with_other_rights_than_it_was_made_with_is_none(workspace: Worksp
 
 
 @pytest.mark.requirement("AUT-02", "AUT-07")
-def test_a_key_that_is_copied_into_another_workspace_is_no_key_there(workspace: Workspace) -> None:
+def test_a_key_copied_into_another_workspace_is_invalid_there(workspace: Workspace) -> None:
     other = workspace.plugboard.make_workspace("Other")
     made = workspace.make_key("admin")
 

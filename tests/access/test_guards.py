@@ -1,4 +1,4 @@
-"""A route says who may call it, or nothing starts; and who may call an agent's tools."""
+"""Every route has a guard, or the app does not start; and who may call an agent's tools."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ async def forgotten() -> None:
 
 
 @pytest.mark.requirement("AUT-05")
-def test_a_route_that_says_nothing_about_its_callers_keeps_the_app_from_starting() -> None:
+def test_a_route_without_a_guard_keeps_the_app_from_starting() -> None:
     with pytest.raises(UnguardedRoute, match=r"forgotten at /forgotten$"):
         build_router_app(Settings(), routes=[*ROUTES, forgotten])
 
 
 @pytest.mark.requirement("AUT-05")
-def test_one_unguarded_method_of_a_guarded_path_is_noticed() -> None:
+def test_an_unguarded_method_of_a_guarded_path_is_detected() -> None:
     @get("/half", guards=[Public("a test")])
     async def read() -> None:
         pass
@@ -37,7 +37,7 @@ def test_one_unguarded_method_of_a_guarded_path_is_noticed() -> None:
 
 
 @pytest.mark.requirement("AUT-05")
-def test_a_guard_that_is_none_of_ours_does_not_count() -> None:
+def test_a_foreign_guard_does_not_count() -> None:
     def anything_goes(*_: object) -> None:
         pass
 
@@ -50,7 +50,7 @@ def test_a_guard_that_is_none_of_ours_does_not_count() -> None:
 
 
 @pytest.mark.requirement("AUT-05")
-def test_a_controller_is_looked_into() -> None:
+def test_the_routes_of_a_controller_are_checked() -> None:
     class Hidden(Controller):
         path = "/hidden"
 
@@ -75,7 +75,7 @@ def test_an_invoke_key_is_limited_to_its_agents(workspace: Workspace) -> None:
 
 @pytest.mark.requirement("AUT-06")
 @pytest.mark.parametrize(("scope", "status"), [("invoke", 200), ("admin", 200), ("manage", 403), ("read", 403)])
-def test_calling_tools_needs_the_right_to(workspace: Workspace, scope: str, status: int) -> None:
+def test_calling_tools_requires_the_scope_invoke(workspace: Workspace, scope: str, status: int) -> None:
     agent = workspace.make_agent()["id"]
 
     assert workspace.caller(scope).get(f"{workspace.agents}/{agent}/tools").status_code == status

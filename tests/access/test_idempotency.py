@@ -1,4 +1,4 @@
-"""The same POST sent twice happens once."""
+"""A repeated POST creates one object."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def once(caller: httpx2.Client, path: str, body: Any, key: str = "first") -> htt
 
 @pytest.mark.requirement("REL-01")
 @pytest.mark.parametrize("kind", CREATED)
-def test_the_same_request_again_gets_the_same_answer_and_makes_nothing(any_workspace: Workspace, kind: str) -> None:
+def test_a_repeated_request_gets_the_same_response_and_creates_nothing(any_workspace: Workspace, kind: str) -> None:
     path = f"{any_workspace.path}/{kind}"
     before = len(any_workspace.admin.get(path).json())
 
@@ -57,7 +57,7 @@ def test_the_same_request_again_gets_the_same_answer_and_makes_nothing(any_works
 
 
 @pytest.mark.requirement("REL-01")
-def test_a_workspace_is_made_once_and_its_key_is_shown_again(any_plugboard: Plugboard) -> None:
+def test_a_workspace_is_created_once_and_its_key_is_shown_again(any_plugboard: Plugboard) -> None:
     operator = any_plugboard.operator
     key = secrets.token_hex(8)  # the operator is everyone's
     first, second = (once(operator, "/api/workspaces", {"name": "Twice"}, key) for _ in range(2))
@@ -68,7 +68,7 @@ def test_a_workspace_is_made_once_and_its_key_is_shown_again(any_plugboard: Plug
 
 
 @pytest.mark.requirement("REL-01")
-def test_the_secret_of_a_key_is_shown_again_to_who_made_it(workspace: Workspace) -> None:
+def test_the_secret_of_a_key_is_shown_again_to_its_creator(workspace: Workspace) -> None:
     keys = [once(workspace.admin, workspace.api_keys, DRAFTS["api-keys"]).json()["apiKey"] for _ in range(2)]
 
     assert keys[0] == keys[1]
@@ -76,7 +76,7 @@ def test_the_secret_of_a_key_is_shown_again_to_who_made_it(workspace: Workspace)
 
 
 @pytest.mark.requirement("REL-01")
-def test_a_key_that_stands_for_another_body_is_refused(workspace: Workspace) -> None:
+def test_a_key_used_with_another_body_is_refused(workspace: Workspace) -> None:
     assert once(workspace.admin, workspace.servers, WEATHER).status_code == 201
 
     for body in (WEATHER | {"name": "Other"}, WEATHER | {"config": {"headerValue": "other"}}, WEATHER | {"slug": "x"}):
@@ -85,7 +85,7 @@ def test_a_key_that_stands_for_another_body_is_refused(workspace: Workspace) -> 
     assert len(workspace.admin.get(workspace.servers).json()) == 1
 
 
-def test_the_same_body_written_otherwise_is_the_same_body(workspace: Workspace) -> None:
+def test_another_spelling_of_the_same_json_is_the_same_body(workspace: Workspace) -> None:
     headers = {"Idempotency-Key": "spelling", "Content-Type": "application/json"}
     compact = workspace.admin.post(workspace.agents, content=b'{"name":"A","description":"b"}', headers=headers)
     airy = workspace.admin.post(
@@ -97,7 +97,7 @@ def test_the_same_body_written_otherwise_is_the_same_body(workspace: Workspace) 
 
 
 @pytest.mark.requirement("REL-01")
-def test_another_path_another_workspace_and_another_caller_have_keys_of_their_own(workspace: Workspace) -> None:
+def test_paths_workspaces_and_principals_have_separate_keys(workspace: Workspace) -> None:
     other, colleague = workspace.plugboard.make_workspace(), workspace.caller("manage")
     answers = [
         once(workspace.admin, workspace.agents, {"name": "x"}),
@@ -111,7 +111,7 @@ def test_another_path_another_workspace_and_another_caller_have_keys_of_their_ow
 
 
 @pytest.mark.requirement("REL-03")
-def test_a_request_that_failed_leaves_its_key_free(workspace: Workspace) -> None:
+def test_a_failed_request_leaves_its_key_free(workspace: Workspace) -> None:
     refused = [
         {"name": ""},
         {"name": "x", "unknown": 1},
@@ -133,7 +133,7 @@ def test_a_slug_that_was_taken_leaves_the_key_free(workspace: Workspace) -> None
 
 
 @pytest.mark.requirement("REL-02")
-async def test_of_fifty_at_the_same_time_one_makes_it_and_all_are_answered(any_workspace: Workspace) -> None:
+async def test_of_fifty_concurrent_requests_one_creates_and_all_get_its_response(any_workspace: Workspace) -> None:
     headers = {"Idempotency-Key": "fifty"}
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
         sent = [callers.post(any_workspace.servers, json=WEATHER, headers=headers) for _ in range(50)]
@@ -147,7 +147,7 @@ async def test_of_fifty_at_the_same_time_one_makes_it_and_all_are_answered(any_w
 
 
 @pytest.mark.requirement("REL-02")
-async def test_of_two_bodies_at_the_same_time_one_is_made(workspace: Workspace) -> None:
+async def test_of_two_concurrent_bodies_one_is_created(workspace: Workspace) -> None:
     headers = {"Idempotency-Key": "either"}
     async with many_callers(workspace.plugboard.url, workspace.key) as callers:
         bodies = [{"name": f"agent {number % 2}"} for number in range(20)]
@@ -178,11 +178,11 @@ def test_a_key_has_a_form(workspace: Workspace, key: bytes) -> None:
     assert workspace.admin.get(workspace.agents).json() == []
 
 
-def test_the_longest_key_will_do(workspace: Workspace) -> None:
+def test_the_longest_key_is_accepted(workspace: Workspace) -> None:
     assert once(workspace.admin, workspace.agents, {"name": "x"}, "~" * 255).status_code == 201
 
 
-def test_the_answer_is_that_of_then_whatever_became_of_the_thing(workspace: Workspace) -> None:
+def test_the_replayed_response_is_that_of_the_first_request(workspace: Workspace) -> None:
     first = once(workspace.admin, workspace.agents, {"name": "x"})
     workspace.admin.delete(first.headers["Location"])
 
@@ -190,7 +190,7 @@ def test_the_answer_is_that_of_then_whatever_became_of_the_thing(workspace: Work
 
 
 @pytest.mark.requirement("REL-03", "ENC-16")
-def test_what_is_kept_of_a_request_tells_nothing_of_what_was_in_it(tmp_path: Path) -> None:
+def test_the_record_of_a_request_reveals_nothing_of_its_content(tmp_path: Path) -> None:
     body = WEATHER | {"authType": "basic", "config": {"username": "canary-user", "password": "canary-pass"}}
     with served(Settings(data_dir=tmp_path)) as plugboard:
         workspace = plugboard.make_workspace()
@@ -217,7 +217,7 @@ def guesses(body: Any, path: str) -> list[bytes]:
     ]
 
 
-def test_only_who_was_answered_is_answered_again(workspace: Workspace) -> None:
+def test_only_the_same_principal_gets_the_response_again(workspace: Workspace) -> None:
     first = once(workspace.admin, workspace.api_keys, DRAFTS["api-keys"]).json()
     other = workspace.caller("admin")
 

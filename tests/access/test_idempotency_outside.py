@@ -1,4 +1,4 @@
-"""The same call of a tool sent twice is made once."""
+"""A repeated tool call is made once."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def _records(workspace: Workspace) -> list[Item]:
 
 
 @pytest.mark.requirement("REL-01")
-def test_a_call_sent_again_is_answered_with_what_came_of_it_and_not_made_again(any_office: Office) -> None:
+def test_a_repeated_call_gets_the_first_response_and_is_not_made_again(any_office: Office) -> None:
     fake = PlainServer()
     agent = any_office.agent(any_office.server(fake))
 
@@ -115,7 +115,7 @@ def test_a_call_sent_again_is_answered_with_what_came_of_it_and_not_made_again(a
 
 
 @pytest.mark.requirement("REL-02")
-async def test_of_fifty_at_the_same_time_one_is_made_and_the_others_are_told_to_wait(any_office: Office) -> None:
+async def test_of_fifty_concurrent_calls_one_is_made_and_the_others_get_a_conflict(any_office: Office) -> None:
     stuck = StuckServer("tools/call")
     agent = any_office.agent(any_office.server(stuck))
     any_office.list(agent)
@@ -140,7 +140,7 @@ async def test_of_fifty_at_the_same_time_one_is_made_and_the_others_are_told_to_
 
 
 @pytest.mark.requirement("REL-01")
-def test_a_key_that_stands_for_another_call_is_refused(any_office: Office) -> None:
+def test_a_key_used_for_another_call_is_refused(any_office: Office) -> None:
     fake = PlainServer(tools=[ECHO, {**ECHO, "name": "other"}])
     agent = any_office.agent(any_office.server(fake))
     once(any_office, agent, text="hello")
@@ -152,7 +152,7 @@ def test_a_key_that_stands_for_another_call_is_refused(any_office: Office) -> No
 
 
 @pytest.mark.requirement("REL-02")
-async def test_a_key_is_taken_while_its_call_is_under_way(office: Office) -> None:
+async def test_a_key_is_reserved_while_its_call_is_in_progress(office: Office) -> None:
     stuck = StuckServer("tools/call")
     agent = office.agent(office.server(stuck))
     headers = {"Idempotency-Key": "first"}
@@ -170,7 +170,7 @@ async def test_a_key_is_taken_while_its_call_is_under_way(office: Office) -> Non
 
 
 @pytest.mark.requirement("REL-01")
-def test_a_failure_is_an_answer_too(any_office: Office) -> None:
+def test_a_failure_is_replayed_too(any_office: Office) -> None:
     fake = PlainServer(tools_call=lambda _: Reply(500))
     agent = any_office.agent(any_office.server(fake))
 
@@ -185,7 +185,7 @@ def test_a_failure_is_an_answer_too(any_office: Office) -> None:
 
 
 @pytest.mark.requirement("REL-03")
-def test_a_call_that_was_refused_leaves_its_key_free(any_office: Office) -> None:
+def test_a_refused_call_leaves_its_key_free(any_office: Office) -> None:
     fake = PlainServer(tools=[])
     agent = any_office.agent(any_office.server(fake))
 
@@ -205,7 +205,7 @@ def sketch(seen: Seen) -> Reply:
 
 
 @pytest.mark.requirement("REL-14")
-def test_an_answer_that_is_too_large_is_given_once(any_office: Office) -> None:
+def test_a_response_that_is_too_large_is_sent_once(any_office: Office) -> None:
     fake = PlainServer(tools_call=sketch)
     agent = any_office.agent(any_office.server(fake))
 
@@ -218,7 +218,7 @@ def test_an_answer_that_is_too_large_is_given_once(any_office: Office) -> None:
     assert len(fake.asked("tools/call")) == 1
 
 
-def test_a_long_answer_that_packs_well_is_kept(any_office: Office) -> None:
+def test_a_long_response_that_compresses_well_is_stored(any_office: Office) -> None:
     rows = [{"id": number, "city": "Oslo"} for number in range(6000)]
     fake = PlainServer(tools_call=lambda seen: result(seen, {"content": [], "structuredContent": {"rows": rows}}))
     agent = any_office.agent(any_office.server(fake))
@@ -230,7 +230,7 @@ def test_a_long_answer_that_packs_well_is_kept(any_office: Office) -> None:
 
 
 @pytest.mark.requirement("REL-02", "REL-14")
-async def test_what_nobody_knows_the_outcome_of_is_not_sent_again(office: Office, clock: StillClock) -> None:
+async def test_a_call_with_an_unknown_outcome_is_not_sent_again(office: Office, clock: StillClock) -> None:
     stuck = StuckServer("tools/call")
     agent = office.agent(office.server(stuck))
     async with many_callers(office.workspace.plugboard.url, office.workspace.key) as caller:
@@ -258,7 +258,7 @@ async def test_what_nobody_knows_the_outcome_of_is_not_sent_again(office: Office
 
 
 @pytest.mark.requirement("REL-01")
-def test_an_answer_is_kept_for_a_day(office: Office, clock: StillClock) -> None:
+def test_a_response_is_kept_for_a_day(office: Office, clock: StillClock) -> None:
     fake = PlainServer()
     agent = office.agent(office.server(fake))
     once(office, agent)
@@ -272,7 +272,7 @@ def test_an_answer_is_kept_for_a_day(office: Office, clock: StillClock) -> None:
 
 
 @pytest.mark.requirement("REL-01")
-def test_another_agent_another_caller_and_another_key_are_other_calls(any_office: Office) -> None:
+def test_agents_principals_and_keys_distinguish_calls(any_office: Office) -> None:
     fake = PlainServer()
     server = any_office.server(fake)
     agent, other = any_office.agent(server), any_office.agent(server)
@@ -288,7 +288,7 @@ def test_another_agent_another_caller_and_another_key_are_other_calls(any_office
 
 
 @pytest.mark.requirement("REL-03", "ENC-16")
-def test_what_is_kept_of_a_call_tells_nothing_of_what_was_in_it(any_office: Office) -> None:
+def test_the_record_of_a_call_reveals_nothing_of_its_content(any_office: Office) -> None:
     agent = any_office.agent(any_office.server(PlainServer()))
     once(any_office, agent, "canary-key", text="canary-argument")
 
@@ -300,7 +300,7 @@ def test_what_is_kept_of_a_call_tells_nothing_of_what_was_in_it(any_office: Offi
 
 
 @pytest.mark.requirement("REL-03")
-def test_nothing_of_a_call_is_in_the_files_of_the_store(office: Office) -> None:
+def test_the_files_of_the_store_reveal_nothing_of_a_call(office: Office) -> None:
     agent = office.agent(office.server(PlainServer()))
 
     assert "canary-argument" in once(office, agent, "canary-key", text="canary-argument").text
@@ -310,7 +310,7 @@ def test_nothing_of_a_call_is_in_the_files_of_the_store(office: Office) -> None:
 
 
 @pytest.mark.requirement("AUT-04")
-def test_a_key_that_is_revoked_while_the_body_comes_calls_nothing(any_office: Office) -> None:
+def test_a_key_revoked_while_the_body_arrives_calls_nothing(any_office: Office) -> None:
     fake, workspace = PlainServer(), any_office.workspace
     agent, thief = any_office.agent(any_office.server(fake)), workspace.make_key("invoke")
     body = json.dumps({"toolName": ECHO_TOOL}).encode()
@@ -332,7 +332,7 @@ def test_a_key_that_is_revoked_while_the_body_comes_calls_nothing(any_office: Of
     assert records(workspace) == []
 
 
-async def test_a_call_that_outlives_its_workspace_leaves_nothing_in_it(any_office: Office) -> None:
+async def test_a_call_that_outlives_its_workspace_writes_nothing_to_it(any_office: Office) -> None:
     stuck, workspace = StuckServer("tools/call"), any_office.workspace
     agent = any_office.agent(any_office.server(stuck))
     async with many_callers(workspace.plugboard.url, workspace.key) as caller:
@@ -361,7 +361,7 @@ def test_a_key_for_a_call_has_a_form(office: Office, key: bytes) -> None:
     assert not fake.asked("tools/call")
 
 
-def test_without_a_key_a_call_is_made_each_time_and_nothing_is_kept_of_it(any_office: Office) -> None:
+def test_without_a_key_every_call_is_made_and_nothing_is_stored(any_office: Office) -> None:
     fake = PlainServer()
     server = any_office.server(fake)
     agent = any_office.agent(server)
@@ -375,7 +375,7 @@ def test_without_a_key_a_call_is_made_each_time_and_nothing_is_kept_of_it(any_of
     assert records(any_office.workspace) == []
 
 
-def test_after_a_failure_that_did_nothing_the_same_key_does_for_another_try(office: Office) -> None:
+def test_after_a_failure_without_effect_the_same_key_can_be_used_again(office: Office) -> None:
     fake = PlainServer()
     agent = office.agent(office.server(fake))
 

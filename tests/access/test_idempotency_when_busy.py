@@ -1,4 +1,4 @@
-"""What if the store fails in the middle of a call that has an Idempotency-Key? Then nothing is sent twice either."""
+"""Store failures during a call with an Idempotency-Key: nothing is sent twice."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Work:
 
 
 @pytest.mark.requirement("REL-14")
-async def test_an_answer_that_cannot_be_kept_is_given_and_nothing_is_done_again(
+async def test_a_response_that_cannot_be_stored_is_sent_and_the_call_is_not_repeated(
     store: TiredStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     work, store.tired = Work(), True
@@ -111,7 +111,7 @@ async def test_an_answer_that_cannot_be_kept_is_given_and_nothing_is_done_again(
     "reason",
     [NotFound(), ServiceUnavailable(), StoreUnavailable("x"), NoDataKey(), RootKeyUnavailable("x"), CannotOpen()],
 )
-async def test_where_nothing_was_sent_the_same_key_does_for_another_try(store: TiredStore, reason: Exception) -> None:
+async def test_after_nothing_was_sent_the_same_key_can_be_used_again(store: TiredStore, reason: Exception) -> None:
     failing, work = Work(reason), Work()
 
     with pytest.raises(type(reason)):
@@ -123,7 +123,7 @@ async def test_where_nothing_was_sent_the_same_key_does_for_another_try(store: T
 
 @pytest.mark.requirement("REL-14")
 @pytest.mark.parametrize("reason", [ClientDisconnected(), RuntimeError("a mistake of ours")])
-async def test_where_something_may_have_been_sent_the_key_stays_taken(store: TiredStore, reason: Exception) -> None:
+async def test_after_something_may_have_been_sent_the_key_stays_reserved(store: TiredStore, reason: Exception) -> None:
     failing, work = Work(reason), Work()
 
     with pytest.raises(type(reason)):
@@ -134,7 +134,7 @@ async def test_where_something_may_have_been_sent_the_key_stays_taken(store: Tir
     assert work.done == 0
 
 
-async def test_a_key_that_cannot_be_freed_hides_no_reason(store: TiredStore) -> None:
+async def test_a_key_that_cannot_be_freed_does_not_hide_the_error(store: TiredStore) -> None:
     failing, store.tired = Work(NotFound("There is no such tool.")), True
 
     with pytest.raises(NotFound, match=r"There is no such tool\."):
@@ -145,7 +145,7 @@ async def test_a_key_that_cannot_be_freed_hides_no_reason(store: TiredStore) -> 
     assert failing.done == 1
 
 
-async def test_nothing_is_done_where_the_key_could_not_be_reserved(store: TiredStore) -> None:
+async def test_nothing_is_done_if_the_key_cannot_be_reserved(store: TiredStore) -> None:
     work, store.tired, store.writes = Work(), True, 1
 
     with pytest.raises(StoreUnavailable):
@@ -155,7 +155,7 @@ async def test_nothing_is_done_where_the_key_could_not_be_reserved(store: TiredS
     assert (await once(store).run("key", work)).body == b"answer 1"
 
 
-async def test_a_key_that_is_freed_while_it_is_looked_at_may_be_tried_again(store: TiredStore) -> None:
+async def test_a_key_that_is_freed_during_the_check_can_be_retried(store: TiredStore) -> None:
     work = Work()
 
     async def taken(_: Principal, changes: Any) -> None:

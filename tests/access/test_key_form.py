@@ -58,7 +58,7 @@ def test_a_scanner_finds_a_key_in_the_middle_of_a_text() -> None:
     assert KEY_PATTERN.findall(f"config = {{'token': '{key}'}}\n") == [key]
 
 
-def test_what_is_parsed_is_what_was_made() -> None:
+def test_parsing_a_key_returns_its_parts() -> None:
     key = ApiKey.new()
     parsed = ApiKey.parse(key.text().reveal_text())
 
@@ -66,7 +66,7 @@ def test_what_is_parsed_is_what_was_made() -> None:
     assert (parsed.key_id, parsed.secret.reveal()) == (key.key_id, key.secret.reveal())
 
 
-def test_every_single_wrong_character_is_noticed_without_asking_anyone() -> None:
+def test_every_single_wrong_character_is_detected_without_a_read() -> None:
     text = ApiKey.new().text().reveal_text()
     for position in range(len(text)):
         for other in {BASE62[(BASE62.find(text[position]) + step) % 62] for step in (1, 7, 30)} | {"_", " ", "é"}:
@@ -91,7 +91,7 @@ def test_ids_and_keys_are_random_and_long_enough() -> None:
 
 
 @pytest.mark.requirement("AUT-09")
-def test_every_id_that_the_api_gives_out_carries_a_hundred_random_bits(workspace: Workspace) -> None:
+def test_every_id_in_the_api_has_a_hundred_random_bits(workspace: Workspace) -> None:
     for made in (workspace.make_server(), workspace.make_agent(), workspace.make_key("read")):
         again = {"server": workspace.make_server, "agent": workspace.make_agent}.get(made["id"].partition("_")[0])
         other = again() if again else workspace.make_key("read")
@@ -134,7 +134,7 @@ def counted(data_dir: Path) -> Iterator[tuple[httpx2.Client, Counting]]:
 
 
 @pytest.mark.requirement("AUT-01")
-def test_a_key_that_cannot_be_one_of_ours_costs_no_read(tmp_path: Path) -> None:
+def test_a_malformed_key_costs_no_read(tmp_path: Path) -> None:
     good = ApiKey.new().text().reveal_text()
     wrong_checksum = good[:-1] + ("a" if good[-1] != "a" else "b")
     with counted(tmp_path) as (client, store):

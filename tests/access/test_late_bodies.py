@@ -1,4 +1,4 @@
-"""A key is good or not when something is written, not only when the request's head came."""
+"""A key has to be valid when something is written, not only when the request's head arrives."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def held_back(workspace: Workspace, key: str) -> Iterator[HeldBack]:
 
 
 @pytest.mark.requirement("AUT-04")
-def test_a_key_that_is_revoked_while_the_body_comes_makes_nothing(any_workspace: Workspace) -> None:
+def test_a_key_revoked_while_the_body_arrives_creates_nothing(any_workspace: Workspace) -> None:
     thief = any_workspace.make_key("admin")
     with held_back(any_workspace, thief["apiKey"]) as request:
         any_workspace.admin.delete(f"{any_workspace.api_keys}/{thief['id']}")
@@ -57,7 +57,7 @@ def test_a_key_that_is_revoked_while_the_body_comes_makes_nothing(any_workspace:
 
 
 @pytest.mark.requirement("AUT-04")
-def test_a_key_that_runs_out_while_the_body_comes_makes_nothing(tmp_path: Path) -> None:
+def test_a_key_that_expires_while_the_body_arrives_creates_nothing(tmp_path: Path) -> None:
     clock = StillClock()
     with served(Settings(data_dir=tmp_path), clock) as plugboard:
         workspace = plugboard.make_workspace()
@@ -68,7 +68,7 @@ def test_a_key_that_runs_out_while_the_body_comes_makes_nothing(tmp_path: Path) 
             assert request.finish() == 401
 
 
-def test_a_good_key_is_not_disturbed_by_a_body_that_takes_its_time(workspace: Workspace) -> None:
+def test_a_slow_body_does_not_affect_a_valid_key(workspace: Workspace) -> None:
     with held_back(workspace, workspace.key) as request:
         workspace.make_server()
 

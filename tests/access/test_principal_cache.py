@@ -6,7 +6,7 @@ from api.kit.storage.revision_cache import RevisionCache, Snapshot
 from api.kit.storage.sqlite import SqliteStore
 
 
-async def test_a_caller_who_is_checked_anew_takes_nobody_elses_room(tmp_path: Path) -> None:
+async def test_a_replaced_entry_evicts_no_other_principal(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "plugboard.db")
     before, after = (Snapshot("WS#w", revision, RevisionCache(store)) for revision in (1, 2))
     cache, principal = PrincipalCache(at_most=2), Principal("api_key", "key_1", "CI", Scope.READ)

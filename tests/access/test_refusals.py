@@ -1,4 +1,4 @@
-"""Who is refused as unknown, and that nobody learns why."""
+"""Unauthenticated requests are refused without a reason."""
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -77,7 +77,7 @@ def sent(workspace: Workspace, operation: Operation, headers: Headers) -> httpx2
 
 @pytest.mark.requirement("AUT-03", "AUT-04", "AUT-06")
 @pytest.mark.parametrize("operation", GUARDED, ids=str)
-def test_every_bad_key_gets_the_same_answer(
+def test_every_invalid_key_gets_the_same_response(
     wronged: Workspace, operation: Operation, bad_keys: dict[str, Headers]
 ) -> None:
     answers = {kind: stripped(sent(wronged, operation, headers)) for kind, headers in bad_keys.items()}
@@ -90,7 +90,7 @@ def test_every_bad_key_gets_the_same_answer(
 
 
 @pytest.mark.requirement("AUT-06")
-def test_a_bad_key_is_refused_in_the_workspace_that_it_was_for(workspace: Workspace) -> None:
+def test_an_invalid_key_is_refused_in_its_own_workspace(workspace: Workspace) -> None:
     revoked = workspace.make_key("admin")
     late = workspace.plugboard.caller(revoked["apiKey"])
     assert late.get(workspace.servers).status_code == 200
@@ -104,7 +104,7 @@ def test_a_bad_key_is_refused_in_the_workspace_that_it_was_for(workspace: Worksp
 
 
 @pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.is_open], ids=str)
-def test_what_is_open_to_all_shows_no_workspace(plugboard: Plugboard, operation: Operation) -> None:
+def test_public_routes_reveal_no_workspace(plugboard: Plugboard, operation: Operation) -> None:
     workspace = plugboard.make_workspace("Seen by nobody")
 
     answer = operation.send(plugboard.caller(), SOME_IDS)
@@ -113,7 +113,7 @@ def test_what_is_open_to_all_shows_no_workspace(plugboard: Plugboard, operation:
     assert not [text for text in (workspace.id, "Seen by nobody") if text in answer.text + str(answer.headers)]
 
 
-def test_a_ticket_shows_the_names_of_what_it_is_for_and_nothing_else_of_the_workspace(with_notion: Plugboard) -> None:
+def test_a_ticket_page_shows_only_the_names_of_its_server_and_workspace(with_notion: Plugboard) -> None:
     workspace = with_notion.make_workspace("Acme & Sons")
     server, other = workspace.make_server(**NOTION | {"name": "Our notes"}), workspace.make_server(name="Not for you")
     ticket = workspace.admin.get(f"{workspace.servers}/{server['id']}/oauth/authorize").json()["authUrl"]

@@ -1,4 +1,4 @@
-"""A key that was taken away is of no use from the very next request on, whoever answers it."""
+"""A revoked key is refused from the next request on, in every process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def timed(tmp_path: Path, clock: StillClock) -> Iterator[Workspace]:
 
 
 @pytest.mark.requirement("AUT-04")
-def test_revocation_holds_at_once_in_every_process(any_workspace: Workspace) -> None:
+def test_a_revocation_takes_effect_at_once_in_every_process(any_workspace: Workspace) -> None:
     made = any_workspace.make_key("manage")
     with served(any_workspace.plugboard.settings) as second:
         here, there = any_workspace.plugboard.caller(made["apiKey"]), second.caller(made["apiKey"])
@@ -63,7 +63,7 @@ def test_a_key_expires_to_the_millisecond(timed: Workspace, clock: StillClock) -
     assert key.get(timed.servers).status_code == 401
 
 
-def test_an_expiry_may_be_said_in_any_time_zone(timed: Workspace) -> None:
+def test_an_expiry_may_have_any_time_zone(timed: Workspace) -> None:
     made = timed.make_key("read", expiresAt="2030-06-01T02:00:00.5+02:00")
 
     assert made["expiresAt"] == "2030-06-01T00:00:00.500Z"
@@ -126,7 +126,7 @@ def test_the_last_use_of_an_expired_key_is_forgotten_after_90_days(timed: Worksp
     assert used_at(timed, made["id"]) is None
 
 
-def test_a_refused_key_leaves_no_use(timed: Workspace) -> None:
+def test_a_refused_key_records_no_use(timed: Workspace) -> None:
     made = timed.make_key("read")
     own = ApiKey.parse(made["apiKey"])
     assert own is not None
@@ -136,7 +136,7 @@ def test_a_refused_key_leaves_no_use(timed: Workspace) -> None:
     assert used_at(timed, made["id"]) is None
 
 
-def test_using_a_key_changes_no_version_that_others_hold(workspace: Workspace) -> None:
+def test_using_a_key_does_not_change_its_version(workspace: Workspace) -> None:
     made = workspace.make_key("read")
     workspace.plugboard.caller(made["apiKey"]).get(workspace.servers)
 
@@ -144,7 +144,7 @@ def test_using_a_key_changes_no_version_that_others_hold(workspace: Workspace) -
     assert workspace.admin.delete(path, headers={"If-Match": '"1"'}).status_code == 204
 
 
-def test_a_stopped_server_writes_what_it_still_knows_of_uses(tmp_path: Path) -> None:
+def test_a_stopping_process_writes_pending_uses(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     with served(settings) as plugboard:
         workspace = plugboard.make_workspace()

@@ -1,4 +1,4 @@
-"""Who may do what: written by hand, so that a guard that changes has to change here too."""
+"""Who may do what. Written by hand, so that a change of a guard needs a change here."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ BODIES: Mapping[str, Any] = {
 }
 
 
-def test_the_table_is_about_every_operation_that_asks_for_a_key() -> None:
+def test_the_table_covers_every_operation_that_requires_a_key() -> None:
     assert {operation.id for operation in GUARDED} == MAY.keys()
 
 
 @pytest.mark.requirement("AUT-06")
 @pytest.mark.parametrize("operation", GUARDED, ids=str)
-def test_a_key_may_do_what_its_scope_says_and_nothing_else(with_notion: Plugboard, operation: Operation) -> None:
+def test_a_key_may_do_what_its_scope_allows_and_nothing_else(with_notion: Plugboard, operation: Operation) -> None:
     for scope in ALL:
         workspace = with_notion.make_workspace()
         caller = with_notion.operator if scope == "operator" else workspace.caller(scope)
@@ -103,7 +103,7 @@ def body_for(workspace: Workspace, operation: Operation, ids: Mapping[str, str])
 
 
 @pytest.mark.requirement("AUT-06")
-def test_the_guards_ask_what_the_table_says() -> None:
+def test_the_guards_require_what_the_table_says() -> None:
     found = {operation: {str(scope) for scope in Scope if allows(guard, scope)} for operation, guard in guards()}
 
     assert found == MAY
@@ -129,7 +129,9 @@ def allows(guard: object, scope: Scope) -> bool:
 
 @pytest.mark.requirement("AUT-06")
 @pytest.mark.parametrize("operation", IN_A_WORKSPACE, ids=str)
-def test_an_operator_is_told_nothing_about_what_is_in_a_workspace(workspace: Workspace, operation: Operation) -> None:
+def test_an_operator_learns_nothing_about_the_contents_of_a_workspace(
+    workspace: Workspace, operation: Operation
+) -> None:
     if "operator" in MAY[operation.id]:
         return
     operator, there = workspace.plugboard.operator, ids_in(workspace, operation)
@@ -139,7 +141,7 @@ def test_an_operator_is_told_nothing_about_what_is_in_a_workspace(workspace: Wor
     assert operation.send(operator, there, body).content == operation.send(operator, nowhere, body).content
 
 
-def test_a_scope_includes_only_what_it_is_made_of() -> None:
+def test_a_scope_includes_only_its_parts() -> None:
     included = {scope: {other for other in Scope if scope.includes(other)} for scope in Scope}
 
     assert included == {

@@ -1,4 +1,4 @@
-"""What a thief of the table gets: nothing to call with."""
+"""A copy of the table contains no usable key."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_copy_of_the_table_holds_no_usable_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("AUT-02")
-def test_what_is_stored_of_a_key_is_a_keyed_hash(any_workspace: Workspace) -> None:
+def test_only_a_keyed_hash_of_a_key_is_stored(any_workspace: Workspace) -> None:
     made = any_workspace.make_key("read")
     item = asyncio.run(record_of(any_workspace, made["id"]))
 
@@ -65,7 +65,7 @@ def test_what_is_stored_of_a_key_is_a_keyed_hash(any_workspace: Workspace) -> No
 
 
 @pytest.mark.requirement("AUT-02")
-def test_the_same_secret_is_hashed_otherwise_in_another_installation(tmp_path: Path) -> None:
+def test_another_installation_hashes_the_same_secret_differently(tmp_path: Path) -> None:
     async def hashed_by(place: str) -> str:
         parts = await build_container(Settings(data_dir=tmp_path / place))
         try:

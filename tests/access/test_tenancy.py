@@ -1,4 +1,4 @@
-"""What another workspace can learn, which is nothing."""
+"""Another workspace learns nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def missing(ids: Mapping[str, str]) -> dict[str, str]:
 
 @pytest.mark.requirement("AUT-08")
 @pytest.mark.parametrize("operation", WITH_IDS, ids=str)
-def test_an_object_of_another_workspace_is_answered_like_none(
+def test_an_object_of_another_workspace_looks_nonexistent(
     ours: Workspace, theirs: Workspace, operation: Operation
 ) -> None:
     foreign = everything(theirs)
@@ -57,7 +57,7 @@ def test_an_object_of_another_workspace_is_answered_like_none(
 
 @pytest.mark.requirement("AUT-08")
 @pytest.mark.parametrize("operation", IN_A_WORKSPACE, ids=str)
-def test_another_workspace_is_answered_like_none(ours: Workspace, theirs: Workspace, operation: Operation) -> None:
+def test_another_workspace_looks_nonexistent(ours: Workspace, theirs: Workspace, operation: Operation) -> None:
     foreign = everything(theirs)
 
     there = ask(ours, operation, foreign)
@@ -82,7 +82,7 @@ def test_a_key_with_fewer_rights_learns_no_more_of_another_workspace(
 
 
 @pytest.mark.requirement("AUT-08")
-def test_nothing_of_another_workspace_can_be_put_into_ones_own(ours: Workspace, theirs: Workspace) -> None:
+def test_objects_of_another_workspace_cannot_be_referenced(ours: Workspace, theirs: Workspace) -> None:
     foreign = everything(theirs)
 
     def refused(path: str, body: object) -> httpx2.Response:
@@ -108,7 +108,7 @@ def test_two_workspaces_may_use_the_same_names(ours: Workspace, theirs: Workspac
     assert ours.make_server(**slug)["slug"] == theirs.make_server(**slug)["slug"] == "same"
 
 
-def test_lists_hold_what_is_of_the_workspace(ours: Workspace, theirs: Workspace) -> None:
+def test_lists_contain_only_objects_of_the_workspace(ours: Workspace, theirs: Workspace) -> None:
     foreign = everything(theirs)
     everything(ours)
     for path in (ours.servers, ours.agents, ours.api_keys, ours.audit):
@@ -117,7 +117,7 @@ def test_lists_hold_what_is_of_the_workspace(ours: Workspace, theirs: Workspace)
 
 
 @pytest.mark.requirement("REL-11")
-def test_a_cursor_of_another_workspace_is_none(ours: Workspace, theirs: Workspace) -> None:
+def test_a_cursor_of_another_workspace_is_refused(ours: Workspace, theirs: Workspace) -> None:
     for workspace in (ours, theirs):
         for _ in range(2):
             workspace.make_server()

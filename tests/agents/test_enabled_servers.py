@@ -1,4 +1,4 @@
-"""Which servers an agent enables, in which order, and which of their tools."""
+"""The servers that an agent enables, their order, and their tools."""
 
 from typing import Any
 

@@ -41,7 +41,7 @@ def test_no_list_shows_a_key(workspace: Workspace) -> None:
     assert not re.search(r"pb_|apiKey|hash|pepper", listed.text)
 
 
-def test_the_first_key_was_made_by_the_operator(workspace: Workspace) -> None:
+def test_the_first_key_was_created_by_the_operator(workspace: Workspace) -> None:
     (first,) = workspace.admin.get(workspace.api_keys).json()
 
     assert (first["scope"], first["name"]) == ("admin", "First admin key")
@@ -49,7 +49,7 @@ def test_the_first_key_was_made_by_the_operator(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("scope", ["admin", "manage", "read", "invoke"])
-def test_a_key_is_of_one_of_four_scopes(workspace: Workspace, scope: str) -> None:
+def test_a_key_has_one_of_four_scopes(workspace: Workspace, scope: str) -> None:
     assert workspace.make_key(scope)["scope"] == scope
 
 
@@ -99,7 +99,7 @@ def test_only_invoke_keys_are_limited_to_agents(workspace: Workspace, scope: str
         ({"expiresAt": "2020-01-01T00:00:00Z"}, "expiresAt"),
     ],
 )
-def test_what_is_wrong_with_a_key_is_said(workspace: Workspace, changed: dict[str, Any], path: str) -> None:
+def test_an_invalid_key_draft_is_refused_by_field(workspace: Workspace, changed: dict[str, Any], path: str) -> None:
     answer = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": "invoke"} | changed)
 
     assert complaints(answer) == [path]
@@ -109,7 +109,7 @@ def test_what_is_wrong_with_a_key_is_said(workspace: Workspace, changed: dict[st
 @pytest.mark.parametrize(
     "time", ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00+01:00", "0999-12-31T23:59:59Z", "9999-12-31T23:59:59-01:00"]
 )
-def test_no_time_is_beyond_what_can_be_answered(workspace: Workspace, time: str) -> None:
+def test_every_accepted_time_can_be_returned(workspace: Workspace, time: str) -> None:
     answer = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": "read", "expiresAt": time})
 
     assert answer.status_code in {201, 422}
@@ -131,7 +131,7 @@ def test_keys_are_paged(workspace: Workspace) -> None:
     assert made < set(found)
 
 
-def test_a_key_is_revoked_as_it_was_read_or_not_at_all(any_workspace: Workspace) -> None:
+def test_a_stale_revocation_is_refused(any_workspace: Workspace) -> None:
     path = f"{any_workspace.api_keys}/{any_workspace.make_key('read')['id']}"
 
     assert any_workspace.admin.delete(path, headers={"If-Match": '"2"'}).status_code == 412

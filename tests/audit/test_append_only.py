@@ -1,4 +1,4 @@
-"""The audit trail is added to and never changed: no code could."""
+"""The audit trail is append-only: no code changes a record."""
 
 import ast
 from pathlib import Path
@@ -28,7 +28,7 @@ def changes_made_in(source: str) -> list[str]:
 
 
 @pytest.mark.requirement("AUD-02")
-def test_only_the_repository_of_the_trail_knows_where_it_is() -> None:
+def test_only_the_audit_repository_knows_its_partitions() -> None:
     found = {
         str(file.relative_to(PROJECT))
         for folder in ("api", "integrations")
@@ -40,14 +40,14 @@ def test_only_the_repository_of_the_trail_knows_where_it_is() -> None:
 
 
 @pytest.mark.requirement("AUD-02")
-def test_the_repository_of_the_trail_only_adds() -> None:
+def test_the_audit_repository_only_adds() -> None:
     source = (PROJECT / "api/audit/repository.py").read_text()
 
     assert sorted(changes_made_in(source)) == ["IfAbsent", "Put"]
 
 
 @pytest.mark.requirement("AUD-02")
-def test_a_record_is_added_where_none_is() -> None:
+def test_a_record_never_replaces_another() -> None:
     record = repository.AuditRecord(
         "2027-01-15T08:00:00.000Z", "a.b", "a", "id", "name", "api_key", "k", "key", "request"
     )
@@ -63,6 +63,6 @@ def test_a_record_is_added_where_none_is() -> None:
     ("source", "kinds"),
     [("Delete(Key(p, s), Always())", ["Always", "Delete"]), ("Put(key, {}, IfVersion(1))", ["IfVersion", "Put"])],
 )
-def test_a_change_of_another_kind_would_be_noticed(source: str, kinds: list[str]) -> None:
+def test_another_kind_of_change_is_detected(source: str, kinds: list[str]) -> None:
     assert sorted(changes_made_in(source)) == kinds
     assert names_the_trail(f"Key(f'AUDIT#{{workspace}}', sk); {source}")

@@ -1,4 +1,4 @@
-"""Who did what: told for every change, by nobody else, and without a value."""
+"""The audit trail: one record for every change, without values."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def newest(workspace: Workspace) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("AUD-01")
-def test_every_change_is_told_once_and_newest_first(any_workspace: Workspace) -> None:
+def test_every_change_is_listed_once_and_newest_first(any_workspace: Workspace) -> None:
     admin = any_workspace.admin
     server, agent, key = any_workspace.make_server(), any_workspace.make_agent(), any_workspace.make_key("read")
     admin.put(f"{any_workspace.servers}/{server['id']}", json={"name": "Weather"})
@@ -73,7 +73,7 @@ def test_every_change_is_told_once_and_newest_first(any_workspace: Workspace) ->
 
 
 @pytest.mark.requirement("AUD-01")
-def test_a_record_names_who_what_and_the_request(workspace: Workspace) -> None:
+def test_a_record_names_actor_target_and_request(workspace: Workspace) -> None:
     made = workspace.make_key("manage", name="The deployer")
     answer = workspace.plugboard.caller(made["apiKey"]).post(workspace.agents, json={"name": "Support"})
 
@@ -91,14 +91,14 @@ def test_a_record_names_who_what_and_the_request(workspace: Workspace) -> None:
 
 
 @pytest.mark.requirement("AUD-01")
-def test_the_request_id_that_a_caller_gave_is_in_the_record(workspace: Workspace) -> None:
+def test_the_clients_request_id_is_in_the_record(workspace: Workspace) -> None:
     workspace.admin.post(workspace.agents, json={"name": "a"}, headers={"X-Request-Id": "deploy-2026.11_20"})
 
     assert newest(workspace)["requestId"] == "deploy-2026.11_20"
 
 
 @pytest.mark.requirement("AUD-01")
-def test_the_beginning_of_a_workspace_was_an_operators_doing(workspace: Workspace) -> None:
+def test_the_creation_of_a_workspace_is_recorded_as_an_operators(workspace: Workspace) -> None:
     beginning = trail(workspace)
 
     assert {record["actor"]["type"] for record in beginning} == {"operator"}
@@ -106,7 +106,7 @@ def test_the_beginning_of_a_workspace_was_an_operators_doing(workspace: Workspac
 
 
 @pytest.mark.requirement("AUD-01", "AUD-04")
-def test_of_a_change_the_names_of_the_fields_are_told_and_no_value(workspace: Workspace) -> None:
+def test_a_record_names_the_changed_fields_but_no_values(workspace: Workspace) -> None:
     server = workspace.make_server()
     path = f"{workspace.servers}/{server['id']}"
     workspace.admin.put(path, json={"name": "New", "timeoutSeconds": 7, "config": {"headers": {"X-A": "canary-a"}}})
@@ -119,7 +119,7 @@ def test_of_a_change_the_names_of_the_fields_are_told_and_no_value(workspace: Wo
 
 
 @pytest.mark.requirement("AUD-01")
-def test_what_is_refused_leaves_no_record(workspace: Workspace) -> None:
+def test_a_refused_request_leaves_no_record(workspace: Workspace) -> None:
     server = workspace.make_server(slug="taken")
     before = trail(workspace)
     path = f"{workspace.servers}/{server['id']}"

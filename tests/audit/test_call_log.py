@@ -1,4 +1,4 @@
-"""What was noted is written soon, also at a stop, once, and within bounds while the store is away."""
+"""Records of calls are written soon, once, also at a stop, and within bounds while the store is unavailable."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ async def test_calls_of_the_same_moment_are_written_together(store: MoodyStore) 
     assert (calls.waiting, calls.dropped) == (0, 0)
 
 
-async def test_a_stop_writes_at_once_what_is_left(store: MoodyStore) -> None:
+async def test_stopping_writes_the_remaining_records_at_once(store: MoodyStore) -> None:
     calls = CallLog(store, every_seconds=3600.0)
     calls.add(CALL)
 
@@ -99,7 +99,7 @@ async def test_a_stop_writes_at_once_what_is_left(store: MoodyStore) -> None:
     assert await told(store) == [CALL.request_id]
 
 
-async def test_what_is_noted_while_others_are_written_is_not_forgotten(store: MoodyStore) -> None:
+async def test_records_added_during_a_write_are_written_too(store: MoodyStore) -> None:
     calls = CallLog(store, every_seconds=0.0)
     calls.add(numbered(0))
     await store.tried.wait()
@@ -112,14 +112,14 @@ async def test_what_is_noted_while_others_are_written_is_not_forgotten(store: Mo
     assert await told(store) == ["request-0", "request-1", "request-2"]
 
 
-async def test_nothing_noted_is_nothing_to_finish(store: MoodyStore) -> None:
+async def test_finishing_without_records_does_nothing(store: MoodyStore) -> None:
     await CallLog(store).finish()
 
     assert not store.tried.is_set()
 
 
 @pytest.mark.parametrize("was_written", [False, True])
-async def test_a_store_that_is_busy_is_tried_again_and_told_of_no_call_twice(
+async def test_a_write_is_retried_and_stores_no_call_twice(
     store: MoodyStore, was_written: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.busy, store.writes_before_it_says_so = 2, was_written
@@ -135,7 +135,7 @@ async def test_a_store_that_is_busy_is_tried_again_and_told_of_no_call_twice(
     assert [record.__dict__["detail"] for record in caplog.records] == ["1 calls"] * 2
 
 
-async def test_while_the_store_is_away_the_newest_wait_and_the_oldest_go(
+async def test_while_the_store_is_unavailable_the_oldest_records_are_dropped(
     store: MoodyStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     calls = CallLog(store, every_seconds=3600.0, most_waiting=10)
@@ -149,7 +149,7 @@ async def test_while_the_store_is_away_the_newest_wait_and_the_oldest_go(
     assert [(record.levelno, record.__dict__["detail"]) for record in caplog.records] == [(logging.ERROR, "15 calls")]
 
 
-async def test_a_stop_does_not_wait_for_a_store_that_is_away(
+async def test_stopping_does_not_wait_for_an_unavailable_store(
     store: MoodyStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.busy = 1000
@@ -165,7 +165,7 @@ async def test_a_stop_does_not_wait_for_a_store_that_is_away(
     assert [record.__dict__["detail"] for record in caplog.records] == ["2500 calls"]
 
 
-async def test_to_note_a_call_costs_less_than_a_microsecond(store: MoodyStore) -> None:
+async def test_adding_a_record_costs_less_than_a_microsecond(store: MoodyStore) -> None:
     """A call of a tool takes a hundred of them. The best of some tries: what else the machine does is not counted."""
     calls = CallLog(store, every_seconds=3600.0)
     best = min(_seconds_for_a_thousand(calls) for _ in range(20))

@@ -1,4 +1,4 @@
-"""Calls of tools are in the trail like changes are: told to the workspace's admins, in order, page by page."""
+"""Tool calls in the audit trail: for admins, in order, page by page."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def all_pages(workspace: Workspace, query: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.requirement("AUD-01", "AUD-04")
-def test_a_call_is_told_with_who_what_and_how_it_went(any_workspace: Workspace) -> None:
+def test_a_call_is_listed_with_actor_tool_and_outcome(any_workspace: Workspace) -> None:
     call = called(any_workspace, outcome="timeout", milliseconds=30_000)
     noted(any_workspace, [call])
 
@@ -85,13 +85,13 @@ def test_a_call_is_told_with_who_what_and_how_it_went(any_workspace: Workspace) 
     assert len(record["id"]) <= 40
 
 
-def test_what_is_of_calls_is_not_said_of_changes(workspace: Workspace) -> None:
+def test_records_of_changes_omit_the_fields_of_calls(workspace: Workspace) -> None:
     (record, *_) = workspace.admin.get(workspace.audit).json()
 
     assert record.keys() == {"id", "at", "action", "target", "actor", "fields", "requestId"}
 
 
-def test_pages_go_on_inside_of_a_pack(any_workspace: Workspace) -> None:
+def test_a_page_may_begin_inside_a_batch(any_workspace: Workspace) -> None:
     noted(any_workspace, [called(any_workspace, number) for number in range(110)])
     any_workspace.make_agent()
 
@@ -103,7 +103,7 @@ def test_pages_go_on_inside_of_a_pack(any_workspace: Workspace) -> None:
         assert len({each["id"] for each in told}) == len(told)
 
 
-def test_calls_that_came_one_by_one_are_paged_like_many_at_once(any_workspace: Workspace) -> None:
+def test_single_calls_are_paged_like_batches(any_workspace: Workspace) -> None:
     now = SystemClock().now()
     noted(any_workspace, [called(any_workspace, number, at=now + 2 * number) for number in range(40)])
 
@@ -112,7 +112,7 @@ def test_calls_that_came_one_by_one_are_paged_like_many_at_once(any_workspace: W
         assert [each["requestId"] for each in told] == [f"request-{number}" for number in reversed(range(40))]
 
 
-def test_changes_and_calls_can_be_asked_for_alone(workspace: Workspace) -> None:
+def test_changes_and_calls_can_be_listed_separately(workspace: Workspace) -> None:
     noted(workspace, [called(workspace, number) for number in range(5)])
 
     def actions(query: str) -> set[str]:
@@ -124,7 +124,7 @@ def test_changes_and_calls_can_be_asked_for_alone(workspace: Workspace) -> None:
     assert complaints(workspace.admin.get(f"{workspace.audit}?kind=call")) == ["kind"]
 
 
-def test_the_calls_of_one_workspace_are_no_others_business(workspace: Workspace) -> None:
+def test_another_workspace_cannot_see_the_calls(workspace: Workspace) -> None:
     other = workspace.plugboard.make_workspace("Globex")
     noted(workspace, [called(workspace), called(other, tool="of_the_other")])
 
@@ -132,7 +132,7 @@ def test_the_calls_of_one_workspace_are_no_others_business(workspace: Workspace)
     assert "of_the_other" in other.admin.get(other.audit).text
 
 
-def test_what_a_stopped_process_had_noted_is_there_when_it_is_gone(workspace: Workspace) -> None:
+def test_a_stopping_process_writes_its_pending_records(workspace: Workspace) -> None:
     """`noted` ends right after the note, long before it would be time to write."""
     noted(workspace, [called(workspace)])
 
@@ -156,7 +156,7 @@ HAPPENED = st.lists(st.tuples(MOMENTS, st.sampled_from([0, 0, 1, 5, 120])), max_
     st.sampled_from([[RecordKind.CONFIG], [RecordKind.CALLS], list(RecordKind)]),
     st.integers(0, 2**32),
 )
-def test_paging_tells_of_everything_once_and_in_one_order(
+def test_paging_lists_every_record_once_and_in_one_order(
     a_folder: Path, happened: list[tuple[float, int]], limit: int, kinds: list[RecordKind], seed: int
 ) -> None:
     workspace_id = f"ws_{random_text()}"

@@ -1,4 +1,4 @@
-"""Records of calls are packed so that they cost little, and nothing of them is lost by it."""
+"""Batches of call records are small and lose nothing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def stored(batch: Sequence[ToolCallRecord]) -> list[ToolCallRecord]:
 
 @settings(max_examples=50)
 @given(st.lists(CALLS, max_size=30))
-def test_every_call_comes_back_as_it_was(calls: list[ToolCallRecord]) -> None:
+def test_unpacking_returns_every_call_unchanged(calls: list[ToolCallRecord]) -> None:
     made = list(split_into_batches(calls))
 
     assert sorted(call for batch in made for call in stored(batch)) == sorted(calls)
@@ -62,18 +62,18 @@ def test_every_call_comes_back_as_it_was(calls: list[ToolCallRecord]) -> None:
 
 @settings(max_examples=50)
 @given(st.lists(CALLS, max_size=30))
-def test_a_pack_is_of_one_workspace_and_one_second_in_the_order_of_time(calls: list[ToolCallRecord]) -> None:
+def test_a_batch_has_one_workspace_and_one_second_in_order_of_time(calls: list[ToolCallRecord]) -> None:
     for batch in split_into_batches(calls):
         assert len({call.workspace_id for call in batch}) == 1
         assert batch[-1].at - batch[0].at <= SPAN_SECONDS
         assert all(earlier.at <= later.at for earlier, later in pairwise(batch))
 
 
-def test_a_pack_is_full_at_a_hundred() -> None:
+def test_a_batch_has_at_most_a_hundred_calls() -> None:
     assert [len(batch) for batch in split_into_batches([CALL] * 250)] == [CALLS_IN_A_BATCH, CALLS_IN_A_BATCH, 50]
 
 
-def test_a_pack_of_like_calls_is_small() -> None:
+def test_a_batch_of_similar_calls_is_small() -> None:
     calls = [
         CALL._replace(request_id=f"{number:024x}", tool=f"tool_{number % 9}") for number in range(CALLS_IN_A_BATCH)
     ]
@@ -83,7 +83,7 @@ def test_a_pack_of_like_calls_is_small() -> None:
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfff" * 500, "\x00" * 5000])
-def test_a_text_that_no_store_could_hold_does_not_cost_the_others_their_record(text: str) -> None:
+def test_a_text_that_no_store_accepts_does_not_prevent_other_records(text: str) -> None:
     bad, good = stored([CALL._replace(tool=text), CALL])
 
     assert good == CALL
@@ -91,7 +91,7 @@ def test_a_text_that_no_store_could_hold_does_not_cost_the_others_their_record(t
     assert bad._replace(tool="") == CALL._replace(tool="")
 
 
-def test_a_write_of_the_longest_texts_is_one_that_every_store_takes() -> None:
+def test_every_store_accepts_a_write_of_the_longest_texts() -> None:
     """Names have no control characters; a method is what a caller says it is."""
     worst = [
         CALL._replace(
@@ -108,7 +108,7 @@ def test_a_write_of_the_longest_texts_is_one_that_every_store_takes() -> None:
         check_sizes([msgspec.json.encode(change.data) for change in write.changes if isinstance(change, Put)])
 
 
-def test_a_write_has_no_more_changes_than_a_store_takes() -> None:
+def test_a_write_has_no_more_changes_than_a_store_accepts() -> None:
     writes = list(batch_calls(CALL._replace(workspace_id=f"ws_{number}") for number in range(250)))
 
     assert [(len(write.changes), write.number) for write in writes] == [
@@ -118,5 +118,5 @@ def test_a_write_has_no_more_changes_than_a_store_takes() -> None:
     ]
 
 
-def test_nothing_to_pack_is_no_write() -> None:
+def test_no_calls_make_no_write() -> None:
     assert list(batch_calls([])) == []

@@ -1,4 +1,4 @@
-"""What becomes of `config`: kept, replaced, cleared, and never answered."""
+"""`config`: kept, replaced, deleted, and never shown."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What each field of a server takes, on the way in by POST and by PUT alike."""
+"""The fields of a server, in POST and PUT alike."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The list of servers, page by page; agents are listed by the same code."""
+"""The list of servers, page by page. Agents are listed by the same code."""
 
 import base64
 from typing import Any

@@ -1,4 +1,4 @@
-"""A credential is never sent to a place that it was not entered for: what moves a server drops it."""
+"""A credential is never sent to a place that it was not entered for: moving a server deletes it."""
 
 from typing import Any
 

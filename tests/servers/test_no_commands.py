@@ -1,4 +1,4 @@
-"""Servers are reached over HTTP only: nothing that could start a program is taken anywhere."""
+"""Servers are reached over HTTP only: nothing that could start a program is accepted."""
 
 from typing import Any
 

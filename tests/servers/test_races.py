@@ -1,4 +1,4 @@
-"""Many write at once, and nothing of it is lost or left hanging."""
+"""Concurrent writes lose nothing and leave no dangling references."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which authType goes with which serviceType, URL and config: the whole table."""
+"""The valid combinations of authType, serviceType, URL and config."""
 
 from itertools import product
 from typing import Any

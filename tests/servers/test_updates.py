@@ -1,4 +1,4 @@
-"""PUT takes any subset, each write makes a version, and `If-Match` holds a write to the version that was read."""
+"""PUT accepts any subset of fields, each write makes a version, and `If-Match` refuses stale writes."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The first two points at which a URL is judged: when a server is stored, and when it is changed."""
+"""URLs are checked when a server is stored and when it is changed."""
 
 import pytest
 

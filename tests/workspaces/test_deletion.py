@@ -49,7 +49,7 @@ def test_every_key_of_a_deleted_workspace_is_refused_at_once_in_every_process(an
         assert statuses(callers, any_workspace.path) == [401] * 8
 
 
-def test_an_operator_deletes_a_workspace_from_outside(workspace: Workspace) -> None:
+def test_an_operator_can_delete_a_workspace(workspace: Workspace) -> None:
     operator = workspace.plugboard.operator
 
     assert operator.delete(workspace.path, headers={"If-Match": '"2"'}).status_code == 412
@@ -88,7 +88,7 @@ async def test_no_backup_of_a_deleted_workspace_can_be_opened(any_workspace: Wor
         await parts.close()
 
 
-async def test_all_of_a_deleted_workspace_is_cleared_away_and_its_trail_stays(any_workspace: Workspace) -> None:
+async def test_a_deleted_workspace_is_purged_and_its_audit_trail_stays(any_workspace: Workspace) -> None:
     keys = [any_workspace.make_key("read") for _ in range(30)]
     server = any_workspace.make_server()
     for _ in range(20):
@@ -112,7 +112,7 @@ async def test_all_of_a_deleted_workspace_is_cleared_away_and_its_trail_stays(an
         await parts.close()
 
 
-def test_a_start_takes_up_what_a_stop_left(workspace: Workspace) -> None:
+def test_a_new_process_continues_an_unfinished_purge(workspace: Workspace) -> None:
     """The store as it is when the process was killed right after the delete."""
     left, deleted = Key(partition_of(LEFT), "SERVER#left"), Key(DELETED, LEFT)
 
@@ -131,7 +131,7 @@ def test_a_start_takes_up_what_a_stop_left(workspace: Workspace) -> None:
         assert any(not asyncio.run(found()) for _ in range(100))
 
 
-async def test_who_writes_while_it_is_deleted_leaves_nothing_half_made(any_workspace: Workspace) -> None:
+async def test_writes_during_a_deletion_leave_nothing_half_created(any_workspace: Workspace) -> None:
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
         writes = [callers.post(any_workspace.servers, json=ENTRY) for _ in range(15)]
         writes += [callers.post(any_workspace.api_keys, json={"name": "k", "scope": "read"}) for _ in range(15)]

@@ -7,7 +7,7 @@ import pytest
 from tests.harness import Plugboard, Workspace, complaints
 
 
-def test_an_operator_makes_a_workspace_with_its_first_admin_key(any_plugboard: Plugboard) -> None:
+def test_an_operator_creates_a_workspace_with_its_first_admin_key(any_plugboard: Plugboard) -> None:
     answer = any_plugboard.operator.post("/api/workspaces", json={"name": "Acme 株式会社"})
 
     assert answer.status_code == 201
@@ -70,7 +70,7 @@ def test_a_workspace_has_no_other_field(plugboard: Plugboard, field: str) -> Non
 
 
 @pytest.mark.requirement("REL-04")
-def test_a_workspace_is_renamed_as_it_was_read(any_workspace: Workspace) -> None:
+def test_a_stale_rename_is_refused(any_workspace: Workspace) -> None:
     read = any_workspace.admin.get(any_workspace.path)
     renamed = any_workspace.admin.put(
         any_workspace.path, json={"name": "New"}, headers={"If-Match": read.headers["ETag"]}
@@ -84,12 +84,12 @@ def test_a_workspace_is_renamed_as_it_was_read(any_workspace: Workspace) -> None
     assert any_workspace.admin.get(any_workspace.path).json() == renamed.json()
 
 
-def test_a_change_of_nothing_is_no_mistake(workspace: Workspace) -> None:
+def test_an_empty_change_is_accepted(workspace: Workspace) -> None:
     assert workspace.admin.put(workspace.path, json={}).json()["name"] == "Acme"
 
 
 @pytest.mark.parametrize("body", [{"name": ""}, {"name": None}])
-def test_a_name_cannot_be_taken_away(workspace: Workspace, body: dict[str, Any]) -> None:
+def test_a_name_cannot_be_removed(workspace: Workspace, body: dict[str, Any]) -> None:
     assert complaints(workspace.admin.put(workspace.path, json=body)) == ["name"]
 
 
