@@ -159,8 +159,8 @@ def _tables(rows: list[list[str]]) -> Iterator[Json]:
 
 
 def _row(cells: list[str], width: int) -> Json:
-    filled = [*cells, *[""] * width][:width]
-    return _block("table_row", cells=[from_markdown(cell) for cell in filled])
+    filled = [from_markdown(cell) for cell in cells[:width]]
+    return _block("table_row", cells=[*filled, *[[]] * (width - len(filled))])
 
 
 def _block(kind: str, **inside: Any) -> Json:

@@ -71,7 +71,7 @@ def _paragraph(state: StateBlock, start: int, _end: int, silent: bool) -> bool: 
         line += 1
     state.line, state.parentType = line, around
     token = state.push("paragraph", "", 0)
-    token.content = state.getLines(start, line, state.blkIndent, False).strip()
+    token.content = f"{_line(state, start)}\n{state.getLines(start + 1, line, state.blkIndent, False)}".strip()
     return True
 
 

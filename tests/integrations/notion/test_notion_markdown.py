@@ -1,4 +1,5 @@
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -45,7 +46,11 @@ def shown(item: Json) -> Json:
 
 
 def again(markdown: str) -> str:
-    return render([answered(each) for each in to_blocks(markdown)])
+    return as_read(to_blocks(markdown))
+
+
+def as_read(blocks: list[dict[str, Any]]) -> str:
+    return render([answered(block) for block in blocks])
 
 
 @pytest.mark.parametrize(
@@ -168,6 +173,73 @@ def test_other_ways_to_write_are_understood(markdown: str, read: str) -> None:
     assert again(markdown) == read
 
 
+@pytest.mark.parametrize(
+    ("markdown", "read"),
+    [
+        (r"2 \* 3 \* 4", "2 * 3 * 4"),
+        ("AT&amp;T", "AT&T"),
+        ("a  \nb", "a\nb"),
+        ("<https://a.example>", "[https://a.example](https://a.example)"),
+        ('[a](https://a.example "A title")', "[a](https://a.example)"),
+        ("[](https://a.example)", "[https://a.example](https://a.example)"),
+        ("a ![map](https://a.example/m.png) b", "a [map](https://a.example/m.png) b"),
+        ("a\n![map](https://a.example/m.png)\nb", "a\n\n![map](https://a.example/m.png)\n\nb"),
+        ("- a\n\n  ```\n  x\n  ```\n- b", "- a\n  ```\n  x\n  ```\n- b"),
+        ("- a\n  > b", "- a\n  > b"),
+        ("- a\n  - b\n\n  c", "- a\n  - b\n\n  c"),
+        ("> a\n>\n> - b", "> a\n>\n> - b"),
+        ("> ```\n> x\n> ```", "> ```\n> x\n> ```"),
+        ("- a\n  $$\n  x\n  $$", "- a\n  $$\n  x\n  $$"),
+        ("- a\n\n  | b |\n  | --- |\n  | c |", "- a\n  | b |\n  | --- |\n  | c |"),
+    ],
+)
+def test_markdown_in_lists_quotes_and_lines_is_understood(markdown: str, read: str) -> None:
+    assert again(markdown) == read
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        "<b>bold</b>",
+        "[a]: https://a.example\n[a]",
+        "[a](javascript:x)",
+        "![a](data:image/png;base64,AA)",
+        "a\n===",
+        r"C:\Temp",
+    ],
+)
+def test_markdown_that_notion_cannot_hold_stays_text(markdown: str) -> None:
+    assert again(markdown) == markdown
+
+
+def test_a_line_below_a_text_is_a_divider() -> None:
+    assert again("a\n---") == "a\n\n---"
+
+
+def test_a_table_at_the_deepest_level_is_written_as_code() -> None:
+    blocks = to_blocks("- a\n  - b\n    - c\n\n      | d | e |\n      | --- | --- |\n      | f | g |")
+
+    check_blocks(blocks)
+    assert "d | e\n    f | g" in as_read(blocks)
+
+
+def test_lists_deeper_than_the_parser_follows_lose_nothing() -> None:
+    words = [f"word{level}" for level in range(90)]
+
+    read = again("\n".join("  " * level + f"- {word}" for level, word in enumerate(words)))
+
+    assert [line.strip() for line in read.split("\n")] == [f"- {word}" for word in words]
+
+
+def test_quotes_deeper_than_the_parser_follows_lose_nothing() -> None:
+    assert "the end" in again("> " * 60 + "the end")
+
+
+def test_a_table_whose_rows_would_have_to_be_filled_with_cells_is_refused() -> None:
+    with pytest.raises(ToolFailed, match="more than 100,000 cells"):
+        to_blocks("|a" * 100 + "\n" + "|-" * 100 + "\n" + "a|\n" * 1000)
+
+
 def test_a_list_that_is_too_deep_for_one_request_goes_on_at_the_deepest_level() -> None:
     assert again("- a\n  - b\n    - c\n      - d\n    - e") == "- a\n  - b\n    - c\n    - d\n    - e"
 
@@ -227,6 +299,10 @@ def test_blocks_are_sent_as_many_at_a_time_as_notion_takes(blocks: list[Json], s
         "- - ",
         ">",
         "`",
+        "[",
+        "![",
+        "[[a]]",
+        "|a" * 256 + "\n" + "|-" * 256 + "\n" + "a|\n" * 100 + "\n",
     ],
 )
 def test_no_text_takes_long_to_be_understood(piece: str) -> None:
