@@ -7,6 +7,8 @@ WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
+# Python keeps what it has compiled, whatever the shell says: the tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help setup run demo demo-oauth test test-real conformance check format openapi fuzz bench lock clean
 
 help:  ## list the targets
