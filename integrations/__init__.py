@@ -17,7 +17,7 @@ from integrations.errors import (
 from integrations.health_probe import probe_service
 from integrations.http_port import Http, HttpReply
 from integrations.manifest import ConfigField, ManifestError, ManifestTool, OAuth, Service, load_services
-from integrations.mcp import Era, McpClient, ToolList
+from integrations.mcp import Era, ListedTools, McpClient
 from integrations.mcp.authorization import Authorization, NotAuthorizable, challenge_of, discover, register_client
 from integrations.oauth.client_auth import is_signing_key
 from integrations.oauth.model import (
@@ -53,6 +53,7 @@ __all__ = [
     "GrantUnavailable",
     "Http",
     "HttpReply",
+    "ListedTools",
     "ManifestError",
     "ManifestTool",
     "McpClient",
@@ -68,7 +69,6 @@ __all__ = [
     "StatusRefused",
     "Tokens",
     "ToolFailed",
-    "ToolList",
     "Toolkit",
     "Unreachable",
     "UnreadableResponse",

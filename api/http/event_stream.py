@@ -16,7 +16,7 @@ START: HTTPResponseStartEvent = {"type": "http.response.start", "status": 200, "
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ServerSentEvent:
     """One event of the stream, as the HTML standard defines it."""
 
     data: str
@@ -36,7 +36,7 @@ class EventStreamResponse(Response[None]):
     response in order.
     """
 
-    def __init__(self, events: AsyncGenerator[Event, None]) -> None:
+    def __init__(self, events: AsyncGenerator[ServerSentEvent, None]) -> None:
         super().__init__(None)
         self._events = events
 

@@ -14,7 +14,7 @@ from integrations.hubspot.lookup import Meant
 from integrations.hubspot.params import REACHABLE, One, Page, Search
 from integrations.hubspot.properties import Properties
 from integrations.hubspot.record_kinds import OWNER, Kind
-from integrations.hubspot.results import ALONE, IN_A_LIST, ROOM, Record, Records
+from integrations.hubspot.results import ALONE, IN_A_LIST, ROOM, CrmRecord, Records
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed, too_large_hint
 from integrations.text import shortened
@@ -78,7 +78,7 @@ async def _sorts(properties: Properties, order: str) -> list[Json]:
     return sorts((await properties.called(order.removeprefix("-"))).name, order) if order else []
 
 
-async def read(api: HubSpotApi, kind: Kind, record_id: str, ask: One) -> Record:
+async def read(api: HubSpotApi, kind: Kind, record_id: str, ask: One) -> CrmRecord:
     """`record_id`: of a contact also an email address."""
     try:
         with too_large_hint(_smaller(ask)):
@@ -156,13 +156,13 @@ BESIDE = 100
 """Characters of a record beside its values: when it was made, and what joins all this."""
 
 
-async def read_many(names: Names, kind: Kind, objects: list[Json], chosen: list[str]) -> list[Record]:
+async def read_many(names: Names, kind: Kind, objects: list[Json], chosen: list[str]) -> list[CrmRecord]:
     records = await _read(names, kind, objects, tuple(chosen or kind.shown), IN_A_LIST)
     await names.unknown(kind, objects, chosen)
     return records
 
 
-async def read_one(names: Names, kind: Kind, found: Json, chosen: list[str], *, full: bool) -> Record:
+async def read_one(names: Names, kind: Kind, found: Json, chosen: list[str], *, full: bool) -> CrmRecord:
     """`full`: whatever it has."""
     shown = tuple(sorted(properties_of(found))) if full else tuple(chosen or kind.shown)
     (record,) = await _read(names, kind, [found], shown, ALONE)
@@ -173,7 +173,7 @@ async def read_one(names: Names, kind: Kind, found: Json, chosen: list[str], *, 
 
 async def _read(
     names: Names, kind: Kind, objects: list[Json], shown: tuple[str, ...], limits: tuple[int, ...]
-) -> list[Record]:
+) -> list[CrmRecord]:
     """With values as long as there is room for."""
     meanings, beginning = await names.meanings(objects, shown), await names.url(kind, objects)
     whole = [_record(kind, each, shown, meanings, beginning) for each in objects]
@@ -186,10 +186,10 @@ async def _read(
     return records
 
 
-def _record(kind: Kind, found: Json, shown: tuple[str, ...], meanings: Meanings, beginning: str) -> Record:
+def _record(kind: Kind, found: Json, shown: tuple[str, ...], meanings: Meanings, beginning: str) -> CrmRecord:
     number, there = said(found.get("id")), properties_of(found)
     properties = {name: there[name] for name in shown if name in there}
-    return Record(
+    return CrmRecord(
         kind=kind.one,
         id=number,
         name=said(kind.name(there)) or f"(without a name, {number})",
@@ -202,12 +202,12 @@ def _record(kind: Kind, found: Json, shown: tuple[str, ...], meanings: Meanings,
     )
 
 
-def _length(record: Record) -> int:
+def _length(record: CrmRecord) -> int:
     values = sum(len(name) + len(value) for name, value in record.properties.items())
     return values + len(record.name) + len(record.url or "") + BESIDE
 
 
-def _cut(record: Record, limit: int) -> Record:
+def _cut(record: CrmRecord, limit: int) -> CrmRecord:
     cut = {name: shortened(value, limit) for name, value in record.properties.items()}
     return record.model_copy(update={"properties": cut})
 

@@ -17,7 +17,7 @@ ALONE = (40_000, 3_000, 1_000, 300, 100)
 """Characters that one value may have: the first that leaves room for all is taken."""
 
 
-class Record(Result):
+class CrmRecord(Result):
     kind: str = Field(description="contact, company or deal.")
     id: str
     name: str = Field(description="What people call it.")
@@ -62,7 +62,7 @@ class Record(Result):
 
 
 class Records(Result):
-    records: list[Record]
+    records: list[CrmRecord]
     total: int | None = Field(default=None, description="How many there are on all pages, where HubSpot says so.")
     next_cursor: str | None = Field(default=None, description="Pass it as `after` for the next page.")
     notes: list[str] = Field(default_factory=list)

@@ -13,7 +13,7 @@ from integrations.hubspot.objects import listed, read, searched
 from integrations.hubspot.params import One, Page, Search
 from integrations.hubspot.parsing import CompanyId, ContactId, DealId
 from integrations.hubspot.record_kinds import COMPANIES, CONTACTS, DEALS, PIPELINE, STAGE
-from integrations.hubspot.results import Record, Records
+from integrations.hubspot.results import CrmRecord, Records
 from integrations.tool import tool
 
 
@@ -47,7 +47,7 @@ async def hubspot_list_companies(api: HubSpotApi, ask: CompanyPage) -> Records:
 
 
 @tool("Read a company")
-async def hubspot_get_company(api: HubSpotApi, ask: Company) -> Record:
+async def hubspot_get_company(api: HubSpotApi, ask: Company) -> CrmRecord:
     """Read one company, by id or URL; hubspot_search_companies finds the id by name or domain.
 
     Gives what the list gives, and the ids of the contacts and deals that belong to it. To see them with their names,
@@ -104,7 +104,7 @@ async def hubspot_list_contacts(api: HubSpotApi, ask: ContactPage) -> Records:
 
 
 @tool("Read a contact")
-async def hubspot_get_contact(api: HubSpotApi, ask: Contact) -> Record:
+async def hubspot_get_contact(api: HubSpotApi, ask: Contact) -> CrmRecord:
     """Read one contact, by id, email address or URL.
 
     Gives what the list gives, and the ids of the companies and deals that belong to it, which hubspot_get_company and
@@ -166,7 +166,7 @@ async def hubspot_list_deals(api: HubSpotApi, ask: DealPage) -> Records:
 
 
 @tool("Read a deal")
-async def hubspot_get_deal(api: HubSpotApi, ask: Deal) -> Record:
+async def hubspot_get_deal(api: HubSpotApi, ask: Deal) -> CrmRecord:
     """Read one deal, by id or URL; hubspot_search_deals finds the id by name.
 
     Gives what the list gives, and the ids of the contacts and companies that belong to it, which hubspot_get_contact

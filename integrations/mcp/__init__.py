@@ -5,6 +5,6 @@ from __future__ import annotations
 from integrations.mcp.client import McpClient
 from integrations.mcp.server_requests import Respondent
 from integrations.mcp.session import Era
-from integrations.mcp.tools import ToolList
+from integrations.mcp.tools import ListedTools
 
-__all__ = ["Era", "McpClient", "Respondent", "ToolList"]
+__all__ = ["Era", "ListedTools", "McpClient", "Respondent"]

@@ -16,7 +16,7 @@ from integrations.mcp.exchange import RpcOutcome
 from integrations.mcp.header_mirroring import BadAnnotation, Paths, annotated_paths, argument_headers
 from integrations.mcp.server_requests import NOBODY, Respondent
 from integrations.mcp.session import HEADER_MISMATCH, Era, McpSession, Wait, no_longer_fits
-from integrations.mcp.tools import ToolList, listed
+from integrations.mcp.tools import ListedTools, listed
 
 
 class McpClient:
@@ -52,7 +52,7 @@ class McpClient:
             return await self._called(params or {}, None)
         return (await self._sent(method, params)).value()
 
-    async def list_tools(self) -> ToolList:
+    async def list_tools(self) -> ListedTools:
         await self._connected()
         is_modern = self._era is not None and self._era.kind == "modern"
         found = await listed(lambda params: self.call("tools/list", params), with_headers=is_modern)

@@ -14,7 +14,7 @@ from integrations.mcp import jsonrpc
 from integrations.mcp.exchange import ACCEPT, STREAM, RpcOutcome, is_stream, is_success, refusal
 from integrations.mcp.handshake import INITIALIZED, agreed, initialize
 from integrations.mcp.session import Era
-from integrations.mcp.sse import Event, EventStream
+from integrations.mcp.sse import EventStream, SseMessage
 
 ENDPOINT_SECONDS = 5.0
 ENDED = "The server ended its stream."
@@ -112,7 +112,7 @@ class LegacySseSession:
             for event in stream.feed(chunk):
                 await self._take(event)
 
-    async def _take(self, event: Event) -> None:
+    async def _take(self, event: SseMessage) -> None:
         if event.name == "endpoint":
             self._learn(event.data)
         elif event.name == "message":

@@ -16,7 +16,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
-class Event:
+class SseMessage:
     name: str
     data: str
 
@@ -36,7 +36,7 @@ class EventStream:
         self._data: list[str] = []
         self._id: str | None = None
 
-    def feed(self, chunk: bytes) -> Iterator[Event]:
+    def feed(self, chunk: bytes) -> Iterator[SseMessage]:
         """The events that are complete now. What is not when the stream ends is dropped."""
         for line in self._lines(chunk):
             if line:
@@ -82,12 +82,12 @@ class EventStream:
             case _:
                 pass  # a comment, or a field of a later day
 
-    def _dispatched(self) -> Event | None:
+    def _dispatched(self) -> SseMessage | None:
         """An event without data moves the place to go on from, and nothing else."""
         self.last_id = self._id
         name, data = self._name or "message", "\n".join(self._data)
         self._name, self._data, self._size = "", [], 0
-        return Event(name, data) if data else None
+        return SseMessage(name, data) if data else None
 
 
 def _text(value: bytes) -> str:

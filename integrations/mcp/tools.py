@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class ToolList:
+class ListedTools:
     """The tools as the server gave them, and for how long (if it says so) and for whom they hold."""
 
     tools: tuple[Json, ...] = ()
@@ -38,7 +38,7 @@ class ToolList:
     left_out: int = 0
 
 
-async def listed(ask: Ask, *, with_headers: bool) -> ToolList:
+async def listed(ask: Ask, *, with_headers: bool) -> ListedTools:
     """All pages. `with_headers`: tools are left out where their schema says something wrong about headers."""
     pages = await _pages(ask)
     entries = [entry for page in pages for entry in page["tools"]]
@@ -47,7 +47,7 @@ async def listed(ask: Ask, *, with_headers: bool) -> ToolList:
     kept = tuple(entry for entry in entries if _is_usable(entry, with_headers=with_headers))
     hints = [ttl for page in pages if (ttl := _ttl(page.get("ttlMs"))) is not None]
     is_public = all(page.get("cacheScope") == "public" for page in pages)
-    return ToolList(kept, min(hints, default=None), "public" if is_public else "private", len(entries) - len(kept))
+    return ListedTools(kept, min(hints, default=None), "public" if is_public else "private", len(entries) - len(kept))
 
 
 async def _pages(ask: Ask) -> list[Json]:

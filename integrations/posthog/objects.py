@@ -11,7 +11,7 @@ from integrations.json_object import Json
 from integrations.posthog.client import IN_THE_APP, NOT_THERE, Found, PosthogApi, Project
 from integrations.posthog.lookup import names_of
 from integrations.posthog.params import Paged
-from integrations.posthog.results import PAST_THE_END, Answer, Item, Page, Part, fitting
+from integrations.posthog.results import PAST_THE_END, Answer, Page, Part, PostHogObject, fitting
 from integrations.posthog.truncation import fitted, is_cut
 from integrations.service_client import ToolFailed, too_large_hint
 
@@ -25,7 +25,7 @@ NONE_SUCH = "Project {project} has no {what} {id}. `{tool}` finds them."
 
 P = TypeVar("P", bound=Page[Any])
 S = TypeVar("S", bound=Part)
-Made = Callable[[Project, Json], Item]
+Made = Callable[[Project, Json], PostHogObject]
 
 
 async def first(api: PosthogApi, project: Project, place: str, query: Mapping[str, object]) -> Json | None:
@@ -115,7 +115,7 @@ def whole(found: Json, *, full: bool, alone: bool = False) -> Json | None:
     return cut if isinstance(cut, dict) else {"beginning": cut}
 
 
-def cuts(item: Item) -> list[str]:
+def cuts(item: PostHogObject) -> list[str]:
     """A note, where there is more of it to be had."""
     return [CUT_HERE] if item.full is None and is_cut(item.text()) else []
 
@@ -123,7 +123,7 @@ def cuts(item: Item) -> list[str]:
 class Details(Answer):
     """Of one object."""
 
-    def item(self) -> Item:
+    def item(self) -> PostHogObject:
         raise NotImplementedError
 
     def text(self) -> str:
@@ -150,7 +150,7 @@ def _is_similar(found: Json, words: str) -> bool:
     return marked == "similar" if marked else cohort
 
 
-def _cuts(items: list[Item], page: type[Page[Any]]) -> list[str]:
+def _cuts(items: list[PostHogObject], page: type[Page[Any]]) -> list[str]:
     if not any(is_cut(each.text()) for each in items):
         return []
     if page.reader:

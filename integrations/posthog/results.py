@@ -65,7 +65,7 @@ class Part(BaseModel):
         return " · ".join(_facts(self, ()))
 
 
-class Item(Part):
+class PostHogObject(Part):
     """Its text is made of its fields, in their order, so that none is told in one place alone."""
 
     apart: ClassVar[tuple[str, ...]] = ("description",)
@@ -95,7 +95,7 @@ class Answer(Result):
     notes: list[str] = Field(default=[], description="What is particular about this answer.")
 
 
-S = TypeVar("S", bound=Item)
+S = TypeVar("S", bound=PostHogObject)
 
 
 class Page(Answer, Generic[S]):
@@ -135,7 +135,7 @@ class Page(Answer, Generic[S]):
         return "" if value is None else more_follow(self.going_on, int(value) if value.isdecimal() else value)
 
 
-def fitting(items: Sequence[Item]) -> int:
+def fitting(items: Sequence[PostHogObject]) -> int:
     """How many have room in one answer; one at least, which has bounds of its own."""
     room, bytes_left = ROOM, MOST_BYTES
     for index, item in enumerate(items):

@@ -16,7 +16,7 @@ import pytest
 from litestar import Response
 
 from api.access.guards import Public
-from api.http.event_stream import Event, EventStreamResponse
+from api.http.event_stream import EventStreamResponse, ServerSentEvent
 from api.http.fast_path import FastPath, on_fast_path
 from api.http.middleware import RequestMiddleware
 from api.http.operations import get
@@ -39,9 +39,9 @@ class Stream:
     started: threading.Event = field(default_factory=threading.Event)
     closed: threading.Event = field(default_factory=threading.Event)
     _loop: asyncio.AbstractEventLoop | None = None
-    _queue: asyncio.Queue[Event | None] | None = None
+    _queue: asyncio.Queue[ServerSentEvent | None] | None = None
 
-    async def events(self) -> AsyncGenerator[Event, None]:
+    async def events(self) -> AsyncGenerator[ServerSentEvent, None]:
         self._loop, self._queue = asyncio.get_running_loop(), asyncio.Queue()
         self.started.set()
         try:
@@ -50,7 +50,7 @@ class Stream:
         finally:
             self.closed.set()
 
-    def put(self, event: Event | None) -> None:
+    def put(self, event: ServerSentEvent | None) -> None:
         assert self.started.wait(PATIENCE_SECONDS)
         assert self._loop is not None
         assert self._queue is not None
@@ -87,7 +87,7 @@ def test_headers_arrive_before_the_first_event_and_events_one_by_one(stream: Str
         assert answer.headers["Content-Type"] == "text/event-stream; charset=utf-8"
         received = chunks(answer)
         for number in range(3):
-            stream.put(Event(str(number), type="count", id=f"e{number}"))
+            stream.put(ServerSentEvent(str(number), type="count", id=f"e{number}"))
             assert next(received) == f"event: count\nid: e{number}\ndata: {number}\n\n".encode()
         stream.put(None)
         assert list(received) == []
@@ -107,7 +107,7 @@ def test_a_stream_has_the_headers_of_every_response_and_no_compression(stream: S
 
 
 def test_the_log_line_is_written_at_the_end_with_all_bytes(stream: Stream) -> None:
-    event = Event("x" * 1000)
+    event = ServerSentEvent("x" * 1000)
     with caller(stream.url) as client, client.stream("GET", stream.path) as answer:
         received = chunks(answer)
         stream.put(event)
@@ -126,7 +126,7 @@ def test_the_log_line_is_written_at_the_end_with_all_bytes(stream: Stream) -> No
 def test_a_client_that_leaves_cancels_the_generator(stream: Stream) -> None:
     with caller(stream.url) as client, client.stream("GET", stream.path) as answer:
         received = chunks(answer)
-        stream.put(Event("one"))
+        stream.put(ServerSentEvent("one"))
         next(received)
         assert not stream.closed.is_set()
 
@@ -154,7 +154,7 @@ def test_shutdown_ends_an_open_stream_in_order(tmp_path: Path) -> None:
         request = client.build_request("GET", "/routed")
         answer = client.send(request, stream=True)
         received = chunks(answer)
-        made.put(Event("one"))
+        made.put(ServerSentEvent("one"))
         next(received)
     # the server, which waits for all responses without a limit, has stopped
     assert made.closed.is_set()
@@ -167,10 +167,10 @@ async def test_the_next_event_is_made_only_when_the_connection_takes_more() -> N
     made: list[int] = []
     room = asyncio.Semaphore(3)  # for the head and two events
 
-    async def events() -> AsyncGenerator[Event, None]:
+    async def events() -> AsyncGenerator[ServerSentEvent, None]:
         for number in range(1000):
             made.append(number)
-            yield Event("x" * 65_536)
+            yield ServerSentEvent("x" * 65_536)
 
     stalled, gone = asyncio.Event(), asyncio.Event()
 
@@ -198,11 +198,11 @@ async def test_the_next_event_is_made_only_when_the_connection_takes_more() -> N
 @pytest.mark.parametrize(
     ("event", "text"),
     [
-        (Event(""), "data: \n\n"),
-        (Event("a\nb"), "data: a\ndata: b\n\n"),
-        (Event("a\r\nb\rc"), "data: a\ndata: b\ndata: c\n\n"),
-        (Event("{}", type="message", id="7"), "event: message\nid: 7\ndata: {}\n\n"),
+        (ServerSentEvent(""), "data: \n\n"),
+        (ServerSentEvent("a\nb"), "data: a\ndata: b\n\n"),
+        (ServerSentEvent("a\r\nb\rc"), "data: a\ndata: b\ndata: c\n\n"),
+        (ServerSentEvent("{}", type="message", id="7"), "event: message\nid: 7\ndata: {}\n\n"),
     ],
 )
-def test_an_event_is_written_as_the_standard_defines_it(event: Event, text: str) -> None:
+def test_an_event_is_written_as_the_standard_defines_it(event: ServerSentEvent, text: str) -> None:
     assert event.encode() == text.encode()

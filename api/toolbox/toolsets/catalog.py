@@ -16,7 +16,7 @@ from api.toolbox.json_schema.validation import Validator
 from api.toolbox.output.redaction import NO_SECRETS, Redactor
 from api.toolbox.output.sanitize import clean, clean_json, shortened
 from api.toolbox.tool_names import tool_name
-from integrations import ToolList
+from integrations import ListedTools
 
 FRESH_SECONDS = 300.0
 """If the server does not say."""
@@ -115,7 +115,7 @@ class ToolCatalog:
     _aliases: dict[str, Mapping[str, CatalogTool]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, tool_list: ToolList, now: float, redact: Redactor = NO_SECRETS) -> ToolCatalog:
+    def of(cls, tool_list: ListedTools, now: float, redact: Redactor = NO_SECRETS) -> ToolCatalog:
         by_name: dict[str, CatalogTool] = {}
         for tool in (safe for listed in tool_list.tools if (safe := _without_secrets(listed, redact))):
             by_name.setdefault(tool["name"], CatalogTool(tool))

@@ -12,7 +12,7 @@ from integrations.posthog.client import PosthogApi, Project
 from integrations.posthog.objects import Details, cuts, listed, one, read, whole
 from integrations.posthog.params import PAGED, Full, InProject, Paged, Searched, Words, from_link, numbered
 from integrations.posthog.resources.insights import source
-from integrations.posthog.results import Item, Line, Page, Part, Prose, Unusual, Who, prose
+from integrations.posthog.results import Line, Page, Part, PostHogObject, Prose, Unusual, Who, prose
 from integrations.text import clipped
 from integrations.tool import tool
 
@@ -52,7 +52,7 @@ class Tile(Part):
     leads_to: Line = Field(default=None, description="Where a button leads.")
 
 
-class Dashboard(Item):
+class Dashboard(PostHogObject):
     name: Line = None
     description: Prose = None
     pinned: Unusual = None
@@ -76,11 +76,11 @@ class DashboardPage(Page[Dashboard]):
 class DashboardDetails(Details):
     dashboard: WholeDashboard
 
-    def item(self) -> Item:
+    def item(self) -> PostHogObject:
         return self.dashboard
 
 
-class Annotation(Item):
+class Annotation(PostHogObject):
     apart: ClassVar[tuple[str, ...]] = ()
     content: Annotated[str | None, BeforeValidator(prose)] = None
     about: str | None = Field(default=None, validation_alias="date_marker", description="The time that it is about.")

@@ -13,7 +13,7 @@ from integrations.posthog.client import PosthogApi, Project
 from integrations.posthog.lookup import names_of
 from integrations.posthog.objects import listed, read, whole
 from integrations.posthog.params import PAGED, Name, Searched, Words, choice
-from integrations.posthog.results import Item, Line, Page, Unusual, line
+from integrations.posthog.results import Line, Page, PostHogObject, Unusual, line
 from integrations.service_client import ToolFailed
 from integrations.tool import tool
 
@@ -41,7 +41,7 @@ class ListProperties(Searched):
     is_numerical: bool | None = Field(default=None, description="True: only numbers.")
 
 
-class EventName(Item):
+class EventName(PostHogObject):
     name: Line = None
     description: Line = None
     verified: Unusual = None
@@ -58,7 +58,7 @@ class EventNames(Page[EventName]):
     hint: ClassVar[str] = "`search` looks in names."
 
 
-class Property(Item):
+class Property(PostHogObject):
     name: Line = None
     description: Line = None
     property_type: str | None = Field(default=None, description="String, Numeric, DateTime, Boolean, …")
@@ -132,9 +132,9 @@ async def unknown_event(api: PosthogApi, project: Project, name: str) -> str:
 
 
 def _defined(kind: type[Any], place: str, ask: Searched) -> Any:
-    def made(project: Project, found: Json) -> Item:
+    def made(project: Project, found: Json) -> PostHogObject:
         link = project.link(f"data-management/{place}/{found.get('id')}")
-        item: Item = read(kind, found, url=link, full=whole(found, full=ask.full))
+        item: PostHogObject = read(kind, found, url=link, full=whole(found, full=ask.full))
         return item
 
     return made

@@ -21,7 +21,7 @@ from integrations.posthog.parsing import ALL, Moment, instant, past, some_days_b
 from integrations.posthog.resources.definitions import known_event
 from integrations.posthog.resources.hogql_query import run
 from integrations.posthog.resources.persons import known_person, person_called
-from integrations.posthog.results import Item, Line, Page, clock, fitting, line
+from integrations.posthog.results import Line, Page, PostHogObject, clock, fitting, line
 from integrations.posthog.truncation import fitted, is_cut
 from integrations.service_client import too_large_hint
 from integrations.tool import tool
@@ -92,7 +92,7 @@ class ListEvents(InProject):
         return self
 
 
-class Event(Item):
+class EventDetails(PostHogObject):
     apart: ClassVar[tuple[str, ...]] = ("properties",)
     headed: ClassVar[tuple[str, ...]] = ("id", "event", "timestamp")
     event: Annotated[str, BeforeValidator(line)]
@@ -105,7 +105,7 @@ class Event(Item):
         return f"{self.event} at {clock(self.timestamp, seconds=True)} (id {self.id})"
 
 
-class EventPage(Page[Event]):
+class EventPage(Page[EventDetails]):
     what: ClassVar[tuple[str, str]] = ("event", "events")
     going_on: ClassVar[str] = "cursor"
     next_cursor: str | None = Field(default=None, description="Pass it as `cursor`, all else the same, to go on.")
@@ -161,7 +161,7 @@ async def _explained(api: PosthogApi, project: Project, ask: ListEvents) -> None
         await known_person(api, project, ask.person_id)
 
 
-def _notes(ask: ListEvents, events: list[Event], kept: int) -> list[str]:
+def _notes(ask: ListEvents, events: list[EventDetails], kept: int) -> list[str]:
     early = [ENDED_EARLY] if kept < len(events) else []
     cut = [CUT_HERE] if not ask.full and any(is_cut(each.text()) for each in events[:kept]) else []
     further = [FURTHER] if not events and ask.since != ALL and not ask.cursor else []
@@ -195,7 +195,7 @@ def _is_later(after: str, before: str) -> bool:
         return False
 
 
-def _following(shown: list[Event], ask: ListEvents) -> str:
+def _following(shown: list[EventDetails], ask: ListEvents) -> str:
     """The time of the last event, and how many of that time have been shown."""
     last = shown[-1].timestamp
     same = sum(each.timestamp == last for each in shown)
@@ -204,11 +204,11 @@ def _following(shown: list[Event], ask: ListEvents) -> str:
     return f"{last}{BETWEEN}{same}"
 
 
-def _event(project: Project, row: Json, *, full: bool) -> Event:
+def _event(project: Project, row: Json, *, full: bool) -> EventDetails:
     properties = _read(row.get("properties"))
     told, _ = fitted(_telling(properties), ROOM_OF_PROPERTIES)
     return read(
-        Event,
+        EventDetails,
         row,
         id=row.get("uuid"),
         url=project.link(f"events/{row.get('uuid')}/{_in_address(str(row.get('timestamp')))}"),

@@ -14,7 +14,7 @@ from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed,
 from integrations.posthog.params import PAGED, Full, InProject, Searched, Words, choice, from_link, is_number
 from integrations.posthog.resources.feature_flags import flag_number
 from integrations.posthog.resources.hogql_query import run
-from integrations.posthog.results import Item, Line, Number, Page, Part, Prose, Unusual, Who, finite
+from integrations.posthog.results import Line, Number, Page, Part, PostHogObject, Prose, Unusual, Who, finite
 from integrations.posthog.tables import Table, table
 from integrations.service_client import ToolFailed
 from integrations.tool import tool
@@ -63,7 +63,7 @@ class GetExperiment(InProject):
     full: Full = False
 
 
-class Experiment(Item):
+class Experiment(PostHogObject):
     name: Line = None
     description: Prose = None
     status: str | None = None
@@ -115,7 +115,7 @@ class ExperimentDetails(Details):
     experiment: WholeExperiment
     measured: list[Measured] = Field(default=[])
 
-    def item(self) -> Item:
+    def item(self) -> PostHogObject:
         return self.experiment
 
     def text(self) -> str:

@@ -14,7 +14,7 @@ from integrations.posthog.flag_conditions import conditions, filters_of
 from integrations.posthog.lookup import names_of
 from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, none_such, one, read, whole
 from integrations.posthog.params import PAGED, Full, InProject, Names, Searched, Words, choice, from_link, is_number
-from integrations.posthog.results import Count, Item, Line, Number, Page, Part, Prose, Unusual, Who, line
+from integrations.posthog.results import Count, Line, Number, Page, Part, PostHogObject, Prose, Unusual, Who, line
 from integrations.service_client import ToolFailed
 from integrations.tool import tool
 
@@ -62,7 +62,7 @@ class Variant(Part):
     payload: Line = None
 
 
-class Flag(Item):
+class Flag(PostHogObject):
     apart: ClassVar[tuple[str, ...]] = ()
     headed: ClassVar[tuple[str, ...]] = ("id", "key", "name")
     key: Annotated[str, BeforeValidator(line)]
@@ -90,7 +90,7 @@ class FlagPage(Page[Flag]):
     named: ClassVar[str] = "key"
 
 
-class WholeFlag(Item):
+class WholeFlag(PostHogObject):
     headed: ClassVar[tuple[str, ...]] = ("id", "key")
     apart: ClassVar[tuple[str, ...]] = ("name", "conditions", "variants")
     key: Annotated[str, BeforeValidator(line)]
@@ -118,7 +118,7 @@ class WholeFlag(Item):
 class FlagDetails(Details):
     feature_flag: WholeFlag
 
-    def item(self) -> Item:
+    def item(self) -> PostHogObject:
         return self.feature_flag
 
 

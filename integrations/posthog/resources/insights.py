@@ -13,7 +13,7 @@ from integrations.posthog.client import PosthogApi, Project
 from integrations.posthog.objects import Details, cuts, first, listed, none_such, one, read, whole
 from integrations.posthog.params import PAGED, Full, InProject, Searched, choice, from_link, is_number
 from integrations.posthog.resources.hogql_query import StillRunning, as_of, run
-from integrations.posthog.results import Item, Line, Page, Unusual, Who, written
+from integrations.posthog.results import Line, Page, PostHogObject, Unusual, Who, written
 from integrations.posthog.tables import Table, table_of
 from integrations.posthog.truncation import fitted, is_cut
 from integrations.service_client import ToolFailed, too_large_hint
@@ -69,7 +69,7 @@ class GetInsight(InProject):
     full: Full = False
 
 
-class Insight(Item):
+class Insight(PostHogObject):
     headed: ClassVar[tuple[str, ...]] = ("id", "name", "short_id")
     short_id: str
     name: Line = None
@@ -98,7 +98,7 @@ class InsightDetails(Details):
     result: Table | None = None
     other: object | None = Field(default=None, description="A result that is no table.")
 
-    def item(self) -> Item:
+    def item(self) -> PostHogObject:
         return self.insight
 
     def text(self) -> str:

@@ -24,7 +24,7 @@ from integrations.posthog.params import (
     is_uuid,
     numbered,
 )
-from integrations.posthog.results import Count, Item, Line, Page, Prose, Unusual, Who
+from integrations.posthog.results import Count, Line, Page, PostHogObject, Prose, Unusual, Who
 from integrations.posthog.truncation import fitted
 from integrations.service_client import ToolFailed
 from integrations.tool import tool
@@ -73,7 +73,7 @@ class GetCohort(InProject):
     full: Full = False
 
 
-class Person(Item):
+class Person(PostHogObject):
     headed: ClassVar[tuple[str, ...]] = ("id", "name", "uuid")
     apart: ClassVar[tuple[str, ...]] = ("properties",)
     uuid: str | None = Field(default=None, description="For `personId` of other tools.")
@@ -99,11 +99,11 @@ class PersonPage(Page[Person]):
 class PersonDetails(Details):
     person: Person
 
-    def item(self) -> Item:
+    def item(self) -> PostHogObject:
         return self.person
 
 
-class Cohort(Item):
+class Cohort(PostHogObject):
     name: Line = None
     description: Prose = None
     count: Count = Field(default=None, description="How many persons are in it.")
@@ -130,7 +130,7 @@ class CohortPage(Page[Cohort]):
 class CohortDetails(Details):
     cohort: WholeCohort
 
-    def item(self) -> Item:
+    def item(self) -> PostHogObject:
         return self.cohort
 
 

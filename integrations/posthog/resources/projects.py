@@ -12,7 +12,7 @@ from integrations.paging import paging_aliases
 from integrations.posthog.client import KEY, ME, NOT_THERE, PosthogApi, Project, limits_of, own_of
 from integrations.posthog.objects import Details, cuts, read, whole
 from integrations.posthog.params import Full, InProject
-from integrations.posthog.results import Item, Line, Part, Unusual, fitting
+from integrations.posthog.results import Line, Part, PostHogObject, Unusual, fitting
 from integrations.service_client import ToolFailed
 from integrations.tool import Params, Result, tool
 
@@ -38,7 +38,7 @@ class GetProject(InProject):
     full: Full = False
 
 
-class ProjectItem(Item):
+class ProjectItem(PostHogObject):
     apart: ClassVar[tuple[str, ...]] = ()
     name: Line = None
     organization: Line = None
@@ -47,7 +47,7 @@ class ProjectItem(Item):
     created_at: str | None = None
 
 
-class Settings(ProjectItem):
+class ProjectSettings(ProjectItem):
     is_demo: Unusual = None
     ingested_event: bool | None = Field(default=None, description="It has received events at some time.")
     api_token: str | None = Field(
@@ -69,9 +69,9 @@ class Projects(Result):
 
 
 class ProjectDetails(Details):
-    project: Settings
+    project: ProjectSettings
 
-    def item(self) -> Item:
+    def item(self) -> PostHogObject:
         return self.project
 
 
@@ -122,7 +122,7 @@ async def posthog_get_project(api: PosthogApi, ask: GetProject) -> ProjectDetail
     project = await api.project(ask.project_id)
     found = await _one(api, project)
     named = read(Owner, await api.get(ME)).named(found)
-    item = read(Settings, named, url=project.link(), full=whole(found, full=ask.full, alone=True))
+    item = read(ProjectSettings, named, url=project.link(), full=whole(found, full=ask.full, alone=True))
     return ProjectDetails(project_id=project.id, project=item, notes=cuts(item))
 
 

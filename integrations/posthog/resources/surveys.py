@@ -11,7 +11,7 @@ from integrations.json_object import Json
 from integrations.posthog.client import PosthogApi, Project
 from integrations.posthog.objects import Details, cuts, listed, one, read, whole
 from integrations.posthog.params import PAGED, Full, InProject, Searched, choice, from_link, identified
-from integrations.posthog.results import Count, Item, Line, Number, Page, Part, Prose, Unusual, Who
+from integrations.posthog.results import Count, Line, Number, Page, Part, PostHogObject, Prose, Unusual, Who
 from integrations.service_client import ToolFailed
 from integrations.tool import tool
 
@@ -51,7 +51,7 @@ class GetSurvey(InProject):
     full: Full = False
 
 
-class Survey(Item):
+class Survey(PostHogObject):
     name: Line = None
     description: Line = None
     type: str | None = None
@@ -101,7 +101,7 @@ class WholeSurvey(Survey):
 class SurveyDetails(Details):
     survey: WholeSurvey
 
-    def item(self) -> Item:
+    def item(self) -> PostHogObject:
         return self.survey
 
 

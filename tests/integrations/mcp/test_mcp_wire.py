@@ -5,7 +5,7 @@ import pytest
 from integrations.errors import UnreadableResponse
 from integrations.mcp.header_mirroring import BadAnnotation, annotated_paths, argument_headers, encoded
 from integrations.mcp.jsonrpc import RpcResponse, parse_messages
-from integrations.mcp.sse import Event, EventStream
+from integrations.mcp.sse import EventStream, SseMessage
 
 TEXT = (
     b"\xef\xbb\xbf: hello\r\nid: 1\r\ndata: a\r\ndata:b\r\n\r\n"
@@ -21,7 +21,7 @@ def test_a_stream_reads_the_same_however_it_is_cut(size: int) -> None:
     pieces = [TEXT[at : at + size] for at in range(0, len(TEXT), size)]
     found = [event for piece in [b"", *pieces] for event in stream.feed(piece)]
 
-    assert found == [Event("message", "a\nb"), Event("x", "ก")]
+    assert found == [SseMessage("message", "a\nb"), SseMessage("x", "ก")]
     assert (stream.last_id, stream.retry_ms) == ("2", 20)
 
 

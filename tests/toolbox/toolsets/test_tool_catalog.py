@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.toolbox.toolsets.catalog import CatalogTool, ToolCatalog
-from integrations import ToolList
+from integrations import ListedTools
 
 
 def catalog(*names: str) -> ToolCatalog:
-    return ToolCatalog.of(ToolList(tuple({"name": name} for name in names)), now=0)
+    return ToolCatalog.of(ListedTools(tuple({"name": name} for name in names)), now=0)
 
 
 def test_a_tool_that_is_listed_twice_is_one_tool() -> None:
