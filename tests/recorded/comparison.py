@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import Any
 
 from tests.recorded.recording import pretty
+from tests.recorded.wording import without_wording
 
 Json = dict[str, Any]
 MOST_SHOWN = 10
@@ -31,6 +32,7 @@ def _all(pairs: Any) -> Iterator[str]:
 
 
 def _diff(title: str, before: Any, now: Any) -> Iterator[str]:
+    before, now = without_wording(before), without_wording(now)
     if _text(before) != _text(now):
         lines = unified_diff(pretty(before).splitlines(), pretty(now).splitlines(), "recorded", "now", lineterm="", n=2)
         yield "\n".join([f"{title}:", *lines])

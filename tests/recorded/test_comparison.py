@@ -168,6 +168,23 @@ def test_names_of_components_may_change_and_their_content_may_not() -> None:
     assert normal("Server") != normal("Server", kind="integer")
 
 
+def test_names_of_definitions_in_a_schema_may_change_and_their_content_may_not() -> None:
+    def run(name: str, kind: str = "string") -> Any:
+        schema = {"$defs": {name: {"type": kind}}, "properties": {"a": {"$ref": f"#/$defs/{name}"}}}
+        return {"responses": [{"name": "list", "body": {"tools": [{"outputSchema": schema}]}}], "background": {}}
+
+    assert not differences(run("Record"), run("CrmRecord"))
+    assert differences(run("Record"), run("Record", "integer"))
+
+
+def test_marks_within_the_text_of_a_counted_page_may_change_and_elements_may_not() -> None:
+    def run(**elements: int) -> Any:
+        return {"responses": [{"name": "docs", "body": {"<body>": 1, **elements}}], "background": {}}
+
+    assert not differences(run(**{"<code>": 3, "<p>": 2}), run(**{"<code>": 5, "<p>": 2}))
+    assert differences(run(**{"<p>": 2}), run(**{"<p>": 3}))
+
+
 def test_the_same_text_has_the_same_placeholder() -> None:
     ids = [f"agent_{character * 33}" for character in "abca"]
 
