@@ -1,4 +1,4 @@
-"""What does a tool of Notion give when it is called by itself, and asks the fake over HTTP?"""
+"""Calls of single tools of Notion against the fake, over HTTP."""
 
 from __future__ import annotations
 

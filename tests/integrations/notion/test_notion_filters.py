@@ -1,4 +1,4 @@
-"""Which filters and orders are understood, and what is said of those that are not?"""
+"""Filters and sorts that models write, and the errors for those that are not valid."""
 
 from typing import Any
 

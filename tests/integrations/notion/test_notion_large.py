@@ -1,4 +1,4 @@
-"""What is done where an answer is larger than is taken in?"""
+"""Responses that are larger than the limit."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who is meant by a name in a value or in a filter?"""
+"""People by name in values and in filters."""
 
 import pytest
 

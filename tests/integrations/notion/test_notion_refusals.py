@@ -1,4 +1,4 @@
-"""Where Notion says no: is it told what to do instead, and that nothing was done?"""
+"""Errors say what to do instead, and that nothing was changed."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Is it told what is left out, what was made, and where?"""
+"""Results say what was left out, what was created, and where."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Does Notion take what was sent, by its OpenAPI document, by the types of its SDK, and by the limits that it names?"""
+"""Checks requests against Notion's OpenAPI document, the types of its SDK, and its documented limits."""
 
 from __future__ import annotations
 

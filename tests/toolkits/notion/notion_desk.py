@@ -1,4 +1,4 @@
-"""What is a Notion workspace behind a server, and what is it sent?"""
+"""A Notion workspace behind a server, and the requests that reach it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of Notion's tools for a person to read, and what is in their way?"""
+"""Calls of Notion's tools whose texts a person approves, and the faults in their way."""
 
 from __future__ import annotations
 
