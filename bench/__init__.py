@@ -1,1 +1,1 @@
-"""How fast is it? Measured as ratios to bare apps in the same run, so that the machine matters little."""
+"""Measures speed as ratios to bare apps in the same run, so that the machine matters little."""

@@ -1,4 +1,4 @@
-"""What is asked of which server, and how many at a time?"""
+"""The cases of the bench: which server gets which requests, and how many at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The floors under calls and lists: bare ASGI and bare Litestar, which pass them through and look at nothing."""
+"""The floors for calls and lists: bare ASGI and bare Litestar apps that pass requests through unread."""
 
 from __future__ import annotations
 

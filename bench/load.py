@@ -1,4 +1,4 @@
-"""Asks a server as fast as it answers: keep-alive connections on raw sockets, every answer checked."""
+"""A load generator on raw sockets with keep-alive, which checks every answer."""
 
 from __future__ import annotations
 

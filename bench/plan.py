@@ -1,4 +1,4 @@
-"""Which servers run, in which order they are asked, and how long."""
+"""The order and the length of the measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts the servers to measure, each on the core that is theirs, and tells what they use."""
+"""Starts the servers to measure, each on its own core, and reads their CPU time and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rounds add up to: ratios, their targets, a table and a file."""
+"""Turns measured rounds into ratios, and prints and stores them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is an answer right? Looked at once and in full, before how fast it comes is measured."""
+"""Checks a whole answer once, before its speed is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brings what was seeded to the DynamoDB-compatible server: the same rows, in its words."""
+"""Imports the seeded rows into the DynamoDB-compatible server."""
 
 from __future__ import annotations
 

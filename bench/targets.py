@@ -1,4 +1,4 @@
-"""What is compared with what, and how much more may it be?"""
+"""The comparisons of the bench and their limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The MCP server that calls go to: modern, with twenty tools, and as fast as one process of Python answers."""
+"""The upstream MCP server of the bench, with twenty tools and prepared answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The only door: which services are there, how any MCP server is spoken to, and what can go wrong with either."""
+"""The public interface: the services, a client for any MCP server, OAuth, and the errors of all three."""
 
 from __future__ import annotations
 

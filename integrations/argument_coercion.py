@@ -1,4 +1,4 @@
-"""What did a model mean by a value of nearly the right form: a list of one, JSON as text, a word in other letters?"""
+"""Coerces values of nearly the right form: a list of one, JSON as text, a word in other letters."""
 
 from __future__ import annotations
 

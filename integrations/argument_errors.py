@@ -1,4 +1,4 @@
-"""What is wrong with arguments, in a sentence from which a model can mend them?"""
+"""Sentences from which a model can correct its arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a service there, and does it take this credential? By the one request that its manifest names."""
+"""Checks a service and a credential with the one request that the service's manifest names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the outside is spoken to over HTTP: the port that whoever uses an integration has to bring."""
+"""The HTTP port that every caller of an integration provides."""
 
 from __future__ import annotations
 

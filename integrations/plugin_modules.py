@@ -1,4 +1,4 @@
-"""What does a service's folder say in Python, where no field of its manifest could?"""
+"""Loads the Python modules of a service's folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a request to an API written, and what does its answer say?"""
+"""Encodes requests to an API and decodes its responses."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 _ADDRESS = re.compile(r"[!-~]{1,2048}")
 """What can be sent: no connection is made for anything else."""
 
-NO_ADDRESS = "The arguments are too long, or have characters that no address can have. Give shorter ones."
-NOT_JSON = "There is something among the arguments that cannot be written as JSON."
+NO_ADDRESS = "The arguments are too long, or contain characters that a URL cannot contain. Shorten them."
+NOT_JSON = "An argument cannot be written as JSON."
 
 Content = tuple[bytes, dict[str, str]]
 

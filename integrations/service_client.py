@@ -1,4 +1,4 @@
-"""How is a vendor's API asked, with the manners that it wants: limits waited for, errors told, nothing done twice?"""
+"""A client of a vendor's API: it waits for rate limits, explains errors and repeats no write."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_WAIT = 3600.0
 """Whatever a vendor says."""
 UNKNOWN_WAIT_SECONDS = 60.0
 """Where a vendor wants a pause and does not say how long, and a short one was not enough."""
-MAYBE_DONE = "The change may have been made all the same: look before you repeat it."
+MAYBE_DONE = "The change may have been made nevertheless: check before you repeat it."
 
 FailedKind = Literal[
     "invalid_arguments",
@@ -250,7 +250,7 @@ def too_large_hint(advice: str) -> Iterator[None]:
     try:
         yield
     except UnreadableResponse as error:
-        raise ToolFailed("upstream_refused", f"The answer is larger than is taken in. {advice}") from error
+        raise ToolFailed("upstream_refused", f"The answer is larger than the limit. {advice}") from error
 
 
 def _not_accepted(told: str | None, reply: Reply) -> Exception:

@@ -1,4 +1,4 @@
-"""What can be shown of a vendor's answer: a text on one line, or cut, and the objects of what may be no list?"""
+"""Texts from a vendor's response: on one line, shortened or clipped; and the objects of a possible list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a tool of a service, and what does it take and give? Said once: schema and validation follow from it."""
+"""A tool of a service: its schema and its validation follow from its parameters and its result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from integrations.argument_errors import error_sentence
 from integrations.json_object import Json
 
 MAX_PROBLEMS = 8
-BEYOND = "A number is too large, or lists are nested too deep."
+BEYOND = "A number is too large, or lists are nested too deeply."
 
 
 class Params(BaseModel):

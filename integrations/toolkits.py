@@ -1,4 +1,4 @@
-"""Which tools does a service have? Those that its folder's `tools.py` lists, with the API that they are given."""
+"""The tools of a service, which the `tools.py` of its folder lists, with the API that they use."""
 
 from __future__ import annotations
 

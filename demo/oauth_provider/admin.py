@@ -1,4 +1,4 @@
-"""How is a fake authorization server steered, and asked what it saw, from another process?"""
+"""The HTTP endpoints that control a fake authorization server from another process."""
 
 from __future__ import annotations
 

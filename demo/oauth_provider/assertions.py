@@ -1,4 +1,4 @@
-"""Is a client who it says, by a key of its own (RFC 7523)?"""
+"""Verifies client assertions (RFC 7523)."""
 
 from __future__ import annotations
 

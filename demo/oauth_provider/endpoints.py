@@ -1,4 +1,4 @@
-"""What do all authorization servers have in common? Each vendor's differ from this one in their own words."""
+"""The endpoints that all fake authorization servers share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be told about a fake authorization server, its clients, and what it has granted?"""
+"""The behaviour, clients, codes and tokens of a fake authorization server."""
 
 from __future__ import annotations
 

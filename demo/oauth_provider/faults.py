@@ -1,4 +1,4 @@
-"""What can go wrong at a provider, before it has done its work or after?"""
+"""Faults that a provider can inject before or after it has done its work."""
 
 from __future__ import annotations
 

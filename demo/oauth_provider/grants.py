@@ -1,4 +1,4 @@
-"""Which codes and tokens of a fake authorization server are good, and what becomes of them?"""
+"""Codes and tokens of a fake authorization server: issue, rotate, expire, revoke."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does the authorization server of an MCP server speak, and what does it tell of itself?"""
+"""The authorization server of an MCP server: metadata, registration and tokens."""
 
 from __future__ import annotations
 

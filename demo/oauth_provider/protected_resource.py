@@ -1,4 +1,4 @@
-"""What does an MCP server behind an authorization server let through, and how does it refuse?"""
+"""An MCP server that requires tokens of an authorization server."""
 
 from __future__ import annotations
 

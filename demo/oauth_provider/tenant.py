@@ -1,4 +1,4 @@
-"""What do tests steer and see of one fake authorization server?"""
+"""One fake authorization server, with what tests control and observe of it."""
 
 from __future__ import annotations
 

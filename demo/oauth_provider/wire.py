@@ -1,4 +1,4 @@
-"""How do the fake authorization servers speak HTTP, and how do they cut a connection?"""
+"""HTTP of the fake authorization servers, with responses that can be cut off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which vendor's API is behind a fake provider: a world with data in it, that enforces the vendor's contract."""
+"""Finds the fake API behind the fake authorization server of a service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An upstream MCP server, whatever version of the protocol it speaks: its methods, its tools, calling one."""
+"""A client of upstream MCP servers of any version of the protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is an upstream MCP server asked, without knowing how it speaks?"""
+"""A client of an upstream MCP server, independent of the version that the server speaks."""
 
 from __future__ import annotations
 

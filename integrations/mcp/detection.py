@@ -1,4 +1,4 @@
-"""How does this server speak? It is tried out, the newest way first."""
+"""Detects which version of MCP a server speaks, the newest first."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Endpoint:
 
 
 async def detect(site: Endpoint) -> McpSession:
-    """Asks only what changes nothing."""
+    """Sends only requests that change nothing."""
     discovered = await _modern(site, MODERN).send("server/discover", None, {})
     if era := _modern_era(discovered):
         return _modern(site, era)
@@ -57,7 +57,7 @@ async def detect(site: Endpoint) -> McpSession:
 
 
 async def detect_again(site: Endpoint, than: Kind) -> McpSession | None:
-    """None where it speaks as before, or cannot be asked just now."""
+    """None where the server speaks as before, or cannot be reached."""
     try:
         other = await detect(site)
     except UpstreamError:
@@ -82,7 +82,7 @@ async def reopen(site: Endpoint, era: Era) -> McpSession:
 
 
 def tells_nothing(error: UpstreamError | None) -> bool:
-    """Whoever answers so would answer anything else in the same way."""
+    """Whether any other request would get the same response."""
     return isinstance(error, StatusRefused) and (
         error.status in NOT_ABOUT_THE_MESSAGE
         or error.status < HTTPStatus.BAD_REQUEST

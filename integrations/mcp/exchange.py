@@ -1,4 +1,4 @@
-"""What was answered to one request: in a body, in a stream, or not at all?"""
+"""One JSON-RPC request over HTTP and its outcome: a body, a stream or an error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RpcOutcome(NamedTuple):
         if self.error:
             raise self.error
         if not isinstance(self.result, dict):
-            raise UnreadableResponse("The result is no object.")
+            raise UnreadableResponse("The result is not an object.")
         return self.result
 
     def failed(self, error: UpstreamError) -> RpcOutcome:

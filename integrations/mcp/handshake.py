@@ -1,4 +1,4 @@
-"""What is said before anything else to servers up to 2025-11-25?"""
+"""The `initialize` handshake of servers up to 2025-11-25."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def agreed(kind: Kind, outcome: RpcOutcome) -> Era:
     result = outcome.value()
     version = result.get("protocolVersion")
     if version not in LEGACY_VERSIONS:
-        raise UnreadableResponse("The server wants a version of the protocol that is not known.")
+        raise UnreadableResponse("The server requires an unknown version of the protocol.")
     return Era(kind, version, server_info(result.get("serverInfo")))

@@ -1,4 +1,4 @@
-"""Which parts of a request are repeated in its headers, and how are they written there?"""
+"""Request headers that repeat parts of the body (SEP-2243)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a JSON-RPC message look like, and is this one?"""
+"""Writes and parses JSON-RPC messages."""
 
 from __future__ import annotations
 
@@ -94,13 +94,13 @@ def _encoded(members: Mapping[str, Any]) -> bytes:
 
 def _decoded(text: bytes | str) -> object:
     if len(text) > FREE_OF_COUNT and _is_too_much(text.encode() if isinstance(text, str) else text):
-        raise UnreadableResponse("The answer holds more values than are taken in.")
+        raise UnreadableResponse("The answer holds more values than are accepted.")
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise UnreadableResponse("The answer is not JSON.") from error
     except RecursionError as error:
-        raise UnreadableResponse("The answer is nested too deep.") from error
+        raise UnreadableResponse("The answer is nested too deeply.") from error
 
 
 def _is_too_much(text: bytes) -> bool:
@@ -118,7 +118,7 @@ def weight(text: bytes) -> int:
 
 def _message(found: object) -> Message:
     if not isinstance(found, dict):
-        raise UnreadableResponse("The answer is no JSON-RPC message.")
+        raise UnreadableResponse("The answer is not a JSON-RPC message.")
     if "result" in found and "method" not in found and isinstance(found.get("id"), int | str):
         return RpcResponse(_id(found), found["result"])
     match found:
@@ -130,14 +130,14 @@ def _message(found: object) -> Message:
         case {"error": dict(error)}:
             return RpcResponse(_id(found), error=_error(error))
         case _:
-            raise UnreadableResponse("The answer is no JSON-RPC message.")
+            raise UnreadableResponse("The answer is not a JSON-RPC message.")
 
 
 def _id(found: Mapping[str, Any]) -> int | str | None:
     number = found.get("id")
     if number is None or (isinstance(number, int | str) and not isinstance(number, bool)):
         return number
-    raise UnreadableResponse("The answer has an id that is none.")
+    raise UnreadableResponse("The answer has an invalid id.")
 
 
 def _error(found: Json) -> RpcErrorResponse:

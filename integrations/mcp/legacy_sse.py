@@ -1,4 +1,4 @@
-"""A server that answers on one long stream what it is asked by POST elsewhere (HTTP+SSE, 2024-11-05)."""
+"""A session over HTTP+SSE (2024-11-05): requests by POST, responses on one long stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENDED = "The server ended its stream."
 
 
 class LegacySseSession:
-    """A task of its own reads the stream, so that several may wait for answers on it at once."""
+    """A task reads the stream, so that several requests can wait for their responses."""
 
     era = Era("sse")
 
@@ -69,7 +69,7 @@ class LegacySseSession:
             async with asyncio.timeout(ENDPOINT_SECONDS):
                 endpoint = await asyncio.shield(self._endpoint)
         except TimeoutError as error:
-            raise UnreadableResponse("The server's stream names no endpoint.", sent=False) from error
+            raise UnreadableResponse("The server's stream did not name an endpoint.", sent=False) from error
         if isinstance(endpoint, UpstreamError):
             raise endpoint
 
@@ -99,7 +99,7 @@ class LegacySseSession:
                 if not is_success(reply):
                     raise await refusal(reply)
                 if not is_stream(reply):
-                    raise UnreadableResponse("The answer is no stream.")
+                    raise UnreadableResponse("The answer is not an event stream.")
                 await self._listen(reply)
         except UpstreamError as error:
             ended = error
@@ -125,9 +125,9 @@ class LegacySseSession:
             joined = urljoin(self._url, endpoint)
             is_same = urlsplit(joined)[:2] == urlsplit(self._url)[:2]
         except ValueError as error:
-            raise UnreadableResponse("The server's endpoint is no address.") from error
+            raise UnreadableResponse("The server's endpoint is not a URL.") from error
         if not is_same:
-            raise UnreadableResponse("The server's endpoint is at another origin.")
+            raise UnreadableResponse("The server's endpoint has a different origin.")
         if not self._endpoint.done():
             self._endpoint.set_result(joined)
 

@@ -1,4 +1,4 @@
-"""What does a server with a session ask of its own accord, on a stream beside its answers (Streamable HTTP)?"""
+"""The stream of a session on which a server sends its own requests (Streamable HTTP)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that knows no handshake and answers JSON-RPC to a POST."""
+"""A session with a server that answers JSON-RPC to a POST without a handshake."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ class PlainSession:
         return outcome._replace(result={"result": outcome.result})  # JSON-RPC alone allows any value
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Nothing to close."""

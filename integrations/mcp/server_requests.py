@@ -1,4 +1,4 @@
-"""Who answers what a server asks back before it answers itself?"""
+"""Answers to what a server requests of its client before it completes a call."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from integrations.errors import UnreadableResponse
 from integrations.json_object import Json
 
 OF_ONE_ROUND = frozenset({"inputResponses", "requestState"})
-NOBODY_THERE = "The server wants to ask a person something before it answers, and nobody is there to be asked."
-UNCLEAR = "The server asks back, and not in a way that can be answered."
+NOBODY_THERE = "The server requested input from a person, which Plugboard does not support."
+UNCLEAR = "The server requested input in an invalid way."
 
 
 class Respondent(Protocol):

@@ -1,4 +1,4 @@
-"""How does a server speak, and what can be done with one that is connected?"""
+"""The port of a session with a server, and the eras of the protocol."""
 
 from __future__ import annotations
 

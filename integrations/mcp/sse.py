@@ -1,4 +1,4 @@
-"""Which events are in a stream of bytes (`text/event-stream`)?"""
+"""Parses server-sent events (`text/event-stream`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that keeps nothing between requests (2026-07-28): each request says all there is to say."""
+"""A session without state (2026-07-28): each request carries all that the server needs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class StatelessSession:
         return _completed(outcome)
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Nothing to close."""
 
     async def _sent(self, method: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> RpcOutcome:
         number, asked = next(self._numbers), self._with_meta(params)
@@ -71,8 +71,8 @@ def _completed(outcome: RpcOutcome) -> RpcOutcome:
         case {"resultType": "complete"}:
             return outcome
         case {"resultType": "input_required"}:
-            return outcome.failed(UnreadableResponse("The server asks back where it may not, or without an end."))
+            return outcome.failed(UnreadableResponse("The server requested input where it may not, or too many times."))
         case {"resultType": _}:
-            return outcome.failed(UnreadableResponse("The result is of a type that is not known."))
+            return outcome.failed(UnreadableResponse("The result has an unknown type."))
         case _:
             return outcome

@@ -1,4 +1,4 @@
-"""A server with a handshake and perhaps a session (Streamable HTTP, 2025-03-26 to 2025-11-25)."""
+"""A session over Streamable HTTP with a handshake (2025-03-26 to 2025-11-25)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from integrations.mcp.session import Era, Wait
 SESSION = "mcp-session-id"
 DEFAULT_RETRY_MS, LONGEST_RETRY_MS = 1000, 60_000
 MAX_RESUMES = 50
-NO_REST = "The server cut its answer off, and the rest of it could not be had."
+NO_REST = "The server cut off its answer, and the rest could not be read."
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
 
 
@@ -68,7 +68,7 @@ class StreamableSession:
         return self._session.era
 
     async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> RpcOutcome:
-        """A session that is over was not there to execute anything, so only then it is sent a second time."""
+        """An expired session executed nothing, so only then the request is repeated."""
         session = self._session
         outcome = await self._sent(session, method, params, headers)
         if not session.has_id or not _is_over(outcome):
@@ -105,7 +105,7 @@ class StreamableSession:
         return None
 
     async def _listen(self) -> None:
-        """Only where there is somebody to answer; else nothing that was to be heard would change anything."""
+        """Only with a respondent: without one, the server's requests would change nothing."""
         await self._stop_listening()
         if self._respondent.capabilities:
             session = self._session
@@ -120,7 +120,7 @@ class StreamableSession:
             await listener.close()
 
     async def _resumed(self, session: Session, number: int, outcome: RpcOutcome) -> RpcOutcome:
-        """The request was sent once; what is asked for now is only the rest of its answer."""
+        """Reads the rest of the response; the request itself is not repeated."""
         last_id: str | None = None
         retry_ms = DEFAULT_RETRY_MS
         for _ in range(MAX_RESUMES):
@@ -157,14 +157,14 @@ async def _begun(http: Http, url: str, first: RpcOutcome) -> Session:
     headers = {"MCP-Protocol-Version": str(era.version)}
     if (given := first.headers.get(SESSION)) is not None:
         if not _SESSION_ID.fullmatch(given):
-            raise UnreadableResponse("The server gave a session an id that cannot be sent back.")
+            raise UnreadableResponse("The server sent an invalid session id.")
         headers[SESSION] = given
     await _told(http, url, headers, INITIALIZED)
     return Session(era, headers)
 
 
 async def _told(http: Http, url: str, headers: Mapping[str, str], body: bytes) -> None:
-    """Nobody waits for what a server says to a notification; one that minds will say so at the next request."""
+    """The response to a notification is ignored; a server that rejects it will reject the next request."""
     with suppress(UpstreamError):
         async with http.request("POST", url, {**ACCEPT, **headers}, body):
             pass
@@ -179,5 +179,5 @@ def _is_over(outcome: RpcOutcome) -> bool:
 
 def _patience(retry_ms: int) -> float:
     if retry_ms > LONGEST_RETRY_MS:
-        raise UpstreamTimeout("The server wants to be asked again later than anybody waits.")
+        raise UpstreamTimeout("The server requested a longer retry delay than is allowed.")
     return retry_ms / 1000

@@ -1,4 +1,4 @@
-"""Which tools does a server have, whatever else is in its list?"""
+"""The valid tools of a server's `tools/list`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _size(page: Json) -> int:
 async def _page(ask: Ask, params: Mapping[str, Any] | None) -> Json:
     page = await ask(params)
     if not isinstance(page.get("tools"), list):
-        raise UnreadableResponse("The list of tools is no list.")
+        raise UnreadableResponse("The tools are not a list.")
     return page
 
 

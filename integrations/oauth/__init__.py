@@ -1,1 +1,1 @@
-"""OAuth 2 as a client, for whatever authorization server: the services' own, and those that MCP servers name."""
+"""OAuth 2 as a client, for the services' authorization servers and for those that MCP servers name."""

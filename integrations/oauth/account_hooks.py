@@ -1,4 +1,4 @@
-"""Whose is a grant, where the answer with the tokens does not say? The service's `hooks.py` may know how to ask."""
+"""The account of a grant, from the service's `hooks.py` where the token response does not name it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do we prove to an authorization server which client we are?"""
+"""Client authentication at an authorization server."""
 
 from __future__ import annotations
 

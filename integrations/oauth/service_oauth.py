@@ -1,4 +1,4 @@
-"""How is a service of ours connected, and whose is a grant that it gave?"""
+"""OAuth of the services: their authorization servers, and the account of a grant."""
 
 from __future__ import annotations
 

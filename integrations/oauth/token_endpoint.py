@@ -1,4 +1,4 @@
-"""What is said to an authorization server, from the URL that a browser is sent to up to the end of a grant?"""
+"""Requests to an authorization server, from the authorization URL to revocation."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_what_is_not_given_is_not_sent() -> None:
     ],
 )
 def test_what_is_no_address_is_not_sent(path: str, query: dict[str, object] | None) -> None:
-    with pytest.raises(request_encoding.UnencodableRequest, match="Give shorter ones"):
+    with pytest.raises(request_encoding.UnencodableRequest, match="Shorten them"):
         request_encoding.encode_url(AT, path, query)
 
 

@@ -70,7 +70,7 @@ def refusing(status: int) -> Callable[[], Fake]:
         (refusing(301), "invalid", "MCP server request failed: 301 Moved Permanently"),
         (lambda: PlainServer(tools_list=lambda _: Reply(401)), "unauthorized", "MCP server request failed: 401"),
         (lambda: PlainServer(tools_list=lambda _: Reply(body=b"<html>")), "invalid", "The answer is not JSON."),
-        (lambda: PlainServer(tools_list=lambda seen: result(seen, {})), "invalid", "The list of tools is no list."),
+        (lambda: PlainServer(tools_list=lambda seen: result(seen, {})), "invalid", "The tools are not a list."),
         (lambda: PlainServer(tools_list=lambda seen: error(seen, -1, "No", data="why")), "invalid", "No - why"),
         (lambda: StuckServer("server/discover"), "unreachable", "no answer in time."),
         (lambda: StuckServer("tools/list"), "unreachable", "no answer in time."),

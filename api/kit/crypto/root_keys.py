@@ -139,7 +139,7 @@ class LocalRootKeys:
         return decrypt(key, _bound(wrapped.root_id, context), wrapped.blob)
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Nothing to close."""
 
 
 class CombinedRootKeys:

@@ -20,7 +20,7 @@ from api.toolbox.toolsets.toolset import ToolCall, Toolset
 from integrations import Era, McpClient, StatusRefused, UnreadableResponse, UpstreamError
 
 UNKNOWN_TOOL_CODES = (-32601, -32602)
-TOO_DEEP = "The answer is nested too deep."
+TOO_DEEP = "The answer is nested too deeply."
 
 T = TypeVar("T")
 OnEra = Callable[[Era], Awaitable[None]]

@@ -1,4 +1,4 @@
-"""What do the fakes of all services have in common?"""
+"""What the fakes of all vendors share."""
 
 from __future__ import annotations
 

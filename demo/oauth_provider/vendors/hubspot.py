@@ -1,4 +1,4 @@
-"""How does HubSpot speak OAuth?"""
+"""HubSpot's OAuth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does Linear speak OAuth?"""
+"""Linear's OAuth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does Notion speak OAuth?"""
+"""Notion's OAuth."""
 
 from __future__ import annotations
 

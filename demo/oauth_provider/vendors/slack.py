@@ -1,4 +1,4 @@
-"""How does Slack speak OAuth?"""
+"""Slack's OAuth."""
 
 from __future__ import annotations
 

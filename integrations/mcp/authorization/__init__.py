@@ -1,4 +1,4 @@
-"""Who may let us into a protected MCP server, and how do we get to be their client."""
+"""Finds the authorization server of a protected MCP server, and registers a client with it."""
 
 from __future__ import annotations
 

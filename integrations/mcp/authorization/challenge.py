@@ -1,4 +1,4 @@
-"""What does a server ask for when it turns a request away: its `WWW-Authenticate`, whatever it looks like."""
+"""Parses `WWW-Authenticate` leniently."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORD = re.compile(r"[a-z0-9_]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """`scopes` is None where none are named. Nothing in here is more than what the server says."""
+    """`scopes` is None where none are named. All of it is the server's claim."""
 
     resource_metadata: str | None = None
     scopes: tuple[str, ...] | None = None
@@ -30,7 +30,7 @@ class Challenge:
 
 
 def challenge_of(headers: Sequence[str] | str | None) -> Challenge:
-    """Of `OAuthCredentials` alone; where it is said several times, the first word holds. It never fails."""
+    """The parameters of the Bearer challenge; the first value of each name holds. Never fails."""
     lines = [headers] if isinstance(headers, str) else headers or ()
     said: dict[str, str] = {}
     for line in lines:
@@ -50,7 +50,7 @@ def _challenge(said: Mapping[str, str]) -> Challenge:
 
 
 def _parameters(line: str) -> Iterator[tuple[str, str, str]]:
-    """Scheme, name and value of each. What stands between them and is neither is passed over."""
+    """Scheme, name and value of each parameter. Anything else is skipped."""
     place, scheme = 0, ""
     while place < len(line):
         if between := _SEPARATORS.match(line, place):

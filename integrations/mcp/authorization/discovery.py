@@ -1,4 +1,4 @@
-"""Who grants access to an MCP server, and what is to be asked of them?"""
+"""Discovers the authorization server and the scopes of an MCP server."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _resource(protected: MetadataDocument, server: Url) -> str:
 
 
 async def _of_first_usable(http: Http, named: Sequence[str], wish: _Wish) -> Authorization:
-    """In the server's own order. One that is down is not passed over: whose grant it is would hang on the weather."""
+    """In the server's order. One that is down is an error: otherwise the issuer would depend on which server is up."""
     places = [place for each in named if (place := safe(each, beside=wish.server)) and not place.query]
     objections: list[NotAuthorizable] = []
     for place in places[:MAX_SERVERS]:

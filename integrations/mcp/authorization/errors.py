@@ -1,4 +1,4 @@
-"""Why can nobody be sent to an authorization server from here?"""
+"""Reasons why a server cannot be connected by OAuth."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ Reason = Literal[
     "no_registration",
 ]
 
-_BY_HAND = "Register an app with it by hand and give its clientId, and its clientSecret if it has one"
+_BY_HAND = "Register an app there and set its clientId, and its clientSecret if it has one"
 
 TEXTS: Mapping[Reason, str] = {
-    "not_asked": "The server answers without any authorization, and names no authorization server. "
-    "Use another authType for it.",
-    "foreign_resource": "The server's metadata is about another resource than this URL. "
-    "Check the URL; if it is right, the server has to be set up anew by whoever runs it.",
-    "no_server": "The server's metadata names no authorization server that could be used. "
-    "Whoever runs the server has to name one with an https URL.",
-    "unreadable": "The server wants authorization, but there is no readable metadata that would say where to get it. "
-    "Check the URL, or ask whoever runs the server.",
-    "other_issuer": "The authorization server's metadata is that of another issuer, so it is not believed. "
-    "Whoever runs the server has to correct it.",
-    "no_pkce": "The authorization server does not offer PKCE with S256, which keeps codes from being stolen. "
-    "Whoever runs it has to switch it on.",
-    "bad_endpoint": "The authorization server names an endpoint that is missing or is no https URL. "
-    "Whoever runs it has to correct its metadata.",
-    "no_registration": "The authorization server lets no client register by itself, or not us. "
-    f"{_BY_HAND}; a server that takes a key only needs another authType.",
+    "not_asked": "The server requires no authorization and names no authorization server. Use another authType for it.",
+    "foreign_resource": "The server's metadata describes a different resource than this URL. "
+    "Check the URL. If it is right, the server's operator must correct its configuration.",
+    "no_server": "The server's metadata names no usable authorization server. "
+    "The server's operator must name one with an https URL.",
+    "unreadable": "The server requires authorization, but its metadata cannot be found or read. "
+    "Check the URL, or ask the server's operator.",
+    "other_issuer": "The authorization server's metadata names a different issuer and is not trusted. "
+    "The server's operator must correct it.",
+    "no_pkce": "The authorization server does not support PKCE with S256, which protects authorization codes. "
+    "Its operator must enable it.",
+    "bad_endpoint": "An endpoint in the authorization server's metadata is missing or has no https URL. "
+    "Its operator must correct the metadata.",
+    "no_registration": "The authorization server does not support dynamic client registration, or refused it. "
+    f"{_BY_HAND}; for a server that takes a key, use another authType.",
 }
 
 

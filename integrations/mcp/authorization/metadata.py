@@ -1,4 +1,4 @@
-"""What does an authorization server say of itself, and can a grant be built upon that?"""
+"""Metadata of an authorization server (RFC 8414), and whether a grant is possible with it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Issuer:
 
 
 async def metadata_of(http: Http, issuer: Issuer) -> MetadataDocument | None:
-    """None where there is none at all. A place that cannot answer just now, or tells of another issuer, is no none."""
+    """None where there is no metadata. A location that fails temporarily or names another issuer is an error."""
     objections: list[StatusRefused | NotAuthorizable] = []
     for url in issuer.places:
         try:

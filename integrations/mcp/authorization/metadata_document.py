@@ -1,4 +1,4 @@
-"""What does a document of metadata say, as far as it is one?"""
+"""Fetches a metadata document and reads its members by type."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def parse_document(reply: HttpReply) -> MetadataDocument:
     try:
         return MetadataDocument(msgspec.json.decode(await _body(reply), type=dict[str, object]))
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise UnreadableResponse("The answer is no JSON object.") from error
+        raise UnreadableResponse("The answer is not a JSON object.") from error
 
 
 def is_trouble(status: int) -> bool:
@@ -73,5 +73,5 @@ async def _body(reply: HttpReply) -> bytes:
     async for chunk in reply.chunks():
         body += chunk
         if len(body) > MAX_BYTES:
-            raise UnreadableResponse("The answer has more bytes than are taken in.")
+            raise UnreadableResponse("The answer has more bytes than are accepted.")
     return bytes(body)

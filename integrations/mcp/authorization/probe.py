@@ -1,4 +1,4 @@
-"""What does a server say to somebody who comes without credentials?"""
+"""Probes a server without credentials for its challenge."""
 
 from __future__ import annotations
 
@@ -44,4 +44,4 @@ def _said(refused: StatusRefused) -> ProbeResult:
 
 
 async def _no_wait(_seconds: float) -> None:
-    raise UpstreamTimeout("The server wants to be waited for.")
+    raise UpstreamTimeout("The server requested a delay.")

@@ -1,4 +1,4 @@
-"""How do we become a client of an authorization server that has never heard of us (RFC 7591)?"""
+"""Dynamic client registration (RFC 7591)."""
 
 from __future__ import annotations
 

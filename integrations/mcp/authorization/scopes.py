@@ -1,4 +1,4 @@
-"""Which scopes does a server speak of, and for which do we ask?"""
+"""Scopes that a server names, and those to request."""
 
 from __future__ import annotations
 

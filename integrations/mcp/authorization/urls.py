@@ -1,4 +1,4 @@
-"""Where does a URL lead that somebody else has written down, and does it lead there safely?"""
+"""Parses URLs from other parties, and refuses unsafe ones."""
 
 from __future__ import annotations
 

@@ -299,16 +299,16 @@ def test_a_server_that_is_not_there_is_not_connected(server: ConnectableServer) 
 
 
 FOUND_WANTING: list[tuple[dict[str, Any], str]] = [
-    ({"prm_changes": {"authorization_servers": []}}, "names no authorization server that could be used"),
-    ({"prm_changes": {"authorization_servers": ["javascript:echoed"]}}, "names no authorization server"),
-    ({"metadata_at": ()}, "no readable metadata"),
-    ({"metadata_changes": {"issuer": "https://echoed.example"}}, "that of another issuer"),
-    ({"metadata_changes": {"code_challenge_methods_supported": None}}, "does not offer PKCE"),
-    ({"metadata_changes": {"code_challenge_methods_supported": ["plain"]}}, "does not offer PKCE"),
-    ({"metadata_changes": {"authorization_endpoint": None}}, "an endpoint that is missing or is no https URL"),
-    ({"metadata_changes": {"authorization_endpoint": "javascript:echoed"}}, "an endpoint that is missing"),
-    ({"metadata_changes": {"authorization_endpoint": "https://a@echoed.example/"}}, "an endpoint that is missing"),
-    ({"metadata_changes": {"token_endpoint": "file:///echoed"}}, "an endpoint that is missing"),
+    ({"prm_changes": {"authorization_servers": []}}, "names no usable authorization server"),
+    ({"prm_changes": {"authorization_servers": ["javascript:echoed"]}}, "names no usable authorization server"),
+    ({"metadata_at": ()}, "its metadata cannot be found or read"),
+    ({"metadata_changes": {"issuer": "https://echoed.example"}}, "names a different issuer"),
+    ({"metadata_changes": {"code_challenge_methods_supported": None}}, "does not support PKCE"),
+    ({"metadata_changes": {"code_challenge_methods_supported": ["plain"]}}, "does not support PKCE"),
+    ({"metadata_changes": {"authorization_endpoint": None}}, "metadata is missing or has no https URL"),
+    ({"metadata_changes": {"authorization_endpoint": "javascript:echoed"}}, "metadata is missing or has no https URL"),
+    ({"metadata_changes": {"authorization_endpoint": "https://a@echoed.example/"}}, "is missing or has no https URL"),
+    ({"metadata_changes": {"token_endpoint": "file:///echoed"}}, "metadata is missing or has no https URL"),
 ]
 
 
@@ -343,7 +343,7 @@ def test_a_server_that_lets_everybody_in_is_not_connected(plugboard: Plugboard, 
         answer = mcp_server(plugboard, acme, url=f"{url}/mcp").begun()
 
     assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
-    assert "answers without any authorization" in answer.json()["detail"]
+    assert "requires no authorization" in answer.json()["detail"]
 
 
 # --- where it does not come to an end

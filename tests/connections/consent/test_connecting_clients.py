@@ -140,8 +140,8 @@ def test_a_grant_whose_client_has_ended_asks_for_a_reconnect(plugboard: Plugboar
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"registers": False}, "lets no client register by itself"),
-        ({"auth_methods": ("private_key_jwt",)}, "lets no client register by itself"),
+        ({"registers": False}, "does not support dynamic client registration"),
+        ({"auth_methods": ("private_key_jwt",)}, "does not support dynamic client registration"),
     ],
 )
 def test_without_registration_the_error_says_what_to_do(

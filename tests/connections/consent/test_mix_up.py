@@ -211,7 +211,7 @@ def test_the_evil_server_cannot_ask_in_the_name_of_the_honest_one(two: Two) -> N
     answer = two.evil.begun()
 
     assert answer.status_code == 409
-    assert "about another resource" in answer.json()["detail"]
+    assert "describes a different resource" in answer.json()["detail"]
 
 
 @pytest.mark.requirement("OAU-04", "OAU-08")
@@ -221,7 +221,7 @@ def test_an_issuer_cannot_impersonate_another(two: Two) -> None:
     answer = two.evil.begun()
 
     assert answer.status_code == 409
-    assert "that of another issuer" in answer.json()["detail"]
+    assert "names a different issuer" in answer.json()["detail"]
 
 
 @pytest.mark.requirement("OAU-04")

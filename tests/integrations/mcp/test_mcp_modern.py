@@ -72,7 +72,7 @@ async def test_a_stream_is_read_to_the_answer_and_requests_on_it_get_none() -> N
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [("input_required", "not in a way that can be answered"), ("task", "type that is not known"), (3, "type")],
+    [("input_required", "requested input in an invalid way"), ("task", "unknown type"), (3, "type")],
 )
 async def test_a_result_that_is_not_complete_is_unreadable(kind: object, said: str) -> None:
     async with client_of(ModernServer(tools_call=lambda seen: result(seen, {"resultType": kind})), ERA) as client:

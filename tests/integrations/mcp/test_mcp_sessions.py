@@ -51,7 +51,7 @@ async def test_a_session_whose_id_cannot_be_sent_back_is_unreadable() -> None:
     server = SessionServer(initialize=lambda seen: result(seen, hello, **{"Mcp-Session-Id": "a b"}))
 
     async with client_of(server) as client:
-        with pytest.raises(UnreadableResponse, match="id that cannot be sent back"):
+        with pytest.raises(UnreadableResponse, match="invalid session id"):
             await client.call("tools/list")
 
 
@@ -100,7 +100,7 @@ async def test_a_rest_that_is_refused_is_told_and_the_call_is_not_sent_again(sta
     server = SessionServer(tools_call=lambda _: stream(event("", id="e1")), GET=lambda _: Reply(status))
 
     async with client_of(server, ERA) as client:
-        with pytest.raises(Unreachable, match="the rest of it could not be had") as told:
+        with pytest.raises(Unreachable, match="the rest could not be read") as told:
             await client.call_tool("echo", {})
 
     assert told.value.sent
@@ -111,7 +111,7 @@ async def test_a_rest_that_is_no_stream_could_not_be_had() -> None:
     server = SessionServer(tools_call=lambda _: stream(event("", id="e1")), GET=lambda _: Reply(body=b"{}"))
 
     async with client_of(server, ERA) as client:
-        with pytest.raises(Unreachable, match="the rest of it could not be had"):
+        with pytest.raises(Unreachable, match="the rest could not be read"):
             await client.call_tool("echo", {})
 
 

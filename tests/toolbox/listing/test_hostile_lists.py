@@ -208,7 +208,7 @@ def test_an_invalid_list_is_reported_as_invalid(office: Office, tools: object) -
     server = office.server(fake)
 
     assert office.check(server)["status"] == "invalid"
-    assert office.list(office.agent(server))["unavailable"][0]["detail"].endswith("The list of tools is no list.")
+    assert office.list(office.agent(server))["unavailable"][0]["detail"].endswith("The tools are not a list.")
 
 
 @pytest.mark.parametrize("cursor", [7, None, [], {}, True])

@@ -159,7 +159,7 @@ def refused(status: int) -> Any:
         (PlainServer(tools_list=refused(403)), "unauthorized", "MCP server request failed: 403 Forbidden"),
         (PlainServer(tools_list=refused(500)), "unreachable", "MCP server request failed: 500 Internal Server Error"),
         (PlainServer(tools_list=lambda _: Reply(body=b"<html>")), "invalid", "The answer is not JSON."),
-        (PlainServer(tools_list=lambda seen: result(seen, {"tools": 1})), "invalid", "The list of tools is no list."),
+        (PlainServer(tools_list=lambda seen: result(seen, {"tools": 1})), "invalid", "The tools are not a list."),
         (PlainServer(tools_list=lambda seen: error(seen, -32603, "Broken")), "invalid", "Broken"),
         (StuckServer("tools/list"), "timeout", "no answer in time."),
     ],
