@@ -12,7 +12,7 @@ from typing import Any
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-GIVEN_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
+ACCEPTED_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
@@ -42,15 +42,15 @@ class RequestMiddleware:
         if scope["method"] == "HEAD":
             state["is_head"] = True
         extra = [*SECURITY_HEADERS, (b"x-request-id", request_id.encode())]
-        asked = _as_get(scope)
+        get_scope = _as_get(scope)
         status, sent_bytes = 0, 0
 
-        async def send_more(message: Message) -> None:
+        async def send_extended(message: Message) -> None:
             nonlocal status, sent_bytes
             if message["type"] == "http.response.start":
                 status = message["status"]
                 await send({**message, "headers": [*message["headers"], *extra]})
-            elif message["type"] == "http.response.body" and asked is not scope:
+            elif message["type"] == "http.response.body" and get_scope is not scope:
                 await send({**message, "body": b""})
             elif message["type"] == "http.response.body":
                 sent_bytes += len(message["body"])
@@ -59,10 +59,10 @@ class RequestMiddleware:
                 await send(message)
 
         try:
-            await self._app(asked, receive, send_more)
+            await self._app(get_scope, receive, send_extended)
         finally:
             if self._note:
-                self._note(log_fields(asked, scope["method"], status, sent_bytes, time.perf_counter() - started))
+                self._note(log_fields(get_scope, scope["method"], status, sent_bytes, time.perf_counter() - started))
 
 
 def _as_get(scope: HTTPScope) -> HTTPScope:
@@ -73,7 +73,7 @@ def _as_get(scope: HTTPScope) -> HTTPScope:
 def _request_id(scope: Scope) -> str:
     """The client's own id if it is safe to log; otherwise a new one."""
     for name, value in scope["headers"]:
-        if name == b"x-request-id" and GIVEN_ID.fullmatch(value):
+        if name == b"x-request-id" and ACCEPTED_ID.fullmatch(value):
             return value.decode()
     return f"{_PROCESS}{next(_COUNTER):012x}"
 

@@ -17,7 +17,7 @@ from api.audit.call_log import MOST_WAITING
 from api.connections.consent.state import LIFE_SECONDS
 from api.connections.revocation import queue
 from api.connections.tokens.policy import RefreshPolicy
-from api.http.middleware import GIVEN_ID
+from api.http.middleware import ACCEPTED_ID
 from api.http.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from api.http.request import BODY_SECONDS, MAX_BODY_BYTES
 from api.http.server.protocol import MAX_HEAD_BYTES, LimitedHttpProtocol
@@ -132,7 +132,7 @@ SENTENCES = {
         f"limited to at most {MAX_AGENTS} agents",
         f"within {KEPT_SECONDS // 3600} hours",
         f"`limit` is 1 to {MAX_LIMIT} ({DEFAULT_LIMIT} if not given)",
-        "{} to {} letters, digits".format(*repetitions(GIVEN_ID.pattern.decode())),
+        "{} to {} letters, digits".format(*repetitions(ACCEPTED_ID.pattern.decode())),
         f"at most {MAX_BODY_BYTES // MB} MB",
         "{} to {} visible ASCII characters".format(*repetitions(KEY_FORM.pattern)),
     ],
