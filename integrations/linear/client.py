@@ -40,7 +40,7 @@ _SECONDS = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryResponse:
     data: Json
     notes: tuple[str, ...] = ()
     """What Linear left out, for a model."""
@@ -65,23 +65,23 @@ class LinearApi(ServiceClient):
             return Rejected(f"Linear refused the request: {reply.status} {reply.reason}".rstrip() + ".")
         return ServerTrouble(self.unexpected_response_text(reply))
 
-    async def ask(self, document: str, variables: Mapping[str, object]) -> Answer:
+    async def query(self, document: str, variables: Mapping[str, object]) -> QueryResponse:
         """A query, and never anything else: it may be sent again."""
         given = {name: value for name, value in variables.items() if value is not None}
         body: Json = await self.request("POST", "/graphql", body={"query": document, "variables": given}, reads=True)
-        return Answer(body["data"], tuple(left_out(problems_in(body))))
+        return QueryResponse(body["data"], tuple(left_out(problems_in(body))))
 
-    async def ask_some(self, document: str, variables: Mapping[str, object], size: str = "first") -> Answer:
+    async def query_page(self, document: str, variables: Mapping[str, object], size: str = "first") -> QueryResponse:
         """Fewer, where the answer would be more than is taken in: a cursor leads to the others."""
         with too_large_hint(FEWER), _going_on(variables.get("after")):
             try:
-                return await self.ask(document, variables)
+                return await self.query(document, variables)
             except UnreadableResponse:
                 most = variables.get(size)
                 fewer = most // SHARE if isinstance(most, int) else 0
                 if not fewer:
                     raise
-                return await self.ask(document, {**variables, size: fewer})
+                return await self.query(document, {**variables, size: fewer})
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def _seconds(headers: Mapping[str, str]) -> float | None:
     """Until there is room again. Linear tells the time of that, so it is asked what time it is there."""
     if _SECONDS.fullmatch(given := headers.get("retry-after", "")):
         return min(float(given), LONGEST_WAIT)
-    now, reset = _said_at(headers.get("date", "")), _reset_of_the_scarcest(headers)
+    now, reset = _parse_date(headers.get("date", "")), _reset_of_the_scarcest(headers)
     return None if now is None or reset is None else min(max(reset - now, 0.0), LONGEST_WAIT)
 
 
@@ -130,7 +130,7 @@ def _number(headers: Mapping[str, str], name: str) -> float | None:
     return max(float(found), 0.0) if _NUMBER.fullmatch(found) else None
 
 
-def _said_at(date: str) -> float | None:
+def _parse_date(date: str) -> float | None:
     try:
         return parsedate_to_datetime(date).timestamp()
     except ValueError:

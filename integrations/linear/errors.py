@@ -39,7 +39,7 @@ BY_WORD: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class GraphQlError:
     """One of a GraphQL answer's errors."""
 
     words: frozenset[str]
@@ -50,7 +50,7 @@ class Problem:
     """Which it was that could not be told."""
 
     @classmethod
-    def of(cls, error: Json) -> Problem:
+    def of(cls, error: Json) -> GraphQlError:
         more = error.get("extensions")
         known: Json = more if isinstance(more, dict) else {}
         words = frozenset(_LETTERS.sub("", str(known.get(name, "")).lower()) for name in ("code", "type"))
@@ -60,12 +60,12 @@ class Problem:
         return cls(words, said[:MAX_SHOWN].rstrip("."), (fields or ["something"])[-1][:MAX_SHOWN])
 
 
-def problems_in(body: object) -> list[Problem]:
+def problems_in(body: object) -> list[GraphQlError]:
     errors = body.get("errors") if isinstance(body, dict) else None
-    return [Problem.of(each) for each in objects(errors[:MAX_READ] if isinstance(errors, list) else None)]
+    return [GraphQlError.of(each) for each in objects(errors[:MAX_READ] if isinstance(errors, list) else None)]
 
 
-def left_out(problems: list[Problem]) -> list[str]:
+def left_out(problems: list[GraphQlError]) -> list[str]:
     """The same of many things is told once."""
     counted = Counter(f"Linear did not return `{each.field}`: {each.said}." for each in problems)
     told = [f"{note} ({times} times)" if times > 1 else note for note, times in counted.most_common(MAX_NOTES)]
@@ -73,7 +73,7 @@ def left_out(problems: list[Problem]) -> list[str]:
     return [*told, f"Linear did not return {more} more."] if more else told
 
 
-def refusal(problem: Problem) -> Verdict:
+def refusal(problem: GraphQlError) -> Verdict:
     words, said = problem.words, problem.said
     if words & TROUBLE:
         return ServerTrouble(f"Linear reported an internal error: {said}.")

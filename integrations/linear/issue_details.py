@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from integrations.json_object import Json
 from integrations.linear.rendering import bulleted, day, indented, joined, lined, written
-from integrations.linear.results import Issue, Item, Line, Name, Shape, ShortIssue, Url, nodes
+from integrations.linear.results import Issue, ListItem, OneLine, Name, LinearModel, ShortIssue, Url, nodes
 from integrations.text import more_follow, objects, one_line
 from integrations.tool import Result
 
@@ -24,9 +24,9 @@ RELATIONS: Mapping[str, tuple[str, str]] = {
 }
 
 
-class Comment(Item):
+class Comment(ListItem):
     id: str
-    author: Line = "somebody"
+    author: OneLine = "somebody"
     body: str
     url: Url | None = None
     created_at: str | None = None
@@ -43,7 +43,7 @@ class Comment(Item):
 
 
 class Relation(ShortIssue):
-    relation: Line = Field(
+    relation: OneLine = Field(
         description="How the issue that was read relates to this one: blocks, blocked by, duplicate of, related to …"
     )
 
@@ -51,8 +51,8 @@ class Relation(ShortIssue):
         return f"{self.relation} {super().text()}"
 
 
-class Attachment(Shape):
-    title: Line
+class Attachment(LinearModel):
+    title: OneLine
     url: Url
     subtitle: Name = None
     source: Name = Field(default=None, validation_alias="sourceType", description="Such as github or slack.")
@@ -134,7 +134,7 @@ class IssueAnswer(Result):
         return "\n\n".join(part for part in (self.issue.text(), *self.notes, more) if part)
 
 
-def with_way_back(found: object, after: str | None) -> object:
+def with_preceding_cursors(found: object, after: str | None) -> object:
     """Each comment with the cursor behind which it is the first."""
     edges = objects(found.get("edges")) if isinstance(found, dict) else []
     cursors = [after, *(each.get("cursor") for each in edges)]

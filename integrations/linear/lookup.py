@@ -16,7 +16,7 @@ from integrations.linear.client import LinearApi, read
 from integrations.linear.errors import ADMIN
 from integrations.linear.params import IssueFilters, ListIssues, ListProjects, SearchIssues, project_like
 from integrations.linear.parsing import IDENTIFIER, UUID
-from integrations.linear.results import Shape, State
+from integrations.linear.results import LinearModel, WorkflowState
 from integrations.service_client import ToolFailed
 from integrations.similar_names import similar_names, spelling_of_a_word
 from integrations.text import one_line, shortened
@@ -46,7 +46,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class NameLookup:
     what: str
     given: str
     filter: Json
@@ -55,7 +55,7 @@ class Asked:
     """In which it is to be, where there is one for each team."""
 
 
-class Named(Shape):
+class NamedNode(LinearModel):
     name: str | None = None
     key: str | None = None
     number: float | None = None
@@ -67,12 +67,12 @@ class Named(Shape):
         return f"{first} ({more})" if more else first
 
 
-class Names(Shape):
-    nodes: list[Named] = Field(default=[])
+class NamedNodes(LinearModel):
+    nodes: list[NamedNode] = Field(default=[])
 
 
-async def why(
-    api: LinearApi, ask: ListIssues | SearchIssues | ListProjects, states: Sequence[State | None]
+async def explain_result(
+    api: LinearApi, ask: ListIssues | SearchIssues | ListProjects, states: Sequence[WorkflowState | None]
 ) -> list[str]:
     """Sentences for a model, of a list in which there are these: why it is empty, or lacks some of what was named."""
     if ask.after:
@@ -112,7 +112,7 @@ async def _why_no_issue(api: LinearApi, ask: IssueFilters) -> list[str]:
 async def _why_no_project(api: LinearApi, ask: ListProjects) -> list[str]:
     asked = [_team(ask.team_id)] if ask.team_id else []
     if ask.query:
-        asked.append(Asked("project", ask.query, project_like(ask.query), _like(ask.query, "name")))
+        asked.append(NameLookup("project", ask.query, project_like(ask.query), _like(ask.query, "name")))
     notes = [*(await _missing(api, asked) if asked else []), *(await _unknown_statuses(api, ask.state or ()))]
     notes = notes or [NO_SUCH_PROJECT]
     return notes if ask.include_archived else [*notes, ARCHIVED.format("projects")]
@@ -123,49 +123,49 @@ async def _unknown_statuses(api: LinearApi, words: Sequence[str]) -> list[str]:
     notes = [HEALTH.format(each) for each in named if each.casefold() in HEALTHS]
     if not named:
         return notes
-    answer = await api.ask(queries.STATUSES, {})
+    answer = await api.query(queries.STATUSES, {})
     there = _names(answer.data, "projectStatuses")
     known = {each.casefold() for each in there}
     missing = [each for each in named if each.casefold() not in known and not UUID.fullmatch(each)]
     return [*notes, *(f"There is no project status `{each}`. Available: {_listed(there)}." for each in missing)]
 
 
-async def _missing(api: LinearApi, asked: Sequence[Asked]) -> list[str]:
+async def _missing(api: LinearApi, asked: Sequence[NameLookup]) -> list[str]:
     named = {f"{each.what}{number}": each for number, each in enumerate(asked)}
     variables = {name: each.filter for name, each in named.items()}
     variables |= {f"{name}Like": each.like for name, each in named.items()}
     document = queries.names([(name, each.what, *KINDS[each.what]) for name, each in named.items()])
-    answer = await api.ask(document, variables)
+    answer = await api.query(document, variables)
     missing = {name: each for name, each in named.items() if not _names(answer.data, name)}
     if any(each.what == "team" for each in missing.values()):  # then nothing is in it either
         missing = {name: each for name, each in missing.items() if not each.team}
     return [_told(each, _names(answer.data, f"{name}Like")) for name, each in missing.items()]
 
 
-def _asked(ask: IssueFilters) -> Iterator[Asked]:
+def _asked(ask: IssueFilters) -> Iterator[NameLookup]:
     team = ask.team_id
     in_team: Json = {"team": filters.team(team)} if team else {}
     if team:
         yield _team(team)
     if ask.project_id:
-        yield Asked("project", ask.project_id, filters.project(ask.project_id), _like(ask.project_id, "name"))
+        yield NameLookup("project", ask.project_id, filters.project(ask.project_id), _like(ask.project_id, "name"))
     if ask.assignee_id and not (filters.is_me(ask.assignee_id) or filters.is_nobody(ask.assignee_id)):
         word = ask.assignee_id.removeprefix("@")
-        yield Asked("user", word, filters.user(word), _like(word.partition("@")[0], "name", "displayName"))
+        yield NameLookup("user", word, filters.user(word), _like(word.partition("@")[0], "name", "displayName"))
     for word in ask.state or ():
         if not filters.is_kind_of_state(word):
-            yield Asked("state", word, {**filters.state(word), **in_team}, in_team, team)
+            yield NameLookup("state", word, {**filters.state(word), **in_team}, in_team, team)
     for word in ask.label or ():
-        yield Asked("label", word, filters.label(word), _like(word, "name"))
+        yield NameLookup("label", word, filters.label(word), _like(word, "name"))
     if ask.cycle and not filters.is_kind_of_cycle(ask.cycle):
-        yield Asked("cycle", ask.cycle, {**filters.cycle(ask.cycle), **in_team}, in_team, team)
+        yield NameLookup("cycle", ask.cycle, {**filters.cycle(ask.cycle), **in_team}, in_team, team)
     if ask.parent_id and (IDENTIFIER.fullmatch(ask.parent_id) or UUID.fullmatch(ask.parent_id)):
         wanted = filters.issue(ask.parent_id)
-        yield Asked("issue", ask.parent_id, wanted, wanted)
+        yield NameLookup("issue", ask.parent_id, wanted, wanted)
 
 
-def _team(word: str) -> Asked:
-    return Asked("team", word, filters.team(word), {})
+def _team(word: str) -> NameLookup:
+    return NameLookup("team", word, filters.team(word), {})
 
 
 def _like(word: str, *fields: str) -> Json:
@@ -175,10 +175,10 @@ def _like(word: str, *fields: str) -> Json:
 
 
 def _names(data: Json, word: str) -> list[str]:
-    return list(dict.fromkeys(each.text() for each in read(Names, data.get(word) or {}).nodes))
+    return list(dict.fromkeys(each.text() for each in read(NamedNodes, data.get(word) or {}).nodes))
 
 
-def _told(asked: Asked, there: list[str]) -> str:
+def _told(asked: NameLookup, there: list[str]) -> str:
     what, given = asked.what, f"`{one_line(asked.given)}`"
     if what in ("state", "cycle"):
         who = f"Team {asked.team} has" if asked.team else "No team that the app may see has"

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from integrations.json_object import Json
 from integrations.linear.client import read
 from integrations.linear.rendering import bounded
-from integrations.linear.results import Item, Number, Shape
+from integrations.linear.results import ListItem, Number, LinearModel
 from integrations.text import objects
 
 MOST_BYTES, MOST_CHARACTERS = 150_000, 40_000
@@ -17,23 +17,23 @@ ROOM_OF_FULL, LEAST_OF_FULL = 30_000, 3_000
 ENDED_EARLY = "Fewer {} than requested, to keep the result readable; `after` below continues with the rest."
 
 
-class PageInfo(Shape):
+class PageInfo(LinearModel):
     has_next_page: bool
     end_cursor: str | None = None
 
 
-class Edge(Shape):
+class Edge(LinearModel):
     cursor: str
     node: Json
 
 
-class Connection(Shape):
+class ItemConnection(LinearModel):
     edges: list[Edge]
     page_info: PageInfo
     total_count: Number = None
 
 
-S = TypeVar("S", bound=Item)
+S = TypeVar("S", bound=ListItem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def page(
     found: object, what: str, made: Callable[[Json], S], notes: tuple[str, ...] = (), characters: int = MOST_CHARACTERS
 ) -> Page[S]:
     """`found` is a connection of Linear's; it is cut where it would be more than one answer holds."""
-    connection = read(Connection, found)
+    connection = read(ItemConnection, found)
     items = [made(edge.node) for edge in connection.edges]
     kept = _fitting(items, characters)
     info = connection.page_info
@@ -58,19 +58,19 @@ def page(
     return Page(items, info.end_cursor if info.has_next_page else None, notes, total)
 
 
-def whole(found: object, is_wanted: bool) -> Callable[[Json], Mapping[str, object]]:
+def full_field(found: object, is_wanted: bool) -> Callable[[Json], Mapping[str, object]]:
     """What makes `full` of a node: the fewer there are on a page, the more of each."""
     edges = objects(found.get("edges")) if isinstance(found, dict) and is_wanted else []
     room = max(ROOM_OF_FULL // max(len(edges), 1), LEAST_OF_FULL)
     return lambda node: {"full": bounded(node, room)} if is_wanted else {}
 
 
-def of(kind: type[S], changes: Callable[[Json], Mapping[str, object]]) -> Callable[[Json], S]:
+def item_parser(kind: type[S], changes: Callable[[Json], Mapping[str, object]]) -> Callable[[Json], S]:
     """What makes an item of a node, with a few fields that Linear does not have."""
     return lambda node: read(kind, {**node, **changes(node)})
 
 
-def _fitting(items: Sequence[Item], characters: int) -> int:
+def _fitting(items: Sequence[ListItem], characters: int) -> int:
     """How many; one at least, for what one is made of has its own bounds."""
     bytes_left, characters_left = MOST_BYTES, characters
     for index, item in enumerate(items):

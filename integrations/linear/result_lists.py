@@ -8,27 +8,27 @@ from typing import TypedDict
 from pydantic import Field
 
 from integrations.linear.pagination import Page, S
-from integrations.linear.results import Hit, Issue, Item, Project, Team
+from integrations.linear.results import Hit, Issue, ListItem, Project, Team
 from integrations.text import more_follow
 from integrations.tool import Result
 
 
-class Paging(TypedDict):
+class PagingFields(TypedDict):
     has_more: bool
     next_cursor: str | None
     notes: list[str]
 
 
-def paging(found: Page[S], *more: str) -> Paging:
+def paging(found: Page[S], *more: str) -> PagingFields:
     return {"has_more": found.next_cursor is not None, "next_cursor": found.next_cursor, "notes": [*found.notes, *more]}
 
 
-class Listing(Result):
+class ListResult(Result):
     has_more: bool = False
     next_cursor: str | None = Field(default=None, description="Pass it as `after` for the next page.")
     notes: list[str] = Field(default=[], description="Remarks about this result, such as why it is empty.")
 
-    def items(self) -> Sequence[Item]:
+    def items(self) -> Sequence[ListItem]:
         raise NotImplementedError
 
     def head(self) -> str:
@@ -47,31 +47,31 @@ class Listing(Result):
         return "\n\n".join(part for part in parts if part)
 
 
-class TeamPage(Listing):
+class TeamPage(ListResult):
     teams: list[Team]
 
-    def items(self) -> Sequence[Item]:
+    def items(self) -> Sequence[ListItem]:
         return self.teams
 
     def head(self) -> str:
         return self.counted(len(self.teams), "team")
 
 
-class ProjectPage(Listing):
+class ProjectPage(ListResult):
     projects: list[Project]
 
-    def items(self) -> Sequence[Item]:
+    def items(self) -> Sequence[ListItem]:
         return self.projects
 
     def head(self) -> str:
         return self.counted(len(self.projects), "project", "latest change first")
 
 
-class IssuePage(Listing):
+class IssuePage(ListResult):
     issues: list[Issue]
     order: str = Field(default="updatedAt", exclude=True)
 
-    def items(self) -> Sequence[Item]:
+    def items(self) -> Sequence[ListItem]:
         return self.issues
 
     def head(self) -> str:
@@ -79,11 +79,11 @@ class IssuePage(Listing):
         return self.counted(len(self.issues), "issue", order)
 
 
-class HitPage(Listing):
+class HitPage(ListResult):
     issues: list[Hit]
     total: int | None = Field(default=None, description="Total number of matches.")
 
-    def items(self) -> Sequence[Item]:
+    def items(self) -> Sequence[ListItem]:
         return self.issues
 
     def head(self) -> str:

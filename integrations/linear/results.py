@@ -17,13 +17,13 @@ LONGEST_TITLE, LONGEST_DESCRIPTION = 255, 500
 FULL = Field(default=None, description="Linear's own object, without empty fields and with long texts cut.")
 
 
-class Shape(BaseModel):
+class LinearModel(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="ignore", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
     )
 
 
-class Item(Shape):
+class ListItem(LinearModel):
     """One of a list."""
 
     def text(self) -> str:
@@ -70,34 +70,34 @@ def identifier_of(value: object) -> object:
 
 
 Described = Annotated[str | None, BeforeValidator(described)]
-Names = Annotated[list[str], BeforeValidator(names)]
+NameList = Annotated[list[str], BeforeValidator(names)]
 Name = Annotated[str | None, BeforeValidator(name_of)]
-Line = Annotated[str, BeforeValidator(line_of)]
+OneLine = Annotated[str, BeforeValidator(line_of)]
 Url = Annotated[str, AfterValidator(one_line)]
 Number = Annotated[float | None, BeforeValidator(finite)]
 HEALTHS = {"onTrack": "on track", "atRisk": "at risk", "offTrack": "off track"}
 
 
-class Ref(Shape):
+class Ref(LinearModel):
     id: str
-    name: Line
+    name: OneLine
 
 
-class TeamRef(Shape):
+class TeamRef(LinearModel):
     id: str
-    key: Line
-    name: Line
+    key: OneLine
+    name: OneLine
 
 
-class State(Shape):
-    name: Line
-    type: Line = Field(description="triage, backlog, unstarted, started, completed, canceled or duplicate.")
+class WorkflowState(LinearModel):
+    name: OneLine
+    type: OneLine = Field(description="triage, backlog, unstarted, started, completed, canceled or duplicate.")
 
     def text(self) -> str:
         return self.name if self.name.casefold() == self.type else f"{self.name} ({self.type})"
 
 
-class Cycle(Shape):
+class Cycle(LinearModel):
     number: int
     name: Name = None
     starts_at: str | None = None
@@ -107,16 +107,16 @@ class Cycle(Shape):
         return f"cycle {self.number}" + (f" ({self.name})" if self.name else "")
 
 
-class Team(Item):
+class Team(ListItem):
     id: str
-    key: Line = Field(description="The prefix of its issues' identifiers; filters accept it.")
-    name: Line
+    key: OneLine = Field(description="The prefix of its issues' identifiers; filters accept it.")
+    name: OneLine
     url: Url | None = None
     description: Described = None
     visibility: Name = None
     parent: Name = Field(default=None, description="The name of the parent team.")
     active_cycle: Cycle | None = None
-    states: Annotated[list[State], BeforeValidator(nodes)] = Field(
+    states: Annotated[list[WorkflowState], BeforeValidator(nodes)] = Field(
         default=[], description="The states that an issue of this team can have."
     )
     full: Json | None = FULL
@@ -132,11 +132,11 @@ class Team(Item):
         return lined(*lines, f"id {self.id}", self.url, written(self.full))
 
 
-class Project(Item):
+class Project(ListItem):
     id: str
-    name: Line
+    name: OneLine
     url: Url
-    status: State | None = None
+    status: WorkflowState | None = None
     description: Described = None
     health: str | None = Field(
         default=None, description="onTrack, atRisk or offTrack, according to the last project update."
@@ -164,12 +164,12 @@ class Project(Item):
         return lined(self.name, facts, self.description, f"id {self.id}", self.url, written(self.full))
 
 
-class ShortIssue(Item):
+class ShortIssue(ListItem):
     id: str
-    identifier: Line = Field(description="Such as ENG-123; linear_get_issue accepts it.")
-    title: Line
+    identifier: OneLine = Field(description="Such as ENG-123; linear_get_issue accepts it.")
+    title: OneLine
     url: Url
-    state: State | None = None
+    state: WorkflowState | None = None
 
     def text(self) -> str:
         state = f" [{self.state.text()}]" if self.state else ""
@@ -185,7 +185,7 @@ class Issue(ShortIssue):
         default=None, description="The identifier of the parent issue."
     )
     cycle: Cycle | None = None
-    labels: Names = []
+    labels: NameList = []
     estimate: Number = None
     due_date: Name = None
     created_at: str | None = None

@@ -15,9 +15,9 @@ from integrations.linear.issue_details import (
     comment,
     part_of,
     relations,
-    with_way_back,
+    with_preceding_cursors,
 )
-from integrations.linear.pagination import of, page, whole
+from integrations.linear.pagination import item_parser, page, full_field
 from integrations.linear.params import GetIssue, ListIssues, ListProjects, ListTeams, SearchIssues
 from integrations.linear.rendering import bounded, excerpt, is_cut
 from integrations.linear.result_lists import HitPage, IssuePage, ProjectPage, TeamPage, paging
@@ -48,11 +48,13 @@ async def linear_list_teams(api: LinearApi, ask: ListTeams) -> TeamPage:
     For the next page, pass `nextCursor` as `after`. If a team is missing, a workspace admin has to give the app
     access to it.
     """
-    answer = await api.ask_some(queries.teams(full=ask.full), ask.variables())
+    answer = await api.query_page(queries.teams(full=ask.full), ask.variables())
     place = (answer.data.get("organization") or {}).get("urlKey")
     teams = answer.data.get("teams")
-    full = whole(teams, ask.full)
-    link = of(Team, lambda node: {"url": f"https://linear.app/{place}/team/{node.get('key')}/all", **full(node)})
+    full = full_field(teams, ask.full)
+    link = item_parser(
+        Team, lambda node: {"url": f"https://linear.app/{place}/team/{node.get('key')}/all", **full(node)}
+    )
     found = page(teams, "teams", link, answer.notes)
     why = [] if found.items or ask.after else [lookup.NO_TEAM if ask.query is None else lookup.NO_SUCH_TEAM]
     return TeamPage(teams=list(found.items), **paging(found, *why, *_cut((each.full for each in found.items), FEWER)))
@@ -68,10 +70,10 @@ async def linear_list_projects(api: LinearApi, ask: ListProjects) -> ProjectPage
     milestones, members and the last update, use `full` true with a `query`. For the next page, pass `nextCursor` as
     `after`.
     """
-    answer = await api.ask_some(queries.projects(full=ask.full), ask.variables())
+    answer = await api.query_page(queries.projects(full=ask.full), ask.variables())
     projects = answer.data.get("projects")
-    found = page(projects, "projects", of(Project, whole(projects, ask.full)), answer.notes)
-    why = await lookup.why(api, ask, [each.status for each in found.items])
+    found = page(projects, "projects", item_parser(Project, full_field(projects, ask.full)), answer.notes)
+    why = await lookup.explain_result(api, ask, [each.status for each in found.items])
     return ProjectPage(
         projects=list(found.items), **paging(found, *why, *_cut((each.full for each in found.items), FEWER))
     )
@@ -88,10 +90,10 @@ async def linear_list_issues(api: LinearApi, ask: ListIssues) -> IssuePage:
     name is unknown. The latest change comes first. For the next page, pass `nextCursor` as `after` with the same
     filters. Archived issues come only with `includeArchived`.
     """
-    answer = await api.ask_some(queries.issues(full=ask.full), ask.variables())
+    answer = await api.query_page(queries.issues(full=ask.full), ask.variables())
     issues = answer.data.get("issues")
-    found = page(issues, "issues", of(Issue, whole(issues, ask.full)), answer.notes)
-    why = await lookup.why(api, ask, [each.state for each in found.items])
+    found = page(issues, "issues", item_parser(Issue, full_field(issues, ask.full)), answer.notes)
+    why = await lookup.explain_result(api, ask, [each.state for each in found.items])
     return IssuePage(
         issues=list(found.items),
         order=ask.order_by,
@@ -109,10 +111,10 @@ async def linear_get_issue(api: LinearApi, ask: GetIssue) -> IssueAnswer:
     description comes in parts of 12,000 characters; for the next part, pass `nextDescriptionFrom` as `descriptionFrom`.
     `first` is the number of comments (10, at most 50); for only the older ones, pass `nextCursor` as `after`.
     """
-    answer = await api.ask_some(queries.issue(full=ask.full), ask.variables(), "comments")
+    answer = await api.query_page(queries.issue(full=ask.full), ask.variables(), "comments")
     node: Json = answer.data.get("issue") or {}
-    edges = with_way_back(node.get("comments"), ask.after)
-    made = of(Comment, lambda each: comment(each, ask.first))
+    edges = with_preceding_cursors(node.get("comments"), ask.after)
+    made = item_parser(Comment, lambda each: comment(each, ask.first))
     comments = page(edges, "comments", made, answer.notes, MOST_OF_COMMENTS)
     described, rest = part_of(node.get("description"), ask.description_from)
     known = {
@@ -141,12 +143,12 @@ async def linear_search_issues(api: LinearApi, ask: SearchIssues) -> HitPage:
     matches; read one with linear_get_issue. `includeComments` also searches comments. For the next page, pass
     `nextCursor` as `after` with the same arguments. Linear allows 30 searches a minute.
     """
-    answer = await api.ask_some(queries.search(full=ask.full), ask.variables())
+    answer = await api.query_page(queries.search(full=ask.full), ask.variables())
     hits = answer.data.get("searchIssues")
-    full = whole(hits, ask.full)
-    made = of(Hit, lambda node: {"excerpt": excerpt(node.get("description"), ask.query), **full(node)})
+    full = full_field(hits, ask.full)
+    made = item_parser(Hit, lambda node: {"excerpt": excerpt(node.get("description"), ask.query), **full(node)})
     found = page(hits, "issues", made, answer.notes)
-    why = await lookup.why(api, ask, [each.state for each in found.items])
+    why = await lookup.explain_result(api, ask, [each.state for each in found.items])
     return HitPage(
         issues=list(found.items),
         total=found.total,

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed
-from integrations.slack.client import BOTH_KINDS, MOST_AT_ONCE, Place, SlackApi, next_cursor
+from integrations.slack.client import BOTH_KINDS, MOST_AT_ONCE, SlackWorkspace, SlackApi, next_cursor
 from integrations.slack.cursors import NOT_OURS
 from integrations.slack.markup import plain
 from integrations.slack.results import as_json, counted, in_full
@@ -54,7 +54,7 @@ class Channel(Result):
             yield counted(self.members, "member", "members")
 
 
-class Channels(Result):
+class ChannelPage(Result):
     channels: list[Channel]
     next_cursor: str | None = Field(
         default=None, description="For the next page, pass it as `cursor` with the same arguments."
@@ -71,7 +71,7 @@ class Channels(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class ChannelQuery:
     limit: int
     cursor: str | None = None
     query: str | None = None
@@ -88,10 +88,10 @@ class Search:
         return all(word in words for word in self.query.lower().lstrip("#").split())
 
 
-class _Shown:
+class _PageBuilder:
     """What goes into the answer, until it is full."""
 
-    def __init__(self, place: Place, search: Search) -> None:
+    def __init__(self, place: SlackWorkspace, search: ChannelQuery) -> None:
         self.channels: list[Channel] = []
         self._place = place
         self._search = search
@@ -112,9 +112,9 @@ class _Shown:
         return True
 
 
-async def listed(api: SlackApi, place: Place, search: Search) -> Channels:
+async def list_channels(api: SlackApi, place: SlackWorkspace, search: ChannelQuery) -> ChannelPage:
     """A page of ours may be a part of Slack's, or many of them where few are wanted or seen."""
-    shown = _Shown(place, search)
+    shown = _PageBuilder(place, search)
     cursor, begin = _opened(search.cursor)
     for number in range(MOST_PAGES):
         page = await _page(api, search, cursor, is_first=number == 0)
@@ -122,27 +122,27 @@ async def listed(api: SlackApi, place: Place, search: Search) -> Channels:
             break
         full_at = shown.take(objects(page.get("channels")), begin)
         if full_at is not None:
-            return Channels(channels=shown.channels, next_cursor=f"{cursor}{BETWEEN}{full_at}")
+            return ChannelPage(channels=shown.channels, next_cursor=f"{cursor}{BETWEEN}{full_at}")
         cursor, begin = next_cursor(page), 0
         if not cursor:
             break
-    return Channels(
+    return ChannelPage(
         channels=shown.channels, next_cursor=cursor or None, hint=_hint(search, shown.channels, cursor, place)
     )
 
 
-async def _page(api: SlackApi, search: Search, cursor: str, *, is_first: bool) -> Json | None:
+async def _page(api: SlackApi, search: ChannelQuery, cursor: str, *, is_first: bool) -> Json | None:
     """None where there is a limit to how often one may ask, but something is known already."""
     method = "users.conversations" if search.joined else "conversations.list"
     try:
-        return await api.asked(method, **arguments(search), cursor=cursor or None)
+        return await api.call_method(method, **arguments(search), cursor=cursor or None)
     except ToolFailed as failed:
         if failed.kind != "rate_limited" or is_first:
             raise
         return None
 
 
-def arguments(search: Search) -> Json:
+def arguments(search: ChannelQuery) -> Json:
     """They go with every page: Slack does not remember them."""
     return {"types": BOTH_KINDS, "exclude_archived": not search.archived, "limit": MOST_AT_ONCE}
 
@@ -156,7 +156,7 @@ def _opened(cursor: str | None) -> tuple[str, int]:
     return slacks, int(shown)
 
 
-def _channel(found: Json, place: Place, search: Search) -> Channel:
+def _channel(found: Json, place: SlackWorkspace, search: ChannelQuery) -> Channel:
     return Channel(
         id=str(found.get("id")),
         name=one_line(str(found.get("name"))),
@@ -176,7 +176,7 @@ def _value(found: Json, name: str) -> str | None:
     return one_line(value)[:LONGEST] or None
 
 
-def _hint(search: Search, found: list[Channel], cursor: str, place: Place) -> str | None:
+def _hint(search: ChannelQuery, found: list[Channel], cursor: str, place: SlackWorkspace) -> str | None:
     if found:
         return None
     if cursor:

@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from integrations.json_object import Json
 from integrations.service_client import RateLimited, Reply, ServerTrouble, ServiceClient, Verdict
-from integrations.slack.errors import LOOK_FIRST, meaning
+from integrations.slack.errors import LOOK_FIRST, verdict_of
 
 MOST_AT_ONCE = 200
 """Slack advises against larger pages."""
@@ -19,7 +19,7 @@ WITH_CHARSET = {"Content-Type": "application/json; charset=utf-8"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SlackWorkspace:
     """The workspace in which the app is installed, and who the app is there."""
 
     url: str
@@ -36,7 +36,7 @@ class Place:
 class SlackApi(ServiceClient):
     bot = "the-bot"
     """Its name for `/invite`, once it is known."""
-    rights: frozenset[str] | None = None
+    scopes: frozenset[str] | None = None
     """What the token may do, once Slack has told."""
     error = ""
     """The word that Slack has refused the last request with."""
@@ -48,7 +48,7 @@ class SlackApi(ServiceClient):
     def verdict(self, reply: Reply) -> Verdict:
         if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
             return RateLimited(_seconds(reply.headers.get("retry-after")))
-        self.now = _said_at(reply.headers.get("date", "")) or self.now
+        self.now = _parse_date(reply.headers.get("date", "")) or self.now
         said = reply.body
         if not isinstance(said, dict) or not isinstance(said.get("ok"), bool):
             is_down = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
@@ -57,33 +57,33 @@ class SlackApi(ServiceClient):
                 if_maybe_applied=LOOK_FIRST,
             )
         if (told := reply.headers.get("x-oauth-scopes")) is not None:
-            self.rights = frozenset(each.strip() for each in told.split(","))
+            self.scopes = frozenset(each.strip() for each in told.split(","))
         if said["ok"]:
             return None
         self.error = str(said.get("error") or "")
-        return meaning(said, self.bot)
+        return verdict_of(said, self.bot)
 
-    async def asked(self, method: str, **arguments: object) -> Json:
+    async def call_method(self, method: str, **arguments: object) -> Json:
         """One that changes nothing. Arguments that are None are left out."""
         found: Json = await self.get(f"/api/{method}", arguments)
         return found
 
-    async def posted(self, message: Json) -> Json:
+    async def post_message(self, message: Json) -> Json:
         self.has_posted = True
         found: Json = await self.request(
             "POST", "/api/chat.postMessage", body=message, headers=WITH_CHARSET, lost=LOOK_FIRST
         )
         return found
 
-    async def place(self) -> Place:
+    async def workspace(self) -> SlackWorkspace:
         """Asked before anything else: what it tells is in links and in what is said of failures."""
-        found = await self.asked("auth.test")
+        found = await self.call_method("auth.test")
         self.bot = str(found.get("user") or self.bot)
-        return Place(str(found.get("url") or "https://slack.com/"), self.bot)
+        return SlackWorkspace(str(found.get("url") or "https://slack.com/"), self.bot)
 
-    def may(self, right: str) -> bool:
+    def has_scope(self, right: str) -> bool:
         """Where Slack does not tell, it may be so."""
-        return self.rights is None or right in self.rights
+        return self.scopes is None or right in self.scopes
 
     def seconds_left(self) -> float:
         return self._http.seconds_left()
@@ -97,7 +97,7 @@ def _seconds(text: str | None) -> float | None:
     return float(text) if text and text.isascii() and text.isdigit() else None
 
 
-def _said_at(date: str) -> datetime | None:
+def _parse_date(date: str) -> datetime | None:
     try:
         return parsedate_to_datetime(date).astimezone(UTC)
     except ValueError:

@@ -15,7 +15,7 @@ MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class HistoryCursor:
     slack: str | None = None
     end: str | None = None
     """Nothing that lies before it, in the order of reading, is to come again."""
@@ -23,7 +23,7 @@ class Mark:
     """The message that the thread hangs on, where another one of it was asked for."""
 
     @classmethod
-    def read(cls, cursor: str | None) -> Self:
+    def parse(cls, cursor: str | None) -> Self:
         if not cursor or not cursor.startswith(OURS):
             return cls(slack=cursor or None)
         thread, *rest = cursor.removeprefix(OURS).split(":", 2)
@@ -32,7 +32,7 @@ class Mark:
             raise ToolFailed("invalid_arguments", NOT_OURS)
         return cls(slack or None, end or None, thread or None)
 
-    def written(self) -> str | None:
+    def encode(self) -> str | None:
         if not (self.end or self.thread):
             return self.slack
         return f"{OURS}{self.thread or ''}:{self.end or ''}:{self.slack or ''}"

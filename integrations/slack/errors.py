@@ -73,7 +73,7 @@ WRONG: Mapping[str, str] = {
 """The arguments are what is wrong."""
 
 
-def meaning(said: Json, bot: str) -> Verdict:
+def verdict_of(said: Json, bot: str) -> Verdict:
     """Of an answer that says `ok: false`, whatever its status."""
     error = str(said.get("error") or "unknown_error")
     if error in ENDED:

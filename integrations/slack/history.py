@@ -11,9 +11,9 @@ from pydantic import Field
 
 from integrations.json_object import Json
 from integrations.service_client import too_large_hint
-from integrations.slack.client import Place, SlackApi, next_cursor
-from integrations.slack.cursors import Mark, beside
-from integrations.slack.references import Address
+from integrations.slack.client import SlackWorkspace, SlackApi, next_cursor
+from integrations.slack.cursors import HistoryCursor, beside
+from integrations.slack.references import MessageReference
 from integrations.slack.results import (
     LONGEST,
     Message,
@@ -25,7 +25,7 @@ from integrations.slack.results import (
     message_of,
     people_in,
 )
-from integrations.slack.users import People
+from integrations.slack.users import UserNames
 from integrations.text import more_follow, objects
 from integrations.tool import Result
 
@@ -77,12 +77,12 @@ class History(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class HistoryRequest:
     """What is asked for."""
 
-    where: Address
+    where: MessageReference
     limit: int
-    mark: Mark
+    mark: HistoryCursor
     oldest: str | None = None
     latest: str | None = None
     full: bool = False
@@ -111,19 +111,19 @@ class Section:
         bounds = [name for name, given in (("`oldest`", self.oldest), ("`latest`", self.latest)) if given]
         return NONE_THEN.format(" and ".join(bounds)) if bounds else None
 
-    def behind(self, ts: str) -> Mark:
+    def behind(self, ts: str) -> HistoryCursor:
         return replace(self.mark, slack=None, end=beside(ts, 1 if self.where.thread_ts else -1))
 
 
-async def read(api: SlackApi, place: Place, section: Section) -> History:
+async def read(api: SlackApi, place: SlackWorkspace, section: HistoryRequest) -> History:
     section, page = await _asked(api, section)
     given = [each for each in objects(page.get("messages")) if has_ts(each)]
     there = given[: section.limit + 1]  # in a thread the first one comes with those that were asked for
     found = [each for each in there if not _is_shown_already(each, section)]
     spoken = [each for each in found if not is_notice(each)]
-    people = People()
+    people = UserNames()
     for message in spoken:
-        people.take(message)
+        people.remember_author(message)
     await people.learn(api, people_in(spoken))
     first, channel = _beside(spoken, section), section.where.channel
     shares = [LONGEST] * first + [longest_of(spoken[first:])] * (len(spoken) - first)
@@ -138,30 +138,30 @@ async def read(api: SlackApi, place: Place, section: Section) -> History:
         channel_id=channel,
         thread_ts=section.where.thread_ts,
         messages=told,
-        people=people.named(people_in(spoken[: len(told)])),
+        people=people.known_names(people_in(spoken[: len(told)])),
         notices=len(found) - len(spoken) or None,
         next_cursor=following,
         hint=None if told or following else section.hint,
     )
 
 
-async def _asked(api: SlackApi, section: Section) -> tuple[Section, Json]:
+async def _asked(api: SlackApi, section: HistoryRequest) -> tuple[HistoryRequest, Json]:
     """Of a reply Slack gives nothing but the reply, so its thread is asked for then."""
     method = "conversations.replies" if section.where.thread_ts else "conversations.history"
     if section.mark.thread:
         section = replace(section, where=replace(section.where, thread_ts=section.mark.thread))
     with too_large_hint(FEWER):
-        page = await api.asked(method, **section.of_slack)
+        page = await api.call_method(method, **section.of_slack)
         where = _hanging_on(section.where, page)
         if where.thread_ts and not page.get("messages"):  # perhaps a reply that is not within the time
             where = await thread_of(api, section.where)
         if where != section.where:
             section = replace(section, where=where, mark=replace(section.mark, thread=where.thread_ts))
-            page = await api.asked(method, **section.of_slack)
+            page = await api.call_method(method, **section.of_slack)
     return section, page
 
 
-def _hanging_on(where: Address, page: Json) -> Address:
+def _hanging_on(where: MessageReference, page: Json) -> MessageReference:
     """With the first message of the thread in place of one of its replies."""
     if where.thread_ts is None:
         return where
@@ -169,13 +169,13 @@ def _hanging_on(where: Address, page: Json) -> Address:
     return replace(where, thread_ts=str(first.get("thread_ts") or where.thread_ts))
 
 
-def _is_shown_already(message: Json, section: Section) -> bool:
+def _is_shown_already(message: Json, section: HistoryRequest) -> bool:
     """Slack begins every page of a thread with the message that the thread hangs on."""
     goes_on = bool(section.mark.slack or section.mark.end)
     return goes_on and message.get("ts") == section.where.thread_ts
 
 
-def _beside(spoken: Sequence[Json], section: Section) -> int:
+def _beside(spoken: Sequence[Json], section: HistoryRequest) -> int:
     """How many come with those that were asked for, and take no room of theirs: Slack begins a thread with its first
     message, however old that is.
     """
@@ -183,18 +183,18 @@ def _beside(spoken: Sequence[Json], section: Section) -> int:
     return 1 if is_beside else 0
 
 
-def _following(page: Json, section: Section, there: Sequence[Json], cut: Sequence[Message] | None) -> str | None:
+def _following(page: Json, section: HistoryRequest, there: Sequence[Json], cut: Sequence[Message] | None) -> str | None:
     """`cut`: those that had room, where not all had."""
     if cut:
-        return section.behind(cut[-1].ts).written()
+        return section.behind(cut[-1].ts).encode()
     if cursor := next_cursor(page):
-        return replace(section.mark, slack=cursor).written()
-    return section.behind(str(there[-1]["ts"])).written() if page.get("has_more") and there else None
+        return replace(section.mark, slack=cursor).encode()
+    return section.behind(str(there[-1]["ts"])).encode() if page.get("has_more") and there else None
 
 
-async def thread_of(api: SlackApi, where: Address) -> Address:
+async def thread_of(api: SlackApi, where: MessageReference) -> MessageReference:
     """That there is such a message, and the one that its thread hangs on. Slack takes replies to nothing, and nobody
     ever sees them.
     """
-    page = await api.asked("conversations.replies", channel=where.channel, ts=where.thread_ts, limit=1)
+    page = await api.call_method("conversations.replies", channel=where.channel, ts=where.thread_ts, limit=1)
     return _hanging_on(where, page)

@@ -8,9 +8,9 @@ from dataclasses import replace
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed
 from integrations.similar_names import similar_names
-from integrations.slack.channels import MOST_PAGES, Search, arguments
-from integrations.slack.client import Place, SlackApi, next_cursor
-from integrations.slack.references import Address
+from integrations.slack.channels import MOST_PAGES, ChannelQuery, arguments
+from integrations.slack.client import SlackWorkspace, SlackApi, next_cursor
+from integrations.slack.references import MessageReference
 from integrations.text import objects
 
 NOT_IN_ONE = (
@@ -22,7 +22,7 @@ TOO_MANY = "The bot is in too many channels to search for #{name}: give the ID, 
 MOST_SIMILAR = 5
 
 
-async def found_by(api: SlackApi, place: Place, where: Address) -> Address:
+async def resolve_channel(api: SlackApi, place: SlackWorkspace, where: MessageReference) -> MessageReference:
     """With the ID of the channel that is called so: one that the bot is in, since it can do nothing in any other.
 
     All are looked at, so that none is taken for another; what it may have been called before only helps to find it.
@@ -65,9 +65,9 @@ def _ever_called(seen: Iterable[Json]) -> dict[str, str]:
 
 
 async def _joined(api: SlackApi, name: str) -> AsyncIterator[Json]:
-    search, cursor = Search(limit=1, joined=True, archived=True), ""
+    search, cursor = ChannelQuery(limit=1, joined=True, archived=True), ""
     for _ in range(MOST_PAGES):
-        page = await api.asked("users.conversations", **arguments(search), cursor=cursor or None)
+        page = await api.call_method("users.conversations", **arguments(search), cursor=cursor or None)
         for channel in objects(page.get("channels")):
             yield channel
         cursor = next_cursor(page)

@@ -12,10 +12,10 @@ from integrations.text import objects
 _TOKEN = re.compile(r"<([^<>]*)>")
 _USER = re.compile(r"<@([UW][A-Z0-9]+)")
 _DEEPEST = 8
-Names = Callable[[str], str | None]
+NameOfUser = Callable[[str], str | None]
 
 
-def plain(text: str, names: Names) -> str:
+def plain(text: str, names: NameOfUser) -> str:
     """Links and mentions as a reader would write them; `names` knows people by their IDs."""
     shown = _TOKEN.sub(lambda found: _shown(found[1], names), text)
     return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
@@ -37,7 +37,7 @@ def content(message: Json) -> str:
     return "\n".join(each for each in (found.strip(), attached) if each)
 
 
-def _shown(token: str, names: Names) -> str:
+def _shown(token: str, names: NameOfUser) -> str:
     target, _, label = token.partition("|")
     match target[:1]:
         case "@":

@@ -11,9 +11,9 @@ from pydantic import Field
 from integrations.errors import UnreadableResponse
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed
-from integrations.slack.client import Place, SlackApi
+from integrations.slack.client import SlackWorkspace, SlackApi
 from integrations.slack.errors import LOOK_FIRST
-from integrations.slack.references import Address
+from integrations.slack.references import MessageReference
 from integrations.text import shortened
 from integrations.tool import Result
 
@@ -24,7 +24,7 @@ TO_TELL_IT = 0.2
 """Seconds, before whoever called stops waiting."""
 
 
-class Posted(Result):
+class PostedMessage(Result):
     channel: str
     ts: str = Field(description="Its ID; pass it as `threadTs` to reply to it.")
     thread_ts: str | None = None
@@ -38,7 +38,7 @@ class Posted(Result):
 
 
 @asynccontextmanager
-async def told(api: SlackApi) -> AsyncIterator[None]:
+async def explained_failures(api: SlackApi) -> AsyncIterator[None]:
     """Of a failure of Slack's that says nothing else about the message, that it was surely not posted."""
     try:
         async with asyncio.timeout(max(api.seconds_left() - TO_TELL_IT, 0.0)):
@@ -54,7 +54,7 @@ async def told(api: SlackApi) -> AsyncIterator[None]:
         raise failed.with_text(f"{failed.text} {NOTHING_POSTED}") from failed
 
 
-def posted(said: Json, place: Place, where: Address) -> Posted:
+def posted_message(said: Json, place: SlackWorkspace, where: MessageReference) -> PostedMessage:
     """Whatever is missing in the answer: it is posted."""
     channel, ts = str(said.get("channel") or where.channel), str(said.get("ts") or "")
     match said:
@@ -64,4 +64,4 @@ def posted(said: Json, place: Place, where: Address) -> Posted:
             taken = ""
     thread = where.thread_ts
     url = place.link_to_reply(channel, ts, thread) if ts and thread else place.link(channel, ts or None)
-    return Posted(channel=channel, ts=ts, thread_ts=thread, message=shortened(taken, BEGINNING) or None, url=url)
+    return PostedMessage(channel=channel, ts=ts, thread_ts=thread, message=shortened(taken, BEGINNING) or None, url=url)

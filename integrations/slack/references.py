@@ -28,7 +28,7 @@ NO_MESSAGE = "must be a message's `ts` such as 1763371860.000200, as text, or a 
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class MessageReference:
     """`channel` is an ID, or a name behind `#`."""
 
     channel: str
@@ -39,7 +39,7 @@ class Address:
         return self.channel[1:] if self.channel.startswith("#") else None
 
 
-def read_address(text: str) -> Address:
+def parse_reference(text: str) -> MessageReference:
     text = text.strip()
     if mention := _MENTION.fullmatch(text):
         text = mention[1]
@@ -48,7 +48,7 @@ def read_address(text: str) -> Address:
     if _ID.fullmatch(text):
         return _of_id(text)
     if name := _NAME.fullmatch(text):
-        return Address(f"#{name[1].lower()}")
+        return MessageReference(f"#{name[1].lower()}")
     raise ValueError(NO_CHANNEL)
 
 
@@ -77,7 +77,7 @@ def time_of(ts: str) -> str:
 
 
 def _checked(text: str) -> str:
-    read_address(text)
+    parse_reference(text)
     return text
 
 
@@ -85,7 +85,7 @@ ChannelText = Annotated[str, AfterValidator(_checked)]
 Ts = Annotated[str, BeforeValidator(read_ts)]
 
 
-def _linked(url: str) -> Address:
+def _linked(url: str) -> MessageReference:
     """`/archives/C…/p…` of a workspace, or `/client/T…/C…` of the app."""
     try:
         parts = urlsplit(url)
@@ -128,10 +128,10 @@ def _message_linked(url: str) -> str | None:
         return None
 
 
-def _of_id(text: str) -> Address:
+def _of_id(text: str) -> MessageReference:
     if text[0] in "DUW":
         raise ValueError(NO_DIRECT)
-    return Address(text)
+    return MessageReference(text)
 
 
 def plain_ts(text: str) -> str | None:

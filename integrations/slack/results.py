@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pydantic import Field
 
 from integrations.json_object import Json
-from integrations.slack.client import Place
+from integrations.slack.client import SlackWorkspace
 from integrations.slack.markup import content, mentioned, plain
 from integrations.slack.references import TS, time_of
-from integrations.slack.users import People
+from integrations.slack.users import UserNames
 from integrations.text import objects, one_line, shortened
 from integrations.tool import Result
 
@@ -79,7 +79,9 @@ def people_in(messages: Sequence[Json]) -> Iterator[str]:
         yield from mentioned(content(message)[:ROOM])
 
 
-def message_of(found: Json, channel: str, place: Place, people: People, longest: int, *, full: bool) -> Message:
+def message_of(
+    found: Json, channel: str, place: SlackWorkspace, people: UserNames, longest: int, *, full: bool
+) -> Message:
     ts, thread_ts = str(found.get("ts")), str(found.get("thread_ts"))
     is_reply = bool(TS.fullmatch(thread_ts)) and thread_ts != ts
     sender_id = found.get("user") or found.get("bot_id")
@@ -143,7 +145,7 @@ def has_ts(found: Json) -> bool:
     return bool(TS.fullmatch(str(found.get("ts"))))
 
 
-def _sender(found: Json, people: People) -> str:
+def _sender(found: Json, people: UserNames) -> str:
     person = str(found.get("user") or "")
     profile = next(iter(objects([found.get("bot_profile")])), {})
     named = found.get("username") or people.name(person) or profile.get("name") or person or found.get("bot_id")
@@ -161,7 +163,7 @@ def _line(text: str) -> str:
     return shortened(one_line(text), LONGEST_NAME)
 
 
-def _cut(raw: str, people: People, longest: int, rest: str) -> str:
+def _cut(raw: str, people: UserNames, longest: int, rest: str) -> str:
     """Before it is made plain, too: that takes its time."""
     text = plain(raw[: longest * MARKUP], people.name)
     if len(text) <= longest and len(raw) <= longest * MARKUP:

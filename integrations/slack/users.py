@@ -20,7 +20,7 @@ SECONDS = 3.0
 """Names are worth no more: without them there are IDs."""
 
 
-class People:
+class UserNames:
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._given_up = False
@@ -28,11 +28,11 @@ class People:
     def name(self, person: str) -> str | None:
         return self._names.get(person)
 
-    def named(self, people: Iterable[str]) -> dict[str, str] | None:
+    def known_names(self, people: Iterable[str]) -> dict[str, str] | None:
         """Those that are known, by their IDs."""
         return {each: self._names[each] for each in people if each in self._names} or None
 
-    def take(self, message: Json) -> None:
+    def remember_author(self, message: Json) -> None:
         """Some messages tell who wrote them."""
         profile, person = message.get("user_profile"), message.get("user")
         if isinstance(profile, dict) and isinstance(person, str) and (name := _name_in(profile)):
@@ -41,7 +41,7 @@ class People:
     async def learn(self, api: SlackApi, people: Iterable[str]) -> None:
         """Whatever goes wrong here costs names, and never the messages."""
         unknown = [each for each in dict.fromkeys(people) if each not in self._names][:MOST]
-        if not unknown or not api.may(RIGHT) or api.seconds_left() < 2 * SECONDS:
+        if not unknown or not api.has_scope(RIGHT) or api.seconds_left() < 2 * SECONDS:
             return
         slots = asyncio.Semaphore(AT_ONCE)
         with suppress(TimeoutError):
@@ -53,7 +53,7 @@ class People:
             if self._given_up:
                 return
             try:
-                found = (await api.asked("users.info", user=person)).get("user")
+                found = (await api.call_method("users.info", user=person)).get("user")
             except (ToolFailed, UpstreamError):
                 self._given_up = True
                 return

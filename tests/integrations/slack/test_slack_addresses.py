@@ -1,26 +1,29 @@
 import pytest
 
-from integrations.slack.references import Address, read_address, read_ts, time_of
+from integrations.slack.references import MessageReference, parse_reference, read_ts, time_of
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("C012AB3CD", Address("C012AB3CD")),
-        ("  G012AB3CDEF ", Address("G012AB3CDEF")),
-        ("<#C012AB3CD|general>", Address("C012AB3CD")),
-        ("<#C012AB3CD>", Address("C012AB3CD")),
-        ("#General", Address("#general")),
-        ("team-größe_2", Address("#team-größe_2")),
-        ("https://acme.slack.com/archives/C012AB3CD", Address("C012AB3CD")),
-        ("https://acme.slack.com/archives/C012AB3CD/p1763371860000200", Address("C012AB3CD", "1763371860.000200")),
+        ("C012AB3CD", MessageReference("C012AB3CD")),
+        ("  G012AB3CDEF ", MessageReference("G012AB3CDEF")),
+        ("<#C012AB3CD|general>", MessageReference("C012AB3CD")),
+        ("<#C012AB3CD>", MessageReference("C012AB3CD")),
+        ("#General", MessageReference("#general")),
+        ("team-größe_2", MessageReference("#team-größe_2")),
+        ("https://acme.slack.com/archives/C012AB3CD", MessageReference("C012AB3CD")),
+        (
+            "https://acme.slack.com/archives/C012AB3CD/p1763371860000200",
+            MessageReference("C012AB3CD", "1763371860.000200"),
+        ),
         (
             "https://acme.slack.com/archives/C012AB3CD/p1763371999000300?thread_ts=1763371860.000200&cid=C012AB3CD",
-            Address("C012AB3CD", "1763371860.000200"),
+            MessageReference("C012AB3CD", "1763371860.000200"),
         ),
-        ("https://app.slack.com/client/T012AB3CD/C012AB3CD", Address("C012AB3CD")),
+        ("https://app.slack.com/client/T012AB3CD/C012AB3CD", MessageReference("C012AB3CD")),
         *(
-            (f"https://acme.slack.com/{path}", Address("C012AB3CD", "1763371860.000200"))
+            (f"https://acme.slack.com/{path}", MessageReference("C012AB3CD", "1763371860.000200"))
             for path in (
                 "archives/C012AB3CD/p1763371860.000200",
                 "archives/C012AB3CD/1763371860.000200",
@@ -31,12 +34,12 @@ from integrations.slack.references import Address, read_address, read_ts, time_o
         ),
         (
             "https://acme.slack.com/archives/C012AB3CD/p1763371860000200?thread_ts=x&cid=C012AB3CD",
-            Address("C012AB3CD", "1763371860.000200"),
+            MessageReference("C012AB3CD", "1763371860.000200"),
         ),
     ],
 )
-def test_a_channel_is_understood_however_it_is_written(text: str, expected: Address) -> None:
-    assert read_address(text) == expected
+def test_a_channel_is_understood_however_it_is_written(text: str, expected: MessageReference) -> None:
+    assert parse_reference(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -54,7 +57,7 @@ def test_a_channel_is_understood_however_it_is_written(text: str, expected: Addr
 )
 def test_what_is_no_channel_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="must be a channel's ID"):
-        read_address(text)
+        parse_reference(text)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_what_is_no_channel_is_refused(text: str) -> None:
 )
 def test_the_end_of_a_link_is_never_dropped(tail: str) -> None:
     with pytest.raises(ValueError, match="the part after the channel in this link is not a message"):
-        read_address(f"https://acme.slack.com/archives/C012AB3CD{tail}")
+        parse_reference(f"https://acme.slack.com/archives/C012AB3CD{tail}")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +124,7 @@ def test_what_is_no_message_is_refused(given: object) -> None:
 )
 def test_people_and_direct_messages_are_no_channels(text: str) -> None:
     with pytest.raises(ValueError, match="must be a channel: this server does not read or write direct messages"):
-        read_address(text)
+        parse_reference(text)
 
 
 @pytest.mark.parametrize("given", [True, ["1763371860.000200"], {}])

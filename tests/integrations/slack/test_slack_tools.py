@@ -3,7 +3,7 @@ import pytest
 from integrations import load_toolkit, services
 from integrations.service_client import CredentialRejected, RateLimited, Rejected, Reply, ServerTrouble
 from integrations.slack.client import SlackApi
-from integrations.slack.errors import TEXTS, WRONG, meaning
+from integrations.slack.errors import TEXTS, WRONG, verdict_of
 from integrations.slack.tools import TOOLS
 
 SLACK = services()["slack"]
@@ -38,17 +38,17 @@ def test_only_posting_is_said_to_write() -> None:
 
 @pytest.mark.parametrize("error", ["invalid_auth", "token_expired", "token_revoked", "account_inactive", "not_authed"])
 def test_an_end_of_the_token_is_noticed(error: str) -> None:
-    assert meaning({"ok": False, "error": error}, "bot") == CredentialRejected()
+    assert verdict_of({"ok": False, "error": error}, "bot") == CredentialRejected()
 
 
 def test_what_the_manifest_takes_for_an_end_is_taken_for_one_here() -> None:
     assert SLACK.probe is not None
-    assert all(meaning({"error": each}, "bot") == CredentialRejected() for each in SLACK.probe.unauthorized)
+    assert all(verdict_of({"error": each}, "bot") == CredentialRejected() for each in SLACK.probe.unauthorized)
 
 
 @pytest.mark.parametrize("error", sorted({*TEXTS, *WRONG}))
 def test_every_text_can_be_told(error: str) -> None:
-    verdict = meaning({"ok": False, "error": error, "needed": "chat:write", "provided": "{x}"}, "bot")
+    verdict = verdict_of({"ok": False, "error": error, "needed": "chat:write", "provided": "{x}"}, "bot")
     assert isinstance(verdict, Rejected)
     assert "{bot}" not in verdict.text
     assert verdict.kind == ("invalid_arguments" if error in WRONG else "upstream_refused")
@@ -56,7 +56,7 @@ def test_every_text_can_be_told(error: str) -> None:
 
 @pytest.mark.parametrize("error", ["org_login_required", "team_added_to_org"])
 def test_a_workspace_that_moves_is_away_for_a_while(error: str) -> None:
-    verdict = meaning({"ok": False, "error": error}, "bot")
+    verdict = verdict_of({"ok": False, "error": error}, "bot")
     assert isinstance(verdict, Rejected)
     assert verdict.kind == "upstream_unavailable"
     assert verdict.text.endswith("Try again later.")
