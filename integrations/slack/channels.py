@@ -10,7 +10,7 @@ from pydantic import Field
 
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed
-from integrations.slack.client import BOTH_KINDS, MOST_AT_ONCE, SlackWorkspace, SlackApi, next_cursor
+from integrations.slack.client import BOTH_KINDS, MOST_AT_ONCE, SlackApi, SlackWorkspace, next_cursor
 from integrations.slack.cursors import NOT_OURS
 from integrations.slack.markup import plain
 from integrations.slack.results import as_json, counted, in_full

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from integrations.json_object import Json
 from integrations.service_client import too_large_hint
-from integrations.slack.client import SlackWorkspace, SlackApi, next_cursor
+from integrations.slack.client import SlackApi, SlackWorkspace, next_cursor
 from integrations.slack.cursors import HistoryCursor, beside
 from integrations.slack.references import MessageReference
 from integrations.slack.results import (

@@ -9,7 +9,7 @@ from integrations.json_object import Json
 from integrations.service_client import ToolFailed
 from integrations.similar_names import similar_names
 from integrations.slack.channels import MOST_PAGES, ChannelQuery, arguments
-from integrations.slack.client import SlackWorkspace, SlackApi, next_cursor
+from integrations.slack.client import SlackApi, SlackWorkspace, next_cursor
 from integrations.slack.references import MessageReference
 from integrations.text import objects
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from integrations.errors import UnreadableResponse
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed
-from integrations.slack.client import SlackWorkspace, SlackApi
+from integrations.slack.client import SlackApi, SlackWorkspace
 from integrations.slack.errors import LOOK_FIRST
 from integrations.slack.references import MessageReference
 from integrations.text import shortened
