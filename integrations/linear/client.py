@@ -43,7 +43,7 @@ _SECONDS = re.compile(r"[0-9]{1,9}")
 class QueryResponse:
     data: Json
     notes: tuple[str, ...] = ()
-    """What Linear left out, for a model."""
+    """Notes for the model on fields that Linear left out."""
 
 
 class LinearApi(ServiceClient):
@@ -66,13 +66,13 @@ class LinearApi(ServiceClient):
         return ServerTrouble(self.unexpected_response_text(reply))
 
     async def query(self, document: str, variables: Mapping[str, object]) -> QueryResponse:
-        """A query, and never anything else: it may be sent again."""
+        """Send a query. It changes nothing, so it may be retried."""
         given = {name: value for name, value in variables.items() if value is not None}
         body: Json = await self.request("POST", "/graphql", body={"query": document, "variables": given}, reads=True)
         return QueryResponse(body["data"], tuple(left_out(problems_in(body))))
 
     async def query_page(self, document: str, variables: Mapping[str, object], size: str = "first") -> QueryResponse:
-        """Fewer, where the answer would be more than is taken in: a cursor leads to the others."""
+        """Retry with a smaller page if the response is too large; the cursor leads to the rest."""
         with too_large_hint(FEWER), _going_on(variables.get("after")):
             try:
                 return await self.query(document, variables)
@@ -86,7 +86,7 @@ class LinearApi(ServiceClient):
 
 @contextmanager
 def _going_on(after: object) -> Iterator[None]:
-    """All else has been taken with the page before."""
+    """With `after`, invalid arguments mean an invalid cursor: the other arguments worked for the previous page."""
     try:
         yield
     except ToolFailed as failed:
@@ -96,7 +96,7 @@ def _going_on(after: object) -> Iterator[None]:
 
 
 def read(kind: type[M], value: object) -> M:
-    """What Linear answered, held to what its schema promises."""
+    """Validate a value from Linear against its schema."""
     try:
         return kind.model_validate(value)
     except ValidationError as error:
@@ -108,7 +108,7 @@ def _data(body: object) -> object:
 
 
 def _seconds(headers: Mapping[str, str]) -> float | None:
-    """Until there is room again. Linear tells the time of that, so it is asked what time it is there."""
+    """Seconds until the limit resets. Linear names the reset time, so its own clock (`Date`) is the reference."""
     if _SECONDS.fullmatch(given := headers.get("retry-after", "")):
         return min(float(given), LONGEST_WAIT)
     now, reset = _parse_date(headers.get("date", "")), _reset_of_the_scarcest(headers)
@@ -116,7 +116,7 @@ def _seconds(headers: Mapping[str, str]) -> float | None:
 
 
 def _reset_of_the_scarcest(headers: Mapping[str, str]) -> float | None:
-    """Of the limit of which the least is left: of points there may be some, only too few for a query."""
+    """The reset time of the limit with the smallest share left, which may be too small for a query."""
     known = []
     for limit in LIMITS:
         left, most, reset = (_number(headers, f"{limit}-{each}") for each in ("remaining", "limit", "reset"))

@@ -40,14 +40,14 @@ BY_WORD: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class GraphQlError:
-    """One of a GraphQL answer's errors."""
+    """One error of a GraphQL response."""
 
     words: frozenset[str]
-    """Its code and its type, in small letters and nothing else: Linear writes them in several ways."""
+    """Its code and type as lower-case letters only, because Linear spells them in several ways."""
 
     said: str
     field: str
-    """Which it was that could not be told."""
+    """The field that could not be returned."""
 
     @classmethod
     def of(cls, error: Json) -> GraphQlError:
@@ -66,7 +66,7 @@ def problems_in(body: object) -> list[GraphQlError]:
 
 
 def left_out(problems: list[GraphQlError]) -> list[str]:
-    """The same of many things is told once."""
+    """Equal notes are merged and counted."""
     counted = Counter(f"Linear did not return `{each.field}`: {each.said}." for each in problems)
     told = [f"{note} ({times} times)" if times > 1 else note for note, times in counted.most_common(MAX_NOTES)]
     more = len(counted) - len(told)

@@ -77,7 +77,7 @@ def is_kind_of_state(word: str, types: tuple[str, ...] = STATE_TYPES) -> bool:
 
 
 def _state(word: str, types: tuple[str, ...], closed: tuple[str, ...]) -> Json:
-    """A type where it is one: `canceled` is the name of a state in one team and the type of three in another."""
+    """A word that is a type matches as type and as name: teams name states after types."""
     if found := by_id(word):
         return found
     plain = word.casefold()

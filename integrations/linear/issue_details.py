@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from integrations.json_object import Json
 from integrations.linear.rendering import bulleted, day, indented, joined, lined, written
-from integrations.linear.results import Issue, ListItem, OneLine, Name, LinearModel, ShortIssue, Url, nodes
+from integrations.linear.results import Issue, LinearModel, ListItem, Name, OneLine, ShortIssue, Url, nodes
 from integrations.text import more_follow, objects, one_line
 from integrations.tool import Result
 
@@ -81,7 +81,7 @@ class WholeIssue(Issue):
 
     @property
     def is_part(self) -> bool:
-        """More of what was not told at once, without what was."""
+        """Whether this is a continuation, without the fields already returned."""
         return self.created_at is None
 
     def text(self) -> str:
@@ -135,7 +135,7 @@ class IssueAnswer(Result):
 
 
 def with_preceding_cursors(found: object, after: str | None) -> object:
-    """Each comment with the cursor behind which it is the first."""
+    """Add to each comment the cursor after which it comes first."""
     edges = objects(found.get("edges")) if isinstance(found, dict) else []
     cursors = [after, *(each.get("cursor") for each in edges)]
     told = [_with(edge, behind) for edge, behind in zip(edges, cursors, strict=False)]
@@ -148,7 +148,7 @@ def _with(edge: Json, behind: object) -> Json:
 
 
 def comment(node: Json, first: int) -> Json:
-    """A comment is of a person, of a bot, or of somebody who is in no workspace of Linear's."""
+    """The author may be a user, a bot or an external user."""
     body, parent = str(node.get("body") or ""), node.get("parent")
     longest = LONGEST_COMMENT if first > FEW else LONGEST_OF_FEW
     return {
@@ -187,7 +187,7 @@ def relations(node: Json) -> list[Json]:
 
 
 def part_of(text: str | None, start: int) -> tuple[str | None, int | None]:
-    """And where the next one begins."""
+    """The part from `start`, and the offset of the next part."""
     if not text:
         return None, None
     end = start + PART

@@ -52,7 +52,7 @@ class NameLookup:
     filter: Json
     like: Json
     team: str | None = None
-    """In which it is to be, where there is one for each team."""
+    """The team to search in, for names that belong to a team."""
 
 
 class NamedNode(LinearModel):
@@ -74,7 +74,7 @@ class NamedNodes(LinearModel):
 async def explain_result(
     api: LinearApi, ask: ListIssues | SearchIssues | ListProjects, states: Sequence[WorkflowState | None]
 ) -> list[str]:
-    """Sentences for a model, of a list in which there are these: why it is empty, or lacks some of what was named."""
+    """Notes for the model: why a list is empty, or which of the given names do not exist."""
     if ask.after:
         return []
     if states:
@@ -83,9 +83,7 @@ async def explain_result(
 
 
 async def _why_not_all(api: LinearApi, ask: IssueFilters | ListProjects, seen: Container[str]) -> list[str]:
-    """Of several states, those that are nowhere: where others are found, nobody would notice. It costs a moment, and
-    never the list.
-    """
+    """Name the states that do not exist, although others match. A failure or a timeout here never costs the list."""
     several = ask.state if ask.state and len(ask.state) > 1 else ()
     words = [each for each in several if each.casefold() not in seen]
     with suppress(ToolFailed, UpstreamError, TimeoutError):
@@ -169,7 +167,7 @@ def _team(word: str) -> NameLookup:
 
 
 def _like(word: str, *fields: str) -> Json:
-    """What has the beginning of any of its words in it; of an id nothing is like it."""
+    """A filter for names that contain the beginning of any word; ids have no similar names."""
     words = [] if UUID.fullmatch(word) else [each for each in word.split() if len(each) > 1][:5]
     return {"or": [{field: {"containsIgnoreCase": each[:LIKE]}} for each in words or [word] for field in fields]}
 
@@ -194,5 +192,5 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _similar(given: str, names: Sequence[str]) -> list[str]:
-    """Of an e-mail address, what stands before the @ is compared."""
+    """For an e-mail address, only the part before the @ is compared."""
     return similar_names(given.partition("@")[0], names, limit=len(names), likeness=spelling_of_a_word)

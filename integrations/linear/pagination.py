@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from integrations.json_object import Json
 from integrations.linear.client import read
 from integrations.linear.rendering import bounded
-from integrations.linear.results import ListItem, Number, LinearModel
+from integrations.linear.results import LinearModel, ListItem, Number
 from integrations.text import objects
 
 MOST_BYTES, MOST_CHARACTERS = 150_000, 40_000
@@ -47,7 +47,7 @@ class Page(Generic[S]):
 def page(
     found: object, what: str, made: Callable[[Json], S], notes: tuple[str, ...] = (), characters: int = MOST_CHARACTERS
 ) -> Page[S]:
-    """`found` is a connection of Linear's; it is cut where it would be more than one answer holds."""
+    """Parse a connection, and cut it to the size of one result."""
     connection = read(ItemConnection, found)
     items = [made(edge.node) for edge in connection.edges]
     kept = _fitting(items, characters)
@@ -59,19 +59,19 @@ def page(
 
 
 def full_field(found: object, is_wanted: bool) -> Callable[[Json], Mapping[str, object]]:
-    """What makes `full` of a node: the fewer there are on a page, the more of each."""
+    """A function that builds `full` of a node; fewer nodes on a page have more room each."""
     edges = objects(found.get("edges")) if isinstance(found, dict) and is_wanted else []
     room = max(ROOM_OF_FULL // max(len(edges), 1), LEAST_OF_FULL)
     return lambda node: {"full": bounded(node, room)} if is_wanted else {}
 
 
 def item_parser(kind: type[S], changes: Callable[[Json], Mapping[str, object]]) -> Callable[[Json], S]:
-    """What makes an item of a node, with a few fields that Linear does not have."""
+    """A function that parses a node with additional fields of ours."""
     return lambda node: read(kind, {**node, **changes(node)})
 
 
 def _fitting(items: Sequence[ListItem], characters: int) -> int:
-    """How many; one at least, for what one is made of has its own bounds."""
+    """How many items fit, at least one: each item is bounded."""
     bytes_left, characters_left = MOST_BYTES, characters
     for index, item in enumerate(items):
         bytes_left -= len(item.model_dump_json(by_alias=True, exclude_none=True).encode())

@@ -38,7 +38,7 @@ TEAM = "A team's key, name, id or URL."
 PROJECT = "A project's name, id or URL."
 
 
-# Of two classes, the fields of the second are shown first: to a model, what is asked for comes before how much of it.
+# With two base classes pydantic puts the fields of the second first, so filters come before paging in a schema.
 class Paged(Params):
     aliases: ClassVar[Mapping[str, str]] = PAGING
     first: int = Field(
@@ -204,19 +204,19 @@ class GetIssue(Params):
 
 
 def _labelled(words: Sequence[str]) -> Json:
-    """With all of them."""
+    """A filter for issues that have all labels."""
     found: list[Json] = [{"labels": {"some": filters.label(each)}} for each in words]
     return found[0] if len(found) == 1 else {"and": found or None}
 
 
 def project_like(word: str) -> Json:
-    """By a part of the name, too."""
+    """A filter that also matches part of a name."""
     near: Json = {"name": {"containsIgnoreCase": word}}
     exact = filters.project(word)
     return exact if filters.by_id(word) else {"or": [near, exact]}
 
 
 def _all(parts: list[Json | None]) -> Json | None:
-    """Each of them is to hold."""
+    """A filter that requires all parts."""
     given = [part for part in parts if part]
     return given[0] if len(given) == 1 else {"and": given} if given else None

@@ -30,12 +30,12 @@ OTHER_PRIORITIES: Mapping[str, str] = {"no priority": "none", "normal": "medium"
 
 
 def one(value: object) -> object:
-    """Of a list of one, the one."""
+    """Unwrap a list of one."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def from_url(value: object) -> object:
-    """Of a link into Linear what it leads to; anything else as it is, and nothing for an empty text."""
+    """The target of a link to Linear; other values are unchanged, and an empty text becomes None."""
     value = one(value)
     if not isinstance(value, str):
         return value
@@ -44,7 +44,7 @@ def from_url(value: object) -> object:
 
 
 def several(value: object) -> object:
-    """One word or a list of them; nothing for none."""
+    """One word or a list of words as a tuple, or None."""
     given = value if isinstance(value, list) else [value]
     if len(given) > MOST_WORDS:
         raise ValueError(f"must have {MOST_WORDS} entries at most")
@@ -62,7 +62,7 @@ def identifier(value: object) -> object:
 
 
 def _place(text: str) -> tuple[str, str] | None:
-    """Where a link into Linear leads: to what, and to which one."""
+    """The kind and the id of a link's target."""
     try:
         parts = urlsplit(text.strip())
     except ValueError:
@@ -74,12 +74,12 @@ def _place(text: str) -> tuple[str, str] | None:
 
 
 def issue_word(value: object) -> object:
-    """The same, of an issue that has to be named."""
+    """The identifier of a required issue."""
     return identifier(value) or ""
 
 
 def since(value: object) -> object:
-    """A time, or a duration that Linear counts back from now."""
+    """A time, or an ISO 8601 duration before now."""
     text = value.strip() if isinstance(value, str) else value
     if not isinstance(text, str) or not text:
         return text or None
@@ -112,20 +112,20 @@ def priority(value: object) -> object:
 
 
 def order(value: object) -> object:
-    """`created`, `created_at` and the like."""
+    """Accepts `created`, `created_at` and similar spellings."""
     text = value.strip().lower() if isinstance(value, str) else ""
     return next((known for known in ("createdAt", "updatedAt") if text.startswith(known[:5].lower())), value)
 
 
 def plain(schema: Json) -> None:
-    """A parameter that can be left out is shown as what it is when it is there."""
+    """Show an optional parameter with the schema of its value."""
     schema.pop("default", None)
     for kind in schema.pop("anyOf", []):
         schema.update(kind if kind != {"type": "null"} else {})
 
 
 def text_of(schema: Json) -> None:
-    """Lists are understood; one word is what is asked for."""
+    """The schema shows one word, although lists are accepted."""
     plain(schema)
     schema.pop("items", None)
     schema |= {"type": "string", "maxLength": MAX_WORD}

@@ -97,9 +97,7 @@ def issue(*, full: bool) -> str:
 
 
 def names(asked: Sequence[tuple[str, str, str, str]]) -> str:
-    """Of each: what it is asked as, what it is, the connection, and the type of its filter. Is it there, and what is
-    like it?
-    """
+    """A query for names and similar names. Each entry: alias, kind, connection, type of its filter."""
     given = ", ".join(f"${alias}: {kind}, ${alias}Like: {kind}" for alias, _, _, kind in asked)
     parts = (_names(alias, connection, OF_NAMES.get(what, "name")) for alias, what, connection, _ in asked)
     return f"query Names({given}) {{ {' '.join(parts)} }}"

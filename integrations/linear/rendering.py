@@ -23,7 +23,7 @@ def excerpt(text: str | None, query: str) -> str | None:
 
 
 def bounded(node: Json, room: int) -> Json:
-    """Linear's own object, without what is empty in it, and with its long texts cut until it has room."""
+    """Linear's own object without empty fields, its long texts cut until it fits."""
     found: Json = {}
     for longest in (room, *LONGEST_STRINGS):
         found = _cut(node, longest)
@@ -49,7 +49,7 @@ def written(full: Json | None) -> str | None:
 
 
 def indented(text: str) -> str:
-    """What others have written over several lines: none of them is to look like one of ours."""
+    """Indent a text from others, so that none of its lines can imitate a line of ours."""
     first, *more = text.splitlines() or [""]
     return "\n".join([first, *(f"  {line}" if line else "" for line in more)])
 

@@ -24,14 +24,14 @@ class LinearModel(BaseModel):
 
 
 class ListItem(LinearModel):
-    """One of a list."""
+    """An entry of a list."""
 
     def text(self) -> str:
         raise NotImplementedError
 
 
 def nodes(value: object) -> object:
-    """Of a connection; none where Linear left it out."""
+    """The nodes of a connection; empty if Linear left it out."""
     return value.get("nodes", []) if isinstance(value, dict) else value or []
 
 
@@ -45,7 +45,7 @@ def name_of(value: object) -> object:
 
 
 def described(value: object) -> object:
-    """One line, as long as in a list."""
+    """A description as one line, cut to its length in a list."""
     line = one_line(value) if isinstance(value, str) else ""
     if len(line) <= LONGEST_DESCRIPTION:
         return line or (None if isinstance(value, str) else value)
@@ -53,12 +53,12 @@ def described(value: object) -> object:
 
 
 def line_of(value: object) -> object:
-    """What others have named: it is to look like nothing but a part of a line."""
+    """Keep a text from others within one line, so that it cannot imitate a line of ours."""
     return shortened(one_line(value), LONGEST_TITLE) if isinstance(value, str) else value
 
 
 def finite(value: object) -> object:
-    """JSON of Linear's may hold what no JSON of ours can."""
+    """None for NaN and infinities, which our JSON cannot hold."""
     try:
         return value if value is None or isfinite(float(str(value))) else None
     except ValueError:

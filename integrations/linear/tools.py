@@ -17,7 +17,7 @@ from integrations.linear.issue_details import (
     relations,
     with_preceding_cursors,
 )
-from integrations.linear.pagination import item_parser, page, full_field
+from integrations.linear.pagination import full_field, item_parser, page
 from integrations.linear.params import GetIssue, ListIssues, ListProjects, ListTeams, SearchIssues
 from integrations.linear.rendering import bounded, excerpt, is_cut
 from integrations.linear.result_lists import HitPage, IssuePage, ProjectPage, TeamPage, paging
@@ -157,14 +157,14 @@ async def linear_search_issues(api: LinearApi, ask: SearchIssues) -> HitPage:
 
 
 def _left_out(node: Json) -> Iterator[str]:
-    """Of what an issue has besides comments, which are paged."""
+    """Notes on truncated lists of an issue, except comments, which are paged."""
     for field, what in OTHERS.items():
         if ((node.get(field) or {}).get("pageInfo") or {}).get("hasNextPage"):
             yield f"There are more {what} than shown: {HOW_TO_SEE.get(field, 'open `url` to see the others')}."
 
 
 def _full_of_one(node: Json, is_wanted: bool) -> Json:
-    """Without what is told beside it, part by part."""
+    """Linear's own object without comments and description, which come in parts."""
     rest = {name: each for name, each in node.items() if name not in ("comments", "description")}
     return {"full": bounded(rest, ROOM_OF_ONE)} if is_wanted else {}
 

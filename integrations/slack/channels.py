@@ -18,13 +18,13 @@ from integrations.text import more_follow, objects, one_line
 from integrations.tool import Result
 
 MOST_PAGES = 8
-"""Of one call: Slack lets this list be asked for twenty times a minute."""
+"""Per call: Slack allows about twenty requests a minute for this list."""
 LONGEST = 250
 ROOM = 35_000
-"""Characters of one answer."""
+"""Characters of one result."""
 UNSEEN = "A private channel is listed only after one of its members has written `/invite @{bot}` in it."
 BETWEEN = "~"
-"""In our cursors, behind Slack's own: how many of that page have been shown."""
+"""Separates Slack's cursor from the number of that page's channels already returned."""
 _NUMBER = re.compile("[0-9]{1,6}")
 
 
@@ -80,7 +80,7 @@ class ChannelQuery:
     full: bool = False
 
     def wants(self, channel: Json) -> bool:
-        """Also where Slack calls it otherwise by now, or the topic or purpose tells."""
+        """Whether the name, a previous name, the topic or the purpose has all words of the query."""
         if not self.query:
             return True
         texts = [channel.get("name"), *(channel.get("previous_names") or []), _value(channel, "topic")]
@@ -89,18 +89,18 @@ class ChannelQuery:
 
 
 class _PageBuilder:
-    """What goes into the answer, until it is full."""
+    """Collects channels for one result until it is full."""
 
-    def __init__(self, place: SlackWorkspace, search: ChannelQuery) -> None:
+    def __init__(self, workspace: SlackWorkspace, search: ChannelQuery) -> None:
         self.channels: list[Channel] = []
-        self._place = place
+        self._workspace = workspace
         self._search = search
         self._room = ROOM
 
     def take(self, page: list[Json], begin: int) -> int | None:
-        """The number of the first one in the page that has no room any more."""
+        """Return the index of the first channel in the page that does not fit."""
         for number, found in enumerate(page[begin:], begin):
-            if self._search.wants(found) and not self._has_taken(_channel(found, self._place, self._search)):
+            if self._search.wants(found) and not self._has_taken(_channel(found, self._workspace, self._search)):
                 return number
         return None
 
@@ -112,9 +112,9 @@ class _PageBuilder:
         return True
 
 
-async def list_channels(api: SlackApi, place: SlackWorkspace, search: ChannelQuery) -> ChannelPage:
-    """A page of ours may be a part of Slack's, or many of them where few are wanted or seen."""
-    shown = _PageBuilder(place, search)
+async def list_channels(api: SlackApi, workspace: SlackWorkspace, search: ChannelQuery) -> ChannelPage:
+    """One of our pages may be part of a page of Slack's, or span several if few channels match."""
+    shown = _PageBuilder(workspace, search)
     cursor, begin = _opened(search.cursor)
     for number in range(MOST_PAGES):
         page = await _page(api, search, cursor, is_first=number == 0)
@@ -127,12 +127,12 @@ async def list_channels(api: SlackApi, place: SlackWorkspace, search: ChannelQue
         if not cursor:
             break
     return ChannelPage(
-        channels=shown.channels, next_cursor=cursor or None, hint=_hint(search, shown.channels, cursor, place)
+        channels=shown.channels, next_cursor=cursor or None, hint=_hint(search, shown.channels, cursor, workspace)
     )
 
 
 async def _page(api: SlackApi, search: ChannelQuery, cursor: str, *, is_first: bool) -> Json | None:
-    """None where there is a limit to how often one may ask, but something is known already."""
+    """Return None if Slack's rate limit stops the call after the first page."""
     method = "users.conversations" if search.joined else "conversations.list"
     try:
         return await api.call_method(method, **arguments(search), cursor=cursor or None)
@@ -143,7 +143,7 @@ async def _page(api: SlackApi, search: ChannelQuery, cursor: str, *, is_first: b
 
 
 def arguments(search: ChannelQuery) -> Json:
-    """They go with every page: Slack does not remember them."""
+    """Sent with every page, because Slack's cursor does not keep them."""
     return {"types": BOTH_KINDS, "exclude_archived": not search.archived, "limit": MOST_AT_ONCE}
 
 
@@ -156,7 +156,7 @@ def _opened(cursor: str | None) -> tuple[str, int]:
     return slacks, int(shown)
 
 
-def _channel(found: Json, place: SlackWorkspace, search: ChannelQuery) -> Channel:
+def _channel(found: Json, workspace: SlackWorkspace, search: ChannelQuery) -> Channel:
     return Channel(
         id=str(found.get("id")),
         name=one_line(str(found.get("name"))),
@@ -166,7 +166,7 @@ def _channel(found: Json, place: SlackWorkspace, search: ChannelQuery) -> Channe
         members=found.get("num_members"),
         topic=_value(found, "topic"),
         purpose=_value(found, "purpose"),
-        url=place.link(str(found.get("id"))),
+        url=workspace.link(str(found.get("id"))),
         full=in_full(found) if search.full else None,
     )
 
@@ -176,13 +176,15 @@ def _value(found: Json, name: str) -> str | None:
     return one_line(value)[:LONGEST] or None
 
 
-def _hint(search: ChannelQuery, found: list[Channel], cursor: str, place: SlackWorkspace) -> str | None:
+def _hint(search: ChannelQuery, found: list[Channel], cursor: str, workspace: SlackWorkspace) -> str | None:
     if found:
         return None
     if cursor:
         return "No channel matches so far."
     if search.query:
-        return f"No channel's name, topic or purpose contains {search.query!r}. {UNSEEN.format(bot=place.bot)}"
+        return f"No channel's name, topic or purpose contains {search.query!r}. {UNSEEN.format(bot=workspace.bot)}"
     return (
-        f"The bot is not in any channel. {UNSEEN.format(bot=place.bot)}" if search.joined else "There are no channels."
+        f"The bot is not in any channel. {UNSEEN.format(bot=workspace.bot)}"
+        if search.joined
+        else "There are no channels."
     )

@@ -15,12 +15,12 @@ MOST_AT_ONCE = 200
 """Slack advises against larger pages."""
 BOTH_KINDS = "public_channel,private_channel"
 WITH_CHARSET = {"Content-Type": "application/json; charset=utf-8"}
-"""Slack warns in every answer where it is left out."""
+"""Without it, Slack adds a warning to every response."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlackWorkspace:
-    """The workspace in which the app is installed, and who the app is there."""
+    """The workspace in which the app is installed, and the bot's name there."""
 
     url: str
     bot: str
@@ -35,15 +35,15 @@ class SlackWorkspace:
 
 class SlackApi(ServiceClient):
     bot = "the-bot"
-    """Its name for `/invite`, once it is known."""
+    """The bot's name for `/invite`, once known."""
     scopes: frozenset[str] | None = None
-    """What the token may do, once Slack has told."""
+    """The token's scopes, once a response has named them."""
     error = ""
-    """The word that Slack has refused the last request with."""
+    """Slack's error code for the last failed request."""
     has_posted = False
-    """Whether a message was on its way to Slack."""
+    """Whether a message may have reached Slack."""
     now: datetime | None = None
-    """What time it is at Slack, once it has told."""
+    """Slack's clock, from the `Date` header of a response."""
 
     def verdict(self, reply: Reply) -> Verdict:
         if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -64,7 +64,7 @@ class SlackApi(ServiceClient):
         return verdict_of(said, self.bot)
 
     async def call_method(self, method: str, **arguments: object) -> Json:
-        """One that changes nothing. Arguments that are None are left out."""
+        """Call a method that changes nothing. Arguments that are None are not sent."""
         found: Json = await self.get(f"/api/{method}", arguments)
         return found
 
@@ -76,13 +76,13 @@ class SlackApi(ServiceClient):
         return found
 
     async def workspace(self) -> SlackWorkspace:
-        """Asked before anything else: what it tells is in links and in what is said of failures."""
+        """Called first, because links and error texts need its response."""
         found = await self.call_method("auth.test")
         self.bot = str(found.get("user") or self.bot)
         return SlackWorkspace(str(found.get("url") or "https://slack.com/"), self.bot)
 
     def has_scope(self, right: str) -> bool:
-        """Where Slack does not tell, it may be so."""
+        """True also if Slack has not named the token's scopes."""
         return self.scopes is None or right in self.scopes
 
     def seconds_left(self) -> float:

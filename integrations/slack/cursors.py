@@ -9,7 +9,7 @@ from integrations.service_client import ToolFailed
 from integrations.slack.references import TS
 
 OURS = "ts:"
-"""Begins those that tell more than Slack's own; there is no colon in one of Slack's."""
+"""The prefix of our own cursors; Slack's cursors have no colon."""
 NOT_OURS = "The `cursor` was not returned by this tool. Start again without it."
 MILLION = 1_000_000
 
@@ -18,9 +18,9 @@ MILLION = 1_000_000
 class HistoryCursor:
     slack: str | None = None
     end: str | None = None
-    """Nothing that lies before it, in the order of reading, is to come again."""
+    """A bound in reading order; no message before it comes again."""
     thread: str | None = None
-    """The message that the thread hangs on, where another one of it was asked for."""
+    """The thread's parent message, if the request named one of its replies."""
 
     @classmethod
     def parse(cls, cursor: str | None) -> Self:
@@ -39,7 +39,7 @@ class HistoryCursor:
 
 
 def beside(ts: str, step: int) -> str:
-    """The time right before a message, or behind it."""
+    """The timestamp directly before (`step` -1) or after (`step` 1) a message."""
     seconds, _, rest = ts.partition(".")
     moment = int(seconds) * MILLION + int(rest.ljust(6, "0")) + step
     return f"{moment // MILLION}.{moment % MILLION:06d}"

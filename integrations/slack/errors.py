@@ -17,7 +17,7 @@ ENDED = frozenset({"account_inactive", "invalid_auth", "not_authed", "token_expi
 BUSY = frozenset({"ratelimited", "rate_limited"})
 MOVING = frozenset({"org_login_required", "team_added_to_org"})
 TROUBLE = frozenset({"fatal_error", "internal_error", "service_unavailable"})
-"""On Slack's side, after some of the work may have been done."""
+"""Failures on Slack's side, possibly after part of the work was done."""
 
 NOT_SEEN = (
     "The channel does not exist, or the bot cannot see it. Take the ID from `slack_list_channels`; a private channel "
@@ -70,11 +70,11 @@ WRONG: Mapping[str, str] = {
     "no_text": "The message has no text.",
     "thread_not_found": NOT_A_THREAD,
 }
-"""The arguments are what is wrong."""
+"""Errors caused by the arguments."""
 
 
 def verdict_of(said: Json, bot: str) -> Verdict:
-    """Of an answer that says `ok: false`, whatever its status."""
+    """The verdict on a response with `ok: false`, whatever its HTTP status."""
     error = str(said.get("error") or "unknown_error")
     if error in ENDED:
         return CredentialRejected()

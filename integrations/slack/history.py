@@ -78,7 +78,7 @@ class History(Result):
 
 @dataclass(frozen=True, slots=True)
 class HistoryRequest:
-    """What is asked for."""
+    """The part of a channel or thread to read."""
 
     where: MessageReference
     limit: int
@@ -89,7 +89,7 @@ class HistoryRequest:
 
     @property
     def of_slack(self) -> Json:
-        """Both ends of a time belong to it. Without `latest`, `oldest` would get the messages closest to itself."""
+        """Slack's arguments, bounds included. Without `latest`, Slack returns the messages closest to `oldest`."""
         oldest, latest = self.oldest, self.latest
         if self.where.thread_ts:
             oldest = self.mark.end or oldest
@@ -107,7 +107,7 @@ class HistoryRequest:
 
     @property
     def hint(self) -> str | None:
-        """Where there is nothing within the time that is asked for."""
+        """The note for a time range without messages."""
         bounds = [name for name, given in (("`oldest`", self.oldest), ("`latest`", self.latest)) if given]
         return NONE_THEN.format(" and ".join(bounds)) if bounds else None
 
@@ -115,86 +115,86 @@ class HistoryRequest:
         return replace(self.mark, slack=None, end=beside(ts, 1 if self.where.thread_ts else -1))
 
 
-async def read(api: SlackApi, place: SlackWorkspace, section: HistoryRequest) -> History:
-    section, page = await _asked(api, section)
+async def read(api: SlackApi, workspace: SlackWorkspace, request: HistoryRequest) -> History:
+    request, page = await _asked(api, request)
     given = [each for each in objects(page.get("messages")) if has_ts(each)]
-    there = given[: section.limit + 1]  # in a thread the first one comes with those that were asked for
-    found = [each for each in there if not _is_shown_already(each, section)]
+    there = given[: request.limit + 1]  # a thread's page has its first message in addition to `limit`
+    found = [each for each in there if not _is_shown_already(each, request)]
     spoken = [each for each in found if not is_notice(each)]
     people = UserNames()
     for message in spoken:
         people.remember_author(message)
     await people.learn(api, people_in(spoken))
-    first, channel = _beside(spoken, section), section.where.channel
+    first, channel = _beside(spoken, request), request.where.channel
     shares = [LONGEST] * first + [longest_of(spoken[first:])] * (len(spoken) - first)
     made = (
-        message_of(each, channel, place, people, longest, full=section.full)
+        message_of(each, channel, workspace, people, longest, full=request.full)
         for each, longest in zip(spoken, shares, strict=True)
     )
     told = [*islice(made, first), *fitting(made)]
     is_cut = len(told) < len(spoken) or len(there) < len(given)
-    following = _following(page, section, there, told if is_cut else None)
+    following = _following(page, request, there, told if is_cut else None)
     return History(
         channel_id=channel,
-        thread_ts=section.where.thread_ts,
+        thread_ts=request.where.thread_ts,
         messages=told,
         people=people.known_names(people_in(spoken[: len(told)])),
         notices=len(found) - len(spoken) or None,
         next_cursor=following,
-        hint=None if told or following else section.hint,
+        hint=None if told or following else request.hint,
     )
 
 
-async def _asked(api: SlackApi, section: HistoryRequest) -> tuple[HistoryRequest, Json]:
-    """Of a reply Slack gives nothing but the reply, so its thread is asked for then."""
-    method = "conversations.replies" if section.where.thread_ts else "conversations.history"
-    if section.mark.thread:
-        section = replace(section, where=replace(section.where, thread_ts=section.mark.thread))
+async def _asked(api: SlackApi, request: HistoryRequest) -> tuple[HistoryRequest, Json]:
+    """For a reply's `ts` Slack returns only that reply, so its thread is read instead."""
+    method = "conversations.replies" if request.where.thread_ts else "conversations.history"
+    if request.mark.thread:
+        request = replace(request, where=replace(request.where, thread_ts=request.mark.thread))
     with too_large_hint(FEWER):
-        page = await api.call_method(method, **section.of_slack)
-        where = _hanging_on(section.where, page)
-        if where.thread_ts and not page.get("messages"):  # perhaps a reply that is not within the time
-            where = await thread_of(api, section.where)
-        if where != section.where:
-            section = replace(section, where=where, mark=replace(section.mark, thread=where.thread_ts))
-            page = await api.call_method(method, **section.of_slack)
-    return section, page
+        page = await api.call_method(method, **request.of_slack)
+        where = _hanging_on(request.where, page)
+        if where.thread_ts and not page.get("messages"):  # perhaps a reply outside the time range
+            where = await thread_of(api, request.where)
+        if where != request.where:
+            request = replace(request, where=where, mark=replace(request.mark, thread=where.thread_ts))
+            page = await api.call_method(method, **request.of_slack)
+    return request, page
 
 
 def _hanging_on(where: MessageReference, page: Json) -> MessageReference:
-    """With the first message of the thread in place of one of its replies."""
+    """Replace a reply by the first message of its thread."""
     if where.thread_ts is None:
         return where
     first = next(iter(objects(page.get("messages"))), {})
     return replace(where, thread_ts=str(first.get("thread_ts") or where.thread_ts))
 
 
-def _is_shown_already(message: Json, section: HistoryRequest) -> bool:
-    """Slack begins every page of a thread with the message that the thread hangs on."""
-    goes_on = bool(section.mark.slack or section.mark.end)
-    return goes_on and message.get("ts") == section.where.thread_ts
+def _is_shown_already(message: Json, request: HistoryRequest) -> bool:
+    """Slack begins every page of a thread with the thread's first message."""
+    goes_on = bool(request.mark.slack or request.mark.end)
+    return goes_on and message.get("ts") == request.where.thread_ts
 
 
-def _beside(spoken: Sequence[Json], section: HistoryRequest) -> int:
-    """How many come with those that were asked for, and take no room of theirs: Slack begins a thread with its first
-    message, however old that is.
+def _beside(spoken: Sequence[Json], request: HistoryRequest) -> int:
+    """The number of leading messages outside the time range: Slack begins a thread with its first message, whatever its
+    age. They do not reduce the room of the others.
     """
-    is_beside = section.where.thread_ts and len(spoken) > 1 and str(spoken[0]["ts"]) < (section.oldest or "")
+    is_beside = request.where.thread_ts and len(spoken) > 1 and str(spoken[0]["ts"]) < (request.oldest or "")
     return 1 if is_beside else 0
 
 
-def _following(page: Json, section: HistoryRequest, there: Sequence[Json], cut: Sequence[Message] | None) -> str | None:
-    """`cut`: those that had room, where not all had."""
+def _following(page: Json, request: HistoryRequest, there: Sequence[Json], cut: Sequence[Message] | None) -> str | None:
+    """`cut`: the messages that fit, if not all did."""
     if cut:
-        return section.behind(cut[-1].ts).encode()
+        return request.behind(cut[-1].ts).encode()
     if cursor := next_cursor(page):
-        return replace(section.mark, slack=cursor).encode()
-    return section.behind(str(there[-1]["ts"])).encode() if page.get("has_more") and there else None
+        return replace(request.mark, slack=cursor).encode()
+    return request.behind(str(there[-1]["ts"])).encode() if page.get("has_more") and there else None
 
 
 async def thread_of(api: SlackApi, where: MessageReference) -> MessageReference:
-    """That there is such a message, and the one that its thread hangs on. Slack takes replies to nothing, and nobody
-    ever sees them.
+    """Check that the message exists, and return its thread's first message. Slack accepts replies to missing messages
+    and shows them to no one.
     """
     page = await api.call_method("conversations.replies", channel=where.channel, ts=where.thread_ts, limit=1)
     return _hanging_on(where, page)

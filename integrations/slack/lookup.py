@@ -22,10 +22,10 @@ TOO_MANY = "The bot is in too many channels to search for #{name}: give the ID, 
 MOST_SIMILAR = 5
 
 
-async def resolve_channel(api: SlackApi, place: SlackWorkspace, where: MessageReference) -> MessageReference:
-    """With the ID of the channel that is called so: one that the bot is in, since it can do nothing in any other.
+async def resolve_channel(api: SlackApi, workspace: SlackWorkspace, where: MessageReference) -> MessageReference:
+    """Replace a name by the ID of a channel that the bot is in; the bot can do nothing in any other.
 
-    All are looked at, so that none is taken for another; what it may have been called before only helps to find it.
+    All channels are read, so that the match is certain. Previous names serve only for suggestions.
     """
     if where.name is None:
         return where
@@ -39,7 +39,7 @@ async def resolve_channel(api: SlackApi, place: SlackWorkspace, where: MessageRe
     found = _meant(where.name, seen.values())
     if not found:
         similar = _similar(where.name, _ever_called(seen.values()))
-        raise ToolFailed("invalid_arguments", NOT_IN_ONE.format(name=where.name, bot=place.bot, similar=similar))
+        raise ToolFailed("invalid_arguments", NOT_IN_ONE.format(name=where.name, bot=workspace.bot, similar=similar))
     if len(found) > 1:
         ids = ", ".join(f"{each.get('id')} ({'private' if each.get('is_private') else 'public'})" for each in found)
         raise ToolFailed("invalid_arguments", TWO.format(number=len(found), name=where.name, ids=ids))
@@ -47,7 +47,7 @@ async def resolve_channel(api: SlackApi, place: SlackWorkspace, where: MessageRe
 
 
 def _meant(name: str, seen: Collection[Json]) -> list[Json]:
-    """Those called exactly so before those whose name only looks like it, and those in use before the archived."""
+    """Exact names come before normalized names, and active channels before archived ones."""
     for field in ("name", "name_normalized"):
         called = [each for each in seen if each.get(field) == name]
         if called:
@@ -56,7 +56,7 @@ def _meant(name: str, seen: Collection[Json]) -> list[Json]:
 
 
 def _ever_called(seen: Iterable[Json]) -> dict[str, str]:
-    """What each is called today, by all that it was ever called."""
+    """Current names by all current and previous names."""
     known = dict[str, str]()
     for channel in seen:
         name = str(channel.get("name"))

@@ -16,13 +16,13 @@ NameOfUser = Callable[[str], str | None]
 
 
 def plain(text: str, names: NameOfUser) -> str:
-    """Links and mentions as a reader would write them; `names` knows people by their IDs."""
+    """Write links and mentions as plain text; `names` returns a user's name by ID."""
     shown = _TOKEN.sub(lambda found: _shown(found[1], names), text)
     return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def escaped(text: str) -> str:
-    """Nothing in it is markup: no mention, no link."""
+    """Escape a text so that Slack reads no mention or link in it."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -31,7 +31,7 @@ def mentioned(text: str) -> list[str]:
 
 
 def content(message: Json) -> str:
-    """Its text, still with markup. Apps often leave `text` empty and say everything in blocks or attachments."""
+    """The message's text with markup. Apps often leave `text` empty and use blocks or attachments."""
     found = str(message.get("text") or "") or _lines(_of_blocks(message.get("blocks")))
     attached = _lines(_of_attachment(each) for each in objects(message.get("attachments")))
     return "\n".join(each for each in (found.strip(), attached) if each)
@@ -93,7 +93,7 @@ def _of_block(block: Json) -> Iterator[str]:
 
 
 def _of_rich_text(elements: object, depth: int) -> Iterator[str]:
-    """Sections are lines, lists have one line for each point; what is deeper than anybody writes is left out."""
+    """Each section and each list item becomes a line; elements below the depth limit are left out."""
     for element in objects(elements) if depth < _DEEPEST else ():
         inner = element.get("elements")
         match element.get("type"):
@@ -115,7 +115,7 @@ def _of_element(element: Json) -> str:
 
 
 def _token(element: Json) -> str | None:
-    """As Slack writes it in texts."""
+    """The element in the markup of texts."""
     match element:
         case {"type": "user", "user_id": str(person)}:
             return f"@{person}"
@@ -132,7 +132,7 @@ def _token(element: Json) -> str | None:
 
 
 def _words(found: object) -> str:
-    """Of a text, or of an object that holds one under `text`."""
+    """The text of a string or of an object with `text`."""
     for _ in range(_DEEPEST):
         match found:
             case {"type": "emoji", "name": str(name)}:

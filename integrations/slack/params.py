@@ -15,7 +15,7 @@ from integrations.tool import Params
 
 LONGEST_MARKDOWN = 12_000
 LONGEST_TEXT = 40_000
-"""Slack cuts what is longer, without a word."""
+"""Slack silently cuts longer texts."""
 
 CURSOR = Field(
     default=None, max_length=500, description="`nextCursor` of the previous result, with the same other arguments."

@@ -21,7 +21,7 @@ NOTHING_POSTED = "Nothing was posted."
 UNREADABLE = "Slack's response could not be read. Try again later."
 BEGINNING = 300
 TO_TELL_IT = 0.2
-"""Seconds, before whoever called stops waiting."""
+"""Seconds reserved to report the failure before the caller's deadline."""
 
 
 class PostedMessage(Result):
@@ -39,7 +39,7 @@ class PostedMessage(Result):
 
 @asynccontextmanager
 async def explained_failures(api: SlackApi) -> AsyncIterator[None]:
-    """Of a failure of Slack's that says nothing else about the message, that it was surely not posted."""
+    """Add to each failure whether the message was posted, unless its text already says so."""
     try:
         async with asyncio.timeout(max(api.seconds_left() - TO_TELL_IT, 0.0)):
             yield
@@ -54,8 +54,8 @@ async def explained_failures(api: SlackApi) -> AsyncIterator[None]:
         raise failed.with_text(f"{failed.text} {NOTHING_POSTED}") from failed
 
 
-def posted_message(said: Json, place: SlackWorkspace, where: MessageReference) -> PostedMessage:
-    """Whatever is missing in the answer: it is posted."""
+def posted_message(said: Json, workspace: SlackWorkspace, where: MessageReference) -> PostedMessage:
+    """The message is posted even if the response lacks fields."""
     channel, ts = str(said.get("channel") or where.channel), str(said.get("ts") or "")
     match said:
         case {"message": {"text": str(taken)}}:
@@ -63,5 +63,5 @@ def posted_message(said: Json, place: SlackWorkspace, where: MessageReference) -
         case _:
             taken = ""
     thread = where.thread_ts
-    url = place.link_to_reply(channel, ts, thread) if ts and thread else place.link(channel, ts or None)
+    url = workspace.link_to_reply(channel, ts, thread) if ts and thread else workspace.link(channel, ts or None)
     return PostedMessage(channel=channel, ts=ts, thread_ts=thread, message=shortened(taken, BEGINNING) or None, url=url)

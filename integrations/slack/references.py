@@ -29,7 +29,7 @@ NO_MESSAGE = "must be a message's `ts` such as 1763371860.000200, as text, or a 
 
 @dataclass(frozen=True, slots=True)
 class MessageReference:
-    """`channel` is an ID, or a name behind `#`."""
+    """`channel` is an ID, or `#` and a name."""
 
     channel: str
     thread_ts: str | None = None
@@ -53,7 +53,7 @@ def parse_reference(text: str) -> MessageReference:
 
 
 def read_ts(given: object) -> object:
-    """A `ts` is a name and no number: one that somebody has taken for a number has lost its last zeros."""
+    """A `ts` is text: a client that sends it as a number has dropped its trailing zeros, which are restored."""
     if isinstance(given, int | float) and not isinstance(given, bool):
         given = digits(given)
     if not isinstance(given, str):
@@ -66,12 +66,12 @@ def read_ts(given: object) -> object:
 
 
 def digits(number: float) -> str:
-    """Of a time as a number; nothing for one that is no time on any calendar."""
+    """Format a number as a `ts`; empty if it is out of range."""
     return f"{number:.6f}" if 0 < number < MOST_SECONDS else ""
 
 
 def time_of(ts: str) -> str:
-    """As people write it."""
+    """The time of a message in ISO 8601."""
     seconds = int(ts.partition(".")[0])
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -106,7 +106,7 @@ def _linked(url: str) -> MessageReference:
 
 
 def _behind(channel: str, steps: Sequence[str]) -> str | None:
-    """The message that a link goes on to behind its channel. Without it, a reply would be a post for everybody."""
+    """The message after the channel in a link. If it were ignored, a reply would be posted in the channel."""
     match steps:
         case []:
             return None

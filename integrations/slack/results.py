@@ -16,14 +16,14 @@ from integrations.text import objects, one_line, shortened
 from integrations.tool import Result
 
 ROOM = 40_000
-"""Characters of one answer."""
+"""Characters of one result."""
 LONGEST = 2000
-"""Of a message, where many share the room."""
+"""Characters of a message that shares the room with others."""
 AROUND = 160
-"""Of one, besides what it says: when, who, and how to get the rest."""
+"""Characters around a message's content: time, sender, and how to read the rest."""
 LONGEST_NAME = 200
 MARKUP = 6
-"""How much longer a text may be with its markup in it."""
+"""How many times longer a text may be with its markup."""
 NOTICES = frozenset(
     {"bot_add", "bot_remove", "channel_join", "channel_leave", "group_join", "group_leave", "joined", "left"}
 )
@@ -47,7 +47,7 @@ class Message(Result):
         return self.told(in_thread=False)
 
     def told(self, *, in_thread: bool) -> str:
-        """Within its thread nobody needs to be told of it."""
+        """Inside a thread, the thread's `ts` is not repeated."""
         facts = [*self._facts(), *([f"reply in thread {self.thread_ts}"] if self.thread_ts and not in_thread else [])]
         lines = [f"[{self.time}] {self.sender}: {self._indented()}", f"  {' · '.join(facts)}", *as_json(self.full)]
         return "\n".join(lines)
@@ -68,7 +68,7 @@ class Message(Result):
 
 
 def is_notice(message: Json) -> bool:
-    """Somebody came or went: nobody said anything."""
+    """Whether the message only records that a member joined or left."""
     return message.get("subtype") in NOTICES
 
 
@@ -80,7 +80,7 @@ def people_in(messages: Sequence[Json]) -> Iterator[str]:
 
 
 def message_of(
-    found: Json, channel: str, place: SlackWorkspace, people: UserNames, longest: int, *, full: bool
+    found: Json, channel: str, workspace: SlackWorkspace, people: UserNames, longest: int, *, full: bool
 ) -> Message:
     ts, thread_ts = str(found.get("ts")), str(found.get("thread_ts"))
     is_reply = bool(TS.fullmatch(thread_ts)) and thread_ts != ts
@@ -98,13 +98,13 @@ def message_of(
         or None,
         files=[_file(each) for each in objects(found.get("files"))] or None,
         edited=True if found.get("edited") else None,
-        url=place.link_to_reply(channel, ts, thread_ts) if is_reply else place.link(channel, ts),
+        url=workspace.link_to_reply(channel, ts, thread_ts) if is_reply else workspace.link(channel, ts),
         full=in_full(found) if full else None,
     )
 
 
 def in_full(found: Json) -> Json:
-    """As Slack has it; of what is longer than an answer holds, only what is short."""
+    """Slack's own object; if it is longer than a result, only its short fields."""
     if len(json.dumps(found, ensure_ascii=False)) <= ROOM:
         return found
     short = {name: each for name, each in found.items() if len(json.dumps(each, ensure_ascii=False)) <= LONGEST}
@@ -116,7 +116,7 @@ def as_json(full: Json | None) -> list[str]:
 
 
 def longest_of(messages: Sequence[Json]) -> int:
-    """Characters of one, ROOM where there is no other: what the short ones leave is for the long ones."""
+    """Characters per message: room that short messages leave goes to long ones; a single message has all of ROOM."""
     lengths = sorted(len(content(each)) for each in messages)
     room = ROOM - AROUND * len(lengths) if len(lengths) > 1 else ROOM
     for number, length in enumerate(lengths):
@@ -128,7 +128,7 @@ def longest_of(messages: Sequence[Json]) -> int:
 
 
 def fitting(told: Iterable[Message]) -> Iterator[Message]:
-    """Those that have room, one at least. Those behind them are not even made."""
+    """The messages that fit, at least one. Later ones are not built."""
     room = ROOM
     for count, message in enumerate(told):
         room -= len(message.text())
@@ -159,12 +159,12 @@ def _file(found: Json) -> str:
 
 
 def _line(text: str) -> str:
-    """What others have named: it is to look like nothing but a part of a line."""
+    """Keep a text from others within one line, so that it cannot imitate a line of ours."""
     return shortened(one_line(text), LONGEST_NAME)
 
 
 def _cut(raw: str, people: UserNames, longest: int, rest: str) -> str:
-    """Before it is made plain, too: that takes its time."""
+    """Cut before the conversion to plain text too, which is slow for long texts."""
     text = plain(raw[: longest * MARKUP], people.name)
     if len(text) <= longest and len(raw) <= longest * MARKUP:
         return text

@@ -33,12 +33,12 @@ DAYS_AGO = {"today": 0, "yesterday": 1}
 
 
 def read_beginning(given: object) -> object:
-    """Of a day, its first moment. Days are those of UTC."""
+    """A day stands for its first moment in UTC."""
     return _read(given, ends=False)
 
 
 def read_end(given: object) -> object:
-    """Of a day, its last moment."""
+    """A day stands for its last moment in UTC."""
     return _read(given, ends=True)
 
 
@@ -47,12 +47,12 @@ End = Annotated[str, BeforeValidator(read_end)]
 
 
 def is_counted(time: str) -> bool:
-    """From now, whenever that is."""
+    """Whether the time is relative to now."""
     return plain_ts(time) is None
 
 
 def settled(time: str, now: datetime, *, ends: bool) -> str:
-    """A time that may be counted from now."""
+    """Resolve a time that may be relative to now."""
     if not is_counted(time):
         return time
     if ago := parse_ago(time):
@@ -78,7 +78,7 @@ def _read(given: object, *, ends: bool) -> object:
 
 
 def _of_number(number: float) -> str:
-    """Seconds, or milliseconds, as many programs count; 0 is the beginning of all."""
+    """Unix time in seconds or milliseconds; 0 means the beginning."""
     seconds = number / 1000 if MILLISECONDS_FROM <= number < MILLISECONDS_FROM * 100 else number
     if not (seconds == 0 or LEAST_SECONDS <= seconds < MOST_SECONDS):
         raise ValueError(NO_TIME)
@@ -87,7 +87,9 @@ def _of_number(number: float) -> str:
 
 def _of_iso(text: str, *, ends: bool) -> str:
     try:
-        moment = datetime.fromisoformat(text if _DATE.match(text) else "")  # and no week: of that, no end is known
+        moment = datetime.fromisoformat(
+            text if _DATE.match(text) else ""
+        )  # ISO weeks are refused, because their end is not computed
     except ValueError as error:
         raise ValueError(NO_TIME) from error
     return _of_day(in_utc(moment), ends=ends) if _DATE.fullmatch(text) else _written(in_utc(moment))
@@ -98,6 +100,6 @@ def _of_day(first: datetime, *, ends: bool) -> str:
 
 
 def _written(moment: datetime) -> str:
-    """What was before there were such numbers begins where they do."""
+    """Times before the epoch become the epoch."""
     seconds, rest = divmod(max((moment - BEGINNING_OF_ALL) // A_MICROSECOND, 0), 1_000_000)
     return f"{min(seconds, MOST_SECONDS - 1):010d}.{rest:06d}"

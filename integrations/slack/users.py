@@ -17,7 +17,7 @@ LONGEST_NAME = 80
 MOST = 25
 AT_ONCE = 5
 SECONDS = 3.0
-"""Names are worth no more: without them there are IDs."""
+"""The time limit for names; without names, results show IDs."""
 
 
 class UserNames:
@@ -29,17 +29,17 @@ class UserNames:
         return self._names.get(person)
 
     def known_names(self, people: Iterable[str]) -> dict[str, str] | None:
-        """Those that are known, by their IDs."""
+        """The known names by ID."""
         return {each: self._names[each] for each in people if each in self._names} or None
 
     def remember_author(self, message: Json) -> None:
-        """Some messages tell who wrote them."""
+        """Some messages carry their author's profile."""
         profile, person = message.get("user_profile"), message.get("user")
         if isinstance(profile, dict) and isinstance(person, str) and (name := _name_in(profile)):
             self._names[person] = name
 
     async def learn(self, api: SlackApi, people: Iterable[str]) -> None:
-        """Whatever goes wrong here costs names, and never the messages."""
+        """A failure here leaves out names, never messages."""
         unknown = [each for each in dict.fromkeys(people) if each not in self._names][:MOST]
         if not unknown or not api.has_scope(RIGHT) or api.seconds_left() < 2 * SECONDS:
             return
