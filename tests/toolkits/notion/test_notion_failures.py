@@ -47,7 +47,7 @@ def test_a_connection_that_was_removed_at_notion_is_to_be_made_again(notion: Not
 
     called = notion.desk.failed(READ, "reconnect_required", pageId=PLAN)
 
-    assert "has to connect it again" in called["text"]
+    assert "must connect it again" in called["text"]
 
 
 def test_the_reading_tools_send_nothing_but_reads(notion: Notion) -> None:
