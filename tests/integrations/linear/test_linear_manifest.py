@@ -23,18 +23,18 @@ def test_the_toolkit_is_found_by_its_folder() -> None:
     assert list(found.tools) == [tool.name for tool in TOOLS]
 
 
-def test_nothing_is_asked_for_but_to_read() -> None:
+def test_only_the_read_scope_is_requested() -> None:
     assert LINEAR.oauth is not None
     assert LINEAR.oauth.scopes == ("read",)
     assert not any(tool.writes or tool.destroys for tool in TOOLS)
 
 
-def test_people_are_told_of_every_tool() -> None:
+def test_the_readme_lists_every_tool() -> None:
     assert set(re.findall(r"`(linear_[a-z_]+)`", README)) == {tool.name for tool in TOOLS}
 
 
 @each_tool
-def test_a_description_is_whole_for_every_client(tool: object) -> None:
+def test_a_description_fits_every_client(tool: object) -> None:
     assert len(tool.description) <= 900  # type: ignore[attr-defined]
     assert "nextCursor" in tool.description  # type: ignore[attr-defined]
 
@@ -47,7 +47,7 @@ def test_every_parameter_is_described(tool: object) -> None:
 
 
 @each_tool
-def test_schemas_are_right_and_tell_nothing_of_the_code(tool: object) -> None:
+def test_schemas_are_valid_and_do_not_name_code(tool: object) -> None:
     listed = tool.mcp_definition  # type: ignore[attr-defined]
     for schema in (listed["inputSchema"], listed["outputSchema"]):
         jsonschema_rs.validator_for(schema)

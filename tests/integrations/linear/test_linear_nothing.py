@@ -1,4 +1,4 @@
-"""Where nothing is found: is it told which of the words is to blame, and what is there in its place?"""
+"""An empty result names the unknown word and the names that exist."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ STATUSES = "Available: Backlog, Planned, In Progress, Completed, Canceled."
         ),
     ],
 )
-async def test_the_word_that_is_to_blame_is_told(linear: Linear, args: dict[str, Any], told: list[str]) -> None:
+async def test_the_unknown_word_is_named(linear: Linear, args: dict[str, Any], told: list[str]) -> None:
     assert await linear.notes("list_issues", **args) == [*told, ISSUES]
 
 
@@ -65,25 +65,25 @@ async def test_the_word_that_is_to_blame_is_told(linear: Linear, args: dict[str,
         ("list_projects", {"state": ["started", "Canceled"]}, []),
     ],
 )
-async def test_a_state_that_is_nowhere_is_told_though_others_are_found(
+async def test_an_unknown_state_is_named_although_others_match(
     linear: Linear, tool: str, args: dict[str, Any], told: list[str]
 ) -> None:
     notes = await linear.notes(tool, **args)
     assert [note[: len(each)] for note, each in zip(notes, told, strict=True)] == told
 
 
-async def test_what_is_found_is_not_lost_where_nobody_tells_what_is_missing(linear: Linear) -> None:
+async def test_a_failed_name_lookup_does_not_lose_the_list(linear: Linear) -> None:
     linear.world.afterwards(lambda: linear.world.limit(seconds=1200))
     found = await linear.call("list_issues", teamId="DES", state=["Backlog", "Doing"])
     assert ([each.identifier for each in found.issues], found.notes) == (["DES-23"], [])
 
 
-async def test_of_one_page_after_another_it_is_told_once(linear: Linear) -> None:
+async def test_only_the_first_page_names_unknown_words(linear: Linear) -> None:
     first = await linear.call("list_issues", state=["Todo", "Doing"], first=1)
     assert await linear.notes("list_issues", state=["Todo", "Doing"], first=1, after=first.next_cursor) == []
 
 
-async def test_words_that_are_there_are_not_blamed(linear: Linear) -> None:
+async def test_known_words_are_not_blamed(linear: Linear) -> None:
     notes = await linear.notes("list_issues", teamId="DES", label="Mobile", cycle="current", includeArchived=True)
     assert notes == ["Each given name exists, but nothing matches all filters together."]
 
@@ -120,13 +120,13 @@ async def test_a_search_without_hits_says_what_to_try(linear: Linear, args: dict
         ),
     ],
 )
-async def test_of_projects_too(linear: Linear, args: dict[str, Any], told: str) -> None:
+async def test_unknown_words_of_projects_are_named(linear: Linear, args: dict[str, Any], told: str) -> None:
     notes = await linear.notes("list_projects", **args)
     assert told in notes
     assert notes[-1] == PROJECTS
 
 
-async def test_health_is_no_status(linear: Linear) -> None:
+async def test_health_is_not_a_status(linear: Linear) -> None:
     notes = await linear.notes("list_projects", state="at risk", includeArchived=True)
     assert notes[0].startswith("`at risk` is a project's health. Health cannot be filtered")
     assert notes[1].startswith("There is no project status `at risk`.")

@@ -20,11 +20,11 @@ def error(message: str = "Odd", **extensions: object) -> dict[str, object]:
     return {"errors": [{"message": message, "extensions": extensions}]}
 
 
-def test_data_is_what_was_asked_for() -> None:
+def test_a_response_with_data_succeeds() -> None:
     assert verdict(200, {"data": {"teams": {}}}) is None
 
 
-def test_data_with_errors_beside_it_is_still_data() -> None:
+def test_data_beside_errors_succeeds() -> None:
     assert verdict(200, {"data": {"issue": {"labels": None}}, **error(code="INTERNAL_SERVER_ERROR")}) is None
 
 
@@ -37,23 +37,23 @@ def test_data_with_errors_beside_it_is_still_data() -> None:
         (200, {"data": None, **error(type="authentication error")}),
     ],
 )
-def test_a_token_that_is_no_good_is_told_in_several_ways(status: int, body: object) -> None:
+def test_a_rejected_token_is_recognised_in_every_form(status: int, body: object) -> None:
     assert verdict(status, body) == CredentialRejected()
 
 
 @pytest.mark.parametrize(
     "body", [error(code="RATELIMITED"), error(type="ratelimited"), error(code="RATELIMITED") | {"data": None}]
 )
-def test_too_much_is_told_with_a_400_and_a_code(body: object) -> None:
+def test_a_rate_limit_is_a_400_with_a_code(body: object) -> None:
     assert verdict(400, body) == RateLimited(None)
 
 
-def test_a_429_from_what_stands_before_linear_is_the_same() -> None:
+def test_a_429_is_a_rate_limit_too() -> None:
     assert verdict(429, None, retry_after="7") == RateLimited(7.0)
 
 
 @pytest.mark.parametrize("limit", ["requests", "complexity", "endpoint-requests"])
-def test_how_long_to_wait_is_told_by_the_limit_that_is_used_up(limit: str) -> None:
+def test_the_exhausted_limit_sets_the_wait(limit: str) -> None:
     headers = {
         f"x-ratelimit-{limit}-remaining": "0",
         f"x-ratelimit-{limit}-reset": str(AT_NOON + 42_500),
@@ -63,7 +63,7 @@ def test_how_long_to_wait_is_told_by_the_limit_that_is_used_up(limit: str) -> No
     assert verdict(400, error(code="RATELIMITED"), **headers) == RateLimited(42.5)
 
 
-def test_limits_that_are_not_used_up_do_not_count() -> None:
+def test_limits_that_are_not_exhausted_do_not_count() -> None:
     headers = {
         "x-ratelimit-requests-remaining": "0",
         "x-ratelimit-requests-reset": str(AT_NOON + 5_000),
@@ -74,7 +74,7 @@ def test_limits_that_are_not_used_up_do_not_count() -> None:
     assert verdict(400, error(code="RATELIMITED"), **headers) == RateLimited(5.0)
 
 
-def test_of_points_some_may_be_left_where_a_query_needs_more() -> None:
+def test_too_few_complexity_points_count_as_exhausted() -> None:
     headers = {
         "x-ratelimit-requests-limit": "5000",
         "x-ratelimit-requests-remaining": "4999",
@@ -98,13 +98,13 @@ def test_of_points_some_may_be_left_where_a_query_needs_more() -> None:
         ("", NOON, None),
     ],
 )
-def test_times_that_make_no_sense_do_no_harm(reset: str, date: str, seconds: float | None) -> None:
+def test_invalid_times_are_ignored(reset: str, date: str, seconds: float | None) -> None:
     headers = {"x-ratelimit-requests-remaining": "0", "x-ratelimit-requests-reset": reset, "date": date}
     assert verdict(400, error(code="RATELIMITED"), **headers) == RateLimited(seconds)
 
 
 @pytest.mark.parametrize("word", ["internal error", "network error", "bootstrap error", "lock timeout"])
-def test_what_is_wrong_at_linear_is_trouble(word: str) -> None:
+def test_linears_internal_errors_are_server_trouble(word: str) -> None:
     assert isinstance(verdict(200, error(type=word)), ServerTrouble)
 
 
@@ -118,7 +118,7 @@ def test_what_is_wrong_at_linear_is_trouble(word: str) -> None:
         (302, "Found", None, "Linear did not answer as its API does (302 Found)."),
     ],
 )
-def test_what_is_no_answer_of_the_api_is_trouble(status: int, reason: str, body: object, told: str) -> None:
+def test_a_response_without_graphql_is_server_trouble(status: int, reason: str, body: object, told: str) -> None:
     assert verdict(status, body, reason) == ServerTrouble(told)
 
 
@@ -153,7 +153,7 @@ def test_a_refusal_says_what_to_do(body: object, kind: str, part: str) -> None:
     assert part in found.text
 
 
-def test_braces_in_what_linear_says_are_only_braces() -> None:
+def test_braces_in_linears_messages_are_literal() -> None:
     assert verdict(400, error("{0} {said}")) == Rejected("Linear refused the request: {0} {said}.")
 
 
@@ -167,5 +167,5 @@ def test_no_more_errors_are_read_than_matter() -> None:
     assert len(problems_in(error("x") | {"errors": [{"message": str(each)} for each in range(80_000)]})) == 200
 
 
-def test_a_refusal_without_graphql_is_told_with_its_status() -> None:
+def test_a_refusal_without_graphql_names_its_status() -> None:
     assert verdict(404, None, "Not Found") == Rejected("Linear refused the request: 404 Not Found.")

@@ -32,7 +32,7 @@ def named(word: str, *fields: str) -> dict[str, Any]:
         "https://linear.app/acme/issue/eng-123",
     ],
 )
-def test_an_issue_is_understood_however_it_is_named(given: str) -> None:
+def test_an_issue_is_parsed_in_every_form(given: str) -> None:
     assert GetIssue.model_validate({"issueId": given}).variables()["id"] == "ENG-123"
 
 
@@ -41,7 +41,7 @@ def test_the_name_of_a_parameter_may_be_slightly_wrong(name: str) -> None:
     assert GetIssue.model_validate({name: "ENG-1"}).issue_id == "ENG-1"
 
 
-def test_an_id_stays_as_it_is() -> None:
+def test_an_id_is_unchanged() -> None:
     assert GetIssue.model_validate({"issueId": UUID}).variables()["id"] == UUID
 
 
@@ -67,7 +67,7 @@ def test_an_id_is_looked_for_as_an_id_alone() -> None:
         ("https://linear.app/acme/profiles/ada", named("ada", "name", "displayName", "email")),
     ],
 )
-def test_an_assignee_is_a_person_nobody_or_the_app(given: str, expected: object) -> None:
+def test_an_assignee_is_a_user_none_or_the_app(given: str, expected: object) -> None:
     assert filtered(assignee=given) == {"assignee": expected}
 
 
@@ -92,30 +92,30 @@ def test_a_label_may_be_a_list_of_one(given: object) -> None:
     assert filtered(labels=given) == {"labels": {"some": {"name": {"eqIgnoreCase": "Bug"}}}}
 
 
-def test_of_several_labels_all_have_to_be_there() -> None:
+def test_an_issue_must_have_all_labels() -> None:
     each = [{"labels": {"some": {"name": {"eqIgnoreCase": name}}}} for name in ("Bug", "Web")]
     assert filtered(labelIds=["Bug", "Web"]) == {"and": each}
 
 
-def test_more_words_than_anybody_means_are_too_many() -> None:
+def test_too_many_words_are_refused() -> None:
     found = ASK["linear_list_issues"].parse({"state": [f"state {each}" for each in range(11)]})
     assert found == ["`state`: must have 10 entries at most."]
 
 
-def test_a_list_of_one_is_understood_wherever_one_is_asked_for() -> None:
+def test_a_list_of_one_is_accepted_for_a_single_value() -> None:
     assert filtered(teamIds=["ENG"], cycle=["current"]) == {
         "team": named("ENG", "key", "name"),
         "cycle": {"isActive": {"eq": True}},
     }
 
 
-def test_who_looks_for_words_is_told_where() -> None:
+def test_words_in_a_list_refer_to_the_search_tool() -> None:
     found = ASK["linear_list_issues"].parse({"query": "safari", "teamId": "ENG"})
     assert found == ["To search for words, use `linear_search_issues`, which takes the same filters."]
     assert not isinstance(ASK["linear_list_issues"].parse({"query": None}), list)
 
 
-def test_a_team_is_looked_for_among_teams_by_any_name_for_it() -> None:
+def test_list_teams_accepts_every_name_of_its_query() -> None:
     asked = ASK["linear_list_teams"].parse({"team": "ENG"})
     assert asked == ASK["linear_list_teams"].parse({"query": "ENG"})
 
@@ -123,7 +123,7 @@ def test_a_team_is_looked_for_among_teams_by_any_name_for_it() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"), [("created", "createdAt"), ("updated_at", "updatedAt"), ("createdAt", "createdAt")]
 )
-def test_an_order_is_understood_by_its_beginning(given: str, expected: str) -> None:
+def test_an_order_is_parsed_by_its_beginning(given: str, expected: str) -> None:
     assert ListIssues.model_validate({"orderBy": given}).order_by == expected
 
 
@@ -133,12 +133,12 @@ def test_a_page_is_as_long_as_it_can_be() -> None:
 
 
 @pytest.mark.parametrize(("tool", "name"), [("linear_get_issue", "issueId"), ("linear_list_issues", "parentId")])
-def test_the_link_of_something_else_is_no_issue(tool: str, name: str) -> None:
+def test_a_link_to_a_project_is_not_an_issue(tool: str, name: str) -> None:
     found = ASK[tool].parse({name: "https://linear.app/acme/project/checkout-2-0-6374f9d856f7"})
     assert found == [f"`{name}`: must be an issue such as ENG-123; this is a link to a project."]
 
 
-def test_a_time_that_is_none_is_told_with_those_that_are_taken() -> None:
+def test_an_invalid_time_is_refused_with_valid_forms() -> None:
     found = ASK["linear_list_issues"].parse({"updatedSince": "yesterday"})
     assert isinstance(found, list)
     assert found[0].startswith("`updatedSince`: must be a date such as 2026-11-01")
@@ -146,13 +146,13 @@ def test_a_time_that_is_none_is_told_with_those_that_are_taken() -> None:
 
 
 @pytest.mark.parametrize("given", ["1m", "10M", "10m ago"])
-def test_who_may_mean_minutes_or_months_is_asked_which(given: str) -> None:
+def test_an_ambiguous_m_is_refused(given: str) -> None:
     found = ASK["linear_list_issues"].parse({"updatedSince": given})
     assert isinstance(found, list)
     assert found[0].startswith("`updatedSince`: must not use `m`")
 
 
-def test_a_link_to_elsewhere_is_none_into_linear() -> None:
+def test_a_link_to_another_site_is_not_parsed() -> None:
     assert filtered(team="https://evillinear.app/acme/team/ENG") != filtered(team="ENG")
 
 
@@ -186,7 +186,7 @@ def test_a_priority_is_a_word_or_a_number(given: object, expected: int) -> None:
 
 
 @pytest.mark.parametrize("given", ["5", -1, "very", True, 1.5, [2, 3], "9" * 400, 10**400, "٣"])
-def test_what_is_no_priority_is_told_so_once(given: object) -> None:
+def test_an_invalid_priority_is_reported_once(given: object) -> None:
     found = ASK["linear_list_issues"].parse({"priority": given})
     assert found == ["`priority`: must be one of `none`, `urgent`, `high`, `medium` or `low`."]
 
@@ -207,7 +207,7 @@ def test_what_is_no_priority_is_told_so_once(given: object) -> None:
         ("-P2W", "-P2W"),
     ],
 )
-def test_a_time_may_be_how_long_ago(given: str, expected: str) -> None:
+def test_a_time_may_be_a_duration(given: str, expected: str) -> None:
     assert filtered(updatedAfter=given) == {"updatedAt": {"gte": expected}}
 
 
@@ -215,11 +215,11 @@ def test_a_parent_is_found_by_its_identifier() -> None:
     assert filtered(parent="eng-101") == {"parent": {"team": {"key": {"eqIgnoreCase": "ENG"}}, "number": {"eq": 101}}}
 
 
-def test_what_is_left_empty_was_not_given() -> None:
+def test_empty_arguments_are_absent() -> None:
     assert filtered(teamId="", projectId=None, assigneeId=" ", state="", priority="", updatedSince="", cycle="") is None
 
 
-def test_all_filters_have_to_hold() -> None:
+def test_filters_are_combined() -> None:
     found = ListProjects.model_validate({"team": "ENG", "state": "open"}).variables()["filter"]
     team = {"accessibleTeams": {"some": named("ENG", "key", "name")}}
     assert found == {"and": [team, {"status": {"type": {"nin": ["completed", "canceled"]}}}]}

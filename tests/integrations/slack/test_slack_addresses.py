@@ -38,7 +38,7 @@ from integrations.slack.references import MessageReference, parse_reference, rea
         ),
     ],
 )
-def test_a_channel_is_understood_however_it_is_written(text: str, expected: MessageReference) -> None:
+def test_a_channel_is_parsed_in_every_form(text: str, expected: MessageReference) -> None:
     assert parse_reference(text) == expected
 
 
@@ -55,7 +55,7 @@ def test_a_channel_is_understood_however_it_is_written(text: str, expected: Mess
         "https://[slack.com",
     ],
 )
-def test_what_is_no_channel_is_refused(text: str) -> None:
+def test_an_invalid_channel_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="must be a channel's ID"):
         parse_reference(text)
 
@@ -89,7 +89,7 @@ def test_the_end_of_a_link_is_never_dropped(tail: str) -> None:
         ("https://acme.slack.com/archives/C012AB3CD/p1763371860000200", "1763371860.000200"),
     ],
 )
-def test_a_message_is_understood_however_it_is_written(given: object, expected: str) -> None:
+def test_a_message_is_parsed_in_every_form(given: object, expected: str) -> None:
     assert read_ts(given) == expected
 
 
@@ -107,7 +107,7 @@ def test_a_message_is_understood_however_it_is_written(given: object, expected: 
         "١٧٦٣٣٧١٨٦٠.000200",
     ],
 )
-def test_what_is_no_message_is_refused(given: object) -> None:
+def test_an_invalid_message_is_refused(given: object) -> None:
     with pytest.raises(ValueError, match="must be a message's `ts`"):
         read_ts(given)
 
@@ -128,9 +128,9 @@ def test_people_and_direct_messages_are_no_channels(text: str) -> None:
 
 
 @pytest.mark.parametrize("given", [True, ["1763371860.000200"], {}])
-def test_what_is_neither_text_nor_number_is_left_to_the_schema(given: object) -> None:
+def test_other_types_are_left_to_the_schema(given: object) -> None:
     assert read_ts(given) is given
 
 
-def test_the_time_of_a_message_is_told_as_people_write_it() -> None:
+def test_the_time_of_a_message_is_iso_8601() -> None:
     assert time_of("1763371860.000200") == "2025-11-17T09:31:00Z"

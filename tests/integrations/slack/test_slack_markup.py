@@ -29,13 +29,13 @@ def test_markup_is_read_as_people_see_it(text: str, expected: str) -> None:
     assert plain(text, NAMES.get) == expected
 
 
-def test_what_is_escaped_comes_back_as_it_was() -> None:
+def test_escaped_text_round_trips() -> None:
     text = "<!channel> & <@U0ADA000001> &amp; <https://a.com|b>"
     assert "<" not in escaped(text)
     assert plain(escaped(text), NAMES.get) == text
 
 
-def test_who_is_mentioned_is_known() -> None:
+def test_mentioned_users_are_listed() -> None:
     assert mentioned("<@U0ADA000001> and <@W0GRACE0001|grace> <#C012AB3CD>") == ["U0ADA000001", "W0GRACE0001"]
 
 
@@ -79,11 +79,11 @@ def section(*elements: dict[str, Any]) -> dict[str, Any]:
         ({}, ""),
     ],
 )
-def test_a_messages_text_is_found_wherever_it_is(message: dict[str, Any], expected: str) -> None:
+def test_text_is_read_from_blocks_and_attachments(message: dict[str, Any], expected: str) -> None:
     assert content(message) == expected
 
 
-def test_what_is_nested_without_end_is_left_out() -> None:
+def test_deeply_nested_elements_are_left_out() -> None:
     element: dict[str, Any] = section({"type": "text", "text": "deep"})
     for _ in range(500):
         element = {"type": "rich_text_list", "elements": [element]}

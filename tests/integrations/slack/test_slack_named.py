@@ -1,4 +1,4 @@
-"""Is the channel that is meant the one that is read and written to, and is a time in which nobody spoke told as one?"""
+"""Channels are found by name, and an empty time range is reported as such."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ async def test_an_exact_name_comes_before_one_that_looks_like_it(slack: Slack) -
     assert (await slack.post(channel="#büro", text="Hi")).channel == "C0ALIKE0001"
 
 
-async def test_of_two_channels_with_one_name_the_id_is_asked_for(slack: Slack) -> None:
+async def test_two_channels_with_one_name_require_an_id(slack: Slack) -> None:
     slack.world.channels += [channel("C0DEAL00001", "deal"), channel("C0DEAL00002", "deal", is_private=True)]
     with pytest.raises(ToolFailed, match=r"2 channels named #deal: C0DEAL00001 \(public\), C0DEAL00002 \(private\)"):
         await slack.post(channel="#deal", text="Hi")
@@ -32,7 +32,7 @@ async def test_of_two_channels_with_one_name_the_id_is_asked_for(slack: Slack) -
         ({"oldest": "2020-01-01", "latest": "2020-01-02"}, "without `oldest` and `latest` the"),
     ],
 )
-async def test_a_time_in_which_nobody_spoke_is_no_empty_channel(slack: Slack, bounds: Any, told: str) -> None:
+async def test_an_empty_time_range_is_not_an_empty_channel(slack: Slack, bounds: Any, told: str) -> None:
     found = await slack.read(channelId=GENERAL, **bounds)
     assert told in found.structured()["hint"]
     assert found.text() == f"No messages in {GENERAL}. {found.hint}"
@@ -43,5 +43,5 @@ async def test_a_time_that_ends_before_it_begins_is_refused(slack: Slack) -> Non
         await slack.read(channelId=GENERAL, oldest="2026-11-17", latest="2026-11-16")
 
 
-async def test_of_a_long_post_only_the_beginning_comes_back(slack: Slack) -> None:
+async def test_a_long_post_returns_only_its_beginning(slack: Slack) -> None:
     assert (await slack.post(channel=GENERAL, text="x" * 12_000)).message == "x" * 299 + "…"

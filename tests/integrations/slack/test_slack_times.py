@@ -27,11 +27,11 @@ NOW = datetime(2025, 11, 17, 9, 31, tzinfo=UTC)
         ("0", "0000000000.000000"),
     ],
 )
-def test_a_time_is_understood_however_it_is_written(given: object, expected: str) -> None:
+def test_a_time_is_parsed_in_every_form(given: object, expected: str) -> None:
     assert read_beginning(given) == read_end(given) == expected
 
 
-def test_of_a_day_the_whole_of_it_is_meant() -> None:
+def test_a_day_means_the_whole_day() -> None:
     assert read_beginning("2025-11-17") == "1763337600.000000"
     assert read_beginning("20251117") == "1763337600.000000"
     assert read_end("20251117") == read_end("2025-11-17") == "1763423999.999999"
@@ -54,24 +54,24 @@ def test_of_a_day_the_whole_of_it_is_meant() -> None:
         ("Yesterday", "2025-11-16", "2025-11-16"),
     ],
 )
-def test_a_time_may_be_counted_from_now(given: str, begins: str, ends: str | None) -> None:
+def test_a_time_may_be_relative_to_now(given: str, begins: str, ends: str | None) -> None:
     assert settled(str(read_beginning(given)), NOW, ends=False) == read_beginning(begins)
     assert settled(str(read_end(given)), NOW, ends=True) == read_end(ends or begins)
 
 
-def test_a_time_that_is_not_counted_stays_as_it_is() -> None:
+def test_an_absolute_time_is_unchanged() -> None:
     assert settled("1763371860.000200", NOW, ends=True) == "1763371860.000200"
 
 
 @pytest.mark.parametrize(
     "given", ["last one", "", "17.11.2025", "1e99", "2026-W47", "7m", float("nan"), float("inf"), 10**400, 12, -5]
 )
-def test_what_is_no_time_is_refused(given: object) -> None:
+def test_an_invalid_time_is_refused(given: object) -> None:
     for read in (read_beginning, read_end):
         with pytest.raises(ValueError, match="must be a date such as 2026-01-31"):
             read(given)
 
 
 @pytest.mark.parametrize("given", [True, ["1763371860.000200"], {}])
-def test_what_is_neither_text_nor_number_is_left_to_the_schema(given: object) -> None:
+def test_other_types_are_left_to_the_schema(given: object) -> None:
     assert read_beginning(given) is given

@@ -29,7 +29,7 @@ def test_a_description_is_short_enough_for_every_client(tool: object) -> None:
     assert 200 < len(tool.description) <= 900  # type: ignore[attr-defined]
 
 
-def test_only_posting_is_said_to_write() -> None:
+def test_only_the_post_tool_writes() -> None:
     hints = {tool.name: tool.mcp_definition["annotations"] for tool in TOOLS}
     assert [name for name, hint in hints.items() if not hint["readOnlyHint"]] == ["slack_post_message"]
     assert hints["slack_post_message"]["idempotentHint"] is False
@@ -37,17 +37,17 @@ def test_only_posting_is_said_to_write() -> None:
 
 
 @pytest.mark.parametrize("error", ["invalid_auth", "token_expired", "token_revoked", "account_inactive", "not_authed"])
-def test_an_end_of_the_token_is_noticed(error: str) -> None:
+def test_a_revoked_token_is_recognised(error: str) -> None:
     assert verdict_of({"ok": False, "error": error}, "bot") == CredentialRejected()
 
 
-def test_what_the_manifest_takes_for_an_end_is_taken_for_one_here() -> None:
+def test_the_manifest_and_the_client_agree_on_token_errors() -> None:
     assert SLACK.probe is not None
     assert all(verdict_of({"error": each}, "bot") == CredentialRejected() for each in SLACK.probe.unauthorized)
 
 
 @pytest.mark.parametrize("error", sorted({*TEXTS, *WRONG}))
-def test_every_text_can_be_told(error: str) -> None:
+def test_every_error_text_can_be_formatted(error: str) -> None:
     verdict = verdict_of({"ok": False, "error": error, "needed": "chat:write", "provided": "{x}"}, "bot")
     assert isinstance(verdict, Rejected)
     assert "{bot}" not in verdict.text
@@ -55,7 +55,7 @@ def test_every_text_can_be_told(error: str) -> None:
 
 
 @pytest.mark.parametrize("error", ["org_login_required", "team_added_to_org"])
-def test_a_workspace_that_moves_is_away_for_a_while(error: str) -> None:
+def test_a_moving_workspace_is_temporarily_unavailable(error: str) -> None:
     verdict = verdict_of({"ok": False, "error": error}, "bot")
     assert isinstance(verdict, Rejected)
     assert verdict.kind == "upstream_unavailable"
@@ -71,17 +71,17 @@ def test_a_workspace_that_moves_is_away_for_a_while(error: str) -> None:
         (Reply(200, "OK", {}, {"ok": True}), None),
     ],
 )
-def test_an_answer_is_judged_by_what_it_says(reply: Reply, expected: object) -> None:
+def test_a_response_is_judged_by_its_body(reply: Reply, expected: object) -> None:
     assert judged(reply) == expected
 
 
 @pytest.mark.parametrize("ok", [1, "true", "false", None])
-def test_only_a_plain_yes_or_no_is_one(ok: object) -> None:
+def test_ok_must_be_a_boolean(ok: object) -> None:
     assert isinstance(judged(Reply(200, "OK", {}, {"ok": ok})), ServerTrouble)
 
 
 @pytest.mark.parametrize("body", [None, [], "ok", {}, {"error": "x"}])
-def test_what_is_no_answer_of_slacks_is_trouble(body: object) -> None:
+def test_an_unexpected_response_is_server_trouble(body: object) -> None:
     verdict = judged(Reply(200, "OK", {}, body))
     assert isinstance(verdict, ServerTrouble)
     assert not verdict.not_applied

@@ -1,4 +1,4 @@
-"""Does what is told of a failure say what happened, who can mend it, and what to do now?"""
+"""Error texts say what happened, who can fix it and what to do next."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -68,7 +68,9 @@ async def failure(*answers: Written | Exception, tool: ServiceTool = slack_post_
     ],
     ids=str,
 )
-async def test_what_was_surely_not_posted_is_told_so(answers: list[Written | Exception], kind: str) -> None:
+async def test_a_failure_before_posting_says_that_nothing_was_posted(
+    answers: list[Written | Exception], kind: str
+) -> None:
     failed = await failure(*answers)
     assert failed.kind == kind
     assert failed.text.endswith(". Nothing was posted.")
@@ -88,36 +90,36 @@ async def test_what_was_surely_not_posted_is_told_so(answers: list[Written | Exc
     ],
     ids=str,
 )
-async def test_what_may_have_been_posted_is_told_with_how_to_find_out(answer: Written | Exception) -> None:
+async def test_an_unknown_outcome_says_how_to_check_the_post(answer: Written | Exception) -> None:
     failed = await failure(WHO, answer)
     assert failed.text.endswith(LOOK_FIRST)
     assert "Nothing was posted" not in failed.text
 
 
 @pytest.mark.parametrize(("before", "what"), [(1, LOOK_FIRST), (0, "Nothing was posted.")])
-async def test_of_a_post_that_takes_too_long_it_is_told_whether_it_was_on_its_way(before: int, what: str) -> None:
+async def test_a_timeout_says_whether_the_message_was_sent(before: int, what: str) -> None:
     script = Slow(*[WHO] * before, seconds_left=0.4)
     with pytest.raises(ToolFailed) as raised:
         await slack_post_message.run(script.api, slack_post_message.params.model_validate(POST))
     assert (raised.value.kind, raised.value.text) == ("timeout", f"Slack did not answer in time. {what}")
 
 
-async def test_of_reading_nothing_is_said_of_posting() -> None:
+async def test_a_failed_read_does_not_mention_posting() -> None:
     failed = await failure(*[DOWN] * 3, tool=slack_get_channel_history, channelId=GENERAL)
     assert failed.text == "The service is not available (503 Service Unavailable). Try again later."
 
 
-async def test_a_page_that_is_too_large_can_be_asked_for_in_parts() -> None:
+async def test_a_page_that_is_too_large_suggests_a_smaller_limit() -> None:
     failed = await failure(WHO, UnreadableResponse("Too much."), tool=slack_get_channel_history, channelId=GENERAL)
     assert failed.text.endswith("Ask for fewer messages: a smaller `limit`.")
 
 
-async def test_where_slack_tells_no_time_a_date_is_asked_for() -> None:
+async def test_without_a_date_header_an_absolute_date_is_requested() -> None:
     failed = await failure(WHO, tool=slack_get_channel_history, channelId=GENERAL, oldest="7d")
     assert (failed.kind, "give a date such as 2026-01-31" in failed.text) == ("invalid_arguments", True)
 
 
-async def test_what_an_administrator_has_set_is_not_laid_on_the_channel() -> None:
+async def test_an_administrators_restriction_is_not_blamed_on_the_channel() -> None:
     failed = await failure(WHO, refusal("restricted_action"))
     assert failed.text == "An administrator of this Slack workspace has to allow this (restricted_action)."
 
@@ -131,7 +133,7 @@ async def test_what_an_administrator_has_set_is_not_laid_on_the_channel() -> Non
         ("#random", ""),
     ],
 )
-async def test_a_name_that_is_not_there_is_told_with_those_like_it(slack: Slack, name: str, similar: str) -> None:
+async def test_an_unknown_name_is_reported_with_similar_ones(slack: Slack, name: str, similar: str) -> None:
     with pytest.raises(ToolFailed) as raised:
         await slack.read(channelId=name)
     assert raised.value.kind == "invalid_arguments"
@@ -141,24 +143,24 @@ async def test_a_name_that_is_not_there_is_told_with_those_like_it(slack: Slack,
     )
 
 
-async def test_an_archived_channel_is_found_by_its_name_and_told_to_be_archived(slack: Slack) -> None:
+async def test_an_archived_channel_is_found_by_its_name(slack: Slack) -> None:
     assert len((await slack.read(channelId="#old-shop")).messages) == 1
     with pytest.raises(ToolFailed, match="The channel is archived"):
         await slack.post(channel="#old-shop", text="Hi")
 
 
-async def test_of_two_channels_of_one_name_the_living_one_is_meant(slack: Slack) -> None:
+async def test_an_active_channel_comes_before_an_archived_one(slack: Slack) -> None:
     slack.world.channels.insert(0, channel("C0FORMER001", "general", is_archived=True))
     assert (await slack.read(channelId="#general")).channel_id == GENERAL
 
 
-async def test_a_list_of_which_more_follow_is_no_total(slack: Slack) -> None:
+async def test_a_list_with_a_next_page_is_not_shown_as_the_total(slack: Slack) -> None:
     found = await slack.call("list_channels", limit=2)
     assert found.text().startswith("2 channels, and more follow.\n")
     assert "\nLink to a channel: https://acme.slack.com/archives/<ID>\nMore follow: call again" in found.text()
 
 
-async def test_a_post_tells_how_to_reply_to_it(slack: Slack) -> None:
+async def test_a_post_says_how_to_reply_to_it(slack: Slack) -> None:
     posted = await slack.post(**POST)
     assert posted.text().endswith(f'To reply in its thread: `threadTs` "{posted.ts}".')
     assert "threadTs" not in (await posted_without_a_word()).text()

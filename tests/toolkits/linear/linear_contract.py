@@ -1,4 +1,4 @@
-"""Does Linear take what was sent, by the GraphQL schema that it publishes?"""
+"""Checks requests against the GraphQL schema that Linear publishes."""
 
 from __future__ import annotations
 

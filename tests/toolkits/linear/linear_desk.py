@@ -1,4 +1,4 @@
-"""What is a Linear workspace behind a server, and what is it asked?"""
+"""A fake Linear workspace behind a server, and the requests that it received."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tools of Linear do at Linear: to the last page, with a token that expires, and where an answer has holes."""
+"""Calls of Linear's tools: paging to the end, expiring tokens, limits and incomplete responses."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Does Slack take what was sent, by its specification of 2020 and by the types of its SDK of today?"""
+"""Checks requests against Slack's specification of 2020 and the types of its current SDK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a Slack workspace behind a server, and what is it asked?"""
+"""A fake Slack workspace behind a server, and the requests that it received."""
 
 from __future__ import annotations
 

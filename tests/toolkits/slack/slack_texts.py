@@ -1,4 +1,4 @@
-"""What is asked of Slack's tools for a person to read, and what is in their way?"""
+"""The calls of Slack's tools whose texts are approved, and the failures that they meet."""
 
 from __future__ import annotations
 
