@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from api.kit import transport_errors
 from api.kit.egress.policy import CheckedUrl, EgressPolicy, Origin, UrlRefused, check_url
-from api.kit.http_client import errors
 from api.kit.http_client.client import Exchange, HttpClient
 from api.kit.http_client.response import ResponseLimits
 from integrations import Unreachable, UnreadableResponse, UpstreamError, UpstreamTimeout
@@ -109,15 +109,15 @@ def checked_url(url: str, egress: EgressPolicy) -> CheckedUrl:
     try:
         return check_url(url, egress)
     except UrlRefused as refused:
-        raise Unreachable(errors.ConnectionFailed.text, sent=False) from refused
+        raise Unreachable(transport_errors.ConnectionFailed.text, sent=False) from refused
 
 
-def to_upstream_error(error: errors.TransportError) -> UpstreamError:
+def to_upstream_error(error: transport_errors.TransportError) -> UpstreamError:
     """The integrations' error for one of the HTTP client, which they do not know."""
     match error:
-        case errors.ConnectionFailed():
+        case transport_errors.ConnectionFailed():
             return Unreachable(str(error), sent=error.sent)
-        case errors.TransportTimeout():
+        case transport_errors.TransportTimeout():
             return UpstreamTimeout(str(error), sent=error.sent)
         case _:
             return UnreadableResponse(str(error), sent=error.sent)

@@ -29,11 +29,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api.toolbox.calling": set(),
     "api.toolbox.wrappers": {"api.toolbox.calling", "api.toolbox.toolsets", "api.toolbox.output"},
 }
-# Imports that still have to go. Nothing may be added.
-NOT_YET: set[Edge] = {
-    ("api.kit.egress", "api.kit.http_client"),
-}
-CIRCULAR_YET = {"api.kit"}
 
 
 def part(name: str) -> str:
@@ -69,13 +64,7 @@ def is_allowed(importer: str, imported: str) -> bool:
 def test_sub_folders_import_only_what_the_table_allows() -> None:
     forbidden = {edge for edge in parts_imported() if not is_allowed(*edge)}
 
-    assert not forbidden - NOT_YET, named(f"{one} imports {other}" for one, other in forbidden - NOT_YET)
-
-
-def test_every_exception_is_still_needed() -> None:
-    forbidden = {edge for edge in parts_imported() if not is_allowed(*edge)}
-
-    assert forbidden >= NOT_YET
+    assert not forbidden, named(f"{one} imports {other}" for one, other in forbidden)
 
 
 def test_every_sub_folder_is_in_the_table() -> None:
@@ -85,8 +74,7 @@ def test_every_sub_folder_is_in_the_table() -> None:
 def test_sub_folders_and_loose_modules_do_not_import_each_other_in_a_circle() -> None:
     between: dict[str, set[str]] = {}
     for importer, imported in parts_imported():
-        if folder(importer) not in CIRCULAR_YET:
-            between.setdefault(importer, set()).add(imported)
+        between.setdefault(importer, set()).add(imported)
 
     assert cycles(between) == []
 

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from api.kit.egress.ip_ranges import Address
 from api.kit.egress.policy import EgressPolicy
-from api.kit.http_client.errors import AddressBlocked, ConnectionFailed, TransportTimeout
+from api.kit.transport_errors import AddressBlocked, ConnectionFailed, TransportTimeout
 
 SECONDS = 2.0
 THREADS, THREADS_OF_ONE = 64, 8

@@ -16,10 +16,10 @@ from api.kit.egress.policy import CheckedUrl, EgressPolicy
 from api.kit.egress.resolver import Resolver
 from api.kit.http_client.connection import HttpConnection
 from api.kit.http_client.dialer import Dialer
-from api.kit.http_client.errors import TransportError, TransportTimeout
 from api.kit.http_client.pool import ConnectionPool, ConnectionPools
 from api.kit.http_client.request_head import encode_head
 from api.kit.http_client.response import ErrorTranslator, Response, ResponseLimits
+from api.kit.transport_errors import TransportError, TransportTimeout
 
 MAX_POOLS = 256
 USUAL = ResponseLimits()

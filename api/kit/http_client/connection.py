@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from api.kit.http_client.errors import ConnectionFailed, TransportTimeout
 from api.kit.http_client.response import ResponseLimits
 from api.kit.http_client.response_parser import ResponseParser
+from api.kit.transport_errors import ConnectionFailed, TransportTimeout
 
 PIECE = 65_536
 """A longer body is written in pieces of this size, so that other tasks run in between."""

@@ -12,7 +12,7 @@ from api.kit.egress.ip_ranges import Address
 from api.kit.egress.policy import CheckedUrl, EgressPolicy
 from api.kit.egress.resolver import Resolver, check_address
 from api.kit.http_client.connection import HttpConnection
-from api.kit.http_client.errors import AddressBlocked, ConnectionFailed
+from api.kit.transport_errors import AddressBlocked, ConnectionFailed
 
 MAX_DIALS = 4
 SECONDS_FOR_ONE = 5.0

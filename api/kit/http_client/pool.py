@@ -9,8 +9,8 @@ from contextlib import suppress
 from api.kit.egress.policy import CheckedUrl
 from api.kit.http_client.connection import HttpConnection
 from api.kit.http_client.dialer import Dialer
-from api.kit.http_client.errors import ConnectionFailed
 from api.kit.http_client.request_head import origin_lines
+from api.kit.transport_errors import ConnectionFailed
 
 MAX_CONNECTIONS = 64
 """The most connections of one pool."""

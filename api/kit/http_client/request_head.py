@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from api.kit.egress.policy import CheckedUrl
-from api.kit.http_client.errors import AddressBlocked
+from api.kit.transport_errors import AddressBlocked
 
 MAX_NAMES = 1024
 CONNECTION_HEADERS = frozenset(

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from api.kit.http_client.errors import MalformedResponse, ResponseTooLarge, TransportError
+from api.kit.transport_errors import MalformedResponse, ResponseTooLarge, TransportError
 
 PIECE = 65_536
 FREE_OF_RATIO = 65_536  # a short body that compresses well is not a bomb

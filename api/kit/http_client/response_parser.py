@@ -8,8 +8,8 @@ from typing import NoReturn
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from api.kit.http_client.errors import ConnectionFailed, MalformedResponse, ResponseTooLarge, TransportError
 from api.kit.http_client.response import ResponseLimits
+from api.kit.transport_errors import ConnectionFailed, MalformedResponse, ResponseTooLarge, TransportError
 
 MAX_FIELDS = 128
 MAX_FIELD = 16_384

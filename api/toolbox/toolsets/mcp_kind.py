@@ -7,7 +7,7 @@ from collections.abc import Callable
 from api.access.context import WorkspaceContext
 from api.kit.deadline import Deadline
 from api.kit.egress.policy import UrlRefused, check_url
-from api.kit.http_client.errors import ConnectionFailed
+from api.kit.transport_errors import ConnectionFailed
 from api.servers.server import Server
 from api.toolbox.failures import CredentialsUnavailable, unavailable
 from api.toolbox.output.redaction import NO_SECRETS

@@ -10,7 +10,7 @@ import pytest
 
 from api.kit.egress.policy import EgressPolicy
 from api.kit.egress.resolver import MAX_HANGING, MAX_WAITING_OF_ONE, THREADS_OF_ONE, Resolver, system_lookup
-from api.kit.http_client.errors import AddressBlocked, ConnectionFailed, TransportTimeout
+from api.kit.transport_errors import AddressBlocked, ConnectionFailed, TransportTimeout
 
 NAME = "api.example.com"
 

@@ -5,7 +5,7 @@ import pytest
 from api.kit.egress.policy import EgressPolicy, UrlRefused, check_url
 from api.kit.egress.resolver import Resolver
 from api.kit.http_client.client import HttpClient
-from api.kit.http_client.errors import AddressBlocked
+from api.kit.transport_errors import AddressBlocked
 from api.main.settings import Settings
 
 pytestmark = pytest.mark.requirement("EGR-15")

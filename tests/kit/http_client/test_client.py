@@ -7,7 +7,7 @@ import pytest
 from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
 from api.kit.egress.resolver import Lookup, Resolver
 from api.kit.http_client.client import HttpClient
-from api.kit.http_client.errors import AddressBlocked, ConnectionFailed, TransportError
+from api.kit.transport_errors import AddressBlocked, ConnectionFailed, TransportError
 from tests.fakes.upstreams import cutting_off, echoing, raw, saying, upstream
 
 HERE = EgressPolicy.parse("127.0.0.0/8")

@@ -6,8 +6,8 @@ import pytest
 
 from api.kit.egress.policy import CheckedUrl, check_url
 from api.kit.http_client.client import HttpClient
-from api.kit.http_client.errors import ConnectionFailed, TransportTimeout
 from api.kit.http_client.pool import MAX_CONNECTIONS
+from api.kit.transport_errors import ConnectionFailed, TransportTimeout
 from tests.fakes.upstreams import Visit, cutting_off, raw, saying, silent, upstream
 from tests.kit.http_client.asked import HERE, asked_of
 

@@ -14,7 +14,7 @@ from api.kit.egress.resolver import Resolver
 from api.kit.http_client.client import HttpClient
 from api.kit.http_client.connection import HttpConnection
 from api.kit.http_client.dialer import Dialer
-from api.kit.http_client.errors import AddressBlocked, ConnectionFailed, TransportError
+from api.kit.transport_errors import AddressBlocked, ConnectionFailed, TransportError
 from tests.corpus.urls import LEADING_INSIDE, LeadingInside
 from tests.fakes.dialling import dialled_except
 from tests.fakes.upstreams import cutting_off, saying, upstream

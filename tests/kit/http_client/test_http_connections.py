@@ -14,8 +14,8 @@ import pytest
 from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
 from api.kit.egress.resolver import Resolver
 from api.kit.http_client.client import Exchange, HttpClient
-from api.kit.http_client.errors import AddressBlocked, ConnectionFailed, TransportTimeout
 from api.kit.http_client.response import ResponseLimits
+from api.kit.transport_errors import AddressBlocked, ConnectionFailed, TransportTimeout
 from tests.fakes.upstreams import cutting_off, dripping, pouring, raw, saying, silent, upstream
 from tests.kit.http_client.asked import HERE, asked_of
 

@@ -10,14 +10,14 @@ import pytest
 
 from api.kit.egress.policy import CheckedUrl, check_url
 from api.kit.http_client.client import HttpClient
-from api.kit.http_client.errors import (
+from api.kit.http_client.response import ResponseLimits
+from api.kit.transport_errors import (
     ConnectionFailed,
     MalformedResponse,
     ResponseTooLarge,
     TransportError,
     TransportTimeout,
 )
-from api.kit.http_client.response import ResponseLimits
 from tests.fakes.upstreams import Answer, dripping, pouring, raw, saying, silent
 from tests.kit.http_client.asked import HERE, asked_of
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.kit.http_client.errors import ConnectionFailed, MalformedResponse, ResponseTooLarge, TransportError
 from api.kit.http_client.response import Response, ResponseLimits
 from api.kit.http_client.response_parser import ResponseParser
+from api.kit.transport_errors import ConnectionFailed, MalformedResponse, ResponseTooLarge, TransportError
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"

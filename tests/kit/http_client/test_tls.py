@@ -12,7 +12,7 @@ from cryptography.x509.oid import NameOID
 from api.kit.egress.policy import EgressPolicy, check_url
 from api.kit.egress.resolver import Resolver
 from api.kit.http_client.client import HttpClient, public_trust
-from api.kit.http_client.errors import ConnectionFailed, TransportTimeout
+from api.kit.transport_errors import ConnectionFailed, TransportTimeout
 from tests.fakes.upstreams import Upstream, echoing, upstream
 
 NAME = "api.example.com"
