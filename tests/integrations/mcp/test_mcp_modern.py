@@ -88,7 +88,7 @@ async def test_a_result_without_a_type_is_complete(value: dict[str, object]) -> 
 
 async def test_a_result_that_is_no_object_is_unreadable() -> None:
     async with client_of(ModernServer(tools_call=lambda seen: result(seen, [1])), ERA) as client:
-        with pytest.raises(UnreadableResponse, match="no object"):
+        with pytest.raises(UnreadableResponse, match="not an object"):
             await client.call_tool("echo", {})
 
 
@@ -196,5 +196,5 @@ async def test_a_list_that_does_not_end_is_unreadable(always_new: bool) -> None:
 
 async def test_a_list_that_is_none_is_unreadable() -> None:
     async with client_of(ModernServer(tools_list=lambda seen: result(seen, {"tools": {}})), ERA) as client:
-        with pytest.raises(UnreadableResponse, match="no list"):
+        with pytest.raises(UnreadableResponse, match="not a list"):
             await client.list_tools()
