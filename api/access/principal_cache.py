@@ -7,10 +7,10 @@ the credentials, never the credentials.
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from dataclasses import dataclass
 
 from api.access.principal import Principal
+from api.kit.lru import LruCache
 from api.kit.storage.revision_cache import Snapshot
 
 MAX_PRINCIPALS = 10_000
@@ -24,18 +24,13 @@ class CachedPrincipal:
 
 class PrincipalCache:
     def __init__(self, at_most: int = MAX_PRINCIPALS) -> None:
-        self._at_most = at_most
-        self._entries: OrderedDict[bytes, CachedPrincipal] = OrderedDict()
+        self._entries: LruCache[bytes, CachedPrincipal] = LruCache(at_most)
 
     def get(self, partition: str, credentials: str) -> CachedPrincipal | None:
         return self._entries.get(_digest(partition, credentials))
 
     def put(self, snapshot: Snapshot, credentials: str, principal: Principal) -> None:
-        digest = _digest(snapshot.partition, credentials)
-        self._entries.pop(digest, None)
-        if len(self._entries) >= self._at_most:
-            self._entries.popitem(last=False)
-        self._entries[digest] = CachedPrincipal(snapshot.revision, principal)
+        self._entries.put(_digest(snapshot.partition, credentials), CachedPrincipal(snapshot.revision, principal))
 
 
 def _digest(partition: str, credentials: str) -> bytes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from api.kit.lru import LruCache
 from api.toolbox.agent_toolbox import Toolbox
 from api.toolbox.listing.client_formats import Format
 from api.toolbox.listing.tool_list import Source
@@ -19,19 +19,14 @@ class ToolboxCache:
     """Toolboxes, each valid for one revision of its workspace."""
 
     def __init__(self, max_toolboxes: int = MAX_TOOLBOXES) -> None:
-        self._max_toolboxes = max_toolboxes
-        self._entries: OrderedDict[tuple[str, str], tuple[int, Toolbox]] = OrderedDict()
+        self._entries: LruCache[tuple[str, str], tuple[int, Toolbox]] = LruCache(max_toolboxes)
 
     def get(self, workspace_id: str, agent_id: str, revision: int) -> Toolbox | None:
         entry = self._entries.get((workspace_id, agent_id))
         return entry[1] if entry and entry[0] == revision else None
 
     def put(self, toolbox: Toolbox, revision: int) -> None:
-        key = (toolbox.workspace_id, toolbox.agent.id)
-        self._entries.pop(key, None)
-        if len(self._entries) >= self._max_toolboxes:
-            self._entries.popitem(last=False)
-        self._entries[key] = (revision, toolbox)
+        self._entries.put((toolbox.workspace_id, toolbox.agent.id), (revision, toolbox))
 
 
 class RenderedList(NamedTuple):
@@ -46,10 +41,9 @@ class RenderedListCache:
     """The bytes of lists, each valid as long as it would be rendered from the same objects."""
 
     def __init__(self, max_lists: int = MAX_LISTS, max_bytes: int = MAX_BYTES) -> None:
-        self._max_lists = max_lists
-        self._max_bytes = max_bytes
-        self._bytes = 0
-        self._entries: OrderedDict[tuple[str, str, Format], RenderedList] = OrderedDict()
+        self._entries: LruCache[tuple[str, str, Format], RenderedList] = LruCache(
+            max_lists, max_bytes, lambda entry: len(entry.body)
+        )
 
     def get_unchanged(self, toolbox: Toolbox, form: Format, list_version: int, now: float) -> bytes | None:
         """Where no list in the process has changed, without looking at those of this toolbox."""
@@ -66,16 +60,7 @@ class RenderedListCache:
         return entry.body if is_same else None
 
     def put(self, form: Format, entry: RenderedList) -> None:
-        key, size = _key(entry.toolbox, form), len(entry.body)
-        self._drop(key)
-        while self._entries and (len(self._entries) >= self._max_lists or self._bytes + size > self._max_bytes):
-            self._drop(next(iter(self._entries)))
-        self._entries[key] = entry
-        self._bytes += size
-
-    def _drop(self, key: tuple[str, str, Format]) -> None:
-        if entry := self._entries.pop(key, None):
-            self._bytes -= len(entry.body)
+        self._entries.put(_key(entry.toolbox, form), entry)
 
 
 def _key(toolbox: Toolbox, form: Format) -> tuple[str, str, Format]:
