@@ -58,6 +58,12 @@ def are_siblings(paths: list[str]) -> bool:
     return len(set(owners)) == len(paths) and SERVICES.issuperset(owners)
 
 
+def test_a_public_class_name_stands_for_one_class() -> None:
+    shared = shared_names({each.path: public_classes(each) for each in modules(*CODE)})
+
+    assert not shared, named(f"{name}: {', '.join(paths)}" for name, paths in shared.items())
+
+
 @pytest.mark.parametrize(
     ("paths", "is_shared"),
     [
