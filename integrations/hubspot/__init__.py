@@ -1,1 +1,1 @@
-"""What is particular to HubSpot."""
+"""The HubSpot service: its manifest, its API client and its tools."""

@@ -1,4 +1,4 @@
-"""What does HubSpot's API want, and what do its answers mean?"""
+"""Paths of HubSpot's API, and the meaning of its responses."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ OBJECTS, OWNERS = f"/crm/objects/{VERSION}", f"/crm/owners/{VERSION}"
 PROPERTIES, PIPELINES = f"/crm/properties/{VERSION}", f"/crm/pipelines/{VERSION}/deals"
 DETAILS = f"/account-info/{VERSION}/details"
 
-NOT_THERE = "HubSpot has nothing there."
+NOT_THERE = "HubSpot found nothing at this address."
 NOT_SEEN = (
-    "HubSpot does not let this connection see that: {} Whoever connected it needs the permission to view it, "
-    "which an admin gives in HubSpot under Settings > Users & Teams."
+    "HubSpot does not allow this connection to view that: {} The user who connected it needs permission to view it. "
+    "An admin grants it in HubSpot under Settings > Users & Teams."
 )
 NO_MORE_TODAY = (
-    "The account has used up HubSpot's limit of requests for today. It is reset at midnight in the account's time zone."
+    "The account has reached HubSpot's daily request limit. The limit is reset at midnight in the account's time zone."
 )
 LOCKED = HTTPStatus.LOCKED
 LONGEST_SAID, MOST_ERRORS = 500, 5
@@ -74,7 +74,7 @@ def _refusal(reply: Reply, told: Json, odd: str) -> Rejected:
         case HTTPStatus.FORBIDDEN:
             return Rejected(_forbidden(told, message))
         case HTTPStatus.BAD_REQUEST:
-            return Rejected(f"HubSpot does not take these arguments: {message}", "invalid_arguments")
+            return Rejected(f"HubSpot does not accept these arguments: {message}", "invalid_arguments")
         case status:
             return Rejected(f"HubSpot refused the request ({status}): {message}" if told else odd)
 
@@ -84,10 +84,10 @@ def _forbidden(told: Json, message: str) -> str:
     if not scopes and told.get("category") != "MISSING_SCOPES":
         return NOT_SEEN.format(message)
     reading = [f"`{each}`" for each in scopes if ".read" in each] or [f"`{each}`" for each in scopes]
-    needed = f"one of {', '.join(reading)}" if len(reading) > 1 else reading[0] if reading else "a scope that it lacks"
+    needed = f"one of {', '.join(reading)}" if len(reading) > 1 else reading[0] if reading else "another scope"
     return (
         f"The connection to HubSpot needs {needed}. An admin has to add it to the app in HubSpot, and then "
-        "to connect the server again."
+        "reconnect the server."
     )
 
 
@@ -103,4 +103,4 @@ def _message(told: Json) -> str:
     """Everything in it may be missing."""
     said = [told.get("message"), *(error.get("message") for error in objects(told.get("errors"))[:MOST_ERRORS])]
     parts = dict.fromkeys(one_line(str(each))[:LONGEST_SAID] for each in said if each)
-    return " ".join(each if each.endswith((".", "!")) else f"{each}." for each in parts) or "it did not say why."
+    return " ".join(each if each.endswith((".", "!")) else f"{each}." for each in parts) or "HubSpot gave no reason."

@@ -1,4 +1,4 @@
-"""How is a search narrowed: which property, compared how, with what?"""
+"""Parameters that narrow and sort a search: filters on properties, and the order of results."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _operator(given: object) -> object:
 
 def _is_name(given: str) -> str:
     if not _NAME.fullmatch(given):
-        raise ValueError("must be an internal name such as `createdate`: letters, digits and underscores alone")
+        raise ValueError("must be an internal name such as `createdate`: only letters, digits and underscores")
     return given
 
 
@@ -97,17 +97,15 @@ class Filter(Params):
         min_length=1, max_length=200, description="The property's internal name, or its label.", examples=["amount"]
     )
     operator: Annotated[Operator, BeforeValidator(_operator)] = Field(
-        default="EQ", description="CONTAINS_TOKEN finds whole words; `*` stands for the rest of one, as in `ada*`."
+        default="EQ", description="CONTAINS_TOKEN matches whole words; `*` matches the rest of a word, as in `ada*`."
     )
     value: Annotated[str, BeforeValidator(_plain)] = Field(
         default="",
         max_length=3000,
-        description="For owners, stages and other choices the name or the id. "
-        "For dates 2026-11-30, which is all of that day in UTC, or 2026-11-30T15:00:00Z.",
+        description="For owners, stages and other choices: the name or the id. "
+        "For dates: 2026-11-30 (the whole day in UTC) or 2026-11-30T15:00:00Z.",
     )
-    high_value: str = Field(
-        default="", max_length=100, description="The upper end, for BETWEEN. It belongs to what is found."
-    )
+    high_value: str = Field(default="", max_length=100, description="The upper end of BETWEEN, which is included.")
     values: Annotated[list[Annotated[str, Field(max_length=LONGEST_VALUE)]], BeforeValidator(_several)] = Field(
         default=[], max_length=100, description="For IN and NOT_IN."
     )
@@ -142,7 +140,7 @@ def one_group(given: object) -> object:
     if not isinstance(found, list) or not any(isinstance(each, dict) and "filters" in each for each in found):
         return found
     if len(found) > 1:
-        raise ValueError("must be one group, as all filters have to hold; for alternatives use IN, or search twice")
+        raise ValueError("must be one group, because all filters must hold; for alternatives use IN, or search twice")
     return found[0]["filters"]
 
 
@@ -172,7 +170,7 @@ SortOrder = Annotated[
     AfterValidator(_sort_text),
     Field(
         max_length=100,
-        description="The property to sort by, with `-` before it for the highest or latest first.",
+        description="The property to sort by; a leading `-` sorts the highest or latest first.",
         examples=["-createdate"],
     ),
 ]

@@ -1,4 +1,4 @@
-"""What is HubSpot sent for a filter, so that it finds what was meant?"""
+"""Translation of filters into the conditions of HubSpot's search."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _written(found: Property, operator: str, values: list[str]) -> list[str]:
 
 def _number(found: Property, given: str) -> str:
     if found.type == "number" and not _NUMBER.fullmatch(given):
-        raise ValueError(f"“{given}” is no number: write it as 1234.5")
+        raise ValueError(f"“{given}” is not a number: write it as 1234.5")
     return given
 
 
@@ -103,7 +103,7 @@ def _of_moments(name: str, one: Filter) -> Json:
         case "EQ" | "IN" if low.is_day:
             return _condition(name, "BETWEEN", value=str(low.first), highValue=str(low.last))
         case "NEQ" | "NOT_IN" if low.is_day:
-            raise ValueError("HubSpot cannot leave out one day; search before it with LT, and after it with GT")
+            raise ValueError("HubSpot cannot exclude one day; search before it with LT and after it with GT")
         case operator:
             return _condition(name, ALONE.get(operator, operator), value=str(low.first))
 
@@ -112,5 +112,5 @@ def _span_of(one: Filter) -> Span:
     if one.operator not in LISTS:
         return span(one.value)
     if len(one.values) > 1:
-        raise ValueError("dates are not compared with lists; use BETWEEN, or search for each")
+        raise ValueError("dates cannot be compared with lists; use BETWEEN, or search for each date")
     return span(one.values[0])

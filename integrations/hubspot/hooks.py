@@ -1,4 +1,4 @@
-"""Which account of HubSpot an app was installed in, and where people find it: that depends on its region."""
+"""The HubSpot account that an app was installed in, and its URL, which depends on the region."""
 
 from __future__ import annotations
 

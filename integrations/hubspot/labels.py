@@ -1,4 +1,4 @@
-"""What do the ids stand for that HubSpot gives for owners, stages and pipelines, and where does a record open?"""
+"""Names for the ids of owners, stages and pipelines, and URLs of records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from integrations.text import objects, one_line, shortened
 MOST_OWNERS = 500
 """In one answer."""
 
-SHOWN = "HubSpot shows them."
+SHOWN = "They can be seen in HubSpot."
 MOST_GUESSED = 2
 """Misspelt names for which those like them are looked for, as that takes time."""
 
@@ -74,7 +74,7 @@ class Names:
             with too_large_hint(SHOWN):
                 return await Properties(self.api, kind).all()
         except ToolFailed as failed:
-            self.notes.append(f"Names of properties are missing here: {failed.text}")
+            self.notes.append(f"Names of properties could not be read: {failed.text}")
             return {}
 
     async def _owners(self, ids: list[str]) -> Mapping[str, str]:
@@ -100,7 +100,7 @@ class Names:
                 found: Json = await self.api.get(path, query)
         except ToolFailed as failed:
             if failed.text != NOT_THERE:
-                self.notes.append(f"{what} are missing here: {failed.text}")
+                self.notes.append(f"{what} could not be read: {failed.text}")
             return {}
         return found
 

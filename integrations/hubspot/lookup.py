@@ -1,4 +1,4 @@
-"""Which owner, stage, pipeline or contact is meant by a name or an address that was given for an id?"""
+"""Lookup of the id of an owner, stage, pipeline or record by its name or email address."""
 
 from __future__ import annotations
 
@@ -131,14 +131,14 @@ def _has_all(there: list[str], words: set[str]) -> bool:
 
 def _who_is_there(given: str, there: list[Json]) -> str:
     if len(there) <= MOST_TOLD:
-        return f"These are there: {_people(there)}."
+        return f"The owners are: {_people(there)}."
     near = similar_names(given, (person(each) for each in there), limit=MOST_NEAR)
-    like = f"Is it {_people([each for each in there if person(each) in near])}? " if near else ""
+    like = f"Similar owners: {_people([each for each in there if person(each) in near])}. " if near else ""
     return f"{like}`hubspot_search_owners` finds owners by name."
 
 
 def _people(owners: list[Json]) -> str:
-    return ", ".join(f"{person(each)} ({said(each.get('id'))})" for each in owners[:MOST_TOLD]) or "nobody"
+    return ", ".join(f"{person(each)} ({said(each.get('id'))})" for each in owners[:MOST_TOLD]) or "none"
 
 
 def _called(there: dict[str, str], name: str, what: str, where: str, told: dict[str, str]) -> list[str]:
@@ -148,7 +148,7 @@ def _called(there: dict[str, str], name: str, what: str, where: str, told: dict[
     found = [number for number, label in there.items() if word in (number.casefold(), label.casefold())]
     if not found:
         listed = ", ".join(f"{label} ({told.get(number, number)})" for number, label in list(there.items())[:MOST_TOLD])
-        raise ToolFailed("invalid_arguments", f"There is no {what} “{name}”{where}. These are there: {listed}.")
+        raise ToolFailed("invalid_arguments", f"There is no {what} “{name}”{where}. Available: {listed}.")
     return found
 
 

@@ -21,10 +21,10 @@ from integrations.text import shortened
 
 LONGEST_LIST = 1_200
 """Characters of names of properties in one URL, which has 2,048 at most."""
-LESS = "Ask for fewer at once with a smaller `limit`, or for fewer `properties`."
-MANY = "Those are too many `properties` for a list. Name fewer, or use `hubspot_search_{}`, which has room for more."
-NOT_FOUND_YET = "Records of the last two minutes may be missing; `hubspot_list_{}` has them."
-WHERE_WORDS_ARE = "`query` matches the beginnings of words in {}."
+LESS = "Use a smaller `limit`, or fewer `properties`."
+MANY = "These are too many `properties` for a list. Name fewer, or use `hubspot_search_{}`, which accepts more."
+NOT_FOUND_YET = "Records created in the last two minutes may be missing; `hubspot_list_{}` includes them."
+WHERE_WORDS_ARE = "`query` matches the beginning of words in {}."
 
 
 async def listed(api: HubSpotApi, kind: Kind, ask: Page) -> Records:
@@ -71,7 +71,7 @@ async def searched(
 
 def _few_enough(count: int) -> None:
     if count > MAX_FILTERS:
-        raise ToolFailed("invalid_arguments", f"HubSpot takes {MAX_FILTERS} conditions at most; these are {count}.")
+        raise ToolFailed("invalid_arguments", f"HubSpot accepts at most {MAX_FILTERS} conditions; these are {count}.")
 
 
 async def _sorts(properties: Properties, order: str) -> list[Json]:
@@ -119,16 +119,16 @@ def _bounded(records: Records, place: int, kind: Kind, ask: Search) -> Records:
     if not records.next_cursor or place + len(records.records) < REACHABLE:
         return records
     note = (
-        f"HubSpot pages no further than {REACHABLE:,} results. For the rest, sort by `hs_object_id` and search again "
-        f"with the filter `hs_object_id GT` and the last id that you have."
+        f"HubSpot returns no more than {REACHABLE:,} results of one search. For the rest, sort by `hs_object_id` and "
+        f"search again with the filter `hs_object_id GT` and the last id that you have."
     )
     return records.model_copy(update={"next_cursor": None, "notes": [*records.notes, note]})
 
 
 def _smaller(ask: One) -> str:
     if ask.full:
-        return "Ask without `full`, for those `properties` that you need."
-    return "Ask for fewer `properties`." if ask.properties else "Ask only for those `properties` that you need."
+        return "Leave out `full`, and name only the `properties` that you need."
+    return "Name fewer `properties`." if ask.properties else "Name only the `properties` that you need."
 
 
 async def _all_names(api: HubSpotApi, kind: Kind) -> tuple[str, ...]:
@@ -192,7 +192,7 @@ def _record(kind: Kind, found: Json, shown: tuple[str, ...], meanings: Meanings,
     return CrmRecord(
         kind=kind.one,
         id=number,
-        name=said(kind.name(there)) or f"(without a name, {number})",
+        name=said(kind.name(there)) or f"(unnamed, {number})",
         url=said(found.get("url")) or (f"{beginning}{number}" if beginning else None),
         properties=properties,
         names={name: told for name, value in properties.items() if (told := meanings.get(name, {}).get(value))},
@@ -221,13 +221,13 @@ def _associations(names: Names, kind: Kind, found: Json) -> dict[str, list[str]]
         read[many] = ids[:MOST_ASSOCIATED]
         if len(ids) > MOST_ASSOCIATED or page.get("paging"):
             names.notes.append(
-                f"These are the first {MOST_ASSOCIATED} of its {many}: "
-                f"`hubspot_search_{many}` with `{kind.one}Id: {found['id']}` lists all, page by page."
+                f"Only the first {MOST_ASSOCIATED} associated {many} are listed; "
+                f"`hubspot_search_{many}` with `{kind.one}Id: {found['id']}` lists all of them, page by page."
             )
     return read
 
 
 def _cut_note(kind: Kind, limit: int) -> str:
-    more = f"`hubspot_get_{kind.one}` with only that one in `properties` reads {ALONE[0]:,} of them"
-    where = "HubSpot shows the rest" if limit == ALONE[0] else more
-    return f"Values of more than {limit:,} characters are cut, as the … at their end tells; {where}."
+    more = f"`hubspot_get_{kind.one}` with one property in `properties` reads up to {ALONE[0]:,} characters of it"
+    where = "the rest can be seen in HubSpot" if limit == ALONE[0] else more
+    return f"Values longer than {limit:,} characters are cut and end in …; {where}."

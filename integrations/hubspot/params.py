@@ -1,4 +1,4 @@
-"""What can be asked of every kind of record: a page of them, one of them, or those that fit?"""
+"""Parameters of the list, get and search tools, which every kind of record shares."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def _names(given: object) -> object:
 def place(given: str) -> str:
     """Of cursors that count."""
     if given and not _PLACE.fullmatch(given):
-        raise ValueError("must be the `nextCursor` of the page before, a number")
+        raise ValueError("must be the `nextCursor` of the previous page, a number")
     return given
 
 
 def _cursor(given: str) -> str:
     if not _CURSOR.fullmatch(given):
-        raise ValueError("must be the `nextCursor` of the page before")
+        raise ValueError("must be the `nextCursor` of the previous page")
     return given
 
 
 def _within_reach(given: str) -> str:
     if int(given or 0) >= REACHABLE:
-        raise ValueError(f"must be below {REACHABLE:,}: HubSpot pages no further; narrow the search with `filters`")
+        raise ValueError(f"must be below {REACHABLE:,}: HubSpot returns no more; narrow the search with `filters`")
     return given
 
 
@@ -52,15 +52,15 @@ Properties = Annotated[
     BeforeValidator(_names),
     Field(
         max_length=100,
-        description="Internal names of the properties to read instead of the usual ones; custom ones work as well.",
+        description="Internal names of the properties to read instead of the default ones, including custom ones.",
         examples=[["email", "lifecyclestage"]],
     ),
 ]
-Limit = Annotated[int, Field(ge=1, le=100, description="How many to answer at most.")]
+Limit = Annotated[int, Field(ge=1, le=100, description="The maximum number of results.")]
 Cursor = Annotated[
     str,
     AfterValidator(_cursor),
-    Field(max_length=200, description="For the next page: `nextCursor` of the page before."),
+    Field(max_length=200, description="For the next page: the `nextCursor` of the previous page."),
 ]
 PAGED = {**paging_aliases(cursor="after", size="limit", counts=True)}
 CHOSEN = dict.fromkeys(("fields", "propertynames", "columns"), "properties")
@@ -110,17 +110,17 @@ class Search(Params):
     query: str = Field(
         default="",
         max_length=3000,
-        description="Words to look for, by their beginnings. A phone number without the code of its country.",
+        description="Words to look for, or the beginnings of words. Give a phone number without its country code.",
     )
     filters: Filters = Field(
         default=[],
-        description="What has to hold, all of it.",
+        description="Conditions, all of which must hold.",
         examples=[[{"propertyName": "createdate", "operator": "GTE", "value": "2026-11-01"}]],
     )
     owner: str = Field(
         default="",
         max_length=200,
-        description="Only those of this owner: a name, an email address or an id.",
+        description="Only records of this owner: a name, an email address or an id.",
         examples=["Grace Hopper"],
     )
     sort: SortOrder = ""
@@ -144,8 +144,8 @@ class Search(Params):
     def _asks_for_something(self) -> Search:
         if not any(self.model_dump(exclude=set(EVERYWHERE)).values()):
             raise ValueError(
-                "Give a `query`, a `sort` or something to narrow the search by; "
-                f"`hubspot_list_{self.kind.many}` lists all there is"
+                "Give a `query`, a `sort` or a condition to search by; "
+                f"`hubspot_list_{self.kind.many}` lists all {self.kind.many}"
             )
         return self
 
@@ -155,5 +155,5 @@ def not_for_lists(given: object, names: Container[str], search: str) -> object:
     there = given if isinstance(given, dict) else {}
     asked = [name for name, value in there.items() if value and bare_name(str(name)) in names]
     if asked:
-        raise ValueError(f"A list takes no `{asked[0]}`; `{search}` does")
+        raise ValueError(f"A list does not accept `{asked[0]}`; `{search}` does")
     return given

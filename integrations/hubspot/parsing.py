@@ -43,9 +43,9 @@ def _id_in(link: re.Match[str], kind: Kind) -> str:
     type_id, word, number = link.groups()
     meant = next((each for each in KINDS.values() if type_id == each.type_id or word == each.one), None)
     if meant is None:
-        raise ValueError(f"must be the URL of a {kind.one}; this one is not")
+        raise ValueError(f"must be the URL of a {kind.one}; this URL is of another kind")
     if meant is not kind:
-        raise ValueError(f"must be the URL of a {kind.one}; `hubspot_get_{meant.one}` reads this one, of a {meant.one}")
+        raise ValueError(f"must be the URL of a {kind.one}; `hubspot_get_{meant.one}` reads this URL of a {meant.one}")
     return number
 
 
@@ -78,7 +78,7 @@ def span(text: str) -> Span:
         return Span(int(text), int(text))
     shape = _MOMENT.fullmatch(text)
     if shape is None:
-        raise ValueError(f"“{text}” is no date: {TAKEN}")
+        raise ValueError(f"“{text}” is not a date: {TAKEN}")
     first = _milliseconds(text)
     return Span(first, first if shape["time"] else first + int(_DAY) - 1)
 

@@ -1,4 +1,4 @@
-"""Which properties does a kind of record have, by whatever name they are called, and which values may they take?"""
+"""The properties of a kind of record: lookup by name or label, and their accepted values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Property:
             return given
         several = list(dict.fromkeys(given.split(";")))
         if len(several) > MOST_CHOSEN:
-            raise ToolFailed("invalid_arguments", f"`{self.name}` takes {MOST_CHOSEN} values at most.")
+            raise ToolFailed("invalid_arguments", f"`{self.name}` accepts at most {MOST_CHOSEN} values.")
         return ";".join(map(self._choice, several))
 
     def _choice(self, given: str) -> str:
@@ -47,7 +47,7 @@ class Property:
             return given
         found = self._spelt.get(bare_name(given), set())
         if len(found) != 1:
-            raise ToolFailed("invalid_arguments", f"`{self.name}` is never “{given}”. {self._told(given)}")
+            raise ToolFailed("invalid_arguments", f"“{given}” is not a value of `{self.name}`. {self._told(given)}")
         return next(iter(found))
 
     @cached_property
@@ -61,13 +61,13 @@ class Property:
 
     def _told(self, given: str) -> str:
         if len(self.choices) <= MOST_TOLD:
-            return f"It takes: {_listed(self.choices)}."
+            return f"It accepts: {_listed(self.choices)}."
         near = {
             *similar_names(given, self.choices, limit=MOST_NEAR),
             *similar_names(given, self.choices.values(), limit=MOST_NEAR),
         }
         alike = {value: label for value, label in self.choices.items() if value in near or label in near}
-        return f"Is it {_listed(alike)}?" if alike else f"It takes one of {len(self.choices)} others."
+        return f"Similar values: {_listed(alike)}." if alike else f"It accepts one of {len(self.choices)} other values."
 
 
 class Properties:
@@ -109,11 +109,11 @@ def no_property(kind: Kind, given: str, there: Iterable[Property]) -> str:
         f"`{each}`"
         for each in dict.fromkeys(names[each] for each in similar_names(bare_name(given), names, limit=MOST_NEAR))
     )
-    return f"There is no property `{given}` of {kind.many}{f': is it {near}?' if near else '.'}"
+    return f"There is no property `{given}` of {kind.many}.{f' Did you mean {near}?' if near else ''}"
 
 
 def where_names_are(kind: Kind) -> str:
-    return f"`hubspot_get_{kind.one}` with `full: true` shows the names of those that have a value."
+    return f"`hubspot_get_{kind.one}` with `full: true` shows the names of all properties that have a value."
 
 
 def _listed(choices: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Which kinds of records does HubSpot have, and what does a reader want to see of each?"""
+"""The kinds of records that HubSpot has, and the properties that are shown of each by default."""
 
 from __future__ import annotations
 

@@ -20,13 +20,13 @@ ALONE = (40_000, 3_000, 1_000, 300, 100)
 class CrmRecord(Result):
     kind: str = Field(description="contact, company or deal.")
     id: str
-    name: str = Field(description="What people call it.")
-    url: str | None = Field(default=None, description="Opens it in HubSpot.")
-    properties: Mapping[str, str] = Field(description="Those that have a value, by internal name.")
+    name: str = Field(description="Its display name.")
+    url: str | None = Field(default=None, description="Link to it in HubSpot.")
+    properties: Mapping[str, str] = Field(description="The properties that have a value, by internal name.")
     names: Mapping[str, str] = Field(
-        default_factory=dict, description="What an id among the properties stands for, by the property's name."
+        default_factory=dict, description="Names for ids among the properties, by the property's internal name."
     )
-    associations: Mapping[str, list[str]] | None = Field(default=None, description="Ids of what belongs to it.")
+    associations: Mapping[str, list[str]] | None = Field(default=None, description="Ids of associated records by kind.")
     archived: bool | None = None
     created_at: str | None = None
     updated_at: str | None = None
@@ -63,7 +63,7 @@ class CrmRecord(Result):
 
 class Records(Result):
     records: list[CrmRecord]
-    total: int | None = Field(default=None, description="How many there are on all pages, where HubSpot says so.")
+    total: int | None = Field(default=None, description="The number of records on all pages, if HubSpot gives it.")
     next_cursor: str | None = Field(default=None, description="Pass it as `after` for the next page.")
     notes: list[str] = Field(default_factory=list)
 
@@ -83,7 +83,7 @@ class Records(Result):
 def counted(count: int, total: int | None, next_cursor: str | None, names: tuple[str, str]) -> str:
     """`names`: what one is called, and what many are."""
     if not count:
-        return f"Nothing more: there are {total:,} in all, on the pages before." if total else "Nothing found."
+        return f"No more results: all {total:,} are on earlier pages." if total else "Nothing found."
     one, many = names
     if total and total > count:
         return f"{count} of {total:,} {many}:"
@@ -105,12 +105,12 @@ def _begun(sentence: str) -> str:
 
 
 class Owner(Result):
-    id: str = Field(description="As records have it in `hubspot_owner_id`.")
+    id: str = Field(description="The value of `hubspot_owner_id` in records.")
     name: str
     email: str | None = None
     user_id: str | None = None
     teams: list[str] = Field(default_factory=list)
-    archived: bool | None = Field(default=None, description="They have left.")
+    archived: bool | None = Field(default=None, description="True if the owner has left the account.")
 
     def text(self) -> str:
         return self.line()

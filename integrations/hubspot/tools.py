@@ -1,4 +1,4 @@
-"""Which tools does HubSpot have? All of them read."""
+"""The tools of HubSpot, all of which only read."""
 
 from __future__ import annotations
 

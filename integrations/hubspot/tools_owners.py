@@ -18,7 +18,7 @@ from integrations.similar_names import bare_name
 from integrations.text import objects
 from integrations.tool import Params, tool
 
-LESS = "Ask for fewer at once with a smaller `limit`."
+LESS = "Use a smaller `limit`."
 MOST_TEAMS = 50
 SEARCHED = ("query", "name", "q", "text", "search", "term")
 
@@ -43,7 +43,7 @@ class OwnerPage(Params):
     email: Annotated[str, AfterValidator(_email)] = Field(
         default="", description="Only the owner with this email address."
     )
-    archived: bool = Field(default=False, description="List those who have left instead.")
+    archived: bool = Field(default=False, description="List owners who have left instead.")
 
     @model_validator(mode="before")
     @classmethod
@@ -57,11 +57,11 @@ class OneOwner(Params):
         "by": "id_property",
     }
     owner_id: Annotated[str, BeforeValidator(_id)] = Field(
-        description="The owner's id, as in the property `hubspot_owner_id` of records; or their email address.",
+        description="The owner's id, as in the property `hubspot_owner_id` of records, or their email address.",
         examples=["7001"],
     )
     id_property: Literal["id", "userId"] = Field(
-        default="id", description="`userId` where the number is that of a user, which is another one."
+        default="id", description="Use `userId` if the number is a user id, which differs from the owner id."
     )
     archived: bool = Field(default=False, description="Read an owner who has left.")
 
@@ -79,21 +79,21 @@ class OneOwner(Params):
 class OwnerSearch(Params):
     aliases: ClassVar = PAGED | dict.fromkeys(("email", *SEARCHED), "query")
     query: str = Field(
-        min_length=1, max_length=300, description="A part of the name, or an email address.", examples=["Grace"]
+        min_length=1, max_length=300, description="Part of the name, or an email address.", examples=["Grace"]
     )
     limit: Limit = 50
     after: Annotated[Cursor, AfterValidator(place)] = ""
-    archived: bool = Field(default=False, description="Search among those who have left.")
+    archived: bool = Field(default=False, description="Search among owners who have left.")
 
 
 @tool("List owners")
 async def hubspot_list_owners(api: HubSpotApi, ask: OwnerPage) -> Owners:
     """List the owners of the HubSpot account: the people to whom contacts, companies and deals are assigned.
 
-    Each comes with id, name, email address, user id and teams. The id is what records have as `hubspot_owner_id`, and
-    what the searches take as `owner`. `email` gives the owner with exactly that address; by name,
-    hubspot_search_owners finds them. Those who have left are listed with `archived: true`.
-    At most 100 a page; while there is a `nextCursor`, pass it as `after` and leave the rest as it was.
+    Returns id, name, email address, user id and teams of each owner. The id is the `hubspot_owner_id` of records, and
+    the searches accept it as `owner`. `email` selects the owner with exactly that address; hubspot_search_owners finds
+    owners by name. `archived: true` lists owners who have left the account.
+    At most 100 per page; while there is a `nextCursor`, pass it as `after` and keep the other arguments.
     """
     query = {
         "limit": ask.limit,
@@ -108,11 +108,11 @@ async def hubspot_list_owners(api: HubSpotApi, ask: OwnerPage) -> Owners:
 
 @tool("Read an owner")
 async def hubspot_get_owner(api: HubSpotApi, ask: OneOwner) -> Owner:
-    """Read one owner, by the id that records have as `hubspot_owner_id`, by user id, or by email address.
+    """Read one owner by id (the `hubspot_owner_id` of records), by user id, or by email address.
 
-    Gives id, name, email address, user id and teams. To see what is theirs, give hubspot_search_contacts,
-    hubspot_search_companies or hubspot_search_deals the id as `owner`. Who has left the account is read with
-    `archived: true`; their records keep their id.
+    Returns id, name, email address, user id and teams. To see the owner's records, pass the id as `owner` to
+    hubspot_search_contacts, hubspot_search_companies or hubspot_search_deals. `archived: true` reads an owner who has
+    left the account; records keep the id of such an owner.
     """
     archived = ask.archived or None
     if is_email(ask.owner_id):
@@ -131,11 +131,11 @@ async def hubspot_get_owner(api: HubSpotApi, ask: OneOwner) -> Owner:
 
 @tool("Search owners")
 async def hubspot_search_owners(api: HubSpotApi, ask: OwnerSearch) -> Owners:
-    """Find owners of the HubSpot account by a part of their name, or by email address.
+    """Find owners of the HubSpot account by part of their name, or by email address.
 
-    Gives what hubspot_list_owners gives, and how many there are. HubSpot cannot search owners itself, so all of them
-    are looked through, 5,000 at most. While there is a `nextCursor`, pass it as `after` and leave the rest as it was.
-    Then give hubspot_search_contacts, hubspot_search_companies or hubspot_search_deals the id as `owner`.
+    Returns the same fields as hubspot_list_owners, and the number of matches. HubSpot has no search for owners, so this
+    tool reads all of them, at most 5,000. While there is a `nextCursor`, pass it as `after` and keep the other
+    arguments. Pass the id as `owner` to hubspot_search_contacts, hubspot_search_companies or hubspot_search_deals.
     """
     words = ask.query.casefold().split()
     email = ask.query if is_email(ask.query) else None
@@ -143,9 +143,9 @@ async def hubspot_search_owners(api: HubSpotApi, ask: OwnerSearch) -> Owners:
     found = [each for each in there if all(word in _described(each) for word in words)]
     start = int(ask.after or 0)
     end = start + ask.limit
-    notes = [] if found else ["No owner is called that. `hubspot_list_owners` tells who there is."]
+    notes = [] if found else ["No owner has this name. `hubspot_list_owners` lists all owners."]
     if len(there) >= MOST_PAGES * MOST_OWNERS:
-        notes.append(f"Only the first {MOST_PAGES * MOST_OWNERS:,} owners were looked through.")
+        notes.append(f"Only the first {MOST_PAGES * MOST_OWNERS:,} owners were searched.")
     more = str(end) if end < len(found) else None
     return Owners(owners=list(map(_owner, found[start:end])), total=len(found), next_cursor=more, notes=notes)
 
@@ -168,5 +168,5 @@ def _owner(found: Json) -> Owner:
 def _absent(ask: OneOwner) -> str:
     what = "user" if ask.id_property == "userId" else "owner"
     there = f"HubSpot has no {what} {ask.owner_id}{' who has left' if ask.archived else ''}."
-    also = "" if ask.archived else " `archived: true` reads those who have left."
+    also = "" if ask.archived else " `archived: true` reads owners who have left."
     return f"{there}{also} `hubspot_search_owners` finds owners by name."

@@ -30,18 +30,18 @@ class Company(One):
 class CompanySearch(Search):
     kind: ClassVar = COMPANIES
     aliases: ClassVar = Search.aliases | {"contact": "contact_id", "deal": "deal_id"}
-    contact_id: ContactId = Field(default="", description="Only those that this contact belongs to.")
-    deal_id: DealId = Field(default="", description="Only those that this deal belongs to.")
+    contact_id: ContactId = Field(default="", description="Only those associated with this contact.")
+    deal_id: DealId = Field(default="", description="Only those associated with this deal.")
 
 
 @tool("List companies")
 async def hubspot_list_companies(api: HubSpotApi, ask: CompanyPage) -> Records:
-    """List the companies of the HubSpot account, page by page, in the order in which HubSpot keeps them.
+    """List the companies of the HubSpot account, page by page, in HubSpot's own order.
 
-    For an overview, or to go through all. To find one, hubspot_search_companies is quicker and takes filters.
-    Each comes with its id, name, link and these properties, as far as they have a value: domain, industry, city,
-    country, phone, number of employees, annual revenue, lifecycle stage, and the owner with their name. `properties`
-    chooses others. At most 100 a page; while there is a `nextCursor`, pass it as `after` and leave the rest as it was.
+    Use it for an overview or to read all companies. hubspot_search_companies finds certain ones, with filters.
+    Returns id, name, link and, if they have a value, these properties of each: domain, industry, city, country, phone,
+    number of employees, annual revenue, lifecycle stage, and the owner with their name. `properties` selects others.
+    At most 100 per page; while there is a `nextCursor`, pass it as `after` and keep the other arguments.
     """
     return await listed(api, COMPANIES, ask)
 
@@ -50,22 +50,21 @@ async def hubspot_list_companies(api: HubSpotApi, ask: CompanyPage) -> Records:
 async def hubspot_get_company(api: HubSpotApi, ask: Company) -> CrmRecord:
     """Read one company, by id or URL; hubspot_search_companies finds the id by name or domain.
 
-    Gives what the list gives, and the ids of the contacts and deals that belong to it. To see them with their names,
-    give hubspot_search_contacts or hubspot_search_deals this `companyId`. `full: true` reads every property that has a
-    value, custom ones included: that is also the way to learn which properties there are. A deleted company is read
-    with `archived: true`.
+    Returns the same fields as the list, and the ids of associated contacts and deals. To see their names, pass this
+    `companyId` to hubspot_search_contacts or hubspot_search_deals. `full: true` reads every property that has a value,
+    including custom ones; it also shows which properties exist. `archived: true` reads a deleted company.
     """
     return await read(api, COMPANIES, ask.company_id, ask)
 
 
 @tool("Search companies")
 async def hubspot_search_companies(api: HubSpotApi, ask: CompanySearch) -> Records:
-    """Find companies by words in their name, domain or phone, by filters on any property, by owner, or by a contact or
-    deal that belongs to them. All that is given has to hold.
+    """Find companies by words in their name, domain or phone, by filters on any property, by owner, or by an
+    associated contact or deal. All given conditions must hold.
 
-    Gives what hubspot_list_companies gives, and how many there are in all. At most 100 a page and 10,000 in all; while
-    there is a `nextCursor`, pass it as `after` and leave the rest as it was. What was written in the last two minutes
-    may not be found yet; what is deleted never is.
+    Returns the same fields as hubspot_list_companies, and the number of matches. At most 100 per page, 10,000 in total;
+    while there is a `nextCursor`, pass it as `after` and keep the other arguments. The search may miss changes of the
+    last two minutes, and never finds deleted records.
     """
     return await searched(api, COMPANIES, ask, {CONTACTS: ask.contact_id, DEALS: ask.deal_id})
 
@@ -87,18 +86,18 @@ class Contact(One):
 class ContactSearch(Search):
     kind: ClassVar = CONTACTS
     aliases: ClassVar = Search.aliases | {"company": "company_id", "deal": "deal_id"}
-    company_id: CompanyId = Field(default="", description="Only those who belong to this company.")
-    deal_id: DealId = Field(default="", description="Only those who belong to this deal.")
+    company_id: CompanyId = Field(default="", description="Only those associated with this company.")
+    deal_id: DealId = Field(default="", description="Only those associated with this deal.")
 
 
 @tool("List contacts")
 async def hubspot_list_contacts(api: HubSpotApi, ask: ContactPage) -> Records:
-    """List the contacts of the HubSpot account, page by page, in the order in which HubSpot keeps them.
+    """List the contacts of the HubSpot account, page by page, in HubSpot's own order.
 
-    For an overview, or to go through all. To find somebody, hubspot_search_contacts is quicker and takes filters.
-    Each comes with its id, name, link and these properties, as far as they have a value: email, phone, job title,
-    company, lifecycle stage, lead status, and the owner with their name. `properties` chooses others.
-    At most 100 a page; while there is a `nextCursor`, pass it as `after` and leave the rest as it was.
+    Use it for an overview or to read all contacts. hubspot_search_contacts finds certain ones, with filters.
+    Returns id, name, link and, if they have a value, these properties of each: email, phone, job title, company,
+    lifecycle stage, lead status, and the owner with their name. `properties` selects others.
+    At most 100 per page; while there is a `nextCursor`, pass it as `after` and keep the other arguments.
     """
     return await listed(api, CONTACTS, ask)
 
@@ -107,9 +106,9 @@ async def hubspot_list_contacts(api: HubSpotApi, ask: ContactPage) -> Records:
 async def hubspot_get_contact(api: HubSpotApi, ask: Contact) -> CrmRecord:
     """Read one contact, by id, email address or URL.
 
-    Gives what the list gives, and the ids of the companies and deals that belong to it, which hubspot_get_company and
-    hubspot_get_deal read. `full: true` reads every property that has a value, custom ones and statistics included:
-    that is also the way to learn which properties there are. A deleted contact is read with `archived: true`.
+    Returns the same fields as the list, and the ids of associated companies and deals, which hubspot_get_company and
+    hubspot_get_deal read. `full: true` reads every property that has a value, including custom ones and statistics; it
+    also shows which properties exist. `archived: true` reads a deleted contact.
     """
     return await read(api, CONTACTS, ask.contact_id, ask)
 
@@ -117,11 +116,11 @@ async def hubspot_get_contact(api: HubSpotApi, ask: Contact) -> CrmRecord:
 @tool("Search contacts")
 async def hubspot_search_contacts(api: HubSpotApi, ask: ContactSearch) -> Records:
     """Find contacts by words in their name, email address, phone or company, by filters on any property, by owner, or
-    by the company or deal that they belong to. All that is given has to hold.
+    by an associated company or deal. All given conditions must hold.
 
-    Gives what hubspot_list_contacts gives, and how many there are in all. At most 100 a page and 10,000 in all; while
-    there is a `nextCursor`, pass it as `after` and leave the rest as it was. What was written in the last two minutes
-    may not be found yet; what is deleted never is.
+    Returns the same fields as hubspot_list_contacts, and the number of matches. At most 100 per page, 10,000 in total;
+    while there is a `nextCursor`, pass it as `after` and keep the other arguments. The search may miss changes of the
+    last two minutes, and never finds deleted records.
     """
     return await searched(api, CONTACTS, ask, {COMPANIES: ask.company_id, DEALS: ask.deal_id})
 
@@ -146,21 +145,21 @@ class DealSearch(Search):
         "company": "company_id",
     }
     stage: str = Field(
-        default="", max_length=200, description="Only those in this stage: its name or id.", examples=["Closed won"]
+        default="", max_length=200, description="Only deals in this stage: its name or id.", examples=["Closed won"]
     )
-    pipeline: str = Field(default="", max_length=200, description="Only those in this pipeline: its name or id.")
-    contact_id: ContactId = Field(default="", description="Only those that this contact belongs to.")
-    company_id: CompanyId = Field(default="", description="Only those with this company.")
+    pipeline: str = Field(default="", max_length=200, description="Only deals in this pipeline: its name or id.")
+    contact_id: ContactId = Field(default="", description="Only those associated with this contact.")
+    company_id: CompanyId = Field(default="", description="Only those associated with this company.")
 
 
 @tool("List deals")
 async def hubspot_list_deals(api: HubSpotApi, ask: DealPage) -> Records:
-    """List the deals of the HubSpot account, page by page, in the order in which HubSpot keeps them.
+    """List the deals of the HubSpot account, page by page, in HubSpot's own order.
 
-    For an overview, or to go through all. To find some, hubspot_search_deals is quicker and takes filters.
-    Each comes with its id, name, link and these properties, as far as they have a value: amount, currency, stage,
-    pipeline, close date and owner; stage, pipeline and owner are ids with their names beside them. `properties`
-    chooses others. At most 100 a page; while there is a `nextCursor`, pass it as `after` and leave the rest as it was.
+    Use it for an overview or to read all deals. hubspot_search_deals finds certain ones, with filters.
+    Returns id, name, link and, if they have a value, these properties of each: amount, currency, stage, pipeline, close
+    date and owner; stage, pipeline and owner are ids followed by their names. `properties` selects others.
+    At most 100 per page; while there is a `nextCursor`, pass it as `after` and keep the other arguments.
     """
     return await listed(api, DEALS, ask)
 
@@ -169,9 +168,9 @@ async def hubspot_list_deals(api: HubSpotApi, ask: DealPage) -> Records:
 async def hubspot_get_deal(api: HubSpotApi, ask: Deal) -> CrmRecord:
     """Read one deal, by id or URL; hubspot_search_deals finds the id by name.
 
-    Gives what the list gives, and the ids of the contacts and companies that belong to it, which hubspot_get_contact
-    and hubspot_get_company read. `full: true` reads every property that has a value, custom ones included: that is
-    also the way to learn which properties there are. A deleted deal is read with `archived: true`.
+    Returns the same fields as the list, and the ids of associated contacts and companies, which hubspot_get_contact and
+    hubspot_get_company read. `full: true` reads every property that has a value, including custom ones; it also shows
+    which properties exist. `archived: true` reads a deleted deal.
     """
     return await read(api, DEALS, ask.deal_id, ask)
 
@@ -179,12 +178,12 @@ async def hubspot_get_deal(api: HubSpotApi, ask: Deal) -> CrmRecord:
 @tool("Search deals")
 async def hubspot_search_deals(api: HubSpotApi, ask: DealSearch) -> Records:
     """Find deals by words in their name, by stage or pipeline, by filters on any property such as `amount` or
-    `closedate`, by owner, or by the contact or company that they belong to. All that is given has to hold.
+    `closedate`, by owner, or by an associated contact or company. All given conditions must hold.
 
-    Gives what hubspot_list_deals gives, and how many there are in all. At most 100 a page and 10,000 in all; while
-    there is a `nextCursor`, pass it as `after` and leave the rest as it was. What was written in the last two minutes
-    may not be found yet; what is deleted never is. `sort: -amount` alone begins with the largest. Sums are for you to
-    make, of all pages.
+    Returns the same fields as hubspot_list_deals, and the number of matches. At most 100 per page, 10,000 in total;
+    while there is a `nextCursor`, pass it as `after` and keep the other arguments. The search may miss changes of the
+    last two minutes, and never finds deleted records. `sort: -amount` alone starts with the largest deals. To sum
+    amounts, add them up over all pages.
     """
     meant = Meant(api)
     in_pipelines = await meant.pipelines(ask.pipeline) if ask.pipeline else []

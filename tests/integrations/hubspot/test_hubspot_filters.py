@@ -92,16 +92,16 @@ def test_one_order_is_understood_in_many_ways(given: object, order: str) -> None
 def test_an_order_is_enough_to_search_by_and_a_limit_is_not() -> None:
     assert not isinstance(hubspot_search_deals.parse({"sort": "-amount"}), list)
     assert hubspot_search_deals.parse({"limit": 5, "archived": False}) == [
-        "Give a `query`, a `sort` or something to narrow the search by; `hubspot_list_deals` lists all there is."
+        "Give a `query`, a `sort` or a condition to search by; `hubspot_list_deals` lists all deals."
     ]
 
 
 @pytest.mark.parametrize(
     ("tool", "args", "advice"),
     [
-        (hubspot_list_deals, {"query": "looms"}, "A list takes no `query`; `hubspot_search_deals` does."),
-        (hubspot_list_deals, {"orderBy": "-amount"}, "A list takes no `orderBy`; `hubspot_search_deals` does."),
-        (hubspot_list_owners, {"name": "Grace"}, "A list takes no `name`; `hubspot_search_owners` does."),
+        (hubspot_list_deals, {"query": "looms"}, "A list does not accept `query`; `hubspot_search_deals` does."),
+        (hubspot_list_deals, {"orderBy": "-amount"}, "A list does not accept `orderBy`; `hubspot_search_deals` does."),
+        (hubspot_list_owners, {"name": "Grace"}, "A list does not accept `name`; `hubspot_search_owners` does."),
         (
             hubspot_search_deals,
             {"query": "looms", "archived": "true"},

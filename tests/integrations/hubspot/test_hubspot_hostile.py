@@ -54,7 +54,7 @@ def test_arguments_without_end_are_soon_refused(tool: ServiceTool, args: dict[st
             "`ownerId`: must be a number or an email address; `hubspot_search_owners`",
         ),
         (hubspot_get_contact, {"contactId": "ü" * 400 + "@a.example"}, "`contactId`: must be a number, an email"),
-        (hubspot_list_contacts, {"after": "ü" * 150}, "`after`: must be the `nextCursor` of the page before."),
+        (hubspot_list_contacts, {"after": "ü" * 150}, "`after`: must be the `nextCursor` of the previous page."),
         (hubspot_list_owners, {"email": "Grace"}, "`email`: must be an email address; `hubspot_search_owners` finds"),
     ],
     ids=str,

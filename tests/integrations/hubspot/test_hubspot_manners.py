@@ -89,7 +89,7 @@ async def test_of_an_answer_that_is_too_large_it_is_told_how_to_get_a_smaller_on
         (
             Written(403, {"category": "MISSING_SCOPES", "message": "No."}),
             "upstream_refused",
-            "needs a scope that it lacks",
+            "needs another scope",
         ),
         (
             Written(403, {"errors": [{"context": {"requiredScopes": ["contacts"]}}]}),
@@ -101,12 +101,12 @@ async def test_of_an_answer_that_is_too_large_it_is_told_how_to_get_a_smaller_on
             "upstream_refused",
             "needs one of `a.read`, `b.read`. An admin",
         ),
-        (Written(403, {"message": "Not yours"}), "upstream_refused", "see that: Not yours. Whoever connected"),
-        (Written(403), "upstream_refused", "see that: it did not say why. Whoever"),
+        (Written(403, {"message": "Not yours"}), "upstream_refused", "view that: Not yours. The user who connected"),
+        (Written(403), "upstream_refused", "view that: HubSpot gave no reason. The user"),
         (
             Written(400, {"message": "Bad", "errors": [{"message": "Worse."}, {"message": "Bad"}, "odd"]}),
             "invalid_arguments",
-            "HubSpot does not take these arguments: Bad. Worse.",
+            "HubSpot does not accept these arguments: Bad. Worse.",
         ),
         (Written(409, {"message": "Not now"}), "upstream_refused", "HubSpot refused the request (409): Not now."),
         (Written(414, b"<html>"), "upstream_refused", "The service did not answer as its API does (414)."),
@@ -128,7 +128,10 @@ async def test_what_hubspot_refuses_is_told_with_what_it_says(answer: Written, k
     [
         (Written(200, {"portalId": "576"}), []),
         (Written(404), []),
-        (Written(403, {"message": "No."}), ["Links are missing here: HubSpot does not let this connection see that"]),
+        (
+            Written(403, {"message": "No."}),
+            ["Links could not be read: HubSpot does not allow this connection to view that"],
+        ),
     ],
     ids=str,
 )

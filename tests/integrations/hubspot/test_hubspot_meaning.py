@@ -47,13 +47,16 @@ async def test_a_day_is_all_of_it_and_a_time_is_a_moment(filters: list[dict[str,
 @pytest.mark.parametrize(
     ("filters", "problem"),
     [
-        (one("closedate", "GTE", "tomorrow"), "The filter on `closedate`: “tomorrow” is no date: give a day as 2026-"),
-        (one("closedate", "GTE", "2026"), "The filter on `closedate`: “2026” is no date"),
+        (
+            one("closedate", "GTE", "tomorrow"),
+            "The filter on `closedate`: “tomorrow” is not a date: give a day as 2026-",
+        ),
+        (one("closedate", "GTE", "2026"), "The filter on `closedate`: “2026” is not a date"),
         (one("closedate", "GT", "2026-02-30"), "The filter on `closedate`: there is no such date as 2026-02-30."),
-        (one("closedate", "NEQ", "2026-11-30"), "The filter on `closedate`: HubSpot cannot leave out one day"),
-        (one("closedate", "IN", ["2026-11-30", "2026-12-01"]), "The filter on `closedate`: dates are not compared"),
-        (one("amount", "GT", "20,000"), "The filter on `amount`: “20,000” is no number: write it as 1234.5."),
-        (one("amount", "BETWEEN", "1", highValue="many"), "The filter on `amount`: “many” is no number"),
+        (one("closedate", "NEQ", "2026-11-30"), "The filter on `closedate`: HubSpot cannot exclude one day"),
+        (one("closedate", "IN", ["2026-11-30", "2026-12-01"]), "The filter on `closedate`: dates cannot be compared"),
+        (one("amount", "GT", "20,000"), "The filter on `amount`: “20,000” is not a number: write it as 1234.5."),
+        (one("amount", "BETWEEN", "1", highValue="many"), "The filter on `amount`: “many” is not a number"),
     ],
     ids=str,
 )
@@ -111,7 +114,7 @@ async def test_names_are_understood_where_hubspot_wants_ids(
     assert await Account().ids(tool, **args) == ids
 
 
-EVERYBODY = "These are there: Grace Hopper (7001), Alan Turing (7002), Katherine Johnson (7003)."
+EVERYBODY = "The owners are: Grace Hopper (7001), Alan Turing (7002), Katherine Johnson (7003)."
 
 
 @pytest.mark.parametrize(
@@ -128,17 +131,17 @@ EVERYBODY = "These are there: Grace Hopper (7001), Alan Turing (7002), Katherine
         (
             hubspot_search_deals,
             {"stage": "won", "pipeline": "Renewals"},
-            "There is no stage “won” in that pipeline. These are there: Due (r-due, Renewals), ",
+            "There is no stage “won” in that pipeline. Available: Due (r-due, Renewals), ",
         ),
         (
             hubspot_search_deals,
             {"stage": "Due", "pipeline": "Sales"},
-            "There is no stage “Due” in that pipeline. These are there: Appointment",
+            "There is no stage “Due” in that pipeline. Available: Appointment",
         ),
         (
             hubspot_search_deals,
             {"filters": one("pipeline", "EQ", "Sale")},
-            "There is no pipeline “Sale”. These are there: Sales (default), Renewals (86012).",
+            "There is no pipeline “Sale”. Available: Sales (default), Renewals (86012).",
         ),
         (
             hubspot_search_deals,
@@ -153,17 +156,17 @@ EVERYBODY = "These are there: Grace Hopper (7001), Alan Turing (7002), Katherine
         (
             hubspot_search_contacts,
             {"filters": one("lifecyclestage", "EQ", "custmer")},
-            "`lifecyclestage` is never “custmer”. It takes: subscriber (Subscriber), ",
+            "“custmer” is not a value of `lifecyclestage`. It accepts: subscriber (Subscriber), ",
         ),
         (
             hubspot_search_companies,
             {"filters": one("anual_revenue", "GT", "1")},
-            "There is no property `anual_revenue` of companies: is it `annualrevenue`?",
+            "There is no property `anual_revenue` of companies. Did you mean `annualrevenue`?",
         ),
         (
             hubspot_search_deals,
             {"query": "globex", "sort": "closingdate"},
-            "There is no property `closingdate` of deals: is it `closedate`?",
+            "There is no property `closingdate` of deals. Did you mean `closedate`?",
         ),
         (
             hubspot_search_deals,
@@ -173,7 +176,7 @@ EVERYBODY = "These are there: Grace Hopper (7001), Alan Turing (7002), Katherine
         (
             hubspot_list_contacts,
             {"properties": ["emial"]},
-            "There is no property `emial` of contacts: is it `email`? `hubspot_get_contact`",
+            "There is no property `emial` of contacts. Did you mean `email`? `hubspot_get_contact`",
         ),
     ],
     ids=str,
@@ -206,7 +209,8 @@ async def test_of_many_owners_those_are_told_that_are_like_the_name() -> None:
     failed = await account.failed(hubspot_search_deals, owner="Grace Hoper")
 
     assert failed.text == (
-        "There is no owner “Grace Hoper”. Is it Grace Hopper (7001)? `hubspot_search_owners` finds owners by name."
+        "There is no owner “Grace Hoper”. Similar owners: Grace Hopper (7001). "
+        "`hubspot_search_owners` finds owners by name."
     )
 
 
@@ -235,16 +239,16 @@ async def test_properties_that_every_account_has_are_not_asked_for() -> None:
             {"query": "zebra"},
             "Nothing found.",
             [
-                "`query` matches the beginnings of words in names and descriptions.",
-                "Records of the last two minutes may be missing; `hubspot_list_deals` has them.",
+                "`query` matches the beginning of words in names and descriptions.",
+                "Records created in the last two minutes may be missing; `hubspot_list_deals` includes them.",
             ],
         ),
         (
             {"filters": one("amount", "GT", "1000000")},
             "Nothing found.",
-            ["Records of the last two minutes may be missing; `hubspot_list_deals` has them."],
+            ["Records created in the last two minutes may be missing; `hubspot_list_deals` includes them."],
         ),
-        ({"query": "umbra", "after": "50"}, "Nothing more: there are 2 in all, on the pages before.", []),
+        ({"query": "umbra", "after": "50"}, "No more results: all 2 are on earlier pages.", []),
         ({"query": "umbra", "limit": 1, "after": "1"}, "1 of 2 deals:", []),
         ({"query": "umbra"}, "2 deals:", []),
         ({"query": "lenses"}, "1 deal:", []),
@@ -282,8 +286,8 @@ async def test_of_many_misspelt_properties_the_first_are_told_with_those_like_th
     found = await Account().found(hubspot_list_contacts, properties=["email", "emial", "phon", "compny"])
 
     assert found.structured()["notes"] == [
-        "There is no property `emial` of contacts: is it `email`?",
-        "There is no property `phon` of contacts: is it `phone`?",
+        "There is no property `emial` of contacts. Did you mean `email`?",
+        "There is no property `phon` of contacts. Did you mean `phone`?",
         "There is no property `compny` of contacts.",
     ]
 

@@ -82,7 +82,7 @@ def test_names_that_cannot_be_had_are_missing_and_nothing_else(plugboard: Plugbo
     assert len(found["records"]) == 6
     assert found["records"][0]["names"] == {"dealstage": "Contract sent", "pipeline": "Sales"}
     (note,) = found["notes"]
-    assert note.startswith("Names of owners are missing here: HubSpot does not let this connection see that")
+    assert note.startswith("Names of owners could not be read: HubSpot does not allow this connection to view that")
 
 
 def test_nobody_is_asked_for_names_that_nobody_reads(plugboard: Plugboard, provider: Server) -> None:
@@ -133,7 +133,9 @@ def test_what_belongs_to_many_tells_how_to_see_them_all(plugboard: Plugboard, pr
 
     assert found["associations"] == {"contacts": [str(n) for n in range(50)], "deals": ["301", "302"]}
     [note] = found["notes"]
-    assert note.startswith("These are the first 50 of its contacts: `hubspot_search_contacts_acme` with `companyId:")
+    assert note.startswith(
+        "Only the first 50 associated contacts are listed; `hubspot_search_contacts_acme` with `companyId:"
+    )
 
 
 def test_a_full_page_of_long_values_is_read_whole_and_shortened(plugboard: Plugboard, provider: Server) -> None:
@@ -146,7 +148,7 @@ def test_a_full_page_of_long_values_is_read_whole_and_shortened(plugboard: Plugb
     assert {len(each["properties"]["company"]) for each in found} == {40}
     assert len(called["text"]) < 50_000
     assert "left out" not in called["text"]
-    assert called["text"].endswith("`properties` reads 40,000 of them.")
+    assert called["text"].endswith("`properties` reads up to 40,000 characters of it.")
 
 
 def test_a_search_ends_where_hubspot_pages_no_further(plugboard: Plugboard, provider: Server) -> None:
@@ -155,7 +157,7 @@ def test_a_search_ends_where_hubspot_pages_no_further(plugboard: Plugboard, prov
         last = hubspot.desk.found("hubspot_search_contacts", query="ada", after="9990", properties=["email"])
 
     assert (len(last["records"]), last["total"], last.get("nextCursor")) == (10, 10_050, None)
-    assert last["notes"][0].startswith("HubSpot pages no further than 10,000 results.")
+    assert last["notes"][0].startswith("HubSpot returns no more than 10,000 results of one search.")
 
 
 def test_too_many_conditions_are_told_before_hubspot_is_asked(plugboard: Plugboard, provider: Server) -> None:
@@ -163,7 +165,7 @@ def test_too_many_conditions_are_told_before_hubspot_is_asked(plugboard: Plugboa
     with connected_hubspot(plugboard, provider) as hubspot:
         failed = hubspot.desk.failed("hubspot_search_deals", "invalid_arguments", filters=filters, companyId=201)
 
-        assert failed["text"] == "Error: HubSpot takes 6 conditions at most; these are 7."
+        assert failed["text"] == "Error: HubSpot accepts at most 6 conditions; these are 7."
         assert hubspot.asked() == []
 
 
@@ -174,7 +176,7 @@ def test_a_property_that_is_misspelt_is_told_with_those_that_are_like_it(
         found = hubspot.desk.found("hubspot_list_companies", properties=["annual_revenue", "createdate", "zebra"])
 
     assert found["notes"] == [
-        "There is no property `annual_revenue` of companies: is it `annualrevenue`?",
+        "There is no property `annual_revenue` of companies. Did you mean `annualrevenue`?",
         "There is no property `zebra` of companies.",
     ]
 
@@ -195,7 +197,7 @@ def test_an_owner_with_an_address_that_nobody_has_is_not_there(plugboard: Plugbo
         left = hubspot.desk.found("hubspot_get_owner", ownerId="charles@acme.example", archived=True)
 
     assert failed["text"].startswith(
-        "Error: HubSpot has no owner nobody@acme.example. `archived: true` reads those who have left."
+        "Error: HubSpot has no owner nobody@acme.example. `archived: true` reads owners who have left."
     )
     assert (left["id"], left["archived"]) == ("7009", True)
 
@@ -207,7 +209,7 @@ def test_of_more_owners_than_are_looked_through_it_is_told(plugboard: Plugboard,
         found = hubspot.desk.found("hubspot_search_owners", query="grace")
 
     assert (found["total"], found["nextCursor"]) == (5_000, "50")
-    assert found["notes"] == ["Only the first 5,000 owners were looked through."]
+    assert found["notes"] == ["Only the first 5,000 owners were searched."]
 
 
 def test_what_would_write_is_noticed_by_the_world(plugboard: Plugboard, provider: Server) -> None:
