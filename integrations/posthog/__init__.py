@@ -1,1 +1,1 @@
-"""What is particular to PostHog."""
+"""The PostHog service: its manifest, its API client and its tools."""

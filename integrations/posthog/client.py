@@ -1,4 +1,4 @@
-"""How is PostHog asked, which project is meant, and what do its answers mean?"""
+"""Requests to PostHog's API, the project that they concern, and the meaning of its responses."""
 
 from __future__ import annotations
 
@@ -30,34 +30,35 @@ FEWER = 10
 """What a limit is divided by, where a page was more than is taken in."""
 LONGEST_DETAIL = 700
 
-NOT_THERE = "PostHog has nothing there."
+NOT_THERE = "PostHog found nothing at this address."
 NO_SUCH_PATH = "PostHog's API has no such path."
-FEWER_STILL = "Narrow what is asked for, such as with `search`, or ask with `limit` 1."
+FEWER_STILL = "Narrow the request, for example with `search`, or use `limit` 1."
 NOT_ACCEPTED = (
-    "PostHog at {base} does not accept this server's key. It may have been deleted{otherwise}. An admin has to put a "
-    "key that is valid there into this server."
+    "PostHog at {base} does not accept this server's key. It may have been deleted{otherwise}. An admin has to give "
+    "this server a key that is valid there."
 )
 OTHER_REGION = ", or belong to the other region ({base})"
 US, EU = "https://us.posthog.com", "https://eu.posthog.com"
 REGIONS = {US: EU, EU: US}
 LACKS = (
-    "This server's PostHog key lacks `{scope}`. An admin has to give it this scope, in PostHog under Settings > "
-    "Personal API keys ({base}/settings/user-api-keys), or make a key that has it and put it into this server."
+    "This server's PostHog key lacks the scope `{scope}`. An admin has to add it to the key in PostHog under "
+    "Settings > Personal API keys ({base}/settings/user-api-keys), or create a key that has it and give it to this "
+    "server."
 )
 LIMITED = (
-    "This server's PostHog key is limited to certain projects, and such keys may read project paths alone. "
+    "This server's PostHog key is limited to certain projects, and such keys may only read paths of projects. "
     "`posthog_list_projects` lists the projects."
 )
-OTHER_PROJECT = "This server's PostHog key may not read that: {} `posthog_list_projects` lists the projects it may."
-ONLY_IN_APP = "PostHog does not let API keys read this; it can only be seen in PostHog itself."
-NOT_ALLOWED = "PostHog does not allow this: {} A key may do what the person who made it may do."
-HEAVY = (
-    "PostHog gave up on the query: {} A shorter time range, fewer columns or a sample (`FROM events SAMPLE 0.1`) help."
+OTHER_PROJECT = (
+    "This server's PostHog key may not read that: {} `posthog_list_projects` lists the projects that it may read."
 )
-IN_THE_APP = "It can be seen in PostHog itself."
-SEVERAL = "The key is limited to the projects {}: say which in `projectId`."
+ONLY_IN_APP = "PostHog does not allow API keys to read this; it can only be seen in PostHog."
+NOT_ALLOWED = "PostHog does not allow this: {} A key has the permissions of the person who created it."
+HEAVY = "PostHog aborted the query: {} A shorter time range, fewer columns or a sample (`FROM events SAMPLE 0.1`) help."
+IN_THE_APP = "It can be seen in PostHog."
+SEVERAL = "The key is limited to the projects {}: select one with `projectId`."
 NO_CURRENT = (
-    "The key's owner has no current project: say which in `projectId`; `posthog_list_projects` lists the projects."
+    "The key's owner has no current project: select one with `projectId`; `posthog_list_projects` lists the projects."
 )
 _SCOPE = re.compile(r"missing required scope '([^']+)'")
 _SECONDS = re.compile(r"[0-9]{1,6}")
@@ -115,7 +116,7 @@ class PosthogApi(ServiceClient):
                 return Rejected(self._forbidden(detail))
             case HTTPStatus.BAD_REQUEST:
                 where = f" (`{told['attr']}`)" if told.get("attr") else ""
-                return Rejected(f"PostHog does not take this{where}: {detail}", "invalid_arguments")
+                return Rejected(f"PostHog does not accept this{where}: {detail}", "invalid_arguments")
             case HTTPStatus.PAYMENT_REQUIRED:
                 return Rejected(f"The plan of this PostHog organization does not allow this: {detail}")
             case _:
@@ -170,7 +171,7 @@ class PosthogApi(ServiceClient):
             case list(items):
                 return Found(objects(items), None, None)
             case _:
-                raise ToolFailed("upstream_unavailable", f"{self.title} did not answer with a list. Try again later.")
+                raise ToolFailed("upstream_unavailable", f"{self.title} did not return a list. Try again later.")
 
     def seconds_left(self) -> float:
         return self._http.seconds_left()
@@ -183,7 +184,7 @@ def said(told: Json) -> str:
     """What an error says, as a sentence; also of a query that failed later."""
     status = told.get("query_status")
     detail = (status or {}).get("error_message") if isinstance(status, dict) else told.get("detail")
-    text = one_line(str(detail or told.get("code") or "it did not say why"))[:LONGEST_DETAIL]
+    text = one_line(str(detail or told.get("code") or "PostHog gave no reason"))[:LONGEST_DETAIL]
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 

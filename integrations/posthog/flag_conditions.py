@@ -1,4 +1,4 @@
-"""For whom is a feature flag on, in words?"""
+"""The release conditions of a feature flag, in words."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def conditions(found: Json) -> Iterator[str]:
     filters = filters_of(found)
     held_out = (filters.get("holdout") or {}).get("exclusion_percentage")
     if held_out is not None:
-        yield f"{held_out}% of all are held out, and get no variant"
+        yield f"{held_out}% of all users are held out and get no variant"
     for group in filters.get("groups") or []:
         if isinstance(group, dict):
             yield _condition(

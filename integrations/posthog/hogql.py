@@ -1,4 +1,4 @@
-"""What is a query in HogQL, as far as it has to be known: one that reads, and how many rows it asks for itself."""
+"""Just enough of HogQL's syntax to check that a query is one SELECT, and to find its LIMIT and event names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_ROWS = 50_000
 OPENING, CLOSING = "([{", ")]}"
 SETS = frozenset({"union", "intersect", "except"})
 NOT_A_READ = "must be one SELECT (or WITH … SELECT): HogQL only reads"
-NOT_ONE = "must be one query, without `;` between several: ask for the others one by one"
+NOT_ONE = "must be one query, without `;`: send several queries one by one"
 NOT_CLOSED = "has a bracket, a quote or a comment that is not closed"
 MOST_TOKENS = 60
 """Of a list of names, so far as it is looked at."""

@@ -1,4 +1,4 @@
-"""Which of the names that there are is like one that there is none of?"""
+"""Suggestions of existing names that are similar to an unknown one."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Names:
     def like(self, word: str) -> str:
         """In a sentence: those that are like it, or all where they are few; nothing where there is nothing to say."""
         if near := similar_names(word, self.there, limit=MOST_ALIKE, likeness=spelling_or_part):
-            return f"Similar ones: {_written(near)}."
+            return f"Similar names: {_written(near)}."
         if not self.are_all or not 0 < len(self.there) <= FEW:
             return ""
-        return f"There {'is' if len(self.there) == 1 else 'are'} {_written(self.there)}."
+        return f"Existing names: {_written(self.there)}."
 
 
 async def names_of(

@@ -1,4 +1,4 @@
-"""How are PostHog's objects listed and read, of whatever kind they are?"""
+"""Listing and reading PostHog's objects of any kind."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from integrations.posthog.results import PAST_THE_END, Answer, Page, Part, PostH
 from integrations.posthog.truncation import fitted, is_cut
 from integrations.service_client import ToolFailed, too_large_hint
 
-OTHERWISE = "PostHog answered otherwise than its API promises. Try again later."
+OTHERWISE = "PostHog sent a response that its API does not document. Try again later."
 ROOM_ALONE, ROOM_IN_A_LIST = 30_000, 6_000
-ENDED_EARLY = "Fewer than were asked for, to stay readable."
-SIMILAR = "Nothing has these words; these are similar."
-CUT_HERE = "Long texts are cut where a … tells how much is missing; `full: true` gives more of each."
-CUT_THERE = "Long texts are cut where a … tells how much is missing; `{}` gives more of each."
+ENDED_EARLY = "Fewer results than requested, to keep the response readable."
+SIMILAR = "Nothing matches these words; the results are similar."
+CUT_HERE = "Long texts are cut; each … says how much is missing. `full: true` returns more of each."
+CUT_THERE = "Long texts are cut; each … says how much is missing. `{}` returns more of each."
 NONE_SUCH = "Project {project} has no {what} {id}. `{tool}` finds them."
 
 P = TypeVar("P", bound=Page[Any])

@@ -1,4 +1,4 @@
-"""What do the tools have in common that they take: a project, a page, and ids that may come as links?"""
+"""Parameters that the tools share: a project, a page, and ids that may be given as links."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _project_id(given: object) -> object:
     if text.lower() in ("", "@current", "current"):
         return None
     if not _NUMBER.fullmatch(text):
-        raise ValueError("must be a number; `posthog_list_projects` lists the projects with theirs")
+        raise ValueError("must be a number; `posthog_list_projects` lists the projects with their numbers")
     return text
 
 
@@ -56,7 +56,7 @@ def choice(*known: str, **others: str) -> BeforeValidator:
 def _alone(given: object) -> object:
     """Of a list with one name in it, that."""
     if isinstance(given, list) and len(given) != 1:
-        raise ValueError("must be one name: ask for each by itself")
+        raise ValueError("must be one name: make one call for each name")
     return given[0] if isinstance(given, list) else given
 
 
@@ -111,13 +111,13 @@ def _checked(pattern: re.Pattern[str], otherwise: str) -> Callable[[str], str]:
 ProjectId = Annotated[
     str | None,
     BeforeValidator(_project_id),
-    Field(description="The project's number; the key's own project where it is left out.", examples=["12345"]),
+    Field(description="The project's number; by default the key's own project.", examples=["12345"]),
 ]
 Name = Annotated[str, BeforeValidator(_alone), AfterValidator(_sendable)]
 """One, which goes into an address."""
 Words = Annotated[str, AfterValidator(_sendable)]
 Names = Annotated[list[Words], BeforeValidator(_listed)]
-Full = Annotated[bool, Field(description="Also give PostHog's own object, under `full`. Long.")]
+Full = Annotated[bool, Field(description="Also return PostHog's complete object, under `full`. Long.")]
 
 
 class InProject(Params):
@@ -143,8 +143,10 @@ class InProject(Params):
 
 class Paged(InProject):
     aliases: ClassVar[Mapping[str, str]] = PAGED
-    limit: int = Field(default=USUAL, ge=1, le=MOST, description="How many at most.")
-    offset: int = Field(default=0, ge=0, le=DEEPEST, description="`nextCursor` of the page before, to go on.")
+    limit: int = Field(default=USUAL, ge=1, le=MOST, description="The maximum number of results.")
+    offset: int = Field(
+        default=0, ge=0, le=DEEPEST, description="For the next page: the `nextCursor` of the previous page."
+    )
     full: Full = False
 
     @property
@@ -155,7 +157,7 @@ class Paged(InProject):
 
 class Searched(Paged):
     search: Words | None = Field(
-        default=None, max_length=LONGEST_SEARCH, description="Only those whose name or description has this."
+        default=None, max_length=LONGEST_SEARCH, description="Only those whose name or description contains this."
     )
 
 

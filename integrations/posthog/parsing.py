@@ -1,4 +1,4 @@
-"""Which time is meant by a date, a time or `7d`, in PostHog's words and in a person's?"""
+"""Conversion of dates, times and periods such as `7d` to PostHog's notation, and to words."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ DAYS_OF_NAMES = {"today": "dStart", "yesterday": "-1dStart"}
 USUAL_DAYS = 7
 ALL = "all"
 IS_NONE = "must be a date, a time such as 2026-11-17T09:00:00Z, or how long ago, such as 24h, 7d or 30min"
-WHICH_M = "must say which: minutes are `min`, such as 30min, and months are `mo`, such as 2mo"
-WHICH_WEEK = "must say which: the last seven days are `7d`, and a week of the calendar is the dates of its days"
+WHICH_M = "is ambiguous: minutes are `min`, such as 30min, and months are `mo`, such as 2mo"
+WHICH_WEEK = "is ambiguous: the last seven days are `7d`; for a calendar week give its dates"
 _READ = re.compile(r"-([0-9]+)([Mhdwmy])")
 
 

@@ -1,4 +1,4 @@
-"""What does a model read of PostHog's objects: a few facts each, a link, and where the rest is?"""
+"""The results that tools return for PostHog's objects, and their text: facts, a link, and notes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from integrations.text import clipped, more_follow, one_line, shortened
 from integrations.tool import Result
 
 ROOM = 40_000
-PAST_THE_END = "There are no more from this `offset` on."
+PAST_THE_END = "There are no more results from this `offset`."
 LONGEST_LINE, LONGEST_PROSE, LONGEST_JSON = 300, 3_000, 8_000
 _TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(?:\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})?"
@@ -75,10 +75,10 @@ class PostHogObject(Part):
 
     id: str
     url: str
-    full: Json | None = Field(default=None, description="PostHog's own object, long parts cut.")
+    full: Json | None = Field(default=None, description="PostHog's complete object, with long parts cut.")
 
     def heading(self) -> str:
-        return f"{getattr(self, 'name', None) or '(without a name)'} (id {self.id})"
+        return f"{getattr(self, 'name', None) or '(unnamed)'} (id {self.id})"
 
     def text(self) -> str:
         own = [told for name in self.apart if (told := _told(name, getattr(self, name), apart=True))]
@@ -92,7 +92,7 @@ class Answer(Result):
     """About one project, which is told even where nobody has said which."""
 
     project_id: str
-    notes: list[str] = Field(default=[], description="What is particular about this answer.")
+    notes: list[str] = Field(default=[], description="Remarks on this result.")
 
 
 S = TypeVar("S", bound=PostHogObject)
@@ -113,8 +113,10 @@ class Page(Answer, Generic[S]):
     """By what in PostHog's own object one is known; empty where all are too many to look for one that is like it."""
     going_on: ClassVar[str] = "offset"
 
-    total: int | None = Field(default=None, description="How many there are in all, where PostHog tells.")
-    next_cursor: str | None = Field(default=None, description="Pass it as `offset`, all else the same, to go on.")
+    total: int | None = Field(default=None, description="The total number of results, if PostHog gives it.")
+    next_cursor: str | None = Field(
+        default=None, description="Pass it as `offset`, with the other arguments unchanged, for the next page."
+    )
 
     results: list[S]
 

@@ -1,4 +1,4 @@
-"""How do results become a table, and how much of it is shown?"""
+"""Conversion of query results to tables of limited size."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ LONGEST_SHOWN = (2_000, 600, 200)
 Row = list[Any]
 
 
-CUT = "Values are cut where a … or a [more] tells so: select parts of them, or fewer rows."
-NOT_ALL = "Shown are the first {} of {} rows: ask for fewer columns, or for less at once."
+CUT = "Values that end in … or [more] are cut: select parts of them, or fewer rows."
+NOT_ALL = "Only the first {} of {} rows are shown: select fewer columns or fewer rows."
 
 
 class Table(BaseModel):
@@ -31,7 +31,7 @@ class Table(BaseModel):
 
     columns: list[str]
     rows: list[list[Any]]
-    returned: int = Field(description="How many rows PostHog gave; the first of them are in `rows`.")
+    returned: int = Field(description="The number of rows that PostHog returned; `rows` has the first of them.")
 
     def text(self) -> str:
         told = [[shown(cell, LONGEST_CELL) for cell in row] for row in self.rows]

@@ -1,4 +1,4 @@
-"""Which tools does PostHog have? All of them read."""
+"""The tools of PostHog, all of which only read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is JSON made no longer than there is room for, so that what is missing is told?"""
+"""Truncation of JSON to a given size, with marks where something was cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool for whatever of PostHog no other tool reads: any path of its API, by GET alone."""
+"""The tool that reads any path of PostHog's API with GET."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ FEWEST = 1
 TOO_MANY = f"must be {MOST_PARAMS} at most"
 OF_PARAMS = frozenset({"limit", "offset", "page", "cursor", "search", "ordering", "order"})
 """What is put beside `params` by mistake, and belongs into it."""
-CUT = "Long parts are cut, as the … tells: ask for less, such as one object, or fewer with `limit` in `params`."
-LESS = "Ask for less: one object, or fewer with `limit` in `params`."
-ENDED_EARLY = "These are the first {kept} of the {of} on this page: there was no room for more."
-SMALLER = "{} Ask again with `limit` {} in `params` to see all of them, page by page."
-NO_PATH = "PostHog's API has no path {}. A list has its name in the plural, such as /api/projects/1/actions/."
-NOTHING = "PostHog has nothing at {}, or the key may not know of it."
+CUT = "Long parts are cut and marked with …: read one object, or use a smaller `limit` in `params`."
+LESS = "Read one object, or use a smaller `limit` in `params`."
+ENDED_EARLY = "Only the first {kept} of the {of} results on this page are shown, because the page is too long."
+SMALLER = "{} Call again with `limit` {} in `params` to read all of them, page by page."
+NO_PATH = "PostHog's API has no path {}. Names of lists are in the plural, such as /api/projects/1/actions/."
+NOTHING = "PostHog found nothing at {}, or the key may not read it."
 Value = str | int | float | bool | list[str | int | float | bool]
 PROJECTS = "; `posthog_list_projects` lists the projects with their numbers"
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -50,7 +50,7 @@ def _path(given: object) -> object:
     if place := _PLACE.search(path):
         raise ValueError(f"fill in `{place[0]}`{PROJECTS if 'project' in place[0].lower() else ''}")
     if any(part in ("", ".", "..") for part in path.strip("/").split("/")) or not path.isprintable() or "\\" in path:
-        raise ValueError("must be a plain path, without `..`, `//` or the like")
+        raise ValueError("must be a plain path, without `..`, `//` or similar")
     return f"{path.rstrip('/')}/"
 
 
@@ -74,7 +74,7 @@ def _sendable(given: dict[str, Value]) -> dict[str, Value]:
     if any(isinstance(each, int | float) and not is_finite(each) for each in given.values()):
         raise ValueError("has a number that is too large")
     if len(urlencode(given, doseq=True)) > LONGEST_QUERY:
-        raise ValueError(f"must have {LONGEST_QUERY:,} characters at most, written as a query")
+        raise ValueError(f"must have {LONGEST_QUERY:,} characters at most when encoded as a query")
     return given
 
 
@@ -89,7 +89,7 @@ class Get(Params):
     params: Annotated[dict[str, Value], BeforeValidator(_params), AfterValidator(_sendable)] = Field(
         default_factory=dict,
         max_length=MOST_PARAMS,
-        description="The query, by name; a list repeats its name.",
+        description="Query parameters by name; a list repeats its name.",
         examples=[{"search": "checkout", "limit": 20}],
     )
 
@@ -114,8 +114,10 @@ class Get(Params):
 
 class Anything(Result):
     path: str
-    body: object = Field(description="As PostHog gave it, long parts cut.")
-    next_params: Json | None = Field(default=None, description="Pass it as `params`, with the same path, to go on.")
+    body: object = Field(description="PostHog's response, with long parts cut.")
+    next_params: Json | None = Field(
+        default=None, description="Pass it as `params`, with the same path, for the next page."
+    )
     notes: list[str] = Field(default=[])
 
     def text(self) -> str:
@@ -126,13 +128,13 @@ class Anything(Result):
 
 @tool("Read anything else")
 async def posthog_get(api: PosthogApi, ask: Get) -> Anything:
-    """Read any other path of PostHog's API with GET, where no other tool does: actions, alerts, notebooks, members, ….
+    """Read any path of PostHog's API that no other tool reads, with GET: actions, alerts, notebooks, members, ….
 
-    `path` begins with /api/, mostly /api/projects/{projectId}/…, and `params` are its query. Lists take `limit` and
+    `path` begins with /api/, usually /api/projects/{projectId}/…; `params` are the query. Lists accept `limit` and
     `offset`, histories `limit` and `page`. Examples: /api/projects/1/actions/, /api/projects/1/notebooks/,
-    /api/projects/1/feature_flags/7/activity/, /api/organizations/@current/members/. Comes back: PostHog's own JSON,
-    long parts cut. It never changes anything: only GET is sent. Each path needs a scope of its own, which is told where
-    the key lacks it. Prefer the other tools where there is one.
+    /api/projects/1/feature_flags/7/activity/, /api/organizations/@current/members/. Returns PostHog's own JSON, with
+    long parts cut. It never changes anything: it only sends GET. Each path needs its own scope; the error names a
+    missing one. Prefer the other tools if one fits.
     """
     try:
         with too_large_hint(LESS):

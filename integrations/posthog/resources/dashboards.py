@@ -1,4 +1,4 @@
-"""The tools for dashboards and annotations: what a team looks at, and what it has noted."""
+"""The tools for dashboards and annotations."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class GetDashboard(InProject):
 
 class ListAnnotations(Paged):
     aliases: ClassVar[Mapping[str, str]] = PAGED
-    search: Words | None = Field(default=None, max_length=200, description="Only those whose text has this.")
+    search: Words | None = Field(default=None, max_length=200, description="Only annotations whose text contains this.")
 
 
 class Tile(Part):
     """Of a dashboard: an insight, a text, a button, or a widget, which shows something else."""
 
-    id: str | None = Field(default=None, description="Of the insight, for `posthog_get_insight`.")
+    id: str | None = Field(default=None, description="The insight's id, for `posthog_get_insight`.")
     name: Line = None
     kind: Line = None
-    body: Body = Field(default=None, description="Of a text.")
-    leads_to: Line = Field(default=None, description="Where a button leads.")
+    body: Body = Field(default=None, description="The text, if the tile is one.")
+    leads_to: Line = Field(default=None, description="The URL that a button opens.")
 
 
 class Dashboard(PostHogObject):
@@ -69,7 +69,7 @@ class WholeDashboard(Dashboard):
 
 class DashboardPage(Page[Dashboard]):
     what: ClassVar[tuple[str, str]] = ("dashboard", "dashboards")
-    hint: ClassVar[str] = "`search` looks in names, descriptions and tags."
+    hint: ClassVar[str] = "`search` covers names, descriptions and tags."
     reader: ClassVar[str] = "posthog_get_dashboard"
 
 
@@ -83,8 +83,8 @@ class DashboardDetails(Details):
 class Annotation(PostHogObject):
     apart: ClassVar[tuple[str, ...]] = ()
     content: Annotated[str | None, BeforeValidator(prose)] = None
-    about: str | None = Field(default=None, validation_alias="date_marker", description="The time that it is about.")
-    scope: str | None = Field(default=None, description="Where it shows: an insight, a dashboard, the project, …")
+    about: str | None = Field(default=None, validation_alias="date_marker", description="The time that it concerns.")
+    scope: str | None = Field(default=None, description="Where it is shown: an insight, a dashboard, the project, …")
     insight: str | None = Field(default=None, validation_alias="insight_short_id")
     dashboard: str | None = Field(default=None, validation_alias="dashboard_id")
     created_at: str | None = None
@@ -96,15 +96,16 @@ class Annotation(PostHogObject):
 
 class AnnotationPage(Page[Annotation]):
     what: ClassVar[tuple[str, str]] = ("annotation", "annotations")
-    hint: ClassVar[str] = "`search` looks in their texts."
+    hint: ClassVar[str] = "`search` covers the texts of annotations."
 
 
 @tool("List dashboards")
 async def posthog_list_dashboards(api: PosthogApi, ask: Searched) -> DashboardPage:
-    """List the dashboards of a PostHog project; `search` finds them by name, description or tag, with typos too.
+    """List the dashboards of a PostHog project; `search` matches names, descriptions and tags, and tolerates
+    typos.
 
-    Comes back: id, name, description, whether it is pinned, tags, when it was last looked at, link.
-    `posthog_get_dashboard` gives what is on one.
+    Returns id, name, description, whether it is pinned, tags, when it was last viewed, and link.
+    `posthog_get_dashboard` reads the tiles of a dashboard.
     """
 
     def made(project: Project, found: Json) -> Dashboard:
@@ -115,10 +116,10 @@ async def posthog_list_dashboards(api: PosthogApi, ask: Searched) -> DashboardPa
 
 @tool("Read a dashboard")
 async def posthog_get_dashboard(api: PosthogApi, ask: GetDashboard) -> DashboardDetails:
-    """Read one dashboard by its number or link: its description and its tiles, in their order.
+    """Read one dashboard by its number or link: its description and its tiles in order.
 
-    Each tile is an insight (id, name, kind), a text, a button or a widget. `posthog_get_insight` gives the result of
-    an insight; `posthog_get` gives all of them at once, with path
+    Each tile is an insight (id, name, kind), a text, a button or a widget. `posthog_get_insight` reads the result of
+    one insight; `posthog_get` reads the results of all at once, with path
     `/api/projects/{projectId}/dashboards/{id}/run_insights/` and params `{"output_format": "optimized"}`.
     """
     project = await api.project(ask.project_id)
@@ -133,8 +134,8 @@ async def posthog_get_dashboard(api: PosthogApi, ask: GetDashboard) -> Dashboard
 async def posthog_list_annotations(api: PosthogApi, ask: ListAnnotations) -> AnnotationPage:
     """List the annotations of a PostHog project, the latest first: releases, campaigns, outages that people noted.
 
-    Use it to explain a jump in a chart. Comes back: text, the time it is about, where it shows (an insight, a
-    dashboard, the whole project), who wrote it, link. `search` looks in their texts.
+    Use it to explain a jump in a chart. Returns text, the time that it concerns, where it is shown (an insight, a
+    dashboard, the whole project), author and link. `search` matches texts.
     """
 
     def made(project: Project, found: Json) -> Annotation:
@@ -157,7 +158,7 @@ def _tile(found: Json) -> Tile:
         case {"widget": dict(widget)}:
             return read(Tile, {"kind": f"widget {widget.get('widget_type') or ''}", "name": widget.get("name")})
         case _:
-            return Tile(kind="something that can only be seen in PostHog")
+            return Tile(kind="a tile that can only be seen in PostHog")
 
 
 def _link(project: Project, found: Json) -> str:

@@ -1,4 +1,4 @@
-"""The tools for definitions: which events and properties there are, by their exact names."""
+"""The tools for definitions: the exact names of events and properties."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from integrations.service_client import ToolFailed
 from integrations.tool import tool
 
 EVENTS, LIST_EVENTS = "event_definitions", "posthog_list_event_definitions"
-NO_EVENT = "Project {project} has received no event `{name}`; names are exact.{alike} `{tool}` lists them."
+NO_EVENT = "Project {project} has received no event `{name}`; names must match exactly.{alike} `{tool}` lists them."
 
 
 class ListEventNames(Searched):
-    search: Words | None = Field(default=None, max_length=200, description="Only those whose name has this.")
+    search: Words | None = Field(default=None, max_length=200, description="Only those whose name contains this.")
 
 
 class ListProperties(Searched):
@@ -32,13 +32,15 @@ class ListProperties(Searched):
         "numerical": "is_numerical",
         "propertytype": "type",
     }
-    search: Words | None = Field(default=None, max_length=200, description="Only those whose name has this.")
+    search: Words | None = Field(default=None, max_length=200, description="Only those whose name contains this.")
     type: Annotated[
         Literal["event", "person", "session"],
         choice("event", "person", "session", events="event", persons="person", user="person", sessions="session"),
-    ] = Field(default="event", description="What they are properties of.")
-    event_name: Name | None = Field(default=None, max_length=400, description="Only those that came with this event.")
-    is_numerical: bool | None = Field(default=None, description="True: only numbers.")
+    ] = Field(default="event", description="The kind of object that has the properties.")
+    event_name: Name | None = Field(
+        default=None, max_length=400, description="Only properties that occurred with this event."
+    )
+    is_numerical: bool | None = Field(default=None, description="True: only numeric properties.")
 
 
 class EventName(PostHogObject):
@@ -55,7 +57,7 @@ class EventName(PostHogObject):
 
 class EventNames(Page[EventName]):
     what: ClassVar[tuple[str, str]] = ("event definition", "event definitions")
-    hint: ClassVar[str] = "`search` looks in names."
+    hint: ClassVar[str] = "`search` covers names."
 
 
 class Property(PostHogObject):
@@ -72,8 +74,8 @@ class Property(PostHogObject):
 
 class Properties(Page[Property]):
     what: ClassVar[tuple[str, str]] = ("property", "properties")
-    hint: ClassVar[str] = "`search` looks in names."
-    besides: ClassVar[str] = "Those of persons and sessions have another `type`."
+    hint: ClassVar[str] = "`search` covers names."
+    besides: ClassVar[str] = "Properties of persons and sessions need another `type`."
     unless: ClassVar[str] = "type"
 
 
@@ -81,9 +83,9 @@ class Properties(Page[Property]):
 async def posthog_list_event_definitions(api: PosthogApi, ask: ListEventNames) -> EventNames:
     """List the events that a PostHog project has received: their exact names, for filters and queries.
 
-    Use it before `posthog_query` and `posthog_list_events`: names are not to be guessed. Those that begin with $ are
-    PostHog's own, such as $pageview. Comes back: name, description, tags, when it was last seen, link. The properties
-    of an event: `posthog_list_property_definitions` with `eventName`.
+    Use it before `posthog_query` and `posthog_list_events`: do not guess names. Names that begin with $, such as
+    $pageview, are PostHog's own. Returns name, description, tags, when it was last seen, and link. For the properties
+    of an event, use `posthog_list_property_definitions` with `eventName`.
     """
     return await listed(api, ask, EVENTS, {"search": ask.search}, EventNames, _defined(EventName, "events", ask))
 
@@ -92,8 +94,8 @@ async def posthog_list_event_definitions(api: PosthogApi, ask: ListEventNames) -
 async def posthog_list_property_definitions(api: PosthogApi, ask: ListProperties) -> Properties:
     """List the properties of events, persons or sessions in a PostHog project: exact names and types, for queries.
 
-    With `eventName` only those that came with that event. In HogQL: `properties.plan` for those of events,
-    `person.properties.email` for those of persons. Comes back: name, type, description, link. Which values one has:
+    `eventName` selects the properties that occurred with that event. In HogQL, write `properties.plan` for events and
+    `person.properties.email` for persons. Returns name, type, description and link. For the values of a property, use
     `posthog_query`, such as `SELECT properties.plan, count() FROM events GROUP BY 1`.
     """
     query = {

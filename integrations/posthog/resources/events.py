@@ -1,4 +1,4 @@
-"""The tool for events: what happened, one by one."""
+"""The tool that lists single events."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ SINCE = "-7d"
 USUAL = 20
 MOST_PROPERTIES, ROOM_OF_PROPERTIES = 25, 1_500
 BETWEEN = "~"
-LESS = "Ask for fewer with `limit`, or for a shorter time."
-FURTHER = "`after` looks further back, such as `30d` or `all`."
+LESS = "Use a smaller `limit` or a shorter time range."
+FURTHER = "`after` searches further back, such as `30d` or `all`."
 MIXED_UP = "`after` must be earlier than `before`"
 _CURSOR = re.compile(r"(?P<before>[^~]+)~(?P<skip>[0-9]{1,5})|(?P<offset>[0-9]{1,5})")
 
@@ -47,7 +47,7 @@ def _cursor(given: str) -> str:
     except ValueError:
         found = None
     if not found:
-        raise ValueError("must be the `nextCursor` of the page before")
+        raise ValueError("must be the `nextCursor` of the previous page")
     return given
 
 
@@ -65,18 +65,20 @@ class ListEvents(InProject):
         default=None, max_length=400, description="Only events of this name.", examples=["$pageview"]
     )
     person_id: Annotated[Name, from_link("persons?")] | None = Field(
-        default=None, max_length=400, description="Only of this person: UUID, number, email address or link."
+        default=None, max_length=400, description="Only events of this person: UUID, number, email address or link."
     )
-    distinct_id: Name | None = Field(default=None, max_length=400, description="Only of this distinct ID.")
+    distinct_id: Name | None = Field(default=None, max_length=400, description="Only events of this distinct ID.")
     after: Moment = Field(
         default=SINCE,
-        description="From then on: a date, a time, how long ago, or `all`. Without a zone in the project's.",
+        description="The start: a date, a time, how long ago, or `all`. The default time zone is the project's.",
         examples=["24h", "2026-11-01"],
     )
-    before: Moment | None = Field(default=None, description="Until then.", examples=["2026-11-17T09:00:00Z"])
-    limit: int = Field(default=USUAL, ge=1, le=MOST, description="How many at most.")
+    before: Moment | None = Field(default=None, description="The end.", examples=["2026-11-17T09:00:00Z"])
+    limit: int = Field(default=USUAL, ge=1, le=MOST, description="The maximum number of results.")
     cursor: Annotated[str, AfterValidator(_cursor)] | None = Field(
-        default=None, max_length=100, description="`nextCursor` of the page before, all else the same, to go on."
+        default=None,
+        max_length=100,
+        description="For the next page: the `nextCursor` of the previous page, with the other arguments unchanged.",
     )
     full: Full = False
 
@@ -99,7 +101,7 @@ class EventDetails(PostHogObject):
     timestamp: str
     distinct_id: Line = None
     person_id: str | None = Field(default=None, description="For `posthog_get_person`.")
-    properties: Json = Field(default={}, description="The project's own, and some of PostHog's.")
+    properties: Json = Field(default={}, description="The project's own properties, and some of PostHog's.")
 
     def heading(self) -> str:
         return f"{self.event} at {clock(self.timestamp, seconds=True)} (id {self.id})"
@@ -108,8 +110,10 @@ class EventDetails(PostHogObject):
 class EventPage(Page[EventDetails]):
     what: ClassVar[tuple[str, str]] = ("event", "events")
     going_on: ClassVar[str] = "cursor"
-    next_cursor: str | None = Field(default=None, description="Pass it as `cursor`, all else the same, to go on.")
-    since: str = Field(description="How far back was looked, in PostHog's words.")
+    next_cursor: str | None = Field(
+        default=None, description="Pass it as `cursor`, with the other arguments unchanged, for the next page."
+    )
+    since: str = Field(description="The start of the time range, in PostHog's notation.")
     until: str | None = None
 
     def _head(self) -> str:
@@ -124,9 +128,9 @@ async def posthog_list_events(api: PosthogApi, ask: ListEvents) -> EventPage:
     """List single events of a PostHog project, the latest first: by name, person, distinct ID or time.
 
     Use it to see what one person did, or what an event looks like; to count, group or compare use `posthog_query`.
-    Looks back 7 days unless `after` says otherwise. Comes back: name, time, distinct ID, person, the project's own
-    properties and the most telling ones of PostHog's; all of them with `full: true`. Names of events:
-    `posthog_list_event_definitions`.
+    Covers the last 7 days unless `after` is given. Returns name, time, distinct ID, person, the project's own
+    properties and the most useful ones of PostHog's; `full: true` returns all properties.
+    `posthog_list_event_definitions` lists the names of events.
     """
     project = await api.project(ask.project_id)
     person = await _person(api, project, ask.person_id)

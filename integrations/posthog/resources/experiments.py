@@ -1,4 +1,4 @@
-"""The tools for experiments: what is tried, and what has come of it."""
+"""The tools for experiments and their results."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from integrations.service_client import ToolFailed
 from integrations.tool import tool
 
 PLACE, FLAGS, LIST, MOST_METRICS = "experiments", "feature_flags", "posthog_list_experiments", 5
-MORE_METRICS = "These are the first {} of its {} main metrics."
-NOT_BEGUN, WITHOUT = "It has not begun: there is nothing to measure.", "Without it, leave `results` out."
+MORE_METRICS = "Only the first {} of {} main metrics are computed."
+NOT_BEGUN, WITHOUT = (
+    "The experiment has not started: there is nothing to measure.",
+    "Without this scope, leave out `results`.",
+)
 Status = Literal["draft", "running", "paused", "exposure_frozen", "stopped", "complete", "all"]
 STATUSES = choice(
     *get_args(Status),
@@ -37,13 +40,15 @@ class ListExperiments(Searched):
         **dict.fromkeys(("flagid", "flag", "flagkey", "featureflag", "featureflagkey"), "feature_flag_id"),
         "state": "status",
     }
-    search: Words | None = Field(default=None, max_length=200, description="Only those whose name has this.")
+    search: Words | None = Field(default=None, max_length=200, description="Only those whose name contains this.")
     status: Annotated[Status | None, STATUSES] = Field(
-        default=None, description="`stopped` and `complete` are the same."
+        default=None, description="`stopped` and `complete` mean the same."
     )
-    archived: bool | None = Field(default=None, description="Only archived ones; else they are left out.")
+    archived: bool | None = Field(
+        default=None, description="True: only archived experiments, which are otherwise left out."
+    )
     feature_flag_id: Annotated[Words, from_link(FLAGS)] | None = Field(
-        default=None, max_length=400, description="Only those that hang on this feature flag: its number or its key."
+        default=None, max_length=400, description="Only experiments with this feature flag: its number or its key."
     )
 
 
@@ -59,7 +64,7 @@ class GetExperiment(InProject):
         description="Its number, a link to it, or the key of its feature flag.",
         examples=["61", "checkout-copy"],
     )
-    results: bool = Field(default=False, description="Also compute its first five main metrics; slow.")
+    results: bool = Field(default=False, description="Also compute the first five main metrics; slow.")
     full: Full = False
 
 
@@ -78,7 +83,7 @@ class Experiment(PostHogObject):
 
 class ExperimentPage(Page[Experiment]):
     what: ClassVar[tuple[str, str]] = ("experiment", "experiments")
-    hint: ClassVar[str] = "`search` looks in names."
+    hint: ClassVar[str] = "`search` covers names."
     besides: ClassVar[str] = "`archived: true` lists archived experiments."
     unless: ClassVar[str] = "archived"
     reader: ClassVar[str] = "posthog_get_experiment"
@@ -94,7 +99,7 @@ class Arm(Part):
 class Measured(Part):
     name: Line = None
     kind: str | None = None
-    result: Table | None = Field(default=None, description="A row a variant, the first what the others are held to.")
+    result: Table | None = Field(default=None, description="One row per variant; the first is the baseline.")
     failed: str | None = None
 
     def text(self) -> str:
@@ -107,7 +112,7 @@ class WholeExperiment(Experiment):
     conclusion_comment: Prose = None
     feature_flag_id: str | None = None
     variants: list[Arm] = Field(default=[])
-    metrics: list[str] = Field(default=[], description="The main ones.")
+    metrics: list[str] = Field(default=[], description="The main metrics.")
     secondary_metrics: list[str] = Field(default=[])
 
 
@@ -126,8 +131,8 @@ class ExperimentDetails(Details):
 async def posthog_list_experiments(api: PosthogApi, ask: ListExperiments) -> ExperimentPage:
     """List the experiments (A/B tests) of a PostHog project, by words in the name, status or feature flag.
 
-    Comes back: id, name, hypothesis, status, the key of its feature flag, when it began and ended, how it was
-    concluded, link. `posthog_get_experiment` gives variants, metrics and results.
+    Returns id, name, hypothesis, status, the key of its feature flag, start and end, conclusion and link.
+    `posthog_get_experiment` reads variants, metrics and results.
     """
     flag = ask.feature_flag_id
     number = await flag_number(api, await api.project(ask.project_id), flag) if flag else None
@@ -141,11 +146,11 @@ async def posthog_list_experiments(api: PosthogApi, ask: ListExperiments) -> Exp
 
 @tool("Read an experiment")
 async def posthog_get_experiment(api: PosthogApi, ask: GetExperiment) -> ExperimentDetails:
-    """Read one experiment by its number, link or flag's key; with `results: true`, also what its main metrics say.
+    """Read one experiment by its number, link or flag's key; with `results: true`, also results of its main metrics.
 
-    Comes back: hypothesis, status, dates, conclusion, feature flag, variants with their shares, names of the metrics.
-    Results: for each main metric (five at most) a row a variant: how many persons, chance to win or p-value, the
-    interval of the change, whether it is significant. They need the scope `query:read`, and some seconds each.
+    Returns hypothesis, status, dates, conclusion, feature flag, variants with their shares, and names of the metrics.
+    Results: for each main metric (at most five) one row per variant: number of persons, chance to win or p-value,
+    interval of the change, and significance. They need the scope `query:read`, and some seconds each.
     """
     project = await api.project(ask.project_id)
     number = await _number(api, project, ask.experiment_id)

@@ -1,4 +1,4 @@
-"""The tools for feature flags: what is switched on, and for whom."""
+"""The tools for feature flags."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from integrations.tool import tool
 PLACE = "feature_flags"
 MOST_CONDITIONS = 30
 WHAT, LIST = "feature flag", "posthog_list_feature_flags"
-MORE_CONDITIONS = "These are the first {} of {} conditions; `full: true` gives the others."
+MORE_CONDITIONS = "Only the first {} of {} conditions are listed; `full: true` returns the others."
 
 
 class ListFlags(Searched):
     aliases: ClassVar[Mapping[str, str]] = {**PAGED, "enabled": "active", "status": "active", "flagtype": "type"}
-    search: Words | None = Field(default=None, max_length=200, description="Only those whose key or name has this.")
+    search: Words | None = Field(
+        default=None, max_length=200, description="Only those whose key or name contains this."
+    )
     active: Annotated[
         Literal["true", "false", "STALE"] | None,
         choice("true", "false", "STALE", on="true", enabled="true", active="true", off="false", disabled="false"),
@@ -37,7 +39,7 @@ class ListFlags(Searched):
     ] = Field(default=None, description="`boolean`: on or off; `multivariant`: with variants.")
     tags: Names | None = Field(default=None, max_length=20, description="Only those with one of these tags.")
     archived: Annotated[Literal["true", "false"] | None, choice("true", "false")] = Field(
-        default=None, description="Only archived ones; else they are left out."
+        default=None, description="True: only archived flags, which are otherwise left out."
     )
 
 
@@ -66,12 +68,12 @@ class Flag(PostHogObject):
     apart: ClassVar[tuple[str, ...]] = ()
     headed: ClassVar[tuple[str, ...]] = ("id", "key", "name")
     key: Annotated[str, BeforeValidator(line)]
-    name: Line = Field(default=None, description="What it is for.")
+    name: Line = Field(default=None, description="The purpose of the flag.")
     active: bool | None = None
-    rollout: Line = Field(default=None, description="For whom it is on, in short.")
+    rollout: Line = Field(default=None, description="A summary of who gets it.")
     variants: list[str] = Field(default=[])
     tags: list[str] = Field(default=[])
-    stale: Unusual = Field(default=None, description="It is on, but no longer used.")
+    stale: Unusual = Field(default=None, description="True if the flag is on but no longer used.")
     archived: Unusual = None
     created_at: str | None = None
     updated_at: str | None = None
@@ -83,7 +85,7 @@ class Flag(PostHogObject):
 
 class FlagPage(Page[Flag]):
     what: ClassVar[tuple[str, str]] = ("feature flag", "feature flags")
-    hint: ClassVar[str] = "`search` looks in keys and names."
+    hint: ClassVar[str] = "`search` covers keys and names."
     besides: ClassVar[str] = "`archived: true` lists archived flags."
     unless: ClassVar[str] = "archived"
     reader: ClassVar[str] = "posthog_get_feature_flag"
@@ -94,13 +96,15 @@ class WholeFlag(PostHogObject):
     headed: ClassVar[tuple[str, ...]] = ("id", "key")
     apart: ClassVar[tuple[str, ...]] = ("name", "conditions", "variants")
     key: Annotated[str, BeforeValidator(line)]
-    name: Prose = Field(default=None, description="What it is for.")
+    name: Prose = Field(default=None, description="The purpose of the flag.")
     active: bool | None = None
-    stale: Unusual = Field(default=None, description="It is on, but no longer used.")
+    stale: Unusual = Field(default=None, description="True if the flag is on but no longer used.")
     archived: Unusual = None
-    conditions: list[str] = Field(default=[], description="It is on where one of these holds; each has a share.")
+    conditions: list[str] = Field(
+        default=[], description="The flag is on if one of these conditions holds; each has a share of users."
+    )
     variants: list[Variant] = Field(default=[])
-    payload: Line = Field(default=None, description="What is sent along where it is on.")
+    payload: Line = Field(default=None, description="The payload that is sent if the flag is on.")
     tags: list[str] = Field(default=[])
     experiments: list[str] = Field(default=[], description="Their ids, for `posthog_get_experiment`.")
     surveys: list[str] = Field(default=[])
@@ -126,9 +130,9 @@ class FlagDetails(Details):
 async def posthog_list_feature_flags(api: PosthogApi, ask: ListFlags) -> FlagPage:
     """List the feature flags of a PostHog project: by words in key or name, on or off, type or tags.
 
-    Use it to find a flag or for an overview. Comes back: id, key, what it is for, whether it is active, for whom (in
-    short), variants, tags, when it was changed, link. `posthog_get_feature_flag` gives all conditions and payloads.
-    Active does not mean on for everybody: see `rollout`.
+    Use it to find a flag or for an overview. Returns id, key, purpose, whether it is active, a summary of who gets it,
+    variants, tags, when it was changed, and link. `posthog_get_feature_flag` reads all conditions and payloads.
+    Active does not mean on for all users: see `rollout`.
     """
     query = {
         "search": ask.search,
@@ -144,9 +148,10 @@ async def posthog_list_feature_flags(api: PosthogApi, ask: ListFlags) -> FlagPag
 async def posthog_get_feature_flag(api: PosthogApi, ask: GetFlag) -> FlagDetails:
     """Read one feature flag by its number, its key (as in code) or its link.
 
-    Comes back: every release condition with its share of users, the variants with theirs, payloads, the experiments
-    and surveys that hang on it, who made it and when it was changed, link. `full: true` gives PostHog's own object.
-    Whether it is still evaluated: `posthog_get` with path `/api/projects/{projectId}/feature_flags/{id}/status/`.
+    Returns every release condition with its share of users, variants with their shares, payloads, the experiments and
+    surveys that use it, who created it, when it was changed, and link. `full: true` returns PostHog's complete object.
+    To see whether it is still evaluated, use `posthog_get` with path
+    `/api/projects/{projectId}/feature_flags/{id}/status/`.
     """
     project = await api.project(ask.project_id)
     number = await flag_number(api, project, ask.feature_flag_id)

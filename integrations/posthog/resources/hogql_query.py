@@ -1,4 +1,4 @@
-"""How is a query run at PostHog, waited for, and told; and the tool that runs one in HogQL."""
+"""The tool that runs a HogQL query, and running queries of any kind asynchronously."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ MOST = 10_000
 USUAL = 100
 LONGEST_QUERY = 20_000
 STILL_RUNNING = (
-    "The query is still running at PostHog: nothing is known of its result yet. Call `posthog_query` with queryId "
-    '"{id}" and projectId {project} to go on waiting, for ten minutes from now; or ask for less, such as less time.'
+    "The query is still running at PostHog and has no result yet. Within ten minutes, call `posthog_query` with "
+    'queryId "{id}" and projectId {project} to keep waiting; or query less, such as a shorter time range.'
 )
-GONE = "PostHog has no query {id}: a result is kept for ten minutes. Send the query again."
+GONE = "PostHog has no query {id}: it keeps results for ten minutes. Send the query again."
 MORE = (
-    "There are more rows: these are the first {limit}. Raise `limit` (to {most:,} at most), let the query count or "
-    "group, or go on by a column that it is sorted by, such as `WHERE timestamp < …`: PostHog takes no OFFSET from "
-    "API keys."
+    "There are more rows: these are the first {limit}. Raise `limit` (to at most {most:,}), let the query count or "
+    "group, or continue from a column that it is sorted by, such as `WHERE timestamp < …`: PostHog accepts no OFFSET "
+    "from API keys."
 )
 PERHAPS_MORE = "The query's own LIMIT {limit} may have cut rows."
 LOOK_UP = (
@@ -46,8 +46,8 @@ LOOK_UP = (
     "`SELECT * FROM events LIMIT 1` shows the columns."
 )
 LESS = "Select fewer columns or rows, or let the query count or group."
-ONE_OF_BOTH = "Give either a `query`, or the `queryId` of one that is running"
-NO_SUCH_KIND = "must be a query in HogQL; `posthog_get_insight` runs those of other kinds that are stored"
+ONE_OF_BOTH = "Give either a `query`, or the `queryId` of a running query"
+NO_SUCH_KIND = "must be a HogQL query; `posthog_get_insight` runs stored queries of other kinds"
 HOGQL = "HogQLQuery"
 _FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)\n?\s*```", re.DOTALL)
 _NAMES = re.compile(r"resolve|unknown (table|field|column|identifier)|not found", re.IGNORECASE)
@@ -91,21 +91,23 @@ class RunQuery(InProject):
         default=None,
         min_length=1,
         max_length=LONGEST_QUERY,
-        description="One HogQL SELECT. Left out only with `queryId`.",
+        description="One HogQL SELECT. Leave it out only with `queryId`.",
         examples=["SELECT event, count() FROM events WHERE timestamp > now() - INTERVAL 7 DAY GROUP BY event"],
     )
     limit: int = Field(
-        default=USUAL, ge=1, le=MOST, description="Rows at most, where the query has no LIMIT of its own."
+        default=USUAL, ge=1, le=MOST, description="The maximum number of rows, if the query has no LIMIT of its own."
     )
     values: dict[str, str | int | float | bool | None] = Field(
         default_factory=dict,
         max_length=50,
-        description="For `{name}` in the query: safer than to write texts into it.",
+        description="Values for `{name}` in the query: safer than writing texts into it.",
         examples=[{"email": "ada@acme.example"}],
     )
-    fresh: bool = Field(default=False, description="Do not take a result that PostHog still has from before.")
+    fresh: bool = Field(
+        default=False, description="Compute the result again instead of using one that PostHog has cached."
+    )
     query_id: str | None = Field(
-        default=None, max_length=200, pattern=r"^[\w-]+$", description="Of a query that was still running."
+        default=None, max_length=200, pattern=r"^[\w-]+$", description="The id of a query that was still running."
     )
 
     @model_validator(mode="before")
@@ -126,13 +128,13 @@ class RunQuery(InProject):
 class Rows(Answer):
     columns: list[str] = Field(default=[])
     rows: list[list[object]] = Field(default=[], description="In the order of `columns`.")
-    returned: int = Field(default=0, description="How many rows PostHog gave; the first of them are in `rows`.")
-    has_more: bool | None = Field(
-        default=None, description="There are rows that the limit has cut; left out where nobody knows."
+    returned: int = Field(
+        default=0, description="The number of rows that PostHog returned; `rows` has the first of them."
     )
-    other: object | None = Field(default=None, description="A result that is no table.")
+    has_more: bool | None = Field(default=None, description="Whether the limit cut rows; left out if unknown.")
+    other: object | None = Field(default=None, description="A result that is not a table.")
     running: str | None = Field(
-        default=None, description="It is not done yet: pass this as `queryId` to go on waiting."
+        default=None, description="Present if the query is not done yet: pass it as `queryId` to keep waiting."
     )
 
     def text(self) -> str:
@@ -188,19 +190,19 @@ async def _looked_at(api: PosthogApi, project: Project, query_id: str) -> Json:
 def as_of(response: Json) -> list[str]:
     """A note, where it is not of now."""
     at = response.get("last_refresh")
-    return [f"As of {clock(str(at))}; `fresh: true` counts anew."] if response.get("is_cached") and at else []
+    return [f"As of {clock(str(at))}; `fresh: true` computes it again."] if response.get("is_cached") and at else []
 
 
 @tool("Query with HogQL")
 async def posthog_query(api: PosthogApi, ask: RunQuery) -> Rows:
-    """Run one HogQL query (ClickHouse's SQL over PostHog's data): counts, groups, joins, whatever no other tool tells.
+    """Run one HogQL query (ClickHouse's SQL over PostHog's data): counts, groups, joins, and the rest.
 
     First look up the names of events and properties (`posthog_list_event_definitions`,
     `posthog_list_property_definitions`); do not guess them. Tables: events (event, timestamp, distinct_id,
     properties.$browser, person.properties.email), persons, sessions, groups, and more under system. Always bound the
-    time: `timestamp > now() - INTERVAL 30 DAY`. Comes back: columns and rows, at most `limit` (100) where the query
-    has no LIMIT; whether there are more is always told. No OFFSET: go on by a sorted column. A query that takes long
-    is told with its `queryId`, to be asked for again. 120 queries an hour.
+    time: `timestamp > now() - INTERVAL 30 DAY`. Returns columns and rows, at most `limit` (100) if the query has no
+    LIMIT, and whether there are more. OFFSET is not accepted: continue from a sorted column. If a query takes long,
+    the result is a `queryId`: call again with it. PostHog allows 120 queries per hour.
     """
     project = await api.project(ask.project_id)
     try:

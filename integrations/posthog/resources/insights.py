@@ -1,4 +1,4 @@
-"""The tools for insights: what somebody has already asked, and what comes of it now."""
+"""The tools for insights and their results."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from integrations.service_client import ToolFailed, too_large_hint
 from integrations.tool import tool
 
 INSIGHTS, LIST_INSIGHTS = "insights", "posthog_list_insights"
-NO_QUERY = "It is of an old kind that has no query: its result can be seen in PostHog only."
-WITHOUT = "Without it, `results: false` reads the rest."
-QUERY_CUT = "The query is shortened; `full: true` gives more of it."
+NO_QUERY = "This insight is of an old kind without a query: its result can only be seen in PostHog."
+WITHOUT = "Without this scope, `results: false` reads the rest."
+QUERY_CUT = "The query is shortened; `full: true` returns more of it."
 TOO_LARGE = "`results: false` reads the rest; the result can be seen in PostHog."
 IS_NONE = "must be a number, a short id such as AaVQ8Ijw, or a link; `{}` with `search` finds it by name"
 Kind = Literal["TRENDS", "FUNNELS", "RETENTION", "PATHS", "LIFECYCLE", "STICKINESS", "SQL", "JSON", "JOURNEYS"]
@@ -48,7 +48,7 @@ class ListInsights(Searched):
     kind: Annotated[Kind | None, choice(*KINDS, **OTHER_WORDS)] = Field(
         default=None, description="Only insights of this type.", examples=["FUNNELS"]
     )
-    saved: bool | None = Field(default=None, description="False: only those that nobody has saved.")
+    saved: bool | None = Field(default=None, description="False: only unsaved insights.")
     favorited: bool | None = Field(default=None, description="True: only favorites.")
 
 
@@ -64,8 +64,10 @@ class GetInsight(InProject):
         description="Its number, its short id, or a link to it.",
         examples=["AaVQ8Ijw"],
     )
-    results: bool = Field(default=True, description="Also compute what it shows.")
-    fresh: bool = Field(default=False, description="Do not take a result that PostHog still has from before.")
+    results: bool = Field(default=True, description="Also compute the result.")
+    fresh: bool = Field(
+        default=False, description="Compute the result again instead of using one that PostHog has cached."
+    )
     full: Full = False
 
 
@@ -74,7 +76,7 @@ class Insight(PostHogObject):
     short_id: str
     name: Line = None
     description: Line = None
-    kind: str | None = Field(default=None, description="What it computes, such as TrendsQuery.")
+    kind: str | None = Field(default=None, description="The kind of its query, such as TrendsQuery.")
     favorited: Unusual = None
     dashboards: list[str] = Field(default=[], description="Their ids, for `posthog_get_dashboard`.")
     tags: list[str] = Field(default=[])
@@ -82,21 +84,21 @@ class Insight(PostHogObject):
     created_by: Who = None
 
     def heading(self) -> str:
-        return f"{self.name or '(without a name)'} (id {self.id}, short id {self.short_id})"
+        return f"{self.name or '(unnamed)'} (id {self.id}, short id {self.short_id})"
 
 
 class InsightPage(Page[Insight]):
     what: ClassVar[tuple[str, str]] = ("insight", "insights")
-    hint: ClassVar[str] = "`search` looks in names, descriptions and tags."
+    hint: ClassVar[str] = "`search` covers names, descriptions and tags."
     reader: ClassVar[str] = "posthog_get_insight"
     results: list[Insight]
 
 
 class InsightDetails(Details):
     insight: Insight
-    query: Json | None = Field(default=None, description="What it asks, as PostHog has it.")
+    query: Json | None = Field(default=None, description="The query in PostHog's own form.")
     result: Table | None = None
-    other: object | None = Field(default=None, description="A result that is no table.")
+    other: object | None = Field(default=None, description="A result that is not a table.")
 
     def item(self) -> PostHogObject:
         return self.insight
@@ -112,9 +114,9 @@ class InsightDetails(Details):
 async def posthog_list_insights(api: PosthogApi, ask: ListInsights) -> InsightPage:
     """List the insights (charts, funnels, tables) of a PostHog project, by words, type, saved or favorite.
 
-    Use it to see whether somebody has already made what you want to know, before you write a query. Comes back: id,
-    short id, name, description, what kind of query it is, dashboards, tags, who made it, link; no results, which
-    `posthog_get_insight` gives. If nothing has the words of `search`, similar ones come back.
+    Before you write a query, check here whether a suitable insight already exists. Returns id, short id, name,
+    description, kind of query, dashboards, tags, who created it, and link, but no results: `posthog_get_insight` reads
+    those. If nothing matches `search`, similar insights are returned.
     """
     query = {"search": ask.search, "insight": ask.kind, "saved": ask.saved, "favorited": ask.favorited or None}
     return await listed(api, ask, INSIGHTS, query, InsightPage, lambda project, each: _insight(project, each, ask.full))
@@ -122,12 +124,12 @@ async def posthog_list_insights(api: PosthogApi, ask: ListInsights) -> InsightPa
 
 @tool("Read an insight with its result")
 async def posthog_get_insight(api: PosthogApi, ask: GetInsight) -> InsightDetails:
-    """Read one insight, and compute what it shows: by its number, short id or link.
+    """Read one insight by its number, short id or link, and compute its result.
 
-    Comes back: name, description, query, and the result as a table: for trends a row a day and a column a series, for
-    funnels a row a step with its conversion, for retention a row a cohort. It may be some minutes or hours old, and
-    then says so; `fresh: true` computes it anew. `results: false` leaves the result out. A result that takes too long
-    comes with a `queryId` for `posthog_query`. Reading results needs the scope `query:read`.
+    Returns name, description, query, and the result as a table: for trends one row per day and one column per series,
+    for funnels one row per step with its conversion, for retention one row per cohort. A note says if the result is
+    some minutes or hours old; `fresh: true` computes it again. `results: false` leaves out the result. If computing
+    takes too long, a `queryId` for `posthog_query` is returned. Reading results needs the scope `query:read`.
     """
     project = await api.project(ask.project_id)
     number = ask.insight_id if is_number(ask.insight_id) else await _number(api, project, ask.insight_id)

@@ -1,4 +1,4 @@
-"""The tools for persons and cohorts: who uses the product, and which groups they are in."""
+"""The tools for persons and cohorts."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from integrations.service_client import ToolFailed
 from integrations.tool import tool
 
 PERSONS, COHORTS = "persons", "cohorts"
-WITHOUT = "Without it, give `personId` as a UUID, or `distinctId`."
+WITHOUT = "Without this scope, give `personId` as a UUID, or `distinctId`."
 WHAT, LIST_PERSONS, LIST_COHORTS = "person", "posthog_list_persons", "posthog_list_cohorts"
 NOBODY = (
-    "Project {project} has no person {id}. They go by UUID, number, email address or distinct ID; "
-    "`posthog_list_persons` with `search` finds them by name."
+    "Project {project} has no person {id}. Give a UUID, a number, an email address or a distinct ID; "
+    "`posthog_list_persons` with `search` finds persons by name."
 )
 MOST_IDS, MOST_PROPERTIES = 5, 12
 ROOM_OF_PROPERTIES, ROOM_OF_FILTERS = 1_000, 12_000
@@ -45,10 +45,14 @@ TELLING = ("email", "name", "username", "plan", "company", "role", "$initial_ref
 class ListPersons(Paged):
     aliases: ClassVar[Mapping[str, str]] = {**PAGED, **dict.fromkeys(("userid", "user"), "distinct_id")}
     search: Words | None = Field(
-        default=None, max_length=200, description="A part of an email, a name, a distinct ID or a person's ID."
+        default=None, max_length=200, description="Part of an email address, a name, a distinct ID or a person's ID."
     )
-    email: Name | None = Field(default=None, max_length=400, description="Only with exactly this email address.")
-    distinct_id: Name | None = Field(default=None, max_length=400, description="Only who has exactly this one.")
+    email: Name | None = Field(
+        default=None, max_length=400, description="Only persons with exactly this email address."
+    )
+    distinct_id: Name | None = Field(
+        default=None, max_length=400, description="Only the person with exactly this distinct ID."
+    )
 
 
 class GetPerson(InProject):
@@ -76,7 +80,7 @@ class GetCohort(InProject):
 class Person(PostHogObject):
     headed: ClassVar[tuple[str, ...]] = ("id", "name", "uuid")
     apart: ClassVar[tuple[str, ...]] = ("properties",)
-    uuid: str | None = Field(default=None, description="For `personId` of other tools.")
+    uuid: str | None = Field(default=None, description="The `personId` for other tools.")
     name: Line = None
     distinct_ids: list[str] = Field(default=[])
     properties: Json = Field(default={})
@@ -85,12 +89,14 @@ class Person(PostHogObject):
 
     def heading(self) -> str:
         number = f", number {self.id}" if self.uuid and self.id != self.uuid else ""
-        return f"{self.name or '(without a name)'} (id {self.uuid or self.id}{number})"
+        return f"{self.name or '(unnamed)'} (id {self.uuid or self.id}{number})"
 
 
 class PersonPage(Page[Person]):
     what: ClassVar[tuple[str, str]] = ("person", "persons")
-    hint: ClassVar[str] = "`search` matches parts of emails, names and IDs; `posthog_query` finds them by a property."
+    hint: ClassVar[str] = (
+        "`search` matches parts of email addresses, names and IDs; `posthog_query` finds persons by a property."
+    )
     besides: ClassVar[str] = "`email` and `distinctId` match exactly."
     reader: ClassVar[str] = "posthog_get_person"
     named: ClassVar[str] = ""
@@ -106,8 +112,8 @@ class PersonDetails(Details):
 class Cohort(PostHogObject):
     name: Line = None
     description: Prose = None
-    count: Count = Field(default=None, description="How many persons are in it.")
-    is_static: bool | None = Field(default=None, description="A list made once, which no rule changes.")
+    count: Count = Field(default=None, description="The number of persons in the cohort.")
+    is_static: bool | None = Field(default=None, description="True for a fixed list of persons, which no rule changes.")
     is_calculating: Unusual = None
     last_calculation: str | None = None
     errors_calculating: Annotated[int | None, BeforeValidator(lambda value: value or None)] = None
@@ -117,13 +123,13 @@ class Cohort(PostHogObject):
 
 class WholeCohort(Cohort):
     apart: ClassVar[tuple[str, ...]] = ("description", "filters")
-    filters: Json | None = Field(default=None, description="By which rules persons are in it, as PostHog has them.")
+    filters: Json | None = Field(default=None, description="The rules for membership, in PostHog's own form.")
     last_error_message: Line = None
 
 
 class CohortPage(Page[Cohort]):
     what: ClassVar[tuple[str, str]] = ("cohort", "cohorts")
-    hint: ClassVar[str] = "`search` looks in names."
+    hint: ClassVar[str] = "`search` covers names."
     reader: ClassVar[str] = "posthog_get_cohort"
 
 
@@ -136,11 +142,11 @@ class CohortDetails(Details):
 
 @tool("List persons")
 async def posthog_list_persons(api: PosthogApi, ask: ListPersons) -> PersonPage:
-    """Find persons (users) of a PostHog project by a part of their email, name or ID, or list them.
+    """Find persons (users) of a PostHog project by part of their email address, name or ID, or list them.
 
-    Comes back: id, name, distinct IDs, the properties that tell most, when they were last seen, link. All properties:
-    `posthog_get_person`. What somebody did: `posthog_list_events` with `personId`. To count persons or find them by a
-    property, use `posthog_query` on the table persons.
+    Returns id, name, distinct IDs, the most useful properties, when they were last seen, and link.
+    `posthog_get_person` reads all properties of a person; `posthog_list_events` with `personId` reads their events. To
+    count persons or find them by a property, use `posthog_query` on the table persons.
     """
     query = {"search": ask.search, "email": ask.email, "distinct_id": ask.distinct_id}
 
@@ -154,8 +160,8 @@ async def posthog_list_persons(api: PosthogApi, ask: ListPersons) -> PersonPage:
 async def posthog_get_person(api: PosthogApi, ask: GetPerson) -> PersonDetails:
     """Read one person with all their properties: by UUID, number, email address, distinct ID or link.
 
-    Comes back: name, distinct IDs, every property, when they were first and last seen, link. Next:
-    `posthog_list_events` with `personId` tells what they did. `full: true` gives PostHog's own object.
+    Returns name, distinct IDs, every property, when they were first and last seen, and link. `posthog_list_events` with
+    `personId` reads their events. `full: true` returns PostHog's complete object.
     """
     project = await api.project(ask.project_id)
     found = await _someone(api, project, ask.person_id)
@@ -165,10 +171,10 @@ async def posthog_get_person(api: PosthogApi, ask: GetPerson) -> PersonDetails:
 
 @tool("List cohorts")
 async def posthog_list_cohorts(api: PosthogApi, ask: Searched) -> CohortPage:
-    """List the cohorts (groups of persons) of a PostHog project; `search` finds them by name, with typos too.
+    """List the cohorts (groups of persons) of a PostHog project; `search` matches names and tolerates typos.
 
-    Comes back: id, name, description, how many persons are in it, whether it is static, when it was last computed,
-    link. `posthog_get_cohort` gives its rules. Who is in one: `posthog_query` with
+    Returns id, name, description, number of persons, whether it is static, when it was last computed, and link.
+    `posthog_get_cohort` reads its rules. To list its persons, use `posthog_query` with
     `SELECT id FROM persons WHERE id IN COHORT 41`.
     """
 
@@ -180,10 +186,10 @@ async def posthog_list_cohorts(api: PosthogApi, ask: Searched) -> CohortPage:
 
 @tool("Read a cohort")
 async def posthog_get_cohort(api: PosthogApi, ask: GetCohort) -> CohortDetails:
-    """Read one cohort by its number or link: how many persons are in it, and by which rules.
+    """Read one cohort by its number or link: the number of its persons, and its rules.
 
-    Comes back: description, count, rules (`filters`, as PostHog has them), when it was last computed and whether that
-    went well, link.
+    Returns description, count, rules (`filters`, in PostHog's own form), when it was last computed, errors of that
+    computation, and link.
     """
     project = await api.project(ask.project_id)
     found = await one(api, project, COHORTS, ask.cohort_id, "cohort", LIST_COHORTS)

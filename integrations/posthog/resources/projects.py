@@ -1,4 +1,4 @@
-"""The tools for projects: which there are, and what each is like."""
+"""The tools for projects and their settings."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from integrations.service_client import ToolFailed
 from integrations.tool import Params, Result, tool
 
 MOST_ORGANIZATIONS, MOST_PROJECTS, MOST_LOOKED_AT = 20, 100, 1_000
-NONE_SUCH = "There is no project {} that this key may read. `posthog_list_projects` lists those it may."
+NONE_SUCH = (
+    "There is no project {} that this key may read. `posthog_list_projects` lists the projects that it may read."
+)
 CANNOT_BE_READ = "Project {} cannot be read: it was deleted, or the key's owner has left it."
-NAMES_UNKNOWN = "Of the key's projects only the numbers are known. {}"
-ONE_ALONE = "This is the current project alone; the list could not be read. {}"
-NONE_CURRENT = "None of them is current: each call has to say `projectId`."
+NAMES_UNKNOWN = "Only the numbers of the key's projects are known. {}"
+ONE_ALONE = "Only the current project is listed; the list of projects could not be read. {}"
+NONE_CURRENT = "None of them is the current project: give `projectId` in each call."
 
 
 class ListProjects(Params):
@@ -29,8 +31,8 @@ class ListProjects(Params):
         **dict.fromkeys(("query", "q", "name"), "search"),
         **paging_aliases(size="limit"),
     }
-    search: str | None = Field(default=None, max_length=200, description="Only those whose name has this.")
-    limit: int = Field(default=MOST_PROJECTS, ge=1, le=MOST_PROJECTS, description="How many at most.")
+    search: str | None = Field(default=None, max_length=200, description="Only those whose name contains this.")
+    limit: int = Field(default=MOST_PROJECTS, ge=1, le=MOST_PROJECTS, description="The maximum number of results.")
 
 
 class GetProject(InProject):
@@ -42,20 +44,24 @@ class ProjectItem(PostHogObject):
     apart: ClassVar[tuple[str, ...]] = ()
     name: Line = None
     organization: Line = None
-    is_current: bool | None = Field(default=None, description="Tools read this one where no project is given.")
+    is_current: bool | None = Field(
+        default=None, description="True for the project that tools read if no project is given."
+    )
     timezone: str | None = None
     created_at: str | None = None
 
 
 class ProjectSettings(ProjectItem):
     is_demo: Unusual = None
-    ingested_event: bool | None = Field(default=None, description="It has received events at some time.")
+    ingested_event: bool | None = Field(default=None, description="True if it has ever received events.")
     api_token: str | None = Field(
-        default=None, description="What its apps send events with. It is public and reads nothing."
+        default=None, description="The token with which its apps send events. It is public and reads nothing."
     )
     app_urls: list[str] | None = None
-    test_account_filters: list[Json] | None = Field(default=None, description="Who counts as internal.")
-    session_recording_opt_in: bool | None = Field(default=None, description="It records sessions.")
+    test_account_filters: list[Json] | None = Field(
+        default=None, description="The filters that identify internal users."
+    )
+    session_recording_opt_in: bool | None = Field(default=None, description="True if it records sessions.")
 
 
 class Projects(Result):
@@ -64,7 +70,7 @@ class Projects(Result):
 
     def text(self) -> str:
         head = f"{len(self.projects)} project{'' if len(self.projects) == 1 else 's'}:"
-        none = "No project that this key may read has such a name."
+        none = "No project that this key may read has this in its name."
         return "\n\n".join([head if self.projects else none, *self.notes, *(each.text() for each in self.projects)])
 
 
@@ -92,9 +98,9 @@ class Owner(Part):
 async def posthog_list_projects(api: PosthogApi, ask: ListProjects) -> Projects:
     """List the PostHog projects that the key may read.
 
-    Use it first where there may be several: the number of a project is the `projectId` of all other tools, which read
-    the current project if they are given none. Comes back: number, name, organization, time zone, whether it is the
-    current one, link. All of them at once, 100 at most; `search` looks for a part of the name.
+    Use it first if there may be several projects: the number of a project is the `projectId` of all other tools, which
+    read the current project by default. Returns number, name, organization, time zone, whether it is the current
+    project, and link. All projects are returned at once, at most 100; `search` matches part of the name.
     """
     key, me = await api.get(KEY), await api.get(ME)
     owner, limited_to = read(Owner, me), limits_of(key)
@@ -107,17 +113,17 @@ async def posthog_list_projects(api: PosthogApi, ask: ListProjects) -> Projects:
     wanted = [each for each in told if (ask.search or "").lower() in (each.name or "").lower()]
     kept = min(fitting(wanted), ask.limit)
     if kept < len(wanted):
-        notes.append(f"These are the first {kept} of {len(wanted)}: `search` finds others.")
+        notes.append(f"These are the first {kept} of {len(wanted)}: use `search` to find others.")
     return Projects(projects=wanted[:kept], notes=[*notes, *([] if own else [NONE_CURRENT])])
 
 
 @tool("Read a project")
 async def posthog_get_project(api: PosthogApi, ask: GetProject) -> ProjectDetails:
-    """Read the settings of one PostHog project, the key's own where no `projectId` is given.
+    """Read the settings of one PostHog project; by default the key's own project.
 
-    Comes back: name, organization, time zone (in which PostHog counts days), whether events have come in, the public
-    token with which its apps send events, the addresses where it runs, and the filters by which internal users are
-    left out. `full: true` gives all settings as PostHog has them.
+    Returns name, organization, time zone (in which PostHog counts days), whether it has received events, the public
+    token with which its apps send events, the addresses of its apps, and the filters that exclude internal users.
+    `full: true` returns all settings in PostHog's own form.
     """
     project = await api.project(ask.project_id)
     found = await _one(api, project)

@@ -1,4 +1,4 @@
-"""The tools for surveys: what is asked of users, and how many have answered."""
+"""The tools for surveys and their response counts."""
 
 from __future__ import annotations
 
@@ -30,12 +30,14 @@ TYPES = choice("popover", "widget", "external_survey", "api", external="external
 class ListSurveys(Searched):
     aliases: ClassVar[Mapping[str, str]] = {**PAGED, "state": "status", "surveytype": "type"}
     status: Annotated[Literal["draft", "running", "complete"] | None, STATUSES] = Field(
-        default=None, description="Not yet begun, open, or over."
+        default=None, description="`draft`: not yet started; `running`: open; `complete`: ended."
     )
     type: Annotated[Literal["popover", "widget", "external_survey", "api"] | None, TYPES] = Field(
-        default=None, description="How it is shown; `external_survey`: by a link, `api`: by the team's own code."
+        default=None, description="How it is shown; `external_survey`: with a link; `api`: by the team's own code."
     )
-    archived: bool | None = Field(default=None, description="Only archived ones, or only others.")
+    archived: bool | None = Field(
+        default=None, description="True: only archived surveys; false: only surveys that are not archived."
+    )
 
 
 class GetSurvey(InProject):
@@ -64,7 +66,7 @@ class Survey(PostHogObject):
 
 class SurveyPage(Page[Survey]):
     what: ClassVar[tuple[str, str]] = ("survey", "surveys")
-    hint: ClassVar[str] = "`search` looks in names and descriptions."
+    hint: ClassVar[str] = "`search` covers names and descriptions."
     reader: ClassVar[str] = "posthog_get_survey"
 
 
@@ -84,7 +86,9 @@ class Counts(Part):
     dismissed: Count = None
     answered: Count = None
     answered_by: Count = None
-    response_rate: Number = Field(default=None, description="Percent of the times that it was shown.")
+    response_rate: Number = Field(
+        default=None, description="Answers in percent of the times that the survey was shown."
+    )
     first_seen: str | None = None
     last_answer: str | None = None
 
@@ -109,8 +113,8 @@ class SurveyDetails(Details):
 async def posthog_list_surveys(api: PosthogApi, ask: ListSurveys) -> SurveyPage:
     """List the surveys of a PostHog project, by words, status or type.
 
-    Comes back: id, name, type, the questions, when it began and ended, link. `posthog_get_survey` counts its answers.
-    If nothing has the words of `search`, similar ones come back.
+    Returns id, name, type, questions, start and end, and link. `posthog_get_survey` counts the answers.
+    If nothing matches `search`, similar surveys are returned.
     """
     query = {"search": ask.search, "status": ask.status, "type": ask.type, "archived": ask.archived}
 
@@ -124,9 +128,9 @@ async def posthog_list_surveys(api: PosthogApi, ask: ListSurveys) -> SurveyPage:
 
 @tool("Read a survey")
 async def posthog_get_survey(api: PosthogApi, ask: GetSurvey) -> SurveyDetails:
-    """Read one survey by its UUID or link, and how often it was shown, dismissed and answered.
+    """Read one survey by its UUID or link, and count how often it was shown, dismissed and answered.
 
-    Comes back: questions with their ids, types and choices, dates, counts. The answers themselves: `posthog_get`
+    Returns questions with their ids, types and choices, dates, and counts. For the answers, use `posthog_get`
     with path `/api/projects/{projectId}/surveys/{id}/responses/` (params `limit`, `offset`, `question_id`, `since`).
     """
     project = await api.project(ask.project_id)
@@ -144,7 +148,7 @@ async def _counts(api: PosthogApi, project: Project, ask: GetSurvey) -> tuple[Co
     except ToolFailed as failed:
         if failed.kind != "upstream_refused":
             raise
-        return None, [f"Its counts could not be read: {failed.text}"]
+        return None, [f"The counts could not be read: {failed.text}"]
     by_event = {ours: (told.get("stats") or {}).get(event) or {} for ours, event in COUNTED.items()}
     found = {
         **{ours: each.get("total_count") for ours, each in by_event.items()},

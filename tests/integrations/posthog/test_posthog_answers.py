@@ -20,18 +20,21 @@ def shop() -> Shop:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        ({"event": "Order Paid"}, "received no event `Order Paid`; names are exact. Similar ones: `order paid`."),
+        (
+            {"event": "Order Paid"},
+            "received no event `Order Paid`; names must match exactly. Similar names: `order paid`.",
+        ),
         ({"event": "nope"}, "`posthog_list_event_definitions` lists them."),
         ({"personId": 999}, "has no person 999."),
         ({"personId": ADA[:-1] + "0"}, f"has no person {ADA[:-1]}0."),
-        ({"after": "30m"}, "`after`: must say which: minutes are `min`"),
+        ({"after": "30m"}, "`after`: is ambiguous: minutes are `min`"),
         ({"after": "recently"}, "`after`: must be a date, a time"),
         ({"after": "2026-11-15", "before": "2026-11-10"}, "`after` must be earlier than `before`."),
         ({"event": ["a", "b"]}, "`event`: must be one name"),
         ({"event": "é" * 400}, "`event`: is too long."),
         ({"cursor": "x~1"}, "`cursor`: must be the `nextCursor`"),
         ({"cursor": "9999-12-31T23:59:59.999999~1"}, "`cursor`: must be the `nextCursor`"),
-        ({"distinctId": "nobody"}, "No events in project 12345 in the last 7 days.\n\n`after` looks further back"),
+        ({"distinctId": "nobody"}, "No events in project 12345 in the last 7 days.\n\n`after` searches further back"),
         ({"distinctId": "nobody", "after": "all"}, "No events in project 12345 ever."),
         ({"limit": 2}, "2 events in project 12345 in the last 7 days, and more follow, the latest first:"),
         ({"limit": 1, "before": "3d"}, "from 10 days ago until 3 days ago"),
@@ -95,16 +98,16 @@ async def test_what_is_slightly_wrong_is_understood(shop: Shop, tool: str, args:
 @pytest.mark.parametrize(
     ("args", "notes"),
     [
-        ({"search": "funel"}, ["Nothing has these words; these are similar."]),
+        ({"search": "funel"}, ["Nothing matches these words; the results are similar."]),
         ({"search": "funnel"}, []),
         (
             {"search": "zzzzz"},
             [
-                "`search` looks in names, descriptions and tags.",
-                "There are `Visitors and orders`, `Checkout funnel`, `Who comes back`, `Events by name`.",
+                "`search` covers names, descriptions and tags.",
+                "Existing names: `Visitors and orders`, `Checkout funnel`, `Who comes back`, `Events by name`.",
             ],
         ),
-        ({"offset": 20_000}, ["There are no more from this `offset` on."]),
+        ({"offset": 20_000}, ["There are no more results from this `offset`."]),
         ({"projectId": BLOG}, []),
     ],
     ids=str,
@@ -120,8 +123,8 @@ async def test_what_was_not_quite_found_is_noted(shop: Shop, args: Any, notes: l
         ("list_feature_flags", {"archived": True}, "No feature flags in project 12345."),
         ("list_experiments", {"status": "complete"}, "No experiments in project 12345.\n\n`archived: true` lists"),
         ("list_experiments", {"archived": True}, "No experiments in project 12345."),
-        ("list_property_definitions", {"search": "zzz"}, "Those of persons and sessions have another `type`."),
-        ("list_property_definitions", {"search": "zzz", "type": "person"}, "`search` looks in names."),
+        ("list_property_definitions", {"search": "zzz"}, "Properties of persons and sessions need another `type`."),
+        ("list_property_definitions", {"search": "zzz", "type": "person"}, "`search` covers names."),
         ("list_persons", {"offset": 20_000}, "No more persons in project 12345."),
         ("list_persons", {"search": "zzz"}, "No persons in project 12345."),
     ],
@@ -143,7 +146,7 @@ async def test_a_flag_that_is_no_longer_used_is_told_in_both_places(shop: Shop) 
 
 
 async def test_a_cohort_that_is_only_similar_is_noted_though_posthog_does_not_say_so(shop: Shop) -> None:
-    assert "these are similar" in await shop.told("posthog_list_cohorts", search="payng")
+    assert "results are similar" in await shop.told("posthog_list_cohorts", search="payng")
     assert "similar" not in await shop.told("posthog_list_cohorts", search="paying")
 
 
@@ -154,7 +157,7 @@ async def test_a_cohort_that_is_only_similar_is_noted_though_posthog_does_not_sa
         ({"groups": [{"properties": []}], "aggregation_group_type_index": 0}, ["100% of all groups of type 0"]),
         (
             {"groups": [{"rollout_percentage": 5}], "holdout": {"id": 1, "exclusion_percentage": 10}},
-            ["10% of all are held out, and get no variant", "5% of all users"],
+            ["10% of all users are held out and get no variant", "5% of all users"],
         ),
         (
             {"groups": [{"properties": [{"key": "email", "operator": "is_set", "value": "is_set"}], "variant": "a"}]},
@@ -178,7 +181,7 @@ async def test_conditions_that_are_not_shown_are_told(shop: Shop) -> None:
     shop.world.objects["feature_flags"][0]["filters"]["groups"] = [{"properties": []}] * 45
 
     told = await shop.told("posthog_get_feature_flag", id=7)
-    assert "These are the first 30 of 45 conditions; `full: true` gives the others." in told
+    assert "Only the first 30 of 45 conditions are listed; `full: true` returns the others." in told
     assert "first 30" not in await shop.told("posthog_get_feature_flag", id=7, full=True)
 
 
@@ -188,7 +191,7 @@ async def test_every_tile_of_a_dashboard_is_told(shop: Shop) -> None:
 
     assert [each.get("kind") for each in found["dashboard"]["tiles"]] == [
         *("TrendsQuery", "FunnelsQuery", "text", "button", "widget error_tracking"),
-        "something that can only be seen in PostHog",
+        "a tile that can only be seen in PostHog",
     ]
 
 
@@ -198,9 +201,9 @@ async def test_what_is_cut_says_how_much_is_missing_and_how_to_get_it(shop: Shop
     some = await shop.structured("posthog_list_surveys")
 
     assert one["survey"]["description"].endswith("x… [2,000 more characters]")
-    assert "`full: true` gives more" in one["notes"][0]
+    assert "`full: true` returns more" in one["notes"][0]
     assert some["results"][0]["description"].endswith("x… [4,700 more characters]")
-    assert "`posthog_get_survey` gives more" in some["notes"][0]
+    assert "`posthog_get_survey` returns more" in some["notes"][0]
 
 
 async def test_a_text_cannot_look_like_a_line_of_ours(shop: Shop) -> None:
@@ -241,8 +244,8 @@ async def test_a_metric_that_cannot_be_computed_hides_none_of_the_others(shop: S
     shop.world.objects["experiments"][0]["metrics"][:0] = [old, {"name": "Of no kind"}]
     told = await shop.told("posthog_get_experiment", id=61, results=True)
 
-    assert "Visits a person (ExperimentTrendsQuery):\nPostHog does not take this: metric.kind" in told
-    assert "Of no kind:\nPostHog does not take this: metric.kind" in told
+    assert "Visits a person (ExperimentTrendsQuery):\nPostHog does not accept this: metric.kind" in told
+    assert "Of no kind:\nPostHog does not accept this: metric.kind" in told
     assert "Orders a person (mean):\nvariant | persons" in told
 
 
@@ -250,7 +253,7 @@ async def test_what_needs_another_right_says_how_to_do_without(shop: Shop) -> No
     shop.world.keys["phx_demo"] = Key(scopes=("experiment:read",))
     refused = await shop.told("posthog_get_experiment", experimentId=61, results=True)
 
-    assert refused.endswith("Without it, leave `results` out.")
+    assert refused.endswith("Without this scope, leave out `results`.")
     with pytest.raises(ToolFailed, match="or `distinctId`"):
         await shop.found("posthog_list_events", personId=501)
 
@@ -260,7 +263,7 @@ async def test_what_needs_another_right_says_how_to_do_without(shop: Shop) -> No
     [
         ((BLOG,), {BLOG: True}, []),
         ((SHOP, BLOG, 999), {SHOP: True, BLOG: False}, ["Project 999 cannot be read"]),
-        ((BLOG, 999), {BLOG: False}, ["Project 999 cannot be read", "None of them is current"]),
+        ((BLOG, 999), {BLOG: False}, ["Project 999 cannot be read", "None of them is the current project"]),
     ],
 )
 async def test_of_a_limited_key_those_projects_are_told_that_tools_read(
@@ -310,7 +313,7 @@ async def test_a_history_is_read_to_its_end_by_what_posthog_says_of_the_next_pag
     ("args", "told"),
     [
         ({"path": f"{PATH}/nonsense/"}, "PostHog's API has no path"),
-        ({"path": f"{PATH}/cohorts/99/"}, "PostHog has nothing at"),
+        ({"path": f"{PATH}/cohorts/99/"}, "PostHog found nothing at"),
         ({"path": f"{PATH}/actions/", "params": {"offset": "9" * 5_000}}, "`params`: must have 1,500 characters"),
         ({"path": f"{PATH}/actions/", "params": {"offset": 10**400}}, "`params`: has a number that is too large."),
         ({"path": f"{PATH}/actions/", "params": "[" * 9_000}, "`params`: must be an object."),

@@ -86,10 +86,14 @@ async def test_a_refused_key_may_be_one_of_the_other_region() -> None:
             "upstream_refused",
             "limited to certain projects",
         ),
-        (refused(403, "This action does not support personal API key access"), "upstream_refused", "in PostHog itself"),
-        (refused(403, "You don't have access to the project."), "upstream_refused", "the person who made it"),
+        (
+            refused(403, "This action does not support personal API key access"),
+            "upstream_refused",
+            "can only be seen in PostHog.",
+        ),
+        (refused(403, "You don't have access to the project."), "upstream_refused", "the person who created it"),
         (refused(402, "Part of the premium offering."), "upstream_refused", "The plan of this PostHog organization"),
-        (refused(400, "Bad value.", attr="limit"), "invalid_arguments", "does not take this (`limit`): Bad value."),
+        (refused(400, "Bad value.", attr="limit"), "invalid_arguments", "does not accept this (`limit`): Bad value."),
         (refused(405, "Method not allowed"), "upstream_refused", "refused the request (405): Method not allowed."),
         (refused(504, "Query has hit the max execution time before completing."), "upstream_refused", "shorter time"),
         (refused(512, "Estimated query execution time is too long."), "upstream_refused", "shorter time range"),
@@ -98,7 +102,7 @@ async def test_a_refused_key_may_be_one_of_the_other_region() -> None:
             "upstream_refused",
             "refused the request (301)",
         ),
-        (Written(200, {"detail": "no list"}), "upstream_unavailable", "did not answer with a list"),
+        (Written(200, {"detail": "no list"}), "upstream_unavailable", "did not return a list"),
     ],
 )
 async def test_a_refusal_says_what_to_do(answer: Written, kind: str, text: str) -> None:

@@ -10,7 +10,7 @@ from integrations.posthog.hogql import events_named
 from integrations.similar_names import similar_names, spelling_or_part
 from tests.integrations.posthog.shop import Shop
 
-SIGNED_UP = "has received no event `user_signed_up`; names are exact. Similar ones: `user signed up`."
+SIGNED_UP = "has received no event `user_signed_up`; names must match exactly. Similar names: `user signed up`."
 
 
 @pytest.fixture
@@ -52,14 +52,14 @@ async def test_a_query_is_answered_where_names_of_events_cannot_be_read(shop: Sh
 @pytest.mark.parametrize(
     ("tool", "args", "told"),
     [
-        ("list_event_definitions", {"search": "sign up"}, "Similar ones: `user signed up`."),
-        ("list_event_definitions", {"search": "signup"}, "Similar ones: `user signed up`."),
-        ("list_event_definitions", {"search": "signed_up"}, "Similar ones: `user signed up`."),
-        ("list_event_definitions", {"search": "zzz"}, "There are `$pageview`, `order paid`, `user signed up`."),
-        ("list_feature_flags", {"search": "new_checkout"}, "Similar ones: `new-checkout`"),
-        ("get_feature_flag", {"key": "new_checkout"}, "finds them. Similar ones: `new-checkout`"),
-        ("get_feature_flag", {"key": "checkout"}, "Similar ones: `new-checkout`, `checkout-copy`."),
-        ("get_person", {"personId": "Grace Hopper"}, "`posthog_list_persons` with `search` finds them by name."),
+        ("list_event_definitions", {"search": "sign up"}, "Similar names: `user signed up`."),
+        ("list_event_definitions", {"search": "signup"}, "Similar names: `user signed up`."),
+        ("list_event_definitions", {"search": "signed_up"}, "Similar names: `user signed up`."),
+        ("list_event_definitions", {"search": "zzz"}, "Existing names: `$pageview`, `order paid`, `user signed up`."),
+        ("list_feature_flags", {"search": "new_checkout"}, "Similar names: `new-checkout`"),
+        ("get_feature_flag", {"key": "new_checkout"}, "finds them. Similar names: `new-checkout`"),
+        ("get_feature_flag", {"key": "checkout"}, "Similar names: `new-checkout`, `checkout-copy`."),
+        ("get_person", {"personId": "Grace Hopper"}, "`posthog_list_persons` with `search` finds persons by name."),
         (
             "get",
             {"path": "/api/projects/{projectId}/actions/"},

@@ -63,7 +63,7 @@ def test_of_many_rows_as_many_are_kept_as_have_room_and_the_rest_is_told() -> No
 
     assert 100 < len(found.rows) < 250
     assert found.notes() == [
-        f"Shown are the first {len(found.rows)} of 1000 rows: ask for fewer columns, or for less at once."
+        f"Only the first {len(found.rows)} of 1000 rows are shown: select fewer columns or fewer rows."
     ]
 
 
@@ -71,7 +71,7 @@ def test_few_long_values_are_shown_further_than_many() -> None:
     few, many = table(["text"], [["x" * 1_500]] * 3), table(["text"], [["x" * 1_500]] * 40)
 
     assert few.notes() == []
-    assert "Values are cut" in many.notes()[0]
+    assert "are cut: select parts" in many.notes()[0]
 
 
 def test_a_value_is_cut_in_the_structure_as_it_is_in_the_text() -> None:

@@ -125,7 +125,7 @@ def test_a_result_of_before_says_so_and_can_be_had_anew(posthog: PostHog) -> Non
     old = posthog.desk.found("posthog_query", query=query)
     new = posthog.desk.found("posthog_query", query=query, fresh=True)
 
-    assert old["notes"] == ["As of 2026-11-17 06:00 UTC; `fresh: true` counts anew."]
+    assert old["notes"] == ["As of 2026-11-17 06:00 UTC; `fresh: true` computes it again."]
     assert new["notes"] == []
 
 
@@ -151,7 +151,7 @@ def test_of_many_projects_the_first_are_told_and_any_is_found(posthog: PostHog) 
     found = posthog.desk.found("posthog_list_projects")
 
     assert len(found["projects"]) == 100
-    assert found["notes"] == ["These are the first 100 of 132: `search` finds others."]
+    assert found["notes"] == ["These are the first 100 of 132: use `search` to find others."]
     assert posthog.desk.found("posthog_list_projects", search="p129")["projects"][0]["id"] == "129"
 
 
