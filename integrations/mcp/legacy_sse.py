@@ -12,8 +12,7 @@ from integrations.errors import Unreachable, UnreadableResponse, UpstreamError
 from integrations.http_port import Http, HttpReply
 from integrations.mcp import jsonrpc
 from integrations.mcp.exchange import ACCEPT, STREAM, RpcOutcome, is_stream, is_success, refusal
-from integrations.mcp.handshake import INITIALIZED, agreed, initialize
-from integrations.mcp.session import Era
+from integrations.mcp.session import INITIALIZED, Era, agreed, initialize
 from integrations.mcp.sse import EventStream, SseMessage
 
 ENDPOINT_SECONDS = 5.0

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, Self, get_args
 
-from integrations.errors import RpcErrorResponse, StatusRefused
+from integrations.errors import RpcErrorResponse, StatusRefused, UnreadableResponse
+from integrations.mcp import jsonrpc
 from integrations.mcp.exchange import RpcOutcome
 
 Wait = Callable[[float], Awaitable[None]]
@@ -72,3 +73,19 @@ def server_info(found: object) -> dict[str, Any]:
     if not isinstance(found, dict):
         return {}
     return {name: found[name][:200] for name in ("name", "title", "version") if isinstance(found.get(name), str)}
+
+
+INITIALIZED = jsonrpc.notification("notifications/initialized")
+
+
+def initialize(number: int, capabilities: Mapping[str, Any]) -> bytes:
+    params = {"protocolVersion": LEGACY_VERSIONS[0], "capabilities": capabilities, "clientInfo": jsonrpc.CLIENT_INFO}
+    return jsonrpc.request(number, "initialize", params)
+
+
+def agreed(kind: Kind, outcome: RpcOutcome) -> Era:
+    result = outcome.value()
+    version = result.get("protocolVersion")
+    if version not in LEGACY_VERSIONS:
+        raise UnreadableResponse("The server requires an unknown version of the protocol.")
+    return Era(kind, version, server_info(result.get("serverInfo")))

@@ -14,10 +14,9 @@ from integrations.errors import RpcErrorResponse, Unreachable, UnreadableRespons
 from integrations.http_port import Http
 from integrations.mcp import jsonrpc
 from integrations.mcp.exchange import ACCEPT, STREAM, RpcOutcome, is_stream, is_success, posted, received
-from integrations.mcp.handshake import INITIALIZED, agreed, initialize
 from integrations.mcp.listener import Listener
 from integrations.mcp.server_requests import Respondent
-from integrations.mcp.session import Era, Wait
+from integrations.mcp.session import INITIALIZED, Era, Wait, agreed, initialize
 
 SESSION = "mcp-session-id"
 DEFAULT_RETRY_MS, LONGEST_RETRY_MS = 1000, 60_000
