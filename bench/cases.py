@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 
 from api.toolbox.tool_names import tool_name
-from bench import floors, right, upstream
+from bench import passthrough_apps, response_check, upstream
 from bench.load import Question
 from bench.processes import Served
 from bench.seeding import CALLED, Seeded, slug
@@ -20,7 +20,7 @@ PAGE = "?limit=50"
 AT_RANDOM = 40_000  # twice what a process remembers, so that most of it is read from the store
 ONE_AND_MANY = (1, 32)
 MANY = (32,)
-ARE_ALL = partial(right.are_tools, servers=CALLED)
+ARE_ALL = partial(response_check.are_tools, servers=CALLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,36 +89,37 @@ def _question(seeded: Seeded, server_id: str) -> Question:
 
 
 async def _calls(stage: Stage) -> list[Case]:
-    found = await _same("call direct", stage.upstream, _directly(upstream.called()), right.is_result)
+    found = await _same("call direct", stage.upstream, _directly(upstream.called()), response_check.is_result)
     for name, served in stage.floors.items():
-        found += await _same(f"call {name}", served, _call(floors.CALLS, {}), right.is_result)
+        found += await _same(f"call {name}", served, _call(passthrough_apps.CALLS, {}), response_check.is_result)
     for name, product in stage.products.items():
         seeded = product.stored
         path = f"{seeded.agent_path(seeded.agent_of_one)}/tool-calls"
         question = _call(path, {"authorization": f"Bearer {seeded.key}"})
-        found += await _same(f"call {name}", product.served, question, right.is_call, _often(name), 1)
+        found += await _same(f"call {name}", product.served, question, response_check.is_call, _often(name), 1)
     return found
 
 
 async def _tools(stage: Stage) -> list[Case]:
     """Of one server."""
-    found = await _same("tools direct", stage.upstream, _directly(upstream.listed()), right.is_list)
+    found = await _same("tools direct", stage.upstream, _directly(upstream.listed()), response_check.is_list)
     for name, served in stage.floors.items():
-        found += await _same(f"tools {name}", served, _get(f"{floors.TOOLS}1"), partial(right.are_lists, servers=1))
+        check = partial(response_check.are_lists, servers=1)
+        found += await _same(f"tools {name}", served, _get(f"{passthrough_apps.TOOLS}1"), check)
     product = stage.products["few"]
     question = tools(product.stored, product.stored.agent_of_one)
     found += await _same(
-        "tools few", product.served, question, partial(right.are_tools, servers=1), upstream_requests=0
+        "tools few", product.served, question, partial(response_check.are_tools, servers=1), upstream_requests=0
     )
     return found
 
 
 async def _all_tools(stage: Stage) -> list[Case]:
     """Of all servers that can be called. `bytes`: what the product answers, served from memory."""
-    found = await _same("all bytes", stage.floors["asgi"], _get(floors.BYTES), ARE_ALL)
+    found = await _same("all bytes", stage.floors["asgi"], _get(passthrough_apps.BYTES), ARE_ALL)
     for name, served in stage.floors.items():
-        lists = partial(right.are_lists, servers=CALLED)
-        found += await _same(f"all {name}", served, _get(f"{floors.TOOLS}{CALLED}"), lists)
+        lists = partial(response_check.are_lists, servers=CALLED)
+        found += await _same(f"all {name}", served, _get(f"{passthrough_apps.TOOLS}{CALLED}"), lists)
     for name, product in stage.products.items():
         question = tools(product.stored, product.stored.agent_of_all)
         found += await _same(f"all {name}", product.served, question, ARE_ALL, _often(name), 0)
@@ -129,11 +130,11 @@ async def _same(
     name: str,
     server: Served,
     question: Question,
-    is_right: right.Check,
+    is_right: response_check.Check,
     concurrencies: Sequence[int] = ONE_AND_MANY,
     upstream_requests: int | None = None,
 ) -> list[Case]:
-    answered = await right.answered(server.port, question, is_right)
+    answered = await response_check.answered(server.port, question, is_right)
     return [
         Case(f"{name} {each}", server, itertools.repeat(answered), each, upstream_requests) for each in concurrencies
     ]

@@ -63,11 +63,11 @@ def product(cores: Cores, data: Path, **settings: str) -> AbstractContextManager
 
 
 def bare(cores: Cores, answers: Path) -> AbstractContextManager[Served]:
-    return _running(cores.for_server(), _module("bench.bare", str(answers)), answers / "bare.log")
+    return _running(cores.for_server(), _module("bench.bare_app", str(answers)), answers / "bare.log")
 
 
 def floor(cores: Cores, kind: str, upstream_port: int, answers: Path) -> AbstractContextManager[Served]:
-    command = _module("bench.floors", kind, str(upstream_port), str(answers))
+    command = _module("bench.passthrough_apps", kind, str(upstream_port), str(answers))
     return _running(cores.for_server(), command, answers / f"{kind}.log")
 
 

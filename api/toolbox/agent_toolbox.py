@@ -11,7 +11,7 @@ from api.servers.server import Exposure, Server
 from api.toolbox.failures import server_not_found, server_of_another_workspace
 from api.toolbox.output.sanitize import safe_line
 from api.toolbox.tool_names import GENERIC_PREFIX, PREFIX, generic_name
-from api.toolbox.toolsets.naming import SCHEMES, NamingScheme, naming_of
+from api.toolbox.toolsets.naming_scheme import SCHEMES, NamingScheme, naming_of
 
 
 @dataclass(frozen=True, slots=True)
