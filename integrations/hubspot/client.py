@@ -19,7 +19,7 @@ from integrations.service_client import (
 from integrations.text import objects, one_line
 
 VERSION = "2026-09"
-"""The dated version that every path carries. The manifest cannot import it, so a test holds its URLs to it."""
+"""The API version in every path. The manifest cannot import it, so a test compares its URLs with it."""
 OBJECTS, OWNERS = f"/crm/objects/{VERSION}", f"/crm/owners/{VERSION}"
 PROPERTIES, PIPELINES = f"/crm/properties/{VERSION}", f"/crm/pipelines/{VERSION}/deals"
 DETAILS = f"/account-info/{VERSION}/details"
@@ -36,7 +36,7 @@ LOCKED = HTTPStatus.LOCKED
 LONGEST_SAID, MOST_ERRORS = 500, 5
 LOCKED_SECONDS = 2.0
 WINDOWS = {"SECONDLY": 1.0, "TEN_SECONDLY_ROLLING": 10.0}
-"""By the name of a limit, after how many seconds there is surely room again: no header says so."""
+"""Seconds until a limit is free again, by its policy name, because no header gives them."""
 _SECONDS = re.compile(r"[0-9]{1,6}")
 
 
@@ -92,7 +92,7 @@ def _forbidden(told: Json, message: str) -> str:
 
 
 def _scopes(told: Json) -> Iterator[str]:
-    """What is needed, of which one is enough; old names of scopes are among them."""
+    """Alternative scopes, each of which is enough; old names of scopes are among them."""
     for context in (error.get("context") for error in objects(told.get("errors"))[:MOST_ERRORS]):
         if isinstance(context, Mapping):
             for name in ("requiredGranularScopes", "requiredScopes"):
@@ -100,7 +100,7 @@ def _scopes(told: Json) -> Iterator[str]:
 
 
 def _message(told: Json) -> str:
-    """Everything in it may be missing."""
+    """The messages of an error body, any part of which may be missing."""
     said = [told.get("message"), *(error.get("message") for error in objects(told.get("errors"))[:MOST_ERRORS])]
     parts = dict.fromkeys(one_line(str(each))[:LONGEST_SAID] for each in said if each)
     return " ".join(each if each.endswith((".", "!")) else f"{each}." for each in parts) or "HubSpot gave no reason."

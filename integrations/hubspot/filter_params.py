@@ -13,10 +13,10 @@ from integrations.json_object import Json
 from integrations.tool import Params
 
 LONGEST_VALUE = 200
-"""Of one of several."""
+"""The maximum length of one value in a list."""
 
 MAX_FILTERS = 6
-"""In one group, of which all have to hold; those that tools add count as well."""
+"""The maximum of filters in one group, including those that tools add."""
 SIGNS = {
     **dict.fromkeys(("=", "==", "EQUALS"), "EQ"),
     **dict.fromkeys(("!=", "<>", "NOT_EQUALS"), "NEQ"),
@@ -28,7 +28,7 @@ SIGNS = {
     "EXISTS": "HAS_PROPERTY",
     "IS_EMPTY": "NOT_HAS_PROPERTY",
 }
-"""Of HubSpot's operators, what else they are called."""
+"""Other spellings of HubSpot's operators."""
 
 LISTS = ("IN", "NOT_IN")
 NEEDS: Mapping[str, tuple[str, ...]] = {
@@ -36,7 +36,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("HAS_PROPERTY", "NOT_HAS_PROPERTY"), ()),
     "BETWEEN": ("value", "high_value"),
 }
-"""Of all others, `value`."""
+"""The fields that an operator needs; all others need `value`."""
 LONGEST_ORDER = 200
 _NAME = re.compile(r"[a-z0-9_.]{1,100}")
 _ORDER = re.compile(r"(?P<down>-?)(?P<name>.*?)(?:[\s:]+(?P<order>asc|desc)\w*)?", re.IGNORECASE)
@@ -59,7 +59,7 @@ Operator = Literal[
 
 
 def property_name(given: object) -> object:
-    """HubSpot's names of properties are in lower case, always."""
+    """HubSpot's property names are always in lower case."""
     return given.strip().lower() if isinstance(given, str) else given
 
 
@@ -113,7 +113,7 @@ class Filter(Params):
     @model_validator(mode="before")
     @classmethod
     def _in_its_place(cls, given: object) -> object:
-        """Several values may come as `value`, and the two of a range as `values`."""
+        """Move a list from `value` to `values`, and the two ends of a range from a list to their fields."""
         if not isinstance(given, dict):
             return given
         operator = _operator(given.get("operator", given.get("op", "EQ")))
@@ -135,7 +135,7 @@ class Filter(Params):
 
 
 def one_group(given: object) -> object:
-    """Of filters as HubSpot's own API takes them, in groups, the only group."""
+    """Unwrap the only group of filters in the form of HubSpot's own API."""
     found = [given] if isinstance(given, dict) else given
     if not isinstance(found, list) or not any(isinstance(each, dict) and "filters" in each for each in found):
         return found
@@ -148,7 +148,7 @@ Filters = Annotated[list[Filter], BeforeValidator(one_group), Field(max_length=M
 
 
 def _sort_order(given: object) -> object:
-    """Also as HubSpot has it, a list of which it honours one."""
+    """Convert HubSpot's own form, a list of sorts of which it uses the first."""
     first = given[0] if isinstance(given, list) and given else given
     if isinstance(first, dict):
         name = first.get("propertyName") or first.get("property")
@@ -177,5 +177,5 @@ SortOrder = Annotated[
 
 
 def sorts(name: str, order: str) -> list[Json]:
-    """By that property, in the direction of the order that was asked for."""
+    """The sort by a property, in the direction of the requested order."""
     return [{"propertyName": name, "direction": "DESCENDING" if order.startswith("-") else "ASCENDING"}]

@@ -15,7 +15,7 @@ from integrations.json_object import Json
 from integrations.service_client import ToolFailed
 
 SEVERAL = {"EQ": "IN", "NEQ": "NOT_IN"}
-"""What stands for an operator where a name stands for several values."""
+"""The operator for several values, by the operator for one value."""
 ALONE = {several: one for one, several in SEVERAL.items()}
 LISTS = frozenset(ALONE)
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
@@ -63,7 +63,7 @@ class Conditions:
 
 
 def among(name: str, operator: str, values: Iterable[str]) -> Json:
-    """With one of the values."""
+    """The condition that a property has, or does not have, one of the values."""
     several = list(dict.fromkeys(values))
     if operator in LISTS or len(several) > 1:
         return _condition(name, SEVERAL.get(operator, operator), values=several)
@@ -71,7 +71,7 @@ def among(name: str, operator: str, values: Iterable[str]) -> Json:
 
 
 def belongs_to(kind: Kind, number: str) -> Json:
-    """To be associated is a property in a search, and in nothing else."""
+    """The condition for an association, which only searches treat as a property."""
     return _condition(f"{ASSOCIATED}{kind.one}", "EQ", value=number)
 
 
@@ -80,7 +80,7 @@ def _condition(name: str, operator: str, **values: object) -> Json:
 
 
 def _written(found: Property, operator: str, values: list[str]) -> list[str]:
-    """Texts in lists are looked for in lower case alone."""
+    """HubSpot compares texts in lists only in lower case."""
     return [each.lower() for each in values] if found.type == "string" and operator in LISTS else values
 
 
@@ -91,7 +91,7 @@ def _number(found: Property, given: str) -> str:
 
 
 def _of_moments(name: str, one: Filter) -> Json:
-    """HubSpot compares milliseconds; whoever names a day means all of it."""
+    """HubSpot compares milliseconds; a day means all milliseconds of that day."""
     low, high = _span_of(one), span(one.high_value) if one.high_value else None
     match one.operator:
         case "BETWEEN" if high:

@@ -14,24 +14,24 @@ from integrations.service_client import ToolFailed, too_large_hint
 from integrations.text import objects, one_line, shortened
 
 MOST_OWNERS = 500
-"""In one answer."""
+"""The maximum of owners in one response."""
 
 SHOWN = "They can be seen in HubSpot."
 MOST_GUESSED = 2
-"""Misspelt names for which those like them are looked for, as that takes time."""
+"""The number of unknown names for which similar ones are searched, because that takes time."""
 
 MOST_TOLD = 10
-"""Properties that there are none of."""
+"""The maximum of unknown properties that a note names."""
 
 LONGEST_WORDS = 200
 
 Meanings = Mapping[str, Mapping[str, str]]
-"""By the name of a property, what each of its values stands for."""
+"""Labels by property name and value."""
 
 
 @dataclass
 class Names:
-    """Beside what was asked for: where it cannot be had, the answer says so and is given all the same."""
+    """Names and links beside records; if they cannot be read, a note says so and the records are returned."""
 
     api: HubSpotApi
     notes: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Names:
         return found
 
     async def url(self, kind: Kind, records: list[Json]) -> str:
-        """What the URLs of records begin with; nothing where HubSpot says them itself."""
+        """The prefix of record URLs, or an empty text if HubSpot returns the URLs."""
         if not records or records[0].get("url"):
             return ""
         match await self._asked(DETAILS, "Links"):
@@ -58,7 +58,7 @@ class Names:
                 return ""
 
     async def unknown(self, kind: Kind, records: list[Json], chosen: list[str]) -> None:
-        """Tells of properties that there are none of: HubSpot leaves them out, and says null of what is empty."""
+        """Report unknown properties, which HubSpot leaves out; properties without a value are null."""
         seen = {name for each in records for name in each.get("properties") or {}} | BOOKKEEPING
         if not records or seen.issuperset(chosen):
             return
@@ -78,7 +78,7 @@ class Names:
             return {}
 
     async def _owners(self, ids: list[str]) -> Mapping[str, str]:
-        """Those who have left are told apart; records keep their ids."""
+        """Names by owner id; owners who have left are marked, because records keep their ids."""
         found = await self._people(ids)
         missing = [each for each in ids if each not in found]
         left = await self._people(missing, archived=True) if missing and not self.notes else {}
@@ -119,12 +119,12 @@ def person(owner: Json) -> str:
 
 
 def said(found: object) -> str:
-    """What is a word or a few of an answer, on one line, so that it is not taken for more than that."""
+    """A short value of a response on one line, so that it cannot pass for other lines of the result."""
     return one_line(shortened(str(found), LONGEST_WORDS)) if isinstance(found, str | int) else ""
 
 
 def properties_of(record: Json) -> Mapping[str, str]:
-    """Those that have a value."""
+    """The properties that have a value."""
     there = record.get("properties")
     told = there.items() if isinstance(there, Mapping) else ()
     return {name: str(value) for name, value in told if isinstance(value, str | int | float) and value != ""}

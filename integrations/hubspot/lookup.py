@@ -18,18 +18,18 @@ from integrations.similar_names import similar_names
 LONGEST_NAME = 200
 _WORDS = re.compile(r"\w+")
 MOST_PAGES = 10
-"""Of owners, where all of them are looked through."""
+"""The maximum of pages of owners that are searched."""
 
 
 class Meant:
-    """For one call. What there is not is refused, with what there is: HubSpot would just find nothing."""
+    """Lookups for one call. An unknown name is an error that lists existing ones, since HubSpot would find nothing."""
 
     def __init__(self, api: HubSpotApi) -> None:
         self._api = api
         self._pipelines: list[Json] | None = None
 
     async def owner(self, given: str) -> str:
-        """Those who have left count as well: records keep their ids."""
+        """The id of an owner, who may have left, because records keep the ids of such owners."""
         if is_number(given):
             is_there = await self._is_owner(given)
             found: list[Json] = [{"id": given}] if is_there else []
@@ -44,7 +44,7 @@ class Meant:
         raise ToolFailed("invalid_arguments", f"There is no owner “{given}”. {_who_is_there(given, there)}")
 
     async def stages(self, name: str, pipelines: list[str]) -> list[str]:
-        """There may be several: every pipeline has stages of its own. `pipelines`: in these alone, if in any."""
+        """Ids of all stages with this name, since every pipeline has its own; `pipelines` restricts the pipelines."""
         there = [each for each in await self._all() if not pipelines or str(each.get("id")) in pipelines]
         in_pipelines = {str(stage.get("id")): str(each.get("label")) for each in there for stage in stages_of([each])}
         told = {number: f"{number}, {in_pipelines[number]}" for number in in_pipelines}
@@ -55,7 +55,7 @@ class Meant:
         return _called(labels(await self._all()), name, "pipeline", "", {})
 
     async def record(self, kind: Kind, given: str) -> str:
-        """Of a contact also by an email address. What is a number is taken for an id."""
+        """The id of a record; a contact may also be given by its email address."""
         if "@" not in given:
             return given
         try:
@@ -66,7 +66,7 @@ class Meant:
         return said(found.get("id"))
 
     async def there(self, kind: Kind, number: str) -> None:
-        """Raises where there is no such record: what belongs to it is then no matter of finding."""
+        """Raise an error if the record does not exist, so that it is not mistaken for one without associations."""
         try:
             await self._api.get(f"{kind.path}/{number}", {"properties": "hs_object_id"})
         except ToolFailed as failed:
@@ -83,13 +83,13 @@ class Meant:
                 await self._api.get(f"{OWNERS}/{number}", {"archived": archived})
             except ToolFailed as failed:
                 if failed.text != NOT_THERE:
-                    return True  # nobody can tell, and the search does without
+                    return True  # unknown, and the search works without knowing
             else:
                 return True
         return False
 
     async def _owners(self, given: str) -> list[Json]:
-        """Who is called just so comes before those whose names begin so, even who has left."""
+        """Owners with exactly this name, including those who have left, else those whose names begin with its words."""
         if is_email(given):
             return await self._at(given, archived=False) or await self._at(given, archived=True)
         here = [each async for each in everybody(self._api)]
@@ -104,7 +104,7 @@ class Meant:
 
 
 async def everybody(api: HubSpotApi, *, email: str | None = None, archived: bool = False) -> AsyncIterator[Json]:
-    """All owners, or so many as are looked through; of a whole email address, whoever has it."""
+    """All owners up to the page limit, or the owner with this email address."""
     after: str | None = None
     for _ in range(MOST_PAGES):
         query = {"limit": MOST_OWNERS, "email": email, "archived": archived or None, "after": after}
@@ -121,7 +121,7 @@ def _called_just(owners: list[Json], given: str) -> list[Json]:
 
 
 def _beginning(owners: list[Json], words: set[str]) -> list[Json]:
-    """Where there is no word to go by, nobody."""
+    """Owners whose names begin with all words; none if there are no words."""
     return [each for each in owners if words and _has_all(_WORDS.findall(person(each).casefold()), words)]
 
 
@@ -142,7 +142,7 @@ def _people(owners: list[Json]) -> str:
 
 
 def _called(there: dict[str, str], name: str, what: str, where: str, told: dict[str, str]) -> list[str]:
-    if name in there:  # an id is one, whatever another is called
+    if name in there:  # an id takes precedence over labels
         return [name]
     word = name.casefold()
     found = [number for number, label in there.items() if word in (number.casefold(), label.casefold())]

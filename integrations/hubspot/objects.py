@@ -20,7 +20,7 @@ from integrations.service_client import ToolFailed, too_large_hint
 from integrations.text import shortened
 
 LONGEST_LIST = 1_200
-"""Characters of names of properties in one URL, which has 2,048 at most."""
+"""The maximum length of property names in one URL, which may have 2,048 characters."""
 LESS = "Use a smaller `limit`, or fewer `properties`."
 MANY = "These are too many `properties` for a list. Name fewer, or use `hubspot_search_{}`, which accepts more."
 NOT_FOUND_YET = "Records created in the last two minutes may be missing; `hubspot_list_{}` includes them."
@@ -45,7 +45,7 @@ async def listed(api: HubSpotApi, kind: Kind, ask: Page) -> Records:
 async def searched(
     api: HubSpotApi, kind: Kind, ask: Search, belongings: Mapping[Kind, str], placed: Sequence[Json] = ()
 ) -> Records:
-    """`belongings`: by kind, which record they belong to, if to any; `placed`: by more than every search can be."""
+    """`belongings` are associated records by kind; `placed` are conditions that only some searches have."""
     given = {one: number for one, number in belongings.items() if number}
     _few_enough(len(ask.filters) + len(placed) + len(given) + bool(ask.owner))
     meant, properties, place = Meant(api), Properties(api, kind), int(ask.after or 0)
@@ -79,7 +79,7 @@ async def _sorts(properties: Properties, order: str) -> list[Json]:
 
 
 async def read(api: HubSpotApi, kind: Kind, record_id: str, ask: One) -> CrmRecord:
-    """`record_id`: of a contact also an email address."""
+    """Read one record; the `record_id` of a contact may also be an email address."""
     try:
         with too_large_hint(_smaller(ask)):
             parts = await _parts(api, kind, record_id, ask)
@@ -93,7 +93,7 @@ async def read(api: HubSpotApi, kind: Kind, record_id: str, ask: One) -> CrmReco
 
 
 async def _parts(api: HubSpotApi, kind: Kind, record_id: str, ask: One) -> list[Json]:
-    """The same record, each time with as many properties as a URL holds."""
+    """The same record several times, each with as many properties as a URL can hold."""
     names = await _all_names(api, kind) if ask.full else kind.wanted(ask.properties)
     query = {
         "associations": ",".join(kind.related),
@@ -112,7 +112,7 @@ async def _told(api: HubSpotApi, kind: Kind, body: Json, ask: Page | Search) -> 
 
 
 def _bounded(records: Records, place: int, kind: Kind, ask: Search) -> Records:
-    """Further than HubSpot pages there is no cursor."""
+    """Remove the cursor at the end of what HubSpot returns, and add notes."""
     if not records.total:
         words = [WHERE_WORDS_ARE.format(kind.looked_at)] if ask.query else []
         return records.model_copy(update={"notes": [*records.notes, *words, NOT_FOUND_YET.format(kind.many)]})
@@ -153,7 +153,7 @@ def _absent(kind: Kind, record_id: str, ask: One) -> str:
 
 MOST_ASSOCIATED = 50
 BESIDE = 100
-"""Characters of a record beside its values: when it was made, and what joins all this."""
+"""The approximate length of dates and separators in the text of a record."""
 
 
 async def read_many(names: Names, kind: Kind, objects: list[Json], chosen: list[str]) -> list[CrmRecord]:
@@ -163,7 +163,7 @@ async def read_many(names: Names, kind: Kind, objects: list[Json], chosen: list[
 
 
 async def read_one(names: Names, kind: Kind, found: Json, chosen: list[str], *, full: bool) -> CrmRecord:
-    """`full`: whatever it has."""
+    """`full` shows every property that has a value."""
     shown = tuple(sorted(properties_of(found))) if full else tuple(chosen or kind.shown)
     (record,) = await _read(names, kind, [found], shown, ALONE)
     await names.unknown(kind, [found], chosen)
@@ -174,7 +174,7 @@ async def read_one(names: Names, kind: Kind, found: Json, chosen: list[str], *, 
 async def _read(
     names: Names, kind: Kind, objects: list[Json], shown: tuple[str, ...], limits: tuple[int, ...]
 ) -> list[CrmRecord]:
-    """With values as long as there is room for."""
+    """Records with values cut to the first limit that lets all of them fit."""
     meanings, beginning = await names.meanings(objects, shown), await names.url(kind, objects)
     whole = [_record(kind, each, shown, meanings, beginning) for each in objects]
     for limit in limits:
@@ -213,7 +213,7 @@ def _cut(record: CrmRecord, limit: int) -> CrmRecord:
 
 
 def _associations(names: Names, kind: Kind, found: Json) -> dict[str, list[str]]:
-    """By kind. HubSpot says the same record again for each way in which it is associated."""
+    """Ids by kind, without duplicates: HubSpot repeats a record for each label of an association."""
     told, read = found.get("associations") or {}, dict[str, list[str]]()
     for many in kind.related:
         page = told.get(many) or {}

@@ -15,21 +15,21 @@ from integrations.similar_names import bare_name
 from integrations.tool import Params
 
 REACHABLE = 10_000
-"""So many results of a search can be paged through, and no more."""
+"""The maximum of results that HubSpot returns for one search."""
 EVERYWHERE = frozenset({"limit", "after", "properties"})
-"""What of a search neither narrows nor orders anything."""
+"""Parameters of a search that neither narrow nor sort it."""
 _NAME = re.compile(r"[\w.]+")
 _PLACE = re.compile(r"[0-9]{1,9}")
 _CURSOR = re.compile(r"[\w=.:+/-]{0,200}", re.ASCII)
 
 
 def _names(given: object) -> object:
-    """Also as one text, with commas or spaces between the names."""
+    """Split a text with commas or spaces into names."""
     return _NAME.findall(given) if isinstance(given, str) else given
 
 
 def place(given: str) -> str:
-    """Of cursors that count."""
+    """Check a numeric cursor."""
     if given and not _PLACE.fullmatch(given):
         raise ValueError("must be the `nextCursor` of the previous page, a number")
     return given
@@ -73,11 +73,11 @@ SEARCHED = {
     **dict.fromkeys(("sorts", "sortby", "orderby", "order"), "sort"),
 }
 NARROWS = {*SEARCHED, *SEARCHED.values(), "stage", "pipeline", "companyid", "contactid", "dealid"}
-"""What a search takes and a list does not."""
+"""Parameters that a search accepts and a list does not."""
 
 
 class Page(Params):
-    """For one kind."""
+    """Parameters that concern one kind of record."""
 
     aliases: ClassVar = PAGED | CHOSEN
     kind: ClassVar[Kind]
@@ -93,7 +93,7 @@ class Page(Params):
 
 
 class One(Params):
-    """For one kind."""
+    """Parameters that concern one kind of record."""
 
     aliases: ClassVar = CHOSEN
     kind: ClassVar[Kind]
@@ -103,7 +103,7 @@ class One(Params):
 
 
 class Search(Params):
-    """For one kind, with what its records belong to."""
+    """Parameters of a search for one kind; subclasses add associations."""
 
     aliases: ClassVar = PAGED | CHOSEN | SEARCHED
     kind: ClassVar[Kind]
@@ -131,7 +131,7 @@ class Search(Params):
     @model_validator(mode="before")
     @classmethod
     def _of_what_is_there(cls, given: object) -> object:
-        """Models fill in `archived`, which lists have, also where there is no choice."""
+        """Accept `archived: false`, which models add because lists have it."""
         if not isinstance(given, dict):
             return given
         if str(given.get("archived", False)).lower() in ("true", "1"):
@@ -151,7 +151,7 @@ class Search(Params):
 
 
 def not_for_lists(given: object, names: Container[str], search: str) -> object:
-    """Whoever searches in a list is told where to."""
+    """Reject search parameters of a list with the name of the search tool."""
     there = given if isinstance(given, dict) else {}
     asked = [name for name, value in there.items() if value and bare_name(str(name)) in names]
     if asked:

@@ -16,7 +16,7 @@ _URL = re.compile(r"https?://[^/\s]*hubspot\.com/\S*?/(?:record/(0-[0-9]+)|(cont
 _NUMBER = re.compile(r"[0-9]{1,20}")
 _EMAIL = re.compile(r"[^@\s/]+@[^@\s/.]+(\.[^@\s/.]+)+")
 LONGEST_EMAIL, LONGEST_URL = 320, 2_000
-"""In bytes, and in characters: more of either is no address that anybody has."""
+"""The limits of valid addresses, in bytes and in characters."""
 
 
 def is_email(text: str) -> bool:
@@ -24,12 +24,12 @@ def is_email(text: str) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """As ids of HubSpot are, of any kind."""
+    """Whether the text has the form of a HubSpot id."""
     return bool(_NUMBER.fullmatch(text))
 
 
 def id_of(kind: Kind, given: object) -> str:
-    """Nothing stays nothing."""
+    """The id in a number, URL or email address; an empty text stays empty."""
     text = str(given).strip()
     if link := _URL.match(text[:LONGEST_URL]):
         return _id_in(link, kind)
@@ -62,7 +62,7 @@ TAKEN = "give a day as 2026-11-30, or a time as 2026-11-30T15:00:00Z"
 
 @dataclass(frozen=True)
 class Span:
-    """Its first and its last millisecond, as HubSpot counts them. Of a time, both are the same."""
+    """The first and last millisecond of a period, in epoch time; both are equal for a point in time."""
 
     first: int
     last: int
@@ -73,7 +73,7 @@ class Span:
 
 
 def span(text: str) -> Span:
-    """Of a day alone, all of it, in UTC."""
+    """The period of a day in UTC, or of a point in time."""
     if _MILLISECONDS.fullmatch(text):
         return Span(int(text), int(text))
     shape = _MOMENT.fullmatch(text)

@@ -18,23 +18,23 @@ MOST_CHOSEN = 100
 MOST_NEAR = 3
 MOST_TOLD = 30
 MOST_READ = 5_000
-"""Definitions: accounts have fewer."""
+"""The maximum of definitions that are read; accounts have fewer."""
 
 
 @dataclass(frozen=True)
 class Property:
     name: str
     type: str = ""
-    """`string`, `number`, `date`, `datetime`, `enumeration` or `bool`; nothing where that is not known."""
+    """`string`, `number`, `date`, `datetime`, `enumeration` or `bool`; empty if unknown."""
 
     label: str = ""
     choices: Mapping[str, str] = field(default_factory=dict)
-    """What each value is called; nothing where any will do."""
+    """Labels by value; empty if any value is accepted."""
 
     is_owner: bool = False
 
     def value_of(self, given: str) -> str:
-        """Of a choice that is given by its name; of several, all."""
+        """The value for a label, or the values for labels separated by `;`."""
         if not self.choices:
             return given
         several = list(dict.fromkeys(given.split(";")))
@@ -52,7 +52,7 @@ class Property:
 
     @cached_property
     def _spelt(self) -> Mapping[str, set[str]]:
-        """The values, by their names and their own letters."""
+        """Values by the normalized forms of their labels and of themselves."""
         found: dict[str, set[str]] = {}
         for value, label in self.choices.items():
             for word in (value, label):
@@ -71,14 +71,14 @@ class Property:
 
 
 class Properties:
-    """Of one kind, for one call. They are read at HubSpot where it takes more than is known of every account."""
+    """Properties of one kind, for one call; read from HubSpot only if the built-in ones do not suffice."""
 
     def __init__(self, api: HubSpotApi, kind: Kind) -> None:
         self._api, self._kind = api, kind
         self._read: Mapping[str, Property] | None = None
 
     async def called(self, given: str) -> Property:
-        """By its name, or by the label that people see."""
+        """The property with this name or label."""
         name = given.lower()
         if name.startswith(ASSOCIATED):
             return Property(name)
@@ -94,7 +94,7 @@ class Properties:
         return alike[0]
 
     async def all(self) -> Mapping[str, Property]:
-        """By their names."""
+        """All properties by name."""
         if self._read is None:
             body: Json = await self._api.get(self._kind.definitions)
             self._read = {each.name: each for each in map(_property, objects(body.get("results"))[:MOST_READ])}
@@ -102,7 +102,7 @@ class Properties:
 
 
 def no_property(kind: Kind, given: str, there: Iterable[Property]) -> str:
-    """With those that are like it."""
+    """The text for an unknown property, with similar ones."""
     first = list(islice(there, MAX_COMPARED // 2))
     names = {bare_name(each.label): each.name for each in first} | {bare_name(each.name): each.name for each in first}
     near = " or ".join(

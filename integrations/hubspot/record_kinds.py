@@ -9,9 +9,9 @@ from integrations.hubspot.client import OBJECTS, PROPERTIES
 
 OWNER, STAGE, PIPELINE = "hubspot_owner_id", "dealstage", "pipeline"
 ASSOCIATED = "associations."
-"""What the names begin with by which a search asks for what belongs to a record."""
+"""The prefix of property names for associations in a search."""
 BOOKKEEPING = frozenset({"hs_object_id", "createdate", "lastmodifieddate", "hs_lastmodifieddate"})
-"""Of every record, and said in other words."""
+"""Properties that every record has and that are shown in other fields."""
 SURE = {"hs_object_id": "number", "createdate": "datetime", OWNER: "enumeration"}
 
 
@@ -20,22 +20,22 @@ class Kind:
     one: str
     many: str
     type_id: str
-    """As in the URLs that people open."""
+    """The type in URLs of the HubSpot app."""
 
     titles: tuple[tuple[str, ...], ...]
-    """Properties that make a name together; the first that have a value are taken."""
+    """Groups of properties that form a name; the first group with a value is used."""
 
     shown: tuple[str, ...]
-    """The properties that are worth reading where nobody chose any."""
+    """The properties that are shown by default."""
 
     related: tuple[str, ...]
-    """Kinds whose records belong to those of this one."""
+    """Kinds whose records can be associated with this one."""
 
     looked_at: str
-    """Where a search looks for words."""
+    """The fields that a search matches words with."""
 
     types: Mapping[str, str] = field(hash=False)
-    """Of properties that every account has and that searches use most, so that nobody has to ask for them."""
+    """Types of common properties that every account has, which need not be read from HubSpot."""
 
     @property
     def path(self) -> str:
@@ -43,7 +43,7 @@ class Kind:
 
     @property
     def definitions(self) -> str:
-        """Where its properties are described."""
+        """The path of its property definitions."""
         return f"{PROPERTIES}/{self.many}"
 
     def name(self, properties: Mapping[str, str | None]) -> str | None:
@@ -51,7 +51,7 @@ class Kind:
         return next(filter(None, made), None)
 
     def wanted(self, chosen: list[str]) -> tuple[str, ...]:
-        """What to ask for: HubSpot gives few properties by itself, and none that a record's name needs."""
+        """The properties to request: the selected or default ones, and those of the name."""
         names = tuple(name for title in self.titles for name in title)
         return tuple(dict.fromkeys([*(chosen or self.shown), *names]))
 

@@ -11,10 +11,10 @@ from integrations.text import more_follow, one_line
 from integrations.tool import Result
 
 ROOM = 45_000
-"""Characters that all records of an answer may have together."""
+"""The maximum length of all records of a response."""
 IN_A_LIST = (300, 100, 40)
 ALONE = (40_000, 3_000, 1_000, 300, 100)
-"""Characters that one value may have: the first that leaves room for all is taken."""
+"""Limits for the length of one value; the first that lets all values fit is used."""
 
 
 class CrmRecord(Result):
@@ -81,7 +81,7 @@ class Records(Result):
 
 
 def counted(count: int, total: int | None, next_cursor: str | None, names: tuple[str, str]) -> str:
-    """`names`: what one is called, and what many are."""
+    """The heading of a list; `names` are the singular and the plural."""
     if not count:
         return f"No more results: all {total:,} are on earlier pages." if total else "Nothing found."
     one, many = names
@@ -96,7 +96,7 @@ def noted(next_cursor: str | None, notes: list[str]) -> list[str]:
 
 
 def _indented(value: str) -> str:
-    """What begins a line is ours."""
+    """Indent continuation lines, so that a value cannot pass for another line of the result."""
     return "\n  ".join(value.splitlines())
 
 

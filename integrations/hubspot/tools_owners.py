@@ -68,7 +68,7 @@ class OneOwner(Params):
     @model_validator(mode="before")
     @classmethod
     def _by_user(cls, given: object) -> object:
-        """A user's id may come by its own name."""
+        """Accept a user id under its own name."""
         if not isinstance(given, dict):
             return given
         users = {name: value for name, value in given.items() if value and bare_name(str(name)) in ("userid", "user")}
