@@ -27,7 +27,7 @@ ME, KEY = "/api/users/@me/", "/api/personal_api_keys/@current/"
 SUCCESSES = (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED)
 ESTIMATED_TOO_LONG = 512
 FEWER = 10
-"""What a limit is divided by, where a page was more than is taken in."""
+"""The divisor of the limit after a page that was too large."""
 LONGEST_DETAIL = 700
 
 NOT_THERE = "PostHog found nothing at this address."
@@ -68,10 +68,10 @@ _SECONDS = re.compile(r"[0-9]{1,6}")
 class Project:
     id: str
     base: str
-    """PostHog's own address."""
+    """The base URL of the PostHog region."""
 
     def path(self, *parts: str) -> str:
-        """Of its API, which wants the slash at the end."""
+        """A path of the API in this project, with the trailing slash that PostHog needs."""
         return "/".join(["/api/projects", self.id, *(quote(part, safe="@$") for part in parts), ""])
 
     def link(self, place: str = "") -> str:
@@ -83,7 +83,7 @@ class Found:
     items: list[Json]
     total: int | None
     next: int | None
-    """The offset of the page after this one."""
+    """The offset of the next page."""
 
 
 class PosthogApi(ServiceClient):
@@ -136,7 +136,7 @@ class PosthogApi(ServiceClient):
         return NOT_ACCEPTED.format(base=self.base_url, otherwise=OTHER_REGION.format(base=other) if other else "")
 
     async def project(self, given: str | None) -> Project:
-        """The one that is asked for; the key's own where none is."""
+        """The given project, or the key's own project."""
         if given:
             return Project(given, self.base_url)
         if self._mine is None:
@@ -153,7 +153,7 @@ class PosthogApi(ServiceClient):
     async def page(
         self, path: str, query: Mapping[str, object], limit: int, offset: int, *, larger: str = FEWER_STILL
     ) -> Found:
-        """Fewer than asked for, where so many would be more than is taken in. `larger`: what to do where one is too."""
+        """Read a page, or a smaller one if it is too large. `larger` is the advice if that is too large as well."""
         asked = {**query, "limit": limit, "offset": offset or None}
         try:
             body = await self.get(path, asked)
@@ -181,7 +181,7 @@ class PosthogApi(ServiceClient):
 
 
 def said(told: Json) -> str:
-    """What an error says, as a sentence; also of a query that failed later."""
+    """The message of an error, or of a failed query, as a sentence."""
     status = told.get("query_status")
     detail = (status or {}).get("error_message") if isinstance(status, dict) else told.get("detail")
     text = one_line(str(detail or told.get("code") or "PostHog gave no reason"))[:LONGEST_DETAIL]
@@ -189,12 +189,12 @@ def said(told: Json) -> str:
 
 
 def limits_of(key: Json) -> list[str]:
-    """The projects that the key is limited to; none: it is not."""
+    """The projects that the key is limited to; empty if it is not limited."""
     return [str(each) for each in key.get("scoped_teams") or []]
 
 
 def own_of(limited_to: list[str], me: Json) -> str | None:
-    """The project that is read where none is given; None where one has to be."""
+    """The default project; None if a call must give one."""
     if len(limited_to) == 1:
         return limited_to[0]
     current = str((me.get("team") or {}).get("id") or "")
@@ -202,13 +202,13 @@ def own_of(limited_to: list[str], me: Json) -> str | None:
 
 
 def _offset_in(url: object, otherwise: int) -> int:
-    """The address itself is never followed: it names a host."""
+    """The offset in a URL that is never followed, because it names a host."""
     given = parse_qs(urlsplit(str(url)).query).get("offset", [""])[0]
     return int(given) if _SECONDS.fullmatch(given) else otherwise
 
 
 def _heavy(reply: Reply, told: Json) -> Rejected | None:
-    """A query that was too much will be so again."""
+    """The error for a query that would fail again."""
     detail = said(told)
     if "query_status" in told:
         return Rejected(f"PostHog could not run the query: {detail}")

@@ -23,7 +23,7 @@ OPERATORS = {
     "is_date_after": "is after",
     "flag_evaluates_to": "is",
 }
-"""Any other is told in PostHog's word."""
+"""Words for operators; others are shown with PostHog's own names."""
 
 
 def filters_of(found: Json) -> Json:
@@ -32,7 +32,7 @@ def filters_of(found: Json) -> Json:
 
 
 def conditions(found: Json) -> Iterator[str]:
-    """In the order in which PostHog tries them."""
+    """Release conditions in the order in which PostHog evaluates them."""
     filters = filters_of(found)
     held_out = (filters.get("holdout") or {}).get("exclusion_percentage")
     if held_out is not None:
@@ -45,7 +45,7 @@ def conditions(found: Json) -> Iterator[str]:
 
 
 def _condition(group: Json, group_type: int | None) -> str:
-    """For persons, or for groups of persons such as companies, of which PostHog numbers the types."""
+    """A condition for users, or for groups such as companies, whose types PostHog numbers."""
     share = group.get("rollout_percentage")
     whom = "users" if group_type is None else f"groups of type {group_type}"
     filters = [_filter(each) for each in group.get("properties") or [] if isinstance(each, dict)]

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 MOST_ROWS = 50_000
-"""PostHog gives no more, whatever is asked for."""
+"""The maximum of rows that PostHog returns."""
 OPENING, CLOSING = "([{", ")]}"
 SETS = frozenset({"union", "intersect", "except"})
 NOT_A_READ = "must be one SELECT (or WITH … SELECT): HogQL only reads"
 NOT_ONE = "must be one query, without `;`: send several queries one by one"
 NOT_CLOSED = "has a bracket, a quote or a comment that is not closed"
 MOST_TOKENS = 60
-"""Of a list of names, so far as it is looked at."""
+"""The maximum of tokens read of a list of names."""
 EVENT = frozenset({"event", '"event"', "`event`"})
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _TOKEN = re.compile(
@@ -40,15 +40,15 @@ class Token:
 class Query:
     text: str
     limit: int | None
-    """The LIMIT that it has of its own; None where it has none that is a number."""
+    """The LIMIT of the query; None if it has none that is a number."""
 
     has_limit: bool
     is_set: bool = False
-    """Of several SELECTs: a LIMIT at its end would be one of its last part."""
+    """Whether it combines several SELECTs: a LIMIT at its end would only apply to the last one."""
 
     @classmethod
     def read(cls, text: str) -> Query:
-        """`ValueError` says what has to be changed."""
+        """Parse a query; a `ValueError` says what to change."""
         tokens = list(_tokens(text))
         while tokens and tokens[-1].text == ";":
             tokens.pop()
@@ -61,7 +61,7 @@ class Query:
         return cls(text[: tokens[-1].end], _number(own[-1]) if own else None, bool(own), _is_set(outer))
 
     def within(self, limit: int) -> str:
-        """With a LIMIT in any case. The end of a comment is the end of its line."""
+        """The query with a LIMIT, on a new line because the query may end with a comment."""
         if self.has_limit:
             return self.text
         if self.is_set:
@@ -75,7 +75,7 @@ def quoted(text: str) -> str:
 
 
 def events_named(text: str, values: Mapping[str, object]) -> list[str]:
-    """The names that its column `event` has to be: `event = 'paid'`, `event IN ('paid', {name})`."""
+    """Event names that a query compares with: `event = 'paid'`, `event IN ('paid', {name})`."""
     words = [each.text for each in _tokens(text)]
     found = list[object]()
     for at in (at for at, word in enumerate(words) if word.lower() in EVENT):
@@ -90,7 +90,7 @@ def events_named(text: str, values: Mapping[str, object]) -> list[str]:
 
 
 def _given(words: list[str], values: Mapping[str, object]) -> Iterator[object]:
-    """Texts as they are written, and those of `{name}`, up to what is neither."""
+    """The leading string literals and values of `{name}`."""
     while words:
         taken = 1
         if words[0] == "{" and words[2:3] == ["}"]:
@@ -122,7 +122,7 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def _limits(outer: list[str]) -> Iterator[list[str]]:
-    """What follows each LIMIT, as far as it matters; a column may be called limit too."""
+    """The tokens after each LIMIT; a column may also have the name limit."""
     for at, word in enumerate(outer):
         after = outer[at + 1 : at + 6]
         named = at and outer[at - 1] in (".", "as")
@@ -139,12 +139,12 @@ def _is_set(outer: list[str]) -> bool:
 
 
 def _limits_groups(after: list[str]) -> bool:
-    """LIMIT 1 BY person_id, or LIMIT 1, 2 BY …"""
+    """Whether it is LIMIT 1 BY person_id, or LIMIT 1, 2 BY …."""
     return after[1:2] == ["by"] or after[1:2] + after[3:4] == [",", "by"]
 
 
 def _number(after: list[str]) -> int | None:
-    """Of LIMIT 20, 10 it is the second."""
+    """The number of rows; LIMIT 20, 10 has it second."""
     text = after[2] if after[1:2] == [","] and len(after) > 2 else after[0]  # noqa: PLR2004
     if not re.fullmatch(r"[0-9]{1,18}(e[0-9])?", text):
         return None

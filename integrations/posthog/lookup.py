@@ -19,7 +19,7 @@ class Names:
     are_all: bool
 
     def like(self, word: str) -> str:
-        """In a sentence: those that are like it, or all where they are few; nothing where there is nothing to say."""
+        """A sentence with similar names, or with all names if they are few; else an empty text."""
         if near := similar_names(word, self.there, limit=MOST_ALIKE, likeness=spelling_or_part):
             return f"Similar names: {_written(near)}."
         if not self.are_all or not 0 < len(self.there) <= FEW:
@@ -30,7 +30,7 @@ class Names:
 async def names_of(
     api: PosthogApi, project: Project, place: str, query: Mapping[str, object], by: str = "name"
 ) -> Names:
-    """`place`: the end of its path."""
+    """Names at a path of the project."""
     found = await api.page(project.path(place), query, MOST, 0)
     there = [str(each[by]) for each in found.items[:MOST] if each.get(by)]
     return Names(list(dict.fromkeys(there)), found.next is None)

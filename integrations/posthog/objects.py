@@ -29,17 +29,17 @@ Made = Callable[[Project, Json], PostHogObject]
 
 
 async def first(api: PosthogApi, project: Project, place: str, query: Mapping[str, object]) -> Json | None:
-    """Of those that a name or a key leads to."""
+    """The first object that matches the query."""
     found = await api.page(project.path(place), query, 1, 0, larger=IN_THE_APP)
     return found.items[0] if found.items else None
 
 
 class NoneSuch(ToolFailed):
-    """Of a thing that was named: the project does not have it."""
+    """The project has no such object."""
 
 
 async def listed(api: PosthogApi, ask: Paged, place: str, query: Mapping[str, object], page: type[P], made: Made) -> P:
-    """`place`: the end of its path, such as `feature_flags`."""
+    """A page of objects; `place` is the end of their path, such as `feature_flags`."""
     project = await api.project(ask.project_id)
     found = await api.page(project.path(place), query, ask.limit, ask.offset)
     items = [made(project, each) for each in found.items[: ask.limit]]
@@ -65,13 +65,13 @@ async def listed(api: PosthogApi, ask: Paged, place: str, query: Mapping[str, ob
 async def _others(
     api: PosthogApi, project: Project, ask: Paged, place: str, query: Mapping[str, object], page: type[Page[Any]]
 ) -> list[str]:
-    """Where nothing has the words of `search`, a note of those whose names are like them, or of all where few."""
+    """A note with similar names, or with all names if they are few, when `search` matches nothing."""
     words = getattr(ask, "search", None)
     if not words or ask.offset or not page.named:
         return []
     try:
         told = (await names_of(api, project, place, {**query, "search": None}, page.named)).like(words)
-    except ToolFailed:  # that there is nothing has been answered
+    except ToolFailed:  # the result is complete without this note
         return []
     return [told] if told else []
 
@@ -84,7 +84,7 @@ async def one(
     what: str,
     tool: str,
 ) -> Json:
-    """`tool` lists them."""
+    """Read one object; errors name the `tool` that lists such objects."""
     try:
         with too_large_hint(IN_THE_APP):
             found: Json = await api.get(project.path(place, id))
@@ -100,7 +100,7 @@ def none_such(project: Project, what: str, id: str, tool: str) -> NoneSuch:  # n
 
 
 def read(kind: type[S], found: Json, /, **more: object) -> S:
-    """`more`: what PostHog does not say in so many words."""
+    """Parse an object; `more` are computed fields."""
     try:
         return kind.model_validate({**found, **more})
     except ValidationError as error:
@@ -108,7 +108,7 @@ def read(kind: type[S], found: Json, /, **more: object) -> S:
 
 
 def whole(found: Json, *, full: bool, alone: bool = False) -> Json | None:
-    """`alone`: there is no other in the answer."""
+    """The complete object, cut to the room it has; `alone` means that no other is in the result."""
     if not full:
         return None
     cut, _ = fitted(found, ROOM_ALONE if alone else ROOM_IN_A_LIST)
@@ -116,12 +116,12 @@ def whole(found: Json, *, full: bool, alone: bool = False) -> Json | None:
 
 
 def cuts(item: PostHogObject) -> list[str]:
-    """A note, where there is more of it to be had."""
+    """A note if texts were cut and `full` can return more of them."""
     return [CUT_HERE] if item.full is None and is_cut(item.text()) else []
 
 
 class Details(Answer):
-    """Of one object."""
+    """The result for one object."""
 
     def item(self) -> PostHogObject:
         raise NotImplementedError
@@ -131,7 +131,7 @@ class Details(Answer):
 
 
 def _notes(ask: Paged, found: Found, page: type[Page[Any]]) -> Iterator[str]:
-    """Why nothing was found, or nothing that quite fits."""
+    """Notes on why nothing matches, or only similar objects."""
     words = str(getattr(ask, "search", None) or "").lower()
     if not found.items:
         if ask.offset:
@@ -144,7 +144,7 @@ def _notes(ask: Paged, found: Found, page: type[Page[Any]]) -> Iterator[str]:
 
 
 def _is_similar(found: Json, words: str) -> bool:
-    """Cohorts are found with typos too, and PostHog does not mark them."""
+    """PostHog does not mark cohorts that match only with typos."""
     marked = found.get("search_match_type")
     cohort = "is_static" in found and words not in str(found.get("name")).lower()
     return marked == "similar" if marked else cohort

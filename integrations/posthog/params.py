@@ -18,7 +18,7 @@ from integrations.tool import Params
 
 MOST, USUAL, DEEPEST = 100, 50, 10**9
 LONGEST_SEARCH, LONGEST_SENT = 200, 1_200
-"""The latter as it stands in an address, which may have 2,048 characters in all."""
+"""The second is the URL-encoded length; a URL may have 2,048 characters."""
 LAST = frozenset({"projectId", "limit", "offset", "cursor", "full"})
 OF_PROJECT: Mapping[str, str] = dict.fromkeys(("project", "teamid", "team", "environmentid"), "project_id")
 PAGED: Mapping[str, str] = {
@@ -32,7 +32,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECA
 
 
 def _project_id(given: object) -> object:
-    """None is the key's own project."""
+    """The number of a project; None means the key's own project."""
     text = str(given).strip()
     if found := _PROJECT.search(text):
         return found[1]
@@ -44,7 +44,7 @@ def _project_id(given: object) -> object:
 
 
 def choice(*known: str, **others: str) -> BeforeValidator:
-    """One of them in any case, or by another word for it."""
+    """Accept one of the known words in upper or lower case, or a synonym."""
     names = {each.lower(): each for each in known} | others
 
     def read(given: object) -> object:
@@ -54,7 +54,7 @@ def choice(*known: str, **others: str) -> BeforeValidator:
 
 
 def _alone(given: object) -> object:
-    """Of a list with one name in it, that."""
+    """Unwrap a list with one name."""
     if isinstance(given, list) and len(given) != 1:
         raise ValueError("must be one name: make one call for each name")
     return given[0] if isinstance(given, list) else given
@@ -71,7 +71,7 @@ def _listed(given: object) -> object:
 
 
 def from_link(place: str) -> BeforeValidator:
-    """Also understands a link that leads to it, such as `…/feature_flags/7`."""
+    """Accept a link such as `…/feature_flags/7` instead of an id."""
     pattern = re.compile(rf"/{place}/([^/?#]+)")
 
     def read(given: object) -> object:
@@ -114,7 +114,7 @@ ProjectId = Annotated[
     Field(description="The project's number; by default the key's own project.", examples=["12345"]),
 ]
 Name = Annotated[str, BeforeValidator(_alone), AfterValidator(_sendable)]
-"""One, which goes into an address."""
+"""One name that is sent in a URL."""
 Words = Annotated[str, AfterValidator(_sendable)]
 Names = Annotated[list[Words], BeforeValidator(_listed)]
 Full = Annotated[bool, Field(description="Also return PostHog's complete object, under `full`. Long.")]
@@ -126,7 +126,7 @@ class InProject(Params):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
-        """What is asked for comes before where, and how much of it."""
+        """List a tool's own parameters before the shared ones."""
         schema = handler.resolve_ref_schema(handler(core))
         schema["properties"] = dict(sorted(schema["properties"].items(), key=lambda each: each[0] in LAST))
         return schema
@@ -134,7 +134,7 @@ class InProject(Params):
     @model_validator(mode="before")
     @classmethod
     def _project_of_a_link(cls, given: Any) -> Any:
-        """A link tells its project too."""
+        """Take the project from a link if none is given."""
         if not isinstance(given, dict) or any(plain_name(str(name)) in _PROJECT_NAMES for name in given):
             return given
         links = [_PROJECT.search(value) for value in given.values() if isinstance(value, str) and "://" in value]
@@ -151,7 +151,7 @@ class Paged(InProject):
 
     @property
     def narrowed(self) -> bool:
-        """Whether something was looked for, and not just the next of all."""
+        """Whether any parameter narrows the list."""
         return bool({to_camel(each) for each in self.model_fields_set} - LAST)
 
 

@@ -13,7 +13,7 @@ from integrations.posthog.results import clock
 from integrations.times import Unit, in_utc, parse_ago
 
 LETTERS: Mapping[Unit, str] = {"minute": "M", "hour": "h", "day": "d", "week": "w", "month": "m", "year": "y"}
-"""PostHog's, in which `m` is a month."""
+"""PostHog's letters for units, in which `m` is a month."""
 WORDS = {letter: unit for unit, letter in LETTERS.items()}
 DAYS = {"M": 0, "h": 1 / 24, "d": 1, "w": 7, "m": 31, "y": 366}
 DAYS_OF_NAMES = {"today": "dStart", "yesterday": "-1dStart"}
@@ -26,7 +26,7 @@ _READ = re.compile(r"-([0-9]+)([Mhdwmy])")
 
 
 def posthogs(given: str) -> str:
-    """A date, a time, or how long ago; as PostHog understands it."""
+    """Convert a date, a time or a period to PostHog's notation."""
     word = given.lower()
     if word in ("last week", "this week"):
         raise ValueError(WHICH_WEEK)
@@ -47,7 +47,7 @@ Moment = Annotated[str, AfterValidator(posthogs)]
 
 
 def instant(given: str) -> datetime:
-    """Of a date or a time; one without a zone is in the project's, which PostHog knows. With room before and after."""
+    """Parse a date or time; without a zone it is in the project's. The years leave room for arithmetic."""
     at = datetime.fromisoformat(given)
     if not 1900 < at.year < 9000:  # noqa: PLR2004
         raise ValueError(IS_NONE)
@@ -55,12 +55,12 @@ def instant(given: str) -> datetime:
 
 
 def past(time: str) -> str:
-    """The least time after it, since what is asked for ends before."""
+    """The next microsecond, because the end of a range is exclusive."""
     return (in_utc(instant(time)) + timedelta(microseconds=1)).isoformat()
 
 
 def some_days_before(before: str) -> str:
-    """Where an end is given and no beginning."""
+    """The default start for a given end."""
     if found := _READ.fullmatch(before):
         return f"-{int(int(found[1]) * DAYS[found[2]]) + USUAL_DAYS}d"
     if before in DAYS_OF_NAMES.values():
@@ -69,7 +69,7 @@ def some_days_before(before: str) -> str:
 
 
 def span(after: str, before: str | None) -> str:
-    """In words, after `events`."""
+    """The range in words, to follow the noun `events`."""
     if before:
         begins = "from the first" if after == ALL else f"from {_worded(after)}"
         return f"{begins} until {_worded(before)}"

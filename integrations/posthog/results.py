@@ -32,7 +32,7 @@ def prose(value: object) -> object:
 
 
 def who(value: object) -> object:
-    """A person, as PostHog's objects name those who made them."""
+    """The name of the person in a `created_by` field."""
     return value.get("email") or value.get("first_name") if isinstance(value, dict) else value
 
 
@@ -46,11 +46,11 @@ Who = Annotated[str | None, BeforeValidator(who)]
 Number = Annotated[float | None, BeforeValidator(finite)]
 Count = Annotated[int | None, BeforeValidator(finite)]
 Unusual = Annotated[bool | None, BeforeValidator(lambda value: value or None)]
-"""Told where it is so, since mostly it is not."""
+"""A flag that is only shown if true, because it rarely is."""
 
 
 class Part(BaseModel):
-    """Of an object; an object of PostHog's is read by its own names."""
+    """A part of a PostHog object, parsed with PostHog's own field names."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -66,12 +66,12 @@ class Part(BaseModel):
 
 
 class PostHogObject(Part):
-    """Its text is made of its fields, in their order, so that none is told in one place alone."""
+    """An object whose text consists of its fields in order, so that text and structure agree."""
 
     apart: ClassVar[tuple[str, ...]] = ("description",)
-    """Fields with a line of their own."""
+    """Fields that have their own line."""
     headed: ClassVar[tuple[str, ...]] = ("id", "name")
-    """Fields that the heading tells."""
+    """Fields that are part of the heading."""
 
     id: str
     url: str
@@ -89,7 +89,7 @@ class PostHogObject(Part):
 
 
 class Answer(Result):
-    """About one project, which is told even where nobody has said which."""
+    """A result about one project, which it always names."""
 
     project_id: str
     notes: list[str] = Field(default=[], description="Remarks on this result.")
@@ -100,17 +100,17 @@ S = TypeVar("S", bound=PostHogObject)
 
 class Page(Answer, Generic[S]):
     what: ClassVar[tuple[str, str]]
-    """One of them, and many."""
+    """The singular and plural nouns."""
     hint: ClassVar[str] = ""
-    """Where `search` looks, when it has found nothing."""
+    """What `search` covers, shown if it matches nothing."""
     besides: ClassVar[str] = ""
-    """What else could be asked for, when nothing was found that is so."""
+    """What else could be requested, shown if nothing matches."""
     unless: ClassVar[str] = ""
-    """The parameter by which just that has been asked for."""
+    """The parameter that already requests it."""
     reader: ClassVar[str] = ""
-    """The tool that reads one of them."""
+    """The tool that reads one object."""
     named: ClassVar[str] = "name"
-    """By what in PostHog's own object one is known; empty where all are too many to look for one that is like it."""
+    """The field that identifies an object; empty if there are too many objects to search for similar ones."""
     going_on: ClassVar[str] = "offset"
 
     total: int | None = Field(default=None, description="The total number of results, if PostHog gives it.")
@@ -138,7 +138,7 @@ class Page(Answer, Generic[S]):
 
 
 def fitting(items: Sequence[PostHogObject]) -> int:
-    """How many have room in one answer; one at least, which has bounds of its own."""
+    """How many objects fit in one result; at least one, whose size is bounded."""
     room, bytes_left = ROOM, MOST_BYTES
     for index, item in enumerate(items):
         room -= len(item.text())
@@ -153,7 +153,7 @@ def written(value: object, most: int = LONGEST_JSON) -> str:
 
 
 def clock(text: str, *, seconds: bool = False) -> str:
-    """A time with its zone, to the minute; any other text as it is."""
+    """A time with its zone, to the minute; any other text unchanged."""
     found = _TIME.fullmatch(text)
     if not found:
         return text
@@ -168,7 +168,7 @@ def _facts(part: Part, apart: tuple[str, ...]) -> Iterator[str]:
 
 
 def _told(name: str, value: object, *, apart: bool = False) -> str:
-    """With its name, except for a description. Where there is room, several are told one below the other."""
+    """A field with its name, which a description omits; with `apart`, lists have one line per item."""
     if apart and isinstance(value, str):
         text = value.replace("\n", "\n    ")  # no line of it may look like one of ours
     else:
@@ -206,7 +206,7 @@ def _compound(value: Part | list[Any] | Json) -> str:
 
 
 def _run_together(words: Sequence[str]) -> bool:
-    """Where commas alone do not tell one from the next."""
+    """Whether commas alone cannot separate the items."""
     return len(words) > 1 and any("," in each for each in words) and not words[0].startswith("{")
 
 

@@ -17,7 +17,7 @@ from integrations.text import clipped, one_line, shortened
 TEXT_ROOM, BYTES_ROOM = 30_000, 100_000
 LONGEST_CELL, MOST_COLUMNS = 2_100, 60
 LONGEST_SHOWN = (2_000, 600, 200)
-"""Of a value: the first where all rows have room, or the last."""
+"""Limits for the length of a value; the first that lets all rows fit is used, else the last."""
 
 Row = list[Any]
 
@@ -38,14 +38,14 @@ class Table(BaseModel):
         return "\n".join([" | ".join(shown(each, LONGEST_CELL) for each in self.columns), *map(" | ".join, told)])
 
     def notes(self) -> list[str]:
-        """What is missing, and how to get it."""
+        """Notes on what is missing, and how to read it."""
         cut = any(is_cut(shown(cell, LONGEST_CELL)) for row in self.rows for cell in row)
         rest = [NOT_ALL.format(len(self.rows), self.returned)] if self.returned > len(self.rows) else []
         return [*([CUT] if cut else []), *rest]
 
 
 def table(columns: Sequence[object], rows: Sequence[Sequence[object]]) -> Table:
-    """As many rows as there is room for, with as much of each value as lets the most of them be shown."""
+    """A table of as many rows as fit, with the longest values that allow it."""
     kept = list[Row]()
     for longest in LONGEST_SHOWN:
         kept = _kept(rows, longest)
@@ -68,7 +68,7 @@ def _kept(rows: Sequence[Sequence[object]], longest: int) -> list[Row]:
 
 
 def table_of(response: Json) -> Table | None:
-    """Of a query of any kind; None where its result is no table."""
+    """The table of a query of any kind; None if its result is not a table."""
     results, columns = response.get("results"), response.get("columns")
     if isinstance(results, list) and all(isinstance(each, list) for each in results) and columns:
         return table(columns, results)
@@ -83,7 +83,7 @@ def table_of(response: Json) -> Table | None:
 
 
 def shown(cell: object, longest: int) -> str:
-    """On one line."""
+    """A cell on one line."""
     match cell:
         case None:
             return ""
@@ -105,7 +105,7 @@ def _cell(value: object, longest: int) -> object:
 
 
 def _over_time(results: list[Json]) -> Table:
-    """A row a day (or hour, week, month), a column a series."""
+    """One row per day (or hour, week, month), one column per series."""
     days = max((each.get("days") or each.get("labels") or [] for each in results), key=len)
     series = [each.get("data") or [] for each in results]
     columns = ["date", *(_series(each) for each in results)]
@@ -150,7 +150,7 @@ SHAPES: tuple[tuple[tuple[str, ...], Callable[[list[Json]], Table]], ...] = (
     (("data", "label"), _over_time),
     (("aggregated_value",), _in_all),
 )
-"""By what each result has, the kind of insight that it is of."""
+"""Converters by the fields that identify the kind of insight."""
 
 
 def _series(found: Json) -> str:

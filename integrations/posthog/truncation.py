@@ -10,15 +10,15 @@ from integrations.text import clipped, shortened
 
 MOST_BYTES = 150_000
 MEASURES = ((4_000, 300), (800, 100), (200, 40), (100, 15), (50, 5), (30, 2))
-"""How long a text and a list may be, tried one after the other until all of it has room."""
+"""Limits for texts and lists, tried in order until the value fits."""
 SECRET = re.compile(
     r"secret.*(token|key)|(token|key).*secret|^(live_events|temporary|access|refresh)_?token|^personal_api_key",
     re.IGNORECASE,
 )
-"""What PostHog tells with other things, and nobody needs in order to read."""
+"""Fields with secrets that PostHog returns and no reader needs."""
 DEEPEST, MARK = 12, 40
 LARGEST = 1e300
-"""A number beyond it is none that JSON, or anybody, can go on with."""
+"""Larger numbers are treated as infinite, which JSON cannot represent."""
 _CUT = re.compile(r"… \[[0-9,]+ more (characters|fields)\]|\[[0-9]+ more\]")
 
 
@@ -31,7 +31,7 @@ def is_finite(value: float) -> bool:
 
 
 def fitted(value: Any, room: int = MOST_BYTES // 3) -> tuple[Any, bool]:
-    """JSON that is no longer than there is room, and whether something was cut for that."""
+    """JSON that fits the room, and whether something was cut."""
     if _left(value, room, 10**9, 10**9) >= 0:
         return pruned(value, 10**9, 10**9), False
     for text, length in MEASURES:
@@ -41,7 +41,7 @@ def fitted(value: Any, room: int = MOST_BYTES // 3) -> tuple[Any, bool]:
 
 
 def pruned(value: Any, text: int, length: int, depth: int = DEEPEST) -> Any:
-    """Without secrets; what is cut is told where it was."""
+    """The value without secrets, with a mark at each cut."""
     if isinstance(value, str):
         return clipped(value, text)
     if isinstance(value, int | float) and not is_finite(value):
@@ -59,7 +59,7 @@ def pruned(value: Any, text: int, length: int, depth: int = DEEPEST) -> Any:
 
 
 def _left(value: Any, room: int, text: int, length: int, depth: int = DEEPEST) -> int:
-    """Of the room, of what `pruned` would give; below nothing as soon as it is known that there is none."""
+    """The room that remains after the result of `pruned`; negative as soon as it does not fit."""
     if room < 0 or not depth:
         return room - MARK
     if isinstance(value, str):

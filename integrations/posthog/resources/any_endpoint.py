@@ -24,7 +24,7 @@ MOST_PARAMS, ROOM_OF_TEXT, ROOM_OF_BODY, LONGEST_QUERY = 50, 40_000, MOST_BYTES,
 FEWEST = 1
 TOO_MANY = f"must be {MOST_PARAMS} at most"
 OF_PARAMS = frozenset({"limit", "offset", "page", "cursor", "search", "ordering", "order"})
-"""What is put beside `params` by mistake, and belongs into it."""
+"""Parameters that models put beside `params` by mistake."""
 CUT = "Long parts are cut and marked with …: read one object, or use a smaller `limit` in `params`."
 LESS = "Read one object, or use a smaller `limit` in `params`."
 ENDED_EARLY = "Only the first {kept} of the {of} results on this page are shown, because the page is too long."
@@ -35,11 +35,11 @@ Value = str | int | float | bool | list[str | int | float | bool]
 PROJECTS = "; `posthog_list_projects` lists the projects with their numbers"
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _PLACE = re.compile(r"\{\w*\}|<\w+>")
-"""What an example leaves open."""
+"""A placeholder of an example."""
 
 
 def _path(given: object) -> object:
-    """What has to be a path of the API; a whole address is read as one."""
+    """Check a path of the API, and reduce a URL to its path."""
     if not isinstance(given, str):
         return given
     text = HOSTS.sub("", given.strip(), count=1)
@@ -55,7 +55,7 @@ def _path(given: object) -> object:
 
 
 def _params(given: object) -> object:
-    """As an object; a query that is written out is read as one."""
+    """Parse a query string or JSON text to an object."""
     if not isinstance(given, str):
         return given
     if not given.lstrip().startswith("{") and "=" in given:
@@ -96,7 +96,7 @@ class Get(Params):
     @model_validator(mode="before")
     @classmethod
     def _understood(cls, given: object) -> object:
-        """What stands behind a question mark, or beside `params`, are parameters too."""
+        """Merge parameters after a question mark, and those beside `params`, into `params`."""
         read = super()._understood(given)  # type: ignore[operator]  # a proxy, which gives the function
         if not isinstance(read, dict) or not isinstance(path := read.get("path"), str):
             return read
@@ -162,7 +162,7 @@ def _told(ask: Get, body: Any) -> Anything:
 
 
 def _page(body: Any) -> tuple[Any, int, int]:
-    """Of a list as many as have room, whole; and how many of how many."""
+    """A list with as many items as fit, the number of those, and the number of all."""
     results = body.get("results") if isinstance(body, dict) else None
     if not isinstance(results, list):
         return body, 0, 0
@@ -177,7 +177,7 @@ def _page(body: Any) -> tuple[Any, int, int]:
 
 
 def _following(ask: Get, body: Any, kept: int, there: int) -> tuple[Json, list[str]]:
-    """What of the query changes for the next page: what PostHog's own link to it says, and never that link's host."""
+    """Parameters that change for the next page, taken from PostHog's link without using its host."""
     link = body.get("next") if isinstance(body, dict) else None
     linked = dict(parse_qsl(urlsplit(link).query)) if isinstance(link, str) else {}
     counted = {name: int(value) if _NUMBER.fullmatch(value) else value for name, value in linked.items()}

@@ -19,7 +19,7 @@ from integrations.tool import tool
 DASHBOARDS, ANNOTATIONS, LIST = "dashboards", "annotations", "posthog_list_dashboards"
 LONGEST_TILE = 1_000
 OF_INSIGHTS = "dashboard_item"
-"""What PostHog calls an annotation's scope that is an insight."""
+"""PostHog's name for the scope of an annotation on an insight."""
 Body = Annotated[
     str | None,
     BeforeValidator(lambda value: clipped(" ".join(value.split()), LONGEST_TILE) if isinstance(value, str) else value),
@@ -43,7 +43,7 @@ class ListAnnotations(Paged):
 
 
 class Tile(Part):
-    """Of a dashboard: an insight, a text, a button, or a widget, which shows something else."""
+    """A tile of a dashboard: an insight, a text, a button or a widget."""
 
     id: str | None = Field(default=None, description="The insight's id, for `posthog_get_insight`.")
     name: Line = None

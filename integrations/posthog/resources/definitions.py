@@ -113,18 +113,18 @@ async def posthog_list_property_definitions(api: PosthogApi, ask: ListProperties
 
 
 async def known_event(api: PosthogApi, project: Project, name: str) -> None:
-    """Fails where the project has received none of this name."""
+    """Raise an error if the project has received no event with this name."""
     if told := await unknown_event(api, project, name):
         raise ToolFailed("invalid_arguments", told)
 
 
 async def unknown_event(api: PosthogApi, project: Project, name: str) -> str:
-    """Says that the project has received none of this name, and tells those that are like it; else nothing."""
+    """A sentence on an unknown event, with similar names; empty if the event is known."""
     try:
         if name in (await names_of(api, project, EVENTS, {"search": name[:200]})).there:
             return ""
         others = await names_of(api, project, EVENTS, {})
-    except ToolFailed:  # it can't be known, and what was asked for has been answered
+    except ToolFailed:  # unknown, and the result is complete without it
         return ""
     if name in others.there:
         return ""

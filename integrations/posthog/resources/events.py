@@ -28,7 +28,7 @@ from integrations.tool import tool
 
 COLUMNS = ("uuid", "event", "timestamp", "distinct_id", "person.id", "properties")
 SHOWN = ("$current_url", "$pathname", "$browser", "$os", "$device_type", "$geoip_country_name", "$lib")
-"""What of PostHog's own properties is shown, with all of the project's own."""
+"""PostHog's own properties that are shown with all of the project's own."""
 SINCE = "-7d"
 USUAL = 20
 MOST_PROPERTIES, ROOM_OF_PROPERTIES = 25, 1_500
@@ -84,7 +84,7 @@ class ListEvents(InProject):
 
     @property
     def since(self) -> str:
-        """Seven days, back from the end where only that is given."""
+        """The start; by default seven days before the end."""
         return some_days_before(self.before) if self.before and "after" not in self.model_fields_set else self.after
 
     @model_validator(mode="after")
@@ -153,12 +153,12 @@ async def posthog_list_events(api: PosthogApi, ask: ListEvents) -> EventPage:
 
 
 async def _person(api: PosthogApi, project: Project, said: str | None) -> str | None:
-    """Their UUID, whatever they are called by."""
+    """The UUID of a person, given by any id."""
     return said if said is None or is_uuid(said) else await person_called(api, project, said)
 
 
 async def _explained(api: PosthogApi, project: Project, ask: ListEvents) -> None:
-    """Fails where there are none because there is no such event, or no such person."""
+    """Raise an error if no events match because the event or the person does not exist."""
     if ask.event:
         await known_event(api, project, ask.event)
     if ask.person_id and is_uuid(ask.person_id):
@@ -173,7 +173,7 @@ def _notes(ask: ListEvents, events: list[EventDetails], kept: int) -> list[str]:
 
 
 def _query(ask: ListEvents, person: str | None) -> Json:
-    """Pages go on from the last time that was shown, so that new events move none of them."""
+    """The query; pages continue from the last time shown, so that new events do not shift them."""
     given = _CURSOR.fullmatch(ask.cursor or "")
     before, skip = (given["before"], given["skip"] or given["offset"]) if given else (None, None)
     query = {
@@ -192,7 +192,7 @@ def _query(ask: ListEvents, person: str | None) -> Json:
 
 
 def _is_later(after: str, before: str) -> bool:
-    """As far as both are times that can be compared."""
+    """Whether both are comparable times and the start is later."""
     try:
         return instant(after) > instant(before)
     except (ValueError, TypeError):
@@ -200,7 +200,7 @@ def _is_later(after: str, before: str) -> bool:
 
 
 def _following(shown: list[EventDetails], ask: ListEvents) -> str:
-    """The time of the last event, and how many of that time have been shown."""
+    """A cursor: the time of the last event, and how many events with that time were shown."""
     last = shown[-1].timestamp
     same = sum(each.timestamp == last for each in shown)
     if ask.cursor and same == len(shown) and ask.cursor.startswith(f"{last}{BETWEEN}"):
@@ -223,7 +223,7 @@ def _event(project: Project, row: Json, *, full: bool) -> EventDetails:
 
 
 def _in_address(time: str) -> str:
-    """Short, and without a plus."""
+    """A time in a URL: short, and without a plus sign."""
     try:
         at = instant(time)
     except ValueError:
@@ -232,7 +232,7 @@ def _in_address(time: str) -> str:
 
 
 def _read(properties: object) -> Json:
-    """PostHog gives them as JSON in a text."""
+    """Parse properties, which PostHog returns as a JSON string."""
     try:
         found = json.loads(properties) if isinstance(properties, str) else properties
     except ValueError:

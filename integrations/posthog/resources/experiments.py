@@ -90,7 +90,7 @@ class ExperimentPage(Page[Experiment]):
 
 
 class Arm(Part):
-    """One of the variants."""
+    """A variant with its share."""
 
     key: str
     rollout_percentage: Number = None
@@ -172,7 +172,7 @@ async def posthog_get_experiment(api: PosthogApi, ask: GetExperiment) -> Experim
 
 
 async def _number(api: PosthogApi, project: Project, said: str) -> str:
-    """Of the latest experiment with the flag of this key."""
+    """The number of the latest experiment with this flag key."""
     if is_number(said):
         return said
     with suppress(NoneSuch):
@@ -183,14 +183,14 @@ async def _number(api: PosthogApi, project: Project, said: str) -> str:
 
 
 def _notes(found: Json, metrics: int) -> list[str]:
-    """Of the results."""
+    """Notes on the results."""
     if not found.get("start_date"):
         return [NOT_BEGUN]
     return [MORE_METRICS.format(MOST_METRICS, metrics)] if metrics > MOST_METRICS else []
 
 
 async def _measured(api: PosthogApi, project: Project, found: Json, metric: Json) -> Measured:
-    """One that cannot be computed hides none of the others."""
+    """The result of a metric, or its error, so that the other metrics are still returned."""
     told = {"name": _name(metric), "kind": metric.get("metric_type") or metric.get("kind")}
     query = {"kind": "ExperimentQuery", "experiment_id": found.get("id"), "metric": metric}
     try:
@@ -220,7 +220,7 @@ def _row(found: Json) -> list[object]:
 
 
 def _metrics(found: Json, inline: str, shared: str) -> list[Json]:
-    """Those that are its own, and those that it shares with others."""
+    """Its own metrics, and the shared ones."""
     saved = [
         {**each["query"], "name": each.get("name")}
         for each in found.get("saved_metrics") or []

@@ -162,7 +162,7 @@ async def posthog_get_feature_flag(api: PosthogApi, ask: GetFlag) -> FlagDetails
 
 
 async def flag_number(api: PosthogApi, project: Project, key: str) -> str:
-    """Of the flag with this key, archived or not; a number is one."""
+    """The number of the flag with this key, archived or not; numbers are returned unchanged."""
     if is_number(key):
         return key
     found = await first(api, project, PLACE, {"key": key})
@@ -175,7 +175,7 @@ async def _no_flag(api: PosthogApi, project: Project, key: str) -> str:
     told = none_such(project, WHAT, f"with the key {key}", LIST).text
     try:
         alike = (await names_of(api, project, PLACE, {}, "key")).like(key)
-    except ToolFailed:  # that there is none is known
+    except ToolFailed:  # the error is complete without similar names
         return told
     return f"{told} {alike}".rstrip()
 
@@ -215,7 +215,7 @@ def _is_stale(found: Json) -> bool:
 
 
 def _payload(value: object) -> str | None:
-    """Mostly it is JSON in a text."""
+    """A payload as text; it is usually a JSON string."""
     return value if isinstance(value, str | None) else json.dumps(value)
 
 

@@ -23,9 +23,9 @@ from integrations.service_client import ToolFailed, too_large_hint
 from integrations.tool import tool
 
 MOST_LOOKED_UP = 3
-"""Names of events, where a query has found nothing."""
+"""The maximum of event names that are checked after an empty result."""
 PAUSES = (0.15, 0.3, 0.6, 1.0, 1.5)
-"""Between the looks at a query that is running; the last for all others."""
+"""Pauses between polls of a running query; the last one repeats."""
 MARGIN_SECONDS = 0.5
 MOST = 10_000
 USUAL = 100
@@ -60,7 +60,7 @@ class StillRunning(ToolFailed):
 
 
 def _plain(given: object) -> object:
-    """Out of a fence, or out of the object in which PostHog's API takes it."""
+    """Unwrap a query from a code fence, or from the object of PostHog's API."""
     if isinstance(given, str) and given.lstrip().startswith("{"):
         with suppress(ValueError, RecursionError):
             return _plain(json.loads(given))
@@ -113,7 +113,7 @@ class RunQuery(InProject):
     @model_validator(mode="before")
     @classmethod
     def _kind_left_out(cls, given: Any) -> Any:
-        """As in PostHog's API, where it stands beside the query."""
+        """Ignore `kind`, which PostHog's API has beside the query."""
         if not isinstance(given, dict) or given.get("kind") != HOGQL:
             return given
         return {name: value for name, value in given.items() if name != "kind"}
@@ -156,7 +156,7 @@ class Rows(Answer):
 
 
 async def run(api: PosthogApi, project: Project, query: Json, *, fresh: bool = False) -> Json:
-    """Asked for without waiting, since PostHog cuts off who waits for long; then waited for."""
+    """Start a query asynchronously, because PostHog ends long requests, and poll for its result."""
     body = {"query": query, "refresh": "force_async" if fresh else "async"}
     told: Json = await api.request("POST", project.path("query"), body=body, reads=True)
     return await _finished(api, project, told)
@@ -188,7 +188,7 @@ async def _looked_at(api: PosthogApi, project: Project, query_id: str) -> Json:
 
 
 def as_of(response: Json) -> list[str]:
-    """A note, where it is not of now."""
+    """A note if the result is cached."""
     at = response.get("last_refresh")
     return [f"As of {clock(str(at))}; `fresh: true` computes it again."] if response.get("is_cached") and at else []
 
@@ -231,12 +231,12 @@ async def _run(api: PosthogApi, project: Project, ask: RunQuery, query: Query) -
 
 
 def _is_empty(told: Rows) -> bool:
-    """It has no rows, or a column of nothing but noughts."""
+    """Whether the result has no rows, or a column of only zeros or empty values."""
     return told.other is None and (not told.rows or any(not any(column) for column in zip(*told.rows, strict=False)))
 
 
 async def _unknown(api: PosthogApi, project: Project, ask: RunQuery) -> list[str]:
-    """A note of each event that the query names and the project has never received."""
+    """Notes on events in the query that the project has never received."""
     names = events_named(str(ask.query), ask.values)[:MOST_LOOKED_UP]
     return [told for name in names if (told := await unknown_event(api, project, name))]
 
@@ -248,7 +248,7 @@ def _told(project: Project, response: Json, query: Query | None, limit: int) -> 
         return Rows(project_id=project.id, other=cut, notes=as_of(response))
     known = query or _said_to_be(response)
     more, note = _cut_short(found.returned, known, limit, is_ours=query is not None)
-    if note == MORE:  # one row more was asked for, in order to know
+    if note == MORE:  # one extra row was requested to detect this
         found = table_of({**response, "results": response["results"][:limit]}) or found
     own = known.limit if note == PERHAPS_MORE else limit
     notes = [note.format(limit=own, most=MOST if note == MORE else MOST_ROWS)] if note else []
@@ -263,7 +263,7 @@ def _told(project: Project, response: Json, query: Query | None, limit: int) -> 
 
 
 def _said_to_be(response: Json) -> Query:
-    """The query that was run, of one that somebody has come back for."""
+    """The query of a result that is read by its `queryId`."""
     try:
         text = response.get("query") or response.get("hogql")
         return Query.read(str(text)[: LONGEST_QUERY + 1_000])
@@ -272,7 +272,7 @@ def _said_to_be(response: Json) -> Query:
 
 
 def _cut_short(returned: int, query: Query, limit: int, *, is_ours: bool) -> tuple[bool | None, str]:
-    """Whether there are more rows, as far as that can be known, and what is told of it."""
+    """Whether there are more rows, if known, and the note on that."""
     if is_ours and not query.has_limit:
         return returned > limit, MORE if returned > limit else ""
     if query.limit is None:

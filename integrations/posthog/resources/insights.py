@@ -34,7 +34,7 @@ OTHER_WORDS = {
     "pathsquery": "PATHS",
     "trend": "TRENDS",
 }
-"""Also those that the list itself gives."""
+"""Synonyms, including the kinds that the list returns."""
 
 
 def _identified(given: str) -> str:
@@ -173,7 +173,7 @@ async def _computed(api: PosthogApi, project: Project, query: Json, *, fresh: bo
         return await run(api, project, query, fresh=fresh)
     except ToolFailed as failed:
         if "`query:read`" not in failed.text:
-            raise  # also that it is still running
+            raise  # including StillRunning
         raise failed.with_text(f"{failed.text} {WITHOUT}") from failed
 
 
@@ -186,7 +186,7 @@ def _insight(project: Project, found: Json, full: bool, *, alone: bool = False) 
 
 
 def source(found: Json) -> Json | None:
-    """What is asked, without how it is drawn."""
+    """The query without its visualization."""
     query = found.get("query")
     inner = query.get("source") if isinstance(query, dict) else None
     if isinstance(query, dict) and query.get("kind") in ("InsightVizNode", "DataVisualizationNode", "DataTableNode"):

@@ -39,7 +39,7 @@ NOBODY = (
 MOST_IDS, MOST_PROPERTIES = 5, 12
 ROOM_OF_PROPERTIES, ROOM_OF_FILTERS = 1_000, 12_000
 TELLING = ("email", "name", "username", "plan", "company", "role", "$initial_referring_domain", "$geoip_country_name")
-"""What of a person's properties tells most; the first of them come first."""
+"""The most useful properties of a person, in order."""
 
 
 class ListPersons(Paged):
@@ -200,17 +200,17 @@ async def posthog_get_cohort(api: PosthogApi, ask: GetCohort) -> CohortDetails:
 
 
 async def known_person(api: PosthogApi, project: Project, uuid: str) -> None:
-    """Fails where there is none."""
+    """Raise an error if the person does not exist."""
     try:
         await one(api, project, PERSONS, uuid, WHAT, LIST_PERSONS)
     except NoneSuch:
         raise
-    except ToolFailed:  # it can't be known, and what was asked for has been answered
+    except ToolFailed:  # unknown, and the result is complete without it
         return
 
 
 async def person_called(api: PosthogApi, project: Project, said: str) -> str:
-    """The UUID of who has this number, email address or distinct ID."""
+    """The UUID of the person with this number, email address or distinct ID."""
     try:
         found = await _someone(api, project, said)
     except ToolFailed as failed:
@@ -221,7 +221,7 @@ async def person_called(api: PosthogApi, project: Project, said: str) -> str:
 
 
 async def _someone(api: PosthogApi, project: Project, said: str) -> Json:
-    """An ID may be a distinct ID as well, which the SDK of an app may have made in any form."""
+    """Find a person; a UUID or number may also be a distinct ID, which apps can choose freely."""
     if is_uuid(said) or is_number(said):
         with suppress(NoneSuch):
             return await one(api, project, PERSONS, said, WHAT, LIST_PERSONS)

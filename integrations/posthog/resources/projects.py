@@ -82,13 +82,13 @@ class ProjectDetails(Details):
 
 
 class Owner(Part):
-    """The person whose key it is."""
+    """The owner of the key."""
 
     team: Json | None = None
     organizations: list[dict[str, object]] = Field(default=[])
 
     def named(self, found: Json) -> Json:
-        """With its organization's name, where PostHog gives its number."""
+        """The project with the name of its organization instead of the id."""
         names = {each.get("id"): each.get("name") for each in self.organizations}
         given = found.get("organization")
         return {**found, "organization": names.get(given, given)}
@@ -133,7 +133,7 @@ async def posthog_get_project(api: PosthogApi, ask: GetProject) -> ProjectDetail
 
 
 async def _each(api: PosthogApi, owner: Owner, numbers: list[str]) -> tuple[list[Json], list[str]]:
-    """A key that is limited to projects may not list any. One that cannot be read hides none of the others."""
+    """Read each project, since a limited key cannot list them; a note reports one that cannot be read."""
     found, notes = list[Json](), list[str]()
     for number in numbers:
         try:
@@ -148,7 +148,7 @@ async def _each(api: PosthogApi, owner: Owner, numbers: list[str]) -> tuple[list
 
 
 async def _all(api: PosthogApi, owner: Owner, limited_to: list[str] | None) -> tuple[list[Json], list[str]]:
-    """Of the organizations that the owner is in, or those that the key is limited to."""
+    """All projects of the owner's organizations, or of those that the key is limited to."""
     found = list[Json]()
     try:
         for organization in owner.organizations[:MOST_ORGANIZATIONS]:

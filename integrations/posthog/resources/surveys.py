@@ -17,7 +17,7 @@ from integrations.tool import tool
 
 PLACE, LIST = "surveys", "posthog_list_surveys"
 COUNTED = {"shown": "survey shown", "dismissed": "survey dismissed", "answered": "survey sent"}
-"""By our word, PostHog's event."""
+"""PostHog's events by the names of our counts."""
 
 STATUSES = choice(
     *("draft", "running", "complete"),
@@ -79,7 +79,7 @@ class Question(Part):
 
 
 class Counts(Part):
-    """Events, and persons that they are of."""
+    """Numbers of events, and of their persons."""
 
     shown: Count = None
     shown_to: Count = None
@@ -142,7 +142,7 @@ async def posthog_get_survey(api: PosthogApi, ask: GetSurvey) -> SurveyDetails:
 
 
 async def _counts(api: PosthogApi, project: Project, ask: GetSurvey) -> tuple[Counts | None, list[str]]:
-    """Without them the rest is still worth reading."""
+    """The counts; if they cannot be read, a note and no counts."""
     try:
         told = await api.get(project.path(PLACE, ask.survey_id, "stats"))
     except ToolFailed as failed:
