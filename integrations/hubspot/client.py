@@ -33,7 +33,7 @@ NO_MORE_TODAY = (
     "The account has reached HubSpot's daily request limit. The limit is reset at midnight in the account's time zone."
 )
 LOCKED = HTTPStatus.LOCKED
-LONGEST_SAID, MOST_ERRORS = 500, 5
+LONGEST_MESSAGE, MOST_ERRORS = 500, 5
 LOCKED_SECONDS = 2.0
 WINDOWS = {"SECONDLY": 1.0, "TEN_SECONDLY_ROLLING": 10.0}
 """Seconds until a limit is free again, by its policy name, because no header gives them."""
@@ -42,46 +42,46 @@ _SECONDS = re.compile(r"[0-9]{1,6}")
 
 class HubSpotApi(ServiceClient):
     def verdict(self, reply: Reply) -> Verdict:
-        told: Json = reply.body if isinstance(reply.body, dict) else {}
+        body: Json = reply.body if isinstance(reply.body, dict) else {}
         match reply.status:
             case HTTPStatus.OK:
                 return None if isinstance(reply.body, dict) else ServerTrouble(self.unexpected_response_text(reply))
             case HTTPStatus.UNAUTHORIZED:
                 return CredentialRejected()
             case HTTPStatus.TOO_MANY_REQUESTS | HTTPStatus.LOCKED | 477:
-                return _later(reply, told)
+                return _later(reply, body)
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 return ServerTrouble(self.unavailable_text(reply))
             case _:
-                return _refusal(reply, told, self.unexpected_response_text(reply))
+                return _refusal(reply, body, self.unexpected_response_text(reply))
 
 
-def _later(reply: Reply, told: Json) -> Verdict:
-    policy = str(told.get("policyName", "")).upper()
+def _later(reply: Reply, body: Json) -> Verdict:
+    policy = str(body.get("policyName", "")).upper()
     if policy == "DAILY":
         return Rejected(NO_MORE_TODAY, "rate_limited")
     if reply.status == LOCKED:
         return RateLimited(LOCKED_SECONDS)
-    said = reply.headers.get("retry-after", "")
-    return RateLimited(float(said) if _SECONDS.fullmatch(said) else WINDOWS.get(policy))
+    retry_after = reply.headers.get("retry-after", "")
+    return RateLimited(float(retry_after) if _SECONDS.fullmatch(retry_after) else WINDOWS.get(policy))
 
 
-def _refusal(reply: Reply, told: Json, odd: str) -> Rejected:
-    message = _message(told)
+def _refusal(reply: Reply, body: Json, unexpected: str) -> Rejected:
+    message = _message(body)
     match reply.status:
         case HTTPStatus.NOT_FOUND:
             return Rejected(NOT_THERE)
         case HTTPStatus.FORBIDDEN:
-            return Rejected(_forbidden(told, message))
+            return Rejected(_forbidden(body, message))
         case HTTPStatus.BAD_REQUEST:
             return Rejected(f"HubSpot does not accept these arguments: {message}", "invalid_arguments")
         case status:
-            return Rejected(f"HubSpot refused the request ({status}): {message}" if told else odd)
+            return Rejected(f"HubSpot refused the request ({status}): {message}" if body else unexpected)
 
 
-def _forbidden(told: Json, message: str) -> str:
-    scopes = sorted(set(_scopes(told)))
-    if not scopes and told.get("category") != "MISSING_SCOPES":
+def _forbidden(body: Json, message: str) -> str:
+    scopes = sorted(set(_scopes(body)))
+    if not scopes and body.get("category") != "MISSING_SCOPES":
         return NOT_SEEN.format(message)
     reading = [f"`{each}`" for each in scopes if ".read" in each] or [f"`{each}`" for each in scopes]
     needed = f"one of {', '.join(reading)}" if len(reading) > 1 else reading[0] if reading else "another scope"
@@ -91,16 +91,16 @@ def _forbidden(told: Json, message: str) -> str:
     )
 
 
-def _scopes(told: Json) -> Iterator[str]:
+def _scopes(body: Json) -> Iterator[str]:
     """Alternative scopes, each of which is enough; old names of scopes are among them."""
-    for context in (error.get("context") for error in objects(told.get("errors"))[:MOST_ERRORS]):
+    for context in (error.get("context") for error in objects(body.get("errors"))[:MOST_ERRORS]):
         if isinstance(context, Mapping):
             for name in ("requiredGranularScopes", "requiredScopes"):
                 yield from (str(each) for each in context.get(name) or ())
 
 
-def _message(told: Json) -> str:
+def _message(body: Json) -> str:
     """The messages of an error body, any part of which may be missing."""
-    said = [told.get("message"), *(error.get("message") for error in objects(told.get("errors"))[:MOST_ERRORS])]
-    parts = dict.fromkeys(one_line(str(each))[:LONGEST_SAID] for each in said if each)
+    messages = [body.get("message"), *(error.get("message") for error in objects(body.get("errors"))[:MOST_ERRORS])]
+    parts = dict.fromkeys(one_line(str(each))[:LONGEST_MESSAGE] for each in messages if each)
     return " ".join(each if each.endswith((".", "!")) else f"{each}." for each in parts) or "HubSpot gave no reason."

@@ -90,7 +90,7 @@ class PosthogApi(ServiceClient):
     _mine: Project | None = None
 
     def verdict(self, reply: Reply) -> Verdict:
-        told: Json = reply.body if isinstance(reply.body, dict) else {}
+        body: Json = reply.body if isinstance(reply.body, dict) else {}
         match reply.status:
             case status if status in SUCCESSES:
                 return (
@@ -101,12 +101,12 @@ class PosthogApi(ServiceClient):
             case HTTPStatus.TOO_MANY_REQUESTS:
                 return RateLimited(_seconds(reply.headers))
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                return _heavy(reply, told) or ServerTrouble(self.unavailable_text(reply))
+                return _heavy(reply, body) or ServerTrouble(self.unavailable_text(reply))
             case _:
-                return self._refusal(reply, told)
+                return self._refusal(reply, body)
 
-    def _refusal(self, reply: Reply, told: Json) -> Verdict:
-        detail = said(told)
+    def _refusal(self, reply: Reply, body: Json) -> Verdict:
+        detail = said(body)
         match reply.status:
             case HTTPStatus.NOT_FOUND:
                 if "ndpoint not found" in detail:
@@ -115,7 +115,7 @@ class PosthogApi(ServiceClient):
             case HTTPStatus.FORBIDDEN:
                 return Rejected(self._forbidden(detail))
             case HTTPStatus.BAD_REQUEST:
-                where = f" (`{told['attr']}`)" if told.get("attr") else ""
+                where = f" (`{body['attr']}`)" if body.get("attr") else ""
                 return Rejected(f"PostHog does not accept this{where}: {detail}", "invalid_arguments")
             case HTTPStatus.PAYMENT_REQUIRED:
                 return Rejected(f"The plan of this PostHog organization does not allow this: {detail}")
@@ -180,11 +180,11 @@ class PosthogApi(ServiceClient):
         await self._pause(seconds)
 
 
-def said(told: Json) -> str:
+def said(body: Json) -> str:
     """The message of an error, or of a failed query, as a sentence."""
-    status = told.get("query_status")
-    detail = (status or {}).get("error_message") if isinstance(status, dict) else told.get("detail")
-    text = one_line(str(detail or told.get("code") or "PostHog gave no reason"))[:LONGEST_DETAIL]
+    status = body.get("query_status")
+    detail = (status or {}).get("error_message") if isinstance(status, dict) else body.get("detail")
+    text = one_line(str(detail or body.get("code") or "PostHog gave no reason"))[:LONGEST_DETAIL]
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
@@ -207,10 +207,10 @@ def _offset_in(url: object, otherwise: int) -> int:
     return int(given) if _SECONDS.fullmatch(given) else otherwise
 
 
-def _heavy(reply: Reply, told: Json) -> Rejected | None:
+def _heavy(reply: Reply, body: Json) -> Rejected | None:
     """The error for a query that would fail again."""
-    detail = said(told)
-    if "query_status" in told:
+    detail = said(body)
+    if "query_status" in body:
         return Rejected(f"PostHog could not run the query: {detail}")
     if reply.status == ESTIMATED_TOO_LONG or "max execution time" in detail or "max memory limit" in detail:
         return Rejected(HEAVY.format(detail))
