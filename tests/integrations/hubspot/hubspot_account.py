@@ -1,4 +1,4 @@
-"""An account of HubSpot that the tools ask with no wire between: the fake one, or one that a test has written."""
+"""A HubSpot account that tools call without a network: the fake one, or responses that a test defines."""
 
 from __future__ import annotations
 

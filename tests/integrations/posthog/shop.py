@@ -1,4 +1,4 @@
-"""PostHog with the company behind it, and its tools asked without a wire between them."""
+"""A fake PostHog with a company's data, and its tools called without a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do the tools say where a question is slightly wrong, or its answer is not all that there is?"""
+"""Errors for slightly wrong arguments, and notes on incomplete results."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is said where a name is not quite that of anything?"""
+"""Suggestions of similar names for unknown ones."""
 
 from typing import Any
 

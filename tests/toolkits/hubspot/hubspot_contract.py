@@ -1,4 +1,4 @@
-"""Does HubSpot's contract take what was sent? Its specification is not free, so facts of it are restated."""
+"""A check of requests against HubSpot's API; facts of its specification, which is not free, are restated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.toolkits.contract import Contract, Json
 
 CONTRACT = Contract("HubSpot")
 BESIDES = re.compile(r"/account-info/{version}/details|/crm/(properties/{version}/\w+|pipelines/{version}/deals)")
-"""Read without parameters; the facts are silent about them."""
+"""Paths that are read without parameters, because the facts do not mention any."""
 LONGEST_QUERY, MOST_GROUPS, MOST_FILTERS = 3000, 5, 6
 
 

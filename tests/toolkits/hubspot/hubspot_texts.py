@@ -1,4 +1,4 @@
-"""What is asked of HubSpot's tools for a person to read, and what is in their way?"""
+"""The calls and failures of HubSpot's tools whose texts are approved."""
 
 from __future__ import annotations
 

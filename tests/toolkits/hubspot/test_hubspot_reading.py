@@ -1,4 +1,4 @@
-"""What HubSpot's tools find, and how they ask for it."""
+"""The results of HubSpot's tools, and the requests that they send."""
 
 import json
 from itertools import count

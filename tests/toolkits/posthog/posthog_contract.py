@@ -1,4 +1,4 @@
-"""Does PostHog's contract take what was sent? That of its own command line, and a few paths that it has not."""
+"""A check of requests against the contract of PostHog's command line, and a few paths that it does not have."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BESIDES: Mapping[str, Mapping[str, Json]] = {
         **dict.fromkeys(("filter_by_event_names", "is_numerical", "exclude_hidden"), TRUTH),
     },
 }
-"""By path, the parameters: read from PostHog's documentation."""
+"""Parameters by path, from PostHog's documentation."""
 BODY = {"query", "refresh", "client_query_id", "name"}
 REFRESH = ("blocking", "async", "force_blocking", "force_async", "force_cache", "lazy_async")
 OF_QUERIES = {"HogQLQuery": {"kind", "query", "values"}, "ExperimentQuery": {"kind", "experiment_id", "metric"}}

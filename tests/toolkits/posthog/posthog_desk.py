@@ -1,4 +1,4 @@
-"""What is a PostHog organization behind a server, and what is never done to it?"""
+"""A PostHog organization behind a server, and requests that are never sent to it."""
 
 from __future__ import annotations
 

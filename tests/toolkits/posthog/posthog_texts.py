@@ -1,4 +1,4 @@
-"""What is asked of PostHog's tools for a person to read, and what is in their way?"""
+"""The calls and failures of PostHog's tools whose texts are approved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ APP = f"https://us.posthog.com/project/{SHOP}"
 PATH = f"/api/projects/{SHOP}"
 HISTORY = f"{PATH}/feature_flags/7/activity/"
 ALONE = ("posthog_list_projects", "posthog_get")
-"""They are of no project."""
+"""Paths outside of projects."""
 
 
 FENCED = "```sql\nSELECT uniq(distinct_id) AS visitors FROM events\n```"
