@@ -30,7 +30,7 @@ from tests.e2e.process import (
     until,
 )
 
-WHAT_ELSE = "Ctrl-C stops it. From here on, the log:"
+WHAT_ELSE = "Ctrl-C stops it. The log follows:"
 NOT_NOW = {"MAKEFLAGS": "--old-file=.venv/.runs"}
 """Of what `make` does, all but setting up what these very tests run in."""
 
