@@ -28,7 +28,7 @@ from api.http.pagination import PAGING, Paging
 from api.http.request import AnyRequest, query_bool
 from api.http.responses import StoredResponse, created, item
 from api.servers.schemas import ServerChange, ServerDraft, ServerView
-from api.servers.server import AuthType, Exposure, OAuthGrant, Server
+from api.servers.server import Server
 from api.servers.service import EnablingAgents, ServerService
 
 SERVERS = "/api/workspaces/{workspace_id:str}/mcp-servers"
@@ -38,30 +38,8 @@ MANY = TypeAdapter(list[ServerView])
 DETACH = Parameter("detach", "`true`: first disables the server in the agents that enable it.", {"type": "boolean"})
 
 
-def view(server: Server) -> ServerView:
-    is_oauth = server.auth_type == AuthType.OAUTH
-    return ServerView(
-        id=server.id,
-        name=server.name,
-        slug=server.slug,
-        description=server.description,
-        url=server.url,
-        auth_type=AuthType(server.auth_type),
-        service_type=server.service_type,
-        enabled=server.enabled,
-        timeout_seconds=server.timeout_seconds,
-        exposure=Exposure(server.exposure),
-        configured=sorted(server.sealed),
-        oauth_grant=OAuthGrant(server.oauth_grant) if is_oauth else None,
-        oauth_connected=server.is_connected if is_oauth else None,
-        created_at=server.created_at,
-        updated_at=server.updated_at,
-        version=server.version,
-    )
-
-
 def answer(server: Server) -> Response[bytes]:
-    return item(view(server), server.version).response()
+    return item(ServerView.of(server), server.version).response()
 
 
 @get(
@@ -81,7 +59,7 @@ def answer(server: Server) -> Response[bytes]:
 )
 async def list_servers(servers: Injected[ServerService], paging: Injected[Paging]) -> Response[bytes]:
     page = await servers.page(paging.one_more, paging.after)
-    return paging.answer(page, view, MANY, lambda server: server.id).response()
+    return paging.answer(page, ServerView.of, MANY, lambda server: server.id).response()
 
 
 @post(
@@ -106,7 +84,7 @@ async def create_server(
 ) -> Response[bytes]:
 
     def response_to(server: Server) -> StoredResponse:
-        return created(view(server), server.version, f"{idempotent_create.path}/{server.id}")
+        return created(ServerView.of(server), server.version, f"{idempotent_create.path}/{server.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
         return response_to(await servers.create(data, lambda server: receipt(response_to(server))))

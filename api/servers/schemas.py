@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Annotated
 
 from pydantic import Field, SecretStr, StringConstraints, WithJsonSchema
@@ -10,7 +11,7 @@ from api.http.models import Name, PatchModel, Prose, RequestModel, ResponseModel
 from api.kit.egress.custom_headers import MAX_HEADERS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH
 from api.kit.egress.policy import MAX_URL_LENGTH
 from api.kit.ids import id_pattern
-from api.servers.server import EXTERNAL, AuthType, Exposure, OAuthGrant
+from api.servers.server import EXTERNAL, AuthType, Exposure, OAuthGrant, Server
 from api.servers.slugs import MAX_SLUG, SLUG_PATTERN
 
 ServerId = Annotated[str, StringConstraints(pattern=id_pattern("server"))]
@@ -127,3 +128,17 @@ class ServerView(ResponseModel):
     created_at: Timestamp
     updated_at: Timestamp
     version: int
+
+    @classmethod
+    def of(cls, server: Server) -> ServerView:
+        """Fields of the same name are shown as they are stored."""
+        is_oauth = server.auth_type == AuthType.OAUTH
+        shown = {field.name: getattr(server, field.name) for field in fields(server) if field.name in cls.model_fields}
+        return cls.model_validate(
+            {
+                **shown,
+                "configured": sorted(server.sealed),
+                "oauth_grant": server.oauth_grant if is_oauth else None,
+                "oauth_connected": server.is_connected if is_oauth else None,
+            }
+        )
