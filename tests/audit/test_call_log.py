@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -165,19 +165,20 @@ async def test_stopping_does_not_wait_for_an_unavailable_store(
     assert [record.__dict__["detail"] for record in caplog.records] == ["2500 calls"]
 
 
-async def test_adding_a_record_costs_less_than_a_microsecond(store: MoodyStore) -> None:
-    """A call of a tool takes a hundred of them. The best of some tries: what else the machine does is not counted."""
+async def test_adding_a_record_costs_little_more_than_keeping_it(store: MoodyStore) -> None:
+    """Best of some tries, against a thousand records kept in a list: what else the machine does is not counted."""
     calls = CallLog(store, every_seconds=3600.0)
-    best = min(_seconds_for_a_thousand(calls) for _ in range(20))
+    kept: list[object] = []
+    best = min(_seconds_for_a_thousand(calls.add) for _ in range(20))
 
-    assert best / 1000 < 1e-6
+    assert best < 30 * min(_seconds_for_a_thousand(kept.append) for _ in range(20))
     await calls.finish()
 
 
-def _seconds_for_a_thousand(calls: CallLog) -> float:
+def _seconds_for_a_thousand(add: Callable[[ToolCallRecord], None]) -> float:
     begun = time.perf_counter()
     for _ in range(1000):
-        calls.add(CALL)
+        add(CALL)
     return time.perf_counter() - begun
 
 
