@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
+from msgspec import UNSET
+
+from api.kit.logs import RequestLine
 
 ACCEPTED_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 SECURITY_HEADERS = [
@@ -23,7 +26,7 @@ SECURITY_HEADERS = [
 # Process and counter make an id unique; random bytes would cost each request more.
 _PROCESS, _COUNTER = secrets.token_hex(6), count()
 
-AccessLog = Callable[[Mapping[str, object]], None]
+AccessLog = Callable[[RequestLine], None]
 
 
 class RequestMiddleware:
@@ -62,7 +65,7 @@ class RequestMiddleware:
             await self._app(get_scope, receive, send_extended)
         finally:
             if self._note:
-                self._note(log_fields(get_scope, scope["method"], status, sent_bytes, time.perf_counter() - started))
+                self._note(_log_line(get_scope, scope["method"], status, sent_bytes, time.perf_counter() - started))
 
 
 def _as_get(scope: HTTPScope) -> HTTPScope:
@@ -78,15 +81,15 @@ def _request_id(scope: Scope) -> str:
     return f"{_PROCESS}{next(_COUNTER):012x}"
 
 
-def log_fields(scope: Scope, method: str, status: int, sent_bytes: int, seconds: float) -> dict[str, object]:
+def _log_line(scope: Scope, method: str, status: int, sent_bytes: int, seconds: float) -> RequestLine:
     context = scope["state"].get("context")  # set by the guard
-    return {
-        "request_id": scope["state"]["request_id"],
-        "method": method,
-        "route": scope.get("path_template"),
-        "status": status,
-        "bytes": sent_bytes,
-        "ms": round(seconds * 1000, 2),
-        "workspace": getattr(context, "workspace_id", None),
-        "key": getattr(getattr(context, "principal", None), "id", None),
-    }
+    return RequestLine(
+        request_id=scope["state"]["request_id"],
+        method=method,
+        route=scope.get("path_template", UNSET),
+        status=status,
+        bytes=sent_bytes,
+        ms=round(seconds * 1000, 2),
+        workspace=getattr(context, "workspace_id", UNSET),
+        key=context.principal.id if context else UNSET,
+    )

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TextIO
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from api.kit.clock import Clock, SystemClock, rfc3339
 
@@ -32,6 +33,23 @@ class JsonLines(logging.Formatter):
         return _encode(line).decode()
 
 
+class RequestLine(msgspec.Struct):
+    """The line of one request; fields that are not set are left out. Its fields are the allowlist."""
+
+    at: str = ""
+    level: str = "info"
+    logger: str = "plugboard.request"
+    message: str = "request"
+    request_id: str | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    route: str | UnsetType = UNSET
+    status: int | UnsetType = UNSET
+    bytes: int | UnsetType = UNSET
+    ms: float | UnsetType = UNSET
+    workspace: str | UnsetType = UNSET
+    key: str | UnsetType = UNSET
+
+
 class RequestLog:
     """A line for each request. Lines of one turn of the event loop are written together, because `logging` would cost
     each request more than reading the store."""
@@ -41,10 +59,11 @@ class RequestLog:
         self._clock = clock or SystemClock()
         self._waiting: list[bytes] = []
 
-    def __call__(self, fields: Mapping[str, object]) -> None:
+    def __call__(self, line: RequestLine) -> None:
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._write)
-        self._waiting.append(_encode(_line(self._clock.now(), "info", "plugboard.request", "request", fields)))
+        line.at = _timestamp(self._clock.now())
+        self._waiting.append(_encode(line))
 
     def _write(self) -> None:
         text = b"\n".join(self._waiting).decode()
@@ -66,7 +85,7 @@ def configure(stream: TextIO | None = None) -> None:
 
 def _line(at: float, level: str, logger: str, message: str, fields: Mapping[str, object]) -> dict[str, object]:
     line: dict[str, object] = {
-        "at": f"{_second(int(at))}.{int(at * 1000) % 1000:03d}Z",
+        "at": _timestamp(at),
         "level": level,
         "logger": logger,
         "message": message,
@@ -76,6 +95,10 @@ def _line(at: float, level: str, logger: str, message: str, fields: Mapping[str,
         if value is not None:
             line[name] = value
     return line
+
+
+def _timestamp(at: float) -> str:
+    return f"{_second(int(at))}.{int(at * 1000) % 1000:03d}Z"
 
 
 @lru_cache(maxsize=4)

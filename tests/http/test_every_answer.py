@@ -3,14 +3,14 @@
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from api.http.middleware import RequestMiddleware
-from api.kit.logs import RequestLog
+from api.kit.logs import RequestLine, RequestLog
 from api.main.app import create_app
 from tests.harness import Workspace, caller, listening
 from tests.http.wire import OPERATIONS, World
@@ -134,7 +134,7 @@ async def test_what_is_no_request_passes_through() -> None:
 
 
 async def test_a_request_that_breaks_is_noted_all_the_same() -> None:
-    noted: list[Mapping[str, object]] = []
+    noted: list[RequestLine] = []
 
     async def app(*_: Any) -> None:
         raise RuntimeError("canary")
@@ -142,5 +142,5 @@ async def test_a_request_that_breaks_is_noted_all_the_same() -> None:
     with pytest.raises(RuntimeError):
         await RequestMiddleware(app, noted.append)({"type": "http", "method": "GET", "headers": []}, None, None)  # type: ignore[arg-type]
 
-    assert [each["status"] for each in noted] == [0]
+    assert [line.status for line in noted] == [0]
     assert "canary" not in str(noted)

@@ -10,7 +10,7 @@ import pytest
 
 from api.kit import logs
 from api.kit.clock import rfc3339
-from api.kit.logs import FIELDS, JsonLines, RequestLog
+from api.kit.logs import FIELDS, JsonLines, RequestLine, RequestLog
 from tests.fakes.still_clock import StillClock
 
 
@@ -134,22 +134,27 @@ async def test_the_requests_of_one_turn_are_written_together() -> None:
     stream = Counting()
     log = RequestLog(stream, StillClock())
 
-    log({"status": 200, "route": "/a"})
-    log({"status": 404, "route": "/b", "password": "canary"})
+    log(RequestLine(status=200, route="/a"))
+    log(RequestLine(status=404, route="/b"))
     assert stream.getvalue() == ""
     await asyncio.sleep(0)
-    log({"status": 500})
+    log(RequestLine(status=500))
     await asyncio.sleep(0)
 
     assert [line["status"] for line in written(stream)] == [200, 404, 500]
     assert stream.writes == 2
-    assert "canary" not in stream.getvalue()
+
+
+def test_a_request_line_has_no_field_beyond_the_allowlist() -> None:
+    with pytest.raises(TypeError):
+        RequestLine(status=404, password="canary")
+    assert set(RequestLine.__struct_fields__) - {"at", "level", "logger", "message"} == set(FIELDS) - {"detail"}
 
 
 async def test_a_request_is_logged_at_the_time_of_the_clock() -> None:
     stream, clock = io.StringIO(), StillClock()
 
-    RequestLog(stream, clock)({"status": 200})
+    RequestLog(stream, clock)(RequestLine(status=200))
     await asyncio.sleep(0)
 
     assert written(stream)[0]["at"] == rfc3339(clock.now())
