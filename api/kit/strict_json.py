@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import Any, NoReturn
 
 import msgspec
@@ -13,7 +12,9 @@ MAX_DEPTH = 64
 MAX_MEMBERS = 1000  # of one object; checking a hundred thousand would block the event loop
 MORE_THAN_ANY_TEXT_HOLDS = 2**40
 _NOT_PLAIN = object()
-_NEEDS_A_CLOSER_LOOK = re.compile(rb'"[ \t\r\n]+:|[0-9]{16}|\\u')
+_WHITESPACE = b" \t\r\n"
+_LONG_NUMBER = b"0" * 16
+_DIGITS_AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
 
 class InvalidJson(ValueError):
@@ -32,27 +33,25 @@ def _plain(raw: bytes) -> object:
     To detect a repeated key, it compares the number of keys with the number of `":` in the text. Long numbers and
     escapes take the slow path.
     """
-    if _NEEDS_A_CLOSER_LOOK.search(raw):
+    if b"\\u" in raw or _LONG_NUMBER in raw.translate(_DIGITS_AS_ZEROS):
         return _NOT_PLAIN
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the slow path says what is wrong
         return _NOT_PLAIN
-    return value if _keys(value) == raw.count(b'":') else _NOT_PLAIN
+    return value if _keys(value) == raw.translate(None, _WHITESPACE).count(b'":') else _NOT_PLAIN
 
 
 def _keys(value: object, depth: int = 0) -> int:
     """The number of keys; negative if anything is nested too deeply or has too many members."""
-    if not isinstance(value, dict | list):
+    if type(value) is not dict and type(value) is not list:
         return 0
-    if depth >= MAX_DEPTH or (isinstance(value, dict) and len(value) > MAX_MEMBERS):
+    if depth >= MAX_DEPTH or (type(value) is dict and len(value) > MAX_MEMBERS):
         return -MORE_THAN_ANY_TEXT_HOLDS
-    keys = 0
-    if isinstance(value, dict):
-        keys, value = len(value), value.values()
-    for element in value:
-        if isinstance(element, dict | list):
-            keys += _keys(element, depth + 1)
+    keys, members = (len(value), value.values()) if type(value) is dict else (0, value)
+    for member in members:
+        if type(member) is dict or type(member) is list:
+            keys += _keys(member, depth + 1)
     return keys
 
 
