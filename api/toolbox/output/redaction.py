@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
@@ -14,6 +15,7 @@ SHORTEST_SECRET = 6
 # A shorter piece of an encoded secret reveals little and occurs in other text by chance.
 _SHORTEST_PIECE = 8
 REMOVED = "[removed]"
+_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 
 
 class Redactor:
@@ -37,7 +39,7 @@ class Redactor:
         return not self._holds_escaped(text)
 
     def _holds_escaped(self, text: str) -> bool:
-        if not self._escaped or "%" not in text:
+        if not self._escaped or not _ESCAPE.search(text):
             return False
         lower = _lower(text)
         return any(form in lower for form in self._escaped)
@@ -48,7 +50,7 @@ class Redactor:
             return text
         for form in self._forms:
             text = text.replace(form, REMOVED)
-        for form in self._escaped if "%" in text else ():
+        for form in self._escaped if _ESCAPE.search(text) else ():
             text = _without(form, text)
         return text
 
