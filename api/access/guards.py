@@ -19,7 +19,8 @@ from api.access.principal import Principal, Scope
 from api.errors import AppError, Forbidden, NotFound, Unauthorized
 from api.http.operations import ID_PATTERN, Connection, Guard, guard_of
 
-ID_FORM = re.compile(ID_PATTERN.strip("^$"))
+_is_id = re.compile(ID_PATTERN.strip("^$")).fullmatch
+"""Other texts are not looked up: a store might refuse them with an error of its own."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,11 @@ class RequiresScope(Guard):
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
         connection.scope["state"]["context"] = await self._enter(connection)
-        if not all(_is_id(value) for value in connection.path_params.values()):
+        if not all(map(_is_id, connection.path_params.values())):
             raise NotFound
 
     async def _enter(self, connection: Connection) -> WorkspaceContext:
-        access: Authenticator = connection.app.state.authenticator
+        access: Authenticator = connection.app.state["authenticator"]
         workspace_id = connection.path_params["workspace_id"]
         headers = connection.scope["headers"]
         request_id = connection.scope["state"]["request_id"]
@@ -65,7 +66,7 @@ class RequiresOperator(Guard):
     requires = "an operator key"
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
-        access: Authenticator = connection.app.state.authenticator
+        access: Authenticator = connection.app.state["authenticator"]
         context = await access.authenticate_operator(
             connection.scope["headers"], connection.scope["state"]["request_id"]
         )
@@ -80,7 +81,7 @@ class RequiresAnyKey(Guard):
     problems: ClassVar[tuple[type[AppError], ...]] = (Unauthorized,)
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
-        access: Authenticator = connection.app.state.authenticator
+        access: Authenticator = connection.app.state["authenticator"]
         await access.identify(connection.scope["headers"])
 
 
@@ -119,6 +120,3 @@ def _answers_options_only(handler: BaseRouteHandler) -> bool:
     return getattr(handler, "http_methods", None) == {"OPTIONS"}
 
 
-def _is_id(text: str) -> bool:
-    """Other texts are not looked up: a store might refuse them with an error of its own."""
-    return ID_FORM.fullmatch(text) is not None

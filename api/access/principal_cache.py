@@ -34,4 +34,4 @@ class PrincipalCache:
 
 
 def _digest(partition: str, credentials: str) -> bytes:
-    return hashlib.sha256(f"{partition} {credentials}".encode()).digest()
+    return hashlib.blake2b(f"{partition} {credentials}".encode(), digest_size=32).digest()

