@@ -54,7 +54,7 @@ def test_help_names_every_command(run: Run, capsys: pytest.CaptureFixture[str]) 
     "arguments",
     [[], ["keys"], ["table"], ["setup"], ["unknown"], ["setup", "--workspace", "x", "--operator"], ["keys", "destroy"]],
 )
-def test_what_is_no_command_is_refused(run: Run, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_command_is_refused(run: Run, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         run(*arguments)
 
@@ -62,7 +62,7 @@ def test_what_is_no_command_is_refused(run: Run, arguments: list[str], capsys: p
     assert "usage: plugboard" in capsys.readouterr().err
 
 
-def test_setup_makes_a_workspace_whose_key_works(run: Run, data: Settings) -> None:
+def test_setup_creates_a_workspace_whose_key_works(run: Run, data: Settings) -> None:
     (line,) = run("setup", "--workspace", "Acme 株", "--json").splitlines()
     made = json.loads(line)
 
@@ -74,7 +74,7 @@ def test_setup_makes_a_workspace_whose_key_works(run: Run, data: Settings) -> No
         assert plugboard.operator.get("/api/workspaces").json()[0]["id"] == made["workspaceId"]
 
 
-def test_setup_makes_an_operator_key_that_works(run: Run, data: Settings) -> None:
+def test_setup_creates_an_operator_key_that_works(run: Run, data: Settings) -> None:
     (line,) = run("setup", "--operator", "--json").splitlines()
     made = json.loads(line)
 
@@ -90,7 +90,7 @@ def test_without_json_setup_says_to_keep_the_key_and_ends_with_the_same_line(run
     assert json.loads(last).keys() == {"workspaceId", "apiKey"}
 
 
-def test_setup_may_run_again_and_while_it_is_served(run: Run, data: Settings) -> None:
+def test_setup_may_run_again_and_while_the_service_runs(run: Run, data: Settings) -> None:
     with served(data) as plugboard:
         one, two = (json.loads(run("setup", "--workspace", "Same", "--json")) for _ in range(2))
 
@@ -100,7 +100,7 @@ def test_setup_may_run_again_and_while_it_is_served(run: Run, data: Settings) ->
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 101, "two\nlines"])
-def test_setup_takes_the_names_that_the_api_takes(run: Run, name: str) -> None:
+def test_setup_accepts_the_names_that_the_api_accepts(run: Run, name: str) -> None:
     with pytest.raises(SystemExit, match="name has 1 to 100 characters"):
         run("setup", "--workspace", name)
 
@@ -123,7 +123,7 @@ REFUSED = [
 @pytest.mark.requirement("ENC-06")
 @pytest.mark.parametrize("command", [["setup", "--workspace", "Acme"], ["setup", "--operator"]], ids=" ".join)
 @pytest.mark.parametrize(("environment", "variable"), REFUSED)
-def test_what_is_set_wrongly_is_named(run: Run, command: list[str], environment: dict[str, str], variable: str) -> None:
+def test_an_invalid_variable_is_named(run: Run, command: list[str], environment: dict[str, str], variable: str) -> None:
     with pytest.raises(SystemExit) as left:
         run(*command, **environment)
 
@@ -133,7 +133,7 @@ def test_what_is_set_wrongly_is_named(run: Run, command: list[str], environment:
 
 
 @pytest.mark.requirement("ENC-06")
-def test_how_to_make_a_root_key_is_said_and_works(run: Run) -> None:
+def test_the_command_that_generates_a_root_key_is_shown_and_works(run: Run) -> None:
     with pytest.raises(SystemExit) as left:
         run("setup", "--operator", PLUGBOARD_STORE="dynamodb")
 
@@ -148,7 +148,7 @@ def test_a_data_directory_that_is_a_file_is_named(run: Run, tmp_path: Path) -> N
         run("setup", "--operator", PLUGBOARD_DATA_DIR=str(tmp_path / "file"))
 
 
-def test_a_database_that_is_none_is_named(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_named(run: Run, tmp_path: Path) -> None:
     run("setup", "--operator")
     (tmp_path / "var/plugboard.db").write_bytes(b"this is a text and no database at all" * 100)
 
@@ -165,14 +165,14 @@ def test_a_key_file_that_others_can_read_is_refused(run: Run, tmp_path: Path) ->
         run("keys", "status")
 
 
-def test_a_workspace_that_is_not_there_is_named(run: Run) -> None:
+def test_an_unknown_workspace_is_named(run: Run) -> None:
     run("setup", "--operator")
     for command in ("status", "rotate", "rewrap"):
         with pytest.raises(SystemExit, match="workspace ws_none does not exist"):
             run("keys", command, "--workspace", "ws_none")
 
 
-def test_keys_of_one_workspace_are_turned_without_the_others(run: Run) -> None:
+def test_the_keys_of_one_workspace_are_rotated_without_the_others(run: Run) -> None:
     one, two = (json.loads(run("setup", "--workspace", "x", "--json"))["workspaceId"] for _ in range(2))
 
     assert run("keys", "rotate", "--workspace", one) == f"{partition_of(one)}: now at version 2\n"
@@ -181,7 +181,7 @@ def test_keys_of_one_workspace_are_turned_without_the_others(run: Run) -> None:
     assert {line.partition(":")[0] for line in status if "/v2" in line} == {partition_of(one)}
 
 
-def test_all_workspaces_are_visited_however_many_there_are(run: Run, data: Settings) -> None:
+def test_all_workspaces_are_visited_over_many_pages(run: Run, data: Settings) -> None:
     async def make_many() -> None:
         parts = await build_container(data)
         for number in range(103):
@@ -201,7 +201,7 @@ async def found(parts: object, name: str) -> None:
     await parts.workspaces.create(setup_context(), name, lambda _: ())
 
 
-def test_the_table_is_made_once(run: Run, moto_beside: str) -> None:
+def test_the_table_is_created_once(run: Run, moto_beside: str) -> None:
     name = f"test-{uuid.uuid4().hex}"
     dynamo = {"PLUGBOARD_STORE": "dynamodb", "PLUGBOARD_TABLE": name, "PLUGBOARD_DYNAMODB_ENDPOINT": moto_beside}
 
@@ -216,7 +216,7 @@ def test_the_table_is_made_once(run: Run, moto_beside: str) -> None:
         assert answer.json()["name"] == "On DynamoDB"
 
 
-def test_a_table_that_is_not_there_is_said(run: Run, moto_beside: str) -> None:
+def test_a_missing_table_is_reported(run: Run, moto_beside: str) -> None:
     dynamo = {"PLUGBOARD_STORE": "dynamodb", "PLUGBOARD_TABLE": "none", "PLUGBOARD_DYNAMODB_ENDPOINT": moto_beside}
 
     with pytest.raises(SystemExit, match="ResourceNotFoundException"):
@@ -224,7 +224,7 @@ def test_a_table_that_is_not_there_is_said(run: Run, moto_beside: str) -> None:
 
 
 @pytest.mark.parametrize("command", [("serve",), ("table", "create")])
-def test_without_a_region_dynamodb_says_which_variable_is_missing(
+def test_without_a_region_the_error_names_the_missing_variable(
     run: Run, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("AWS_DEFAULT_REGION", "AWS_REGION"):
@@ -242,7 +242,7 @@ def test_without_a_region_dynamodb_says_which_variable_is_missing(
     assert "AWS_DEFAULT_REGION" in str(left.value.code)
 
 
-def test_a_table_that_is_not_there_says_how_it_is_made(run: Run, dynoxide: str) -> None:
+def test_the_error_about_a_missing_table_says_how_to_create_it(run: Run, dynoxide: str) -> None:
     elsewhere = {"PLUGBOARD_DYNAMODB_ENDPOINT": dynoxide, "PLUGBOARD_TABLE": "not-there"}
 
     with pytest.raises(SystemExit) as left:
@@ -251,7 +251,7 @@ def test_a_table_that_is_not_there_says_how_it_is_made(run: Run, dynoxide: str) 
     assert "plugboard table create" in str(left.value.code)
 
 
-def test_a_lost_admin_key_is_made_anew_at_the_machine(run: Run, data: Settings) -> None:
+def test_a_lost_admin_key_is_replaced_by_a_command(run: Run, data: Settings) -> None:
     workspace_id = json.loads(run("setup", "--workspace", "Acme", "--json"))["workspaceId"]
 
     made = json.loads(run("setup", "--admin-key", workspace_id, "--json"))
@@ -264,7 +264,7 @@ def test_a_lost_admin_key_is_made_anew_at_the_machine(run: Run, data: Settings) 
     assert (trail[0]["action"], trail[0]["actor"]["id"]) == ("api_key.created", "setup")
 
 
-def test_there_is_no_admin_key_for_a_workspace_that_is_not_there(run: Run) -> None:
+def test_an_unknown_workspace_gets_no_admin_key(run: Run) -> None:
     with pytest.raises(SystemExit) as left:
         run("setup", "--admin-key", "ws_00000000000000000000")
 
@@ -272,7 +272,7 @@ def test_there_is_no_admin_key_for_a_workspace_that_is_not_there(run: Run) -> No
 
 
 @pytest.mark.parametrize("command", ["status", "rotate", "rewrap"])
-def test_a_mistyped_directory_does_not_become_a_new_plugboard(run: Run, tmp_path: Path, command: str) -> None:
+def test_a_mistyped_directory_does_not_become_a_new_installation(run: Run, tmp_path: Path, command: str) -> None:
     with pytest.raises(SystemExit) as left:
         run("keys", command, PLUGBOARD_DATA_DIR=str(tmp_path / "typo"))
 
@@ -295,7 +295,7 @@ def test_operator_keys_are_listed_and_revoked(run: Run, data: Settings) -> None:
         run("operator-keys", "revoke", key_id)
 
 
-def test_a_directory_that_everybody_writes_to_is_refused(run: Run, tmp_path: Path) -> None:
+def test_a_world_writable_directory_is_refused(run: Run, tmp_path: Path) -> None:
     open_to_all = tmp_path / "open"
     open_to_all.mkdir()
     open_to_all.chmod(0o777)

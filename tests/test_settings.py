@@ -13,7 +13,7 @@ def settings(**environment: str) -> Settings:
     return Settings.from_environment(environment)
 
 
-def test_nothing_needs_to_be_set() -> None:
+def test_every_setting_has_a_default() -> None:
     assert settings() == Settings(
         host="127.0.0.1",
         port=8400,
@@ -55,7 +55,7 @@ def test_every_variable_is_read() -> None:
     assert found.metrics_port == 9400
 
 
-def test_what_is_set_to_nothing_is_not_set() -> None:
+def test_an_empty_variable_counts_as_unset() -> None:
     names = (
         "HOST",
         "PORT",
@@ -90,7 +90,7 @@ def test_what_is_set_to_nothing_is_not_set() -> None:
         *(("PLUGBOARD_EGRESS_ALLOW", text) for text in ("10.0.0.0/33", "0.0.0.0/0", "a b", "https://x")),
     ],
 )
-def test_what_cannot_be_used_is_refused_by_name(name: str, text: str) -> None:
+def test_an_invalid_variable_is_refused_by_name(name: str, text: str) -> None:
     with pytest.raises(InvalidSetting) as refused:
         settings(**{name: text})
 
@@ -104,7 +104,7 @@ def test_no_setting_shows_a_secret() -> None:
     assert SECRET not in f"{found!r} {found}"
 
 
-def test_a_refusal_shows_no_secret_that_is_set_beside_it() -> None:
+def test_an_error_shows_no_other_secret() -> None:
     environment: Mapping[str, str] = {"PLUGBOARD_ROOT_KEY": SECRET, "PLUGBOARD_PORT": "x"}
     with pytest.raises(InvalidSetting) as refused:
         Settings.from_environment(environment)
