@@ -133,7 +133,7 @@ def test_a_slug_that_was_taken_leaves_the_key_free(workspace: Workspace) -> None
 
 
 @pytest.mark.requirement("REL-02")
-async def test_of_fifty_concurrent_requests_one_creates_and_all_get_its_response(any_workspace: Workspace) -> None:
+async def test_one_of_fifty_concurrent_requests_creates_and_all_get_its_response(any_workspace: Workspace) -> None:
     headers = {"Idempotency-Key": "fifty"}
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
         sent = [callers.post(any_workspace.servers, json=WEATHER, headers=headers) for _ in range(50)]
@@ -147,7 +147,7 @@ async def test_of_fifty_concurrent_requests_one_creates_and_all_get_its_response
 
 
 @pytest.mark.requirement("REL-02")
-async def test_of_two_concurrent_bodies_one_is_created(workspace: Workspace) -> None:
+async def test_one_of_two_concurrent_bodies_is_created(workspace: Workspace) -> None:
     headers = {"Idempotency-Key": "either"}
     async with many_callers(workspace.plugboard.url, workspace.key) as callers:
         bodies = [{"name": f"agent {number % 2}"} for number in range(20)]
@@ -170,7 +170,7 @@ def test_a_key_is_kept_for_a_day(timed: Workspace, clock: StillClock) -> None:
 
 
 @pytest.mark.parametrize("key", [b"", b"x" * 256, "schlüssel".encode(), b"a b", b"tab\tbed", b"\xff"])
-def test_a_key_has_a_form(workspace: Workspace, key: bytes) -> None:
+def test_an_idempotency_key_has_a_format(workspace: Workspace, key: bytes) -> None:
     answer = workspace.admin.post(workspace.agents, json={"name": "x"}, headers=[(b"Idempotency-Key", key)])
 
     assert answer.status_code == 422

@@ -103,7 +103,7 @@ async def _records(workspace: Workspace) -> list[Item]:
 
 
 @pytest.mark.requirement("REL-01")
-def test_a_repeated_call_gets_the_first_response_and_is_not_made_again(any_office: Office) -> None:
+def test_a_repeated_call_gets_the_first_response_and_is_not_sent_again(any_office: Office) -> None:
     fake = PlainServer()
     agent = any_office.agent(any_office.server(fake))
 
@@ -115,7 +115,7 @@ def test_a_repeated_call_gets_the_first_response_and_is_not_made_again(any_offic
 
 
 @pytest.mark.requirement("REL-02")
-async def test_of_fifty_concurrent_calls_one_is_made_and_the_others_get_a_conflict(any_office: Office) -> None:
+async def test_one_of_fifty_concurrent_calls_is_sent_and_the_others_get_a_conflict(any_office: Office) -> None:
     stuck = StuckServer("tools/call")
     agent = any_office.agent(any_office.server(stuck))
     any_office.list(agent)
@@ -350,7 +350,7 @@ async def test_a_call_that_outlives_its_workspace_writes_nothing_to_it(any_offic
 
 
 @pytest.mark.parametrize("key", [b"", b"x" * 256, b"a b", b"\xff"])
-def test_a_key_for_a_call_has_a_form(office: Office, key: bytes) -> None:
+def test_the_idempotency_key_of_a_call_has_a_format(office: Office, key: bytes) -> None:
     fake = PlainServer()
     agent = office.agent(office.server(fake))
 
@@ -361,7 +361,7 @@ def test_a_key_for_a_call_has_a_form(office: Office, key: bytes) -> None:
     assert not fake.asked("tools/call")
 
 
-def test_without_a_key_every_call_is_made_and_nothing_is_stored(any_office: Office) -> None:
+def test_without_a_key_every_call_is_sent_and_nothing_is_stored(any_office: Office) -> None:
     fake = PlainServer()
     server = any_office.server(fake)
     agent = any_office.agent(server)

@@ -36,7 +36,7 @@ def crc32_in_base62(text: str) -> str:
 
 
 @pytest.mark.requirement("AUT-01")
-def test_a_key_has_the_published_form_and_its_checksum(workspace: Workspace) -> None:
+def test_a_key_has_the_published_format_and_checksum(workspace: Workspace) -> None:
     key = workspace.make_key("read")["apiKey"]
 
     assert re.fullmatch(r"pb_[0-9a-hjkmnp-tv-z]{20}_[0-9A-Za-z]{38}", key)
