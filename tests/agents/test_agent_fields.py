@@ -45,7 +45,7 @@ BAD: list[tuple[str, Any, str]] = [
 ]
 
 
-def test_an_agent_is_answered_as_it_is_stored(any_workspace: Workspace) -> None:
+def test_an_agent_is_returned_as_it_is_stored(any_workspace: Workspace) -> None:
     server = any_workspace.make_server()["id"]
     draft = {
         "name": "Support",
@@ -70,19 +70,19 @@ def test_an_agent_is_answered_as_it_is_stored(any_workspace: Workspace) -> None:
     assert any_workspace.admin.get(any_workspace.agents).json() == [made]
 
 
-def test_what_is_left_out_has_a_default(workspace: Workspace) -> None:
+def test_an_omitted_field_has_a_default(workspace: Workspace) -> None:
     made = workspace.admin.post(workspace.agents, json={"name": "Support"}).json()
 
     assert (made["description"], made["instructions"]) == ("", "")
     assert (made["enabledMcpServerIds"], made["enabledMcpServerToolNames"]) == ([], {})
 
 
-def test_a_name_is_needed(workspace: Workspace) -> None:
+def test_a_name_is_required(workspace: Workspace) -> None:
     assert complaints(workspace.admin.post(workspace.agents, json={})) == ["name"]
 
 
 @pytest.mark.parametrize(("field", "value"), GOOD)
-def test_a_field_is_stored_as_it_was_sent(workspace: Workspace, field: str, value: object) -> None:
+def test_a_field_is_stored_unchanged(workspace: Workspace, field: str, value: object) -> None:
     assert workspace.make_agent(**{field: value})[field] == value
 
     path = f"{workspace.agents}/{workspace.make_agent(name='Other', description='Old', instructions='Old')['id']}"
@@ -93,7 +93,7 @@ def test_a_field_is_stored_as_it_was_sent(workspace: Workspace, field: str, valu
 
 
 @pytest.mark.parametrize(("field", "value", "path"), BAD)
-def test_a_bad_field_is_refused_by_its_path(workspace: Workspace, field: str, value: object, path: str) -> None:
+def test_an_invalid_field_is_refused_by_its_path(workspace: Workspace, field: str, value: object, path: str) -> None:
     refused = workspace.admin.post(workspace.agents, json={"name": "Support"} | {field: value})
     assert complaints(refused) == [path]
     assert workspace.admin.get(workspace.agents).json() == []
@@ -104,7 +104,7 @@ def test_a_bad_field_is_refused_by_its_path(workspace: Workspace, field: str, va
     assert workspace.admin.get(at).json() == made
 
 
-def test_one_field_changes_alone(workspace: Workspace) -> None:
+def test_a_change_of_one_field_leaves_the_others(workspace: Workspace) -> None:
     server = workspace.make_server()["id"]
     made = workspace.make_agent(
         description="Answers.",
@@ -137,7 +137,7 @@ def test_a_stale_write_changes_nothing(workspace: Workspace, tags: str) -> None:
 
 
 @pytest.mark.requirement("REL-04")
-def test_versions_are_held_to_on_every_store(any_workspace: Workspace) -> None:
+def test_every_store_enforces_versions(any_workspace: Workspace) -> None:
     path = f"{any_workspace.agents}/{any_workspace.make_agent()['id']}"
 
     assert any_workspace.admin.put(path, json={"name": "B"}, headers={"If-Match": '"1"'}).status_code == 200
@@ -147,7 +147,7 @@ def test_versions_are_held_to_on_every_store(any_workspace: Workspace) -> None:
     assert any_workspace.admin.delete(path, headers={"If-Match": '"2", "3"'}).status_code == 204
 
 
-def test_a_deleted_agent_is_gone(any_workspace: Workspace) -> None:
+def test_a_deleted_agent_is_not_found(any_workspace: Workspace) -> None:
     path = f"{any_workspace.agents}/{any_workspace.make_agent()['id']}"
     gone = any_workspace.admin.delete(path)
 
@@ -161,7 +161,7 @@ def test_a_deleted_agent_is_gone(any_workspace: Workspace) -> None:
     assert any_workspace.admin.get(any_workspace.agents).json() == []
 
 
-def test_another_workspaces_agent_is_answered_like_one_that_does_not_exist(workspace: Workspace) -> None:
+def test_an_agent_of_another_workspace_looks_nonexistent(workspace: Workspace) -> None:
     theirs = workspace.plugboard.make_workspace().make_agent()["id"]
     nobodys = "agent_" + "0" * 33
 
@@ -174,7 +174,7 @@ def test_another_workspaces_agent_is_answered_like_one_that_does_not_exist(works
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 100])
-def test_following_the_links_shows_every_agent_once(any_workspace: Workspace, limit: int) -> None:
+def test_paging_lists_every_agent_once(any_workspace: Workspace, limit: int) -> None:
     made = [any_workspace.make_agent(name=f"A{number}") for number in range(7)]
     found, following = [], f"{any_workspace.agents}?limit={limit}"
 
@@ -188,7 +188,7 @@ def test_following_the_links_shows_every_agent_once(any_workspace: Workspace, li
 
 
 @pytest.mark.requirement("AUD-01")
-def test_the_audit_trail_tells_of_an_agents_life(workspace: Workspace) -> None:
+def test_the_audit_trail_records_every_change_of_an_agent(workspace: Workspace) -> None:
     server = workspace.make_server()["id"]
     made = workspace.make_agent()
     path = f"{workspace.agents}/{made['id']}"

@@ -27,7 +27,7 @@ def test_the_order_of_the_servers_is_kept(any_workspace: Workspace) -> None:
     assert any_workspace.admin.get(f"{any_workspace.agents}/{agent['id']}").json() == changed
 
 
-def test_forty_servers_are_swapped_for_forty_others_in_one_request(any_workspace: Workspace) -> None:
+def test_one_request_replaces_forty_servers_by_forty_others(any_workspace: Workspace) -> None:
     servers = make(any_workspace, 2 * MAX_SERVERS)
     before, after = servers[:MAX_SERVERS], servers[MAX_SERVERS:]
     agent = any_workspace.make_agent(
@@ -66,7 +66,7 @@ def test_forty_one_servers_are_refused(workspace: Workspace) -> None:
     assert complaints(refused) == ["enabledMcpServerIds"]
 
 
-def test_a_server_stands_in_the_list_once(workspace: Workspace) -> None:
+def test_a_server_is_listed_once(workspace: Workspace) -> None:
     (server,) = make(workspace, 1)
     agent = workspace.make_agent(enabledMcpServerIds=[server])
     twice = {"enabledMcpServerIds": [server, server]}
@@ -75,7 +75,7 @@ def test_a_server_stands_in_the_list_once(workspace: Workspace) -> None:
     assert complaints(workspace.admin.put(f"{workspace.agents}/{agent['id']}", json=twice)) == ["enabledMcpServerIds"]
 
 
-def test_a_missing_and_a_foreign_server_are_refused_in_the_same_words(any_workspace: Workspace) -> None:
+def test_a_missing_and_a_foreign_server_get_the_same_error(any_workspace: Workspace) -> None:
     theirs = any_workspace.plugboard.make_workspace().make_server()["id"]
     gone, here = make(any_workspace, 2)
     any_workspace.admin.delete(f"{any_workspace.servers}/{gone}")
@@ -105,7 +105,7 @@ def test_every_missing_server_is_named(workspace: Workspace) -> None:
     assert "server_b" in refused.json()["errors"][1]["message"]
 
 
-def test_tool_rules_are_kept_as_they_were_given(any_workspace: Workspace) -> None:
+def test_tool_rules_are_stored_unchanged(any_workspace: Workspace) -> None:
     all_tools, some, none = make(any_workspace, 3)
     rules = {some: ["z", "Get Weather!", "天気"], none: []}
 
@@ -115,7 +115,7 @@ def test_tool_rules_are_kept_as_they_were_given(any_workspace: Workspace) -> Non
     assert any_workspace.admin.get(f"{any_workspace.agents}/{agent['id']}").json() == agent
 
 
-def test_tool_rules_replace_those_that_were_there(workspace: Workspace) -> None:
+def test_new_tool_rules_replace_the_old_ones(workspace: Workspace) -> None:
     first, second = make(workspace, 2)
     agent = workspace.make_agent(
         enabledMcpServerIds=[first, second], enabledMcpServerToolNames={first: ["a"], second: ["b"]}
@@ -140,7 +140,7 @@ def test_a_rule_for_a_server_that_is_not_enabled_is_refused(workspace: Workspace
     assert workspace.admin.get(path).json() == agent
 
 
-def test_a_rule_goes_with_the_server_that_is_disabled(workspace: Workspace) -> None:
+def test_disabling_a_server_removes_its_rule(workspace: Workspace) -> None:
     first, second = make(workspace, 2)
     agent = workspace.make_agent(
         enabledMcpServerIds=[first, second], enabledMcpServerToolNames={first: ["a"], second: []}
@@ -151,7 +151,7 @@ def test_a_rule_goes_with_the_server_that_is_disabled(workspace: Workspace) -> N
     assert again["enabledMcpServerToolNames"] == {second: []}
 
 
-def test_a_rule_may_come_together_with_its_server(workspace: Workspace) -> None:
+def test_a_rule_and_its_server_may_come_in_one_request(workspace: Workspace) -> None:
     first, second = make(workspace, 2)
     agent = workspace.make_agent(enabledMcpServerIds=[first], enabledMcpServerToolNames={first: ["a"]})
 
@@ -160,7 +160,7 @@ def test_a_rule_may_come_together_with_its_server(workspace: Workspace) -> None:
     assert changed["enabledMcpServerToolNames"] == {second: ["b"]}
 
 
-def test_five_hundred_tools_of_a_server_can_be_named(workspace: Workspace) -> None:
+def test_a_rule_may_name_five_hundred_tools(workspace: Workspace) -> None:
     (server,) = make(workspace, 1)
     names = [f"tool_{number}_{'t' * 100}" for number in range(500)]
 
