@@ -55,7 +55,7 @@ def test_a_key_has_one_of_four_scopes(workspace: Workspace, scope: str) -> None:
 
 @pytest.mark.requirement("AUT-06")
 @pytest.mark.parametrize("scope", ["operator", "Admin", "", None, ["admin"], "read write"])
-def test_there_is_no_other_scope(workspace: Workspace, scope: object) -> None:
+def test_an_unknown_scope_is_refused(workspace: Workspace, scope: object) -> None:
     answer = workspace.admin.post(workspace.api_keys, json={"name": "x", "scope": scope})
 
     assert complaints(answer) == ["scope"]
