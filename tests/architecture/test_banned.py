@@ -73,14 +73,14 @@ def found(ban: Ban, *folders: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("ban", [pytest.param(ban, id=name) for name, ban in BANS.items() if ban is not CLIENTS])
-def test_what_is_done_in_one_place_is_done_in_no_other(ban: Ban) -> None:
+def test_restricted_calls_appear_only_in_their_module(ban: Ban) -> None:
     elsewhere = {path: names for path, names in found(ban, *CODE).items() if path not in ban.allowed}
 
     assert not elsewhere, f"{ban.instead}: {elsewhere}"
 
 
 @pytest.mark.requirement("EGR-01")
-def test_only_one_place_makes_connections_to_elsewhere() -> None:
+def test_only_one_module_opens_outgoing_connections() -> None:
     elsewhere = {path: names for path, names in found(CLIENTS, *CODE).items() if path not in CLIENTS.allowed}
 
     assert not elsewhere, f"{CLIENTS.instead}: {elsewhere}"
@@ -102,7 +102,7 @@ def test_no_attribute_of_ours_is_set_by_a_test() -> None:
 
 
 @pytest.mark.parametrize("ban", [ENVIRONMENT, AWS, CLOCK], ids=["environment", "AWS", "clock"])
-def test_who_is_allowed_to_needs_to(ban: Ban) -> None:
+def test_every_exemption_is_needed(ban: Ban) -> None:
     assert ban.allowed.keys() == found(ban, *CODE).keys()
 
 
@@ -139,7 +139,7 @@ def test_who_is_allowed_to_needs_to(ban: Ban) -> None:
         (MOCKS, "import unittest.mock as m"),
     ],
 )
-def test_every_way_round_a_ban_is_noticed(ban: Ban, source: str) -> None:
+def test_every_circumvention_of_a_ban_is_detected(ban: Ban, source: str) -> None:
     assert breaches(ban, source)
 
 
@@ -157,5 +157,5 @@ def test_every_way_round_a_ban_is_noticed(ban: Ban, source: str) -> None:
         (AWS, "x = 'boto3'"),
     ],
 )
-def test_what_only_looks_like_it_is_left_alone(ban: Ban, source: str) -> None:
+def test_harmless_lookalikes_are_accepted(ban: Ban, source: str) -> None:
     assert not breaches(ban, source)

@@ -67,7 +67,7 @@ def runnable() -> list[Document]:
 
 
 @pytest.mark.parametrize("document", runnable(), ids=lambda document: document.path)
-def test_every_block_of_the_shell_is_run_by_a_test(document: Document) -> None:
+def test_every_shell_block_is_run_by_a_test(document: Document) -> None:
     run = RUN_BY.get(document.path, {})
     unused = [f"{sign!r} in {test}" for sign, test in run.items() if sign not in source(test)]
 
@@ -76,14 +76,14 @@ def test_every_block_of_the_shell_is_run_by_a_test(document: Document) -> None:
 
 
 @pytest.mark.parametrize("document", runnable(), ids=lambda document: document.path)
-def test_every_block_of_python_is_run_by_a_test(document: Document) -> None:
+def test_every_python_block_is_run_by_a_test(document: Document) -> None:
     for block in document.blocks_in("python"):
         ast.parse(block)
         assert 'blocks_in("python")' in source(USED_IN[document.path])
 
 
 @pytest.mark.parametrize("document", runnable(), ids=lambda document: document.path)
-def test_every_block_is_in_a_language_that_a_test_looks_at(document: Document) -> None:
+def test_every_block_has_a_tested_language(document: Document) -> None:
     assert {language for language, _ in document.blocks} <= LANGUAGES
     for block in document.blocks_in("json"):
         json.loads(block)
@@ -104,7 +104,7 @@ def test_the_functions_of_the_shell_are_the_same_everywhere() -> None:
 
 
 @pytest.mark.parametrize("document", [*documents(), *decisions()], ids=lambda document: document.path)
-def test_every_link_leads_somewhere(document: Document) -> None:
+def test_every_link_resolves(document: Document) -> None:
     assert [link for link in document.links if not ANYWHERE.match(link) and not leads_somewhere(document, link)] == []
 
 
@@ -124,13 +124,13 @@ def leads_somewhere(document: Document, link: str) -> bool:
 
 
 @pytest.mark.parametrize("link", ["missing.md", "tools.md#missing", "#missing", "../docs/missing/"])
-def test_a_link_to_nowhere_is_noticed(link: str) -> None:
+def test_a_broken_link_is_detected(link: str) -> None:
     assert not leads_somewhere(guide("connect"), link)
     assert leads_somewhere(guide("connect"), "tools.md#limits")
 
 
 @pytest.mark.parametrize("index", [README, INDEX], ids=lambda document: document.path)
-def test_both_indexes_name_every_guide(index: Document) -> None:
+def test_both_indexes_list_every_guide(index: Document) -> None:
     linked = {(index.folder / link.partition("#")[0]).resolve() for link in index.links if not ANYWHERE.match(link)}
     missing = [each.path for each in guides() if each != INDEX and (PROJECT / each.path).resolve() not in linked]
 
@@ -160,7 +160,7 @@ def test_every_target_of_make_that_a_document_names_exists() -> None:
     assert {each for each in named if each[1] not in targets} == set()
 
 
-def test_no_table_has_a_row_of_another_width() -> None:
+def test_every_row_of_a_table_has_the_same_width() -> None:
     crooked = [
         f"{document.path}: {line[:60]}"
         for document in documents()

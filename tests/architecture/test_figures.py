@@ -83,7 +83,9 @@ TOOLS_LIMITS = {
     [(README, "Limits and speed", README_LIMITS), (guide("tools"), "Limits", TOOLS_LIMITS)],
     ids=["README", "tools"],
 )
-def test_the_limits_are_those_of_the_code(document: Document, title: str, limits: dict[str, list[float]]) -> None:
+def test_documented_limits_are_those_of_the_code(
+    document: Document, title: str, limits: dict[str, list[float]]
+) -> None:
     rows = document.table(title)
 
     assert len(rows) == len(limits)
@@ -92,20 +94,20 @@ def test_the_limits_are_those_of_the_code(document: Document, title: str, limits
         assert numbers_in(figure)[: len(expected)] == pytest.approx(expected, abs=0.005), what
 
 
-def test_what_was_measured_is_within_its_limit() -> None:
+def test_documented_measurements_are_within_their_limits() -> None:
     for what, figure in README.table("Limits and speed"):
         if "measured" in figure:
             limit, measured = numbers_in(figure)
             assert measured <= limit, what
 
 
-def test_the_numbers_of_stored_servers_are_those_of_the_bench() -> None:
+def test_documented_numbers_of_servers_are_those_of_the_bench() -> None:
     (row,) = [what for what, _ in README.table("Limits and speed") if what.startswith("The same work")]
 
     assert numbers_in(row) == [plan.FULL.stored, plan.FEW]
 
 
-def test_the_time_of_a_call_is_that_of_the_contract() -> None:
+def test_the_documented_time_of_a_call_is_that_of_the_contract() -> None:
     schema = ServerDraft.model_json_schema(by_alias=True)["properties"]["timeoutSeconds"]
 
     assert [schema["minimum"], schema["maximum"], schema["default"]] == TIMEOUTS
@@ -171,7 +173,7 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize("name", SENTENCES)
-def test_the_figures_in_sentences_are_those_of_the_code(name: str) -> None:
+def test_figures_in_sentences_are_those_of_the_code(name: str) -> None:
     text = " ".join(guide(name).text.split())
 
     assert [each for each in SENTENCES[name] if each not in text] == []
@@ -192,7 +194,7 @@ def proxy(language: str, directive: str) -> str:
         ("caddyfile", "keepalive", "response_header_timeout", "max_size"),
     ],
 )
-def test_the_proxies_fit_plugboard(language: str, idle: str, wait: str, body: str) -> None:
+def test_the_proxy_examples_match_plugboards_limits(language: str, idle: str, wait: str, body: str) -> None:
     size, unit = re.fullmatch(r"(\d+)(m|MB)", proxy(language, body)).groups()  # type: ignore[union-attr]
 
     assert numbers_in(proxy(language, idle))[0] < KEEP_ALIVE
@@ -201,7 +203,7 @@ def test_the_proxies_fit_plugboard(language: str, idle: str, wait: str, body: st
     assert f"127.0.0.1:{USUAL_PORT}" in guide("operating").block(language, "plugboard.example.com")
 
 
-def test_the_unit_of_systemd_waits_long_enough() -> None:
+def test_the_systemd_unit_waits_long_enough() -> None:
     unit = configparser.ConfigParser()
     unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read_string(guide("operating").block("ini", "[Service]"))
@@ -218,7 +220,7 @@ def test_the_container_waits_long_enough() -> None:
     assert numbers_in(service["stop_grace_period"])[0] >= DRAIN_SECONDS + RefreshPolicy().give_up_seconds
 
 
-def test_the_ports_of_the_metrics_are_those_of_the_processes() -> None:
+def test_documented_metrics_ports_are_those_of_the_processes() -> None:
     operating = guide("operating")
     (job,) = yaml.safe_load(operating.block("yaml", "scrape_configs"))["scrape_configs"]
     workers, first = (

@@ -79,5 +79,5 @@ def test_a_public_class_name_stands_for_one_class() -> None:
         (["integrations/errors.py", "integrations/linear/errors.py"], True),
     ],
 )
-def test_a_shared_class_name_is_noticed(paths: list[str], *, is_shared: bool) -> None:
+def test_a_shared_class_name_is_detected(paths: list[str], *, is_shared: bool) -> None:
     assert bool(shared_names({path: ["Name"] for path in paths})) is is_shared

@@ -90,7 +90,7 @@ def edges() -> dict[str, set[str]]:
     return {each.name: imported_modules(each, known) for each in project}
 
 
-def test_nobody_imports_what_is_above_or_behind_a_door() -> None:
+def test_no_module_imports_a_higher_level_or_a_private_module() -> None:
     objections = {why for one, others in edges().items() for other in others if (why := objection(one, other))}
 
     assert not objections, named(objections)
@@ -120,14 +120,14 @@ def definitions(module: Module) -> set[str]:
     return names
 
 
-def test_no_public_module_hands_on_what_is_in_another() -> None:
+def test_no_public_module_reexports_another() -> None:
     public = {each.name: each for each in modules("api")}
     found = {text for each in public.values() for text in handed_on(each, public)}
 
     assert not found, named(found)
 
 
-def test_what_is_handed_on_is_noticed() -> None:
+def test_a_reexport_is_detected() -> None:
     service = Module("api.servers.service", "service.py", "from api.servers.repository import server_key\nclass S: ...")
     importer = Module("api.toolbox.x", "x.py", "from api.servers.service import S, server_key")
 
@@ -200,7 +200,7 @@ def test_imports_are_written_from_the_top() -> None:
         ("integrations.notion.tools", "integrations"),
     ],
 )
-def test_a_forbidden_import_is_noticed(importer: str, imported: str) -> None:
+def test_a_forbidden_import_is_detected(importer: str, imported: str) -> None:
     assert objection(importer, imported)
 
 
@@ -221,7 +221,7 @@ def test_a_forbidden_import_is_noticed(importer: str, imported: str) -> None:
         ("integrations", "integrations.manifest"),
     ],
 )
-def test_an_import_that_is_in_order_is_left_alone(importer: str, imported: str) -> None:
+def test_an_allowed_import_is_accepted(importer: str, imported: str) -> None:
     assert objection(importer, imported) is None
 
 
@@ -238,11 +238,11 @@ def test_an_import_that_is_in_order_is_left_alone(importer: str, imported: str) 
         ("if True:\n    from a import c", {"a", "a.c"}),
     ],
 )
-def test_every_way_to_import_is_seen(source: str, expected: set[str]) -> None:
+def test_every_form_of_import_is_detected(source: str, expected: set[str]) -> None:
     assert imports(Module("a.b.x", "a/b/x.py", source)) == expected
 
 
-def test_of_a_package_the_module_in_it_is_what_is_imported() -> None:
+def test_an_import_from_a_package_resolves_to_its_module() -> None:
     source = Module("a.x", "a/x.py", "from b import c, d")
 
     assert imported_modules(source, {"a.x", "b", "b.c"}) == {"b.c"}
@@ -257,7 +257,7 @@ def test_of_a_package_the_module_in_it_is_what_is_imported() -> None:
         ({"c": {"b"}, "b": {"a"}, "a": {"c"}}, [["a", "c", "b"]]),
     ],
 )
-def test_a_circle_is_noticed(between: dict[str, set[str]], expected: list[list[str]]) -> None:
+def test_a_circle_is_detected(between: dict[str, set[str]], expected: list[list[str]]) -> None:
     assert cycles(between) == expected
 
 

@@ -61,19 +61,19 @@ ATTRIBUTES: Sequence[tuple[type, Sequence[str]]] = (
 
 
 @pytest.mark.parametrize(("owner", "name", "parameters"), METHODS, ids=lambda value: getattr(value, "__name__", None))
-def test_a_method_that_is_overridden_or_called_is_there(owner: type, name: str, parameters: Sequence[str]) -> None:
+def test_every_overridden_or_called_method_exists(owner: type, name: str, parameters: Sequence[str]) -> None:
     assert list(inspect.signature(getattr(owner, name)).parameters) == parameters
 
 
 @pytest.mark.parametrize(("owner", "names"), ATTRIBUTES, ids=lambda value: getattr(value, "__name__", None))
-def test_an_attribute_that_is_read_or_set_is_assigned_by_its_class(owner: type, names: Sequence[str]) -> None:
+def test_every_used_attribute_is_assigned_by_its_class(owner: type, names: Sequence[str]) -> None:
     sources = [ast.parse(inspect.getsource(inspect.getmodule(kind) or kind)) for kind in owner.__mro__[:-1]]
     assigned = {node.attr for tree in sources for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
     assert set(names) <= assigned
 
 
-def test_a_response_is_asked_for_its_asgi_form() -> None:
+def test_litestar_converts_a_response_to_asgi() -> None:
     assert "to_asgi_response" in vars(Response)
 
 

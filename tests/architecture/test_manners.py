@@ -49,25 +49,25 @@ def catches_everything(kind: ast.expr | None) -> bool:
             return False
 
 
-def test_every_module_says_in_a_sentence_what_it_is_for() -> None:
+def test_every_module_states_its_purpose_in_a_sentence() -> None:
     silent = [each.path for each in modules(*CODE) if not tells_its_purpose(each.source)]
 
     assert not silent, named(silent)
 
 
-def test_no_two_modules_say_the_same() -> None:
+def test_no_two_modules_have_the_same_docstring() -> None:
     said = [first_line(each.source) for each in modules(*CODE)]
 
     assert len(set(said)) == len(said)
 
 
-def test_nothing_catches_everything_without_a_reason() -> None:
+def test_every_broad_except_has_a_reason() -> None:
     found = [place for each in modules(*CODE) for place in broad_excepts(each) if each.path not in BROAD]
 
     assert not found, named(found)
 
 
-def test_every_file_has_a_name_that_says_something() -> None:
+def test_no_file_has_a_meaningless_name() -> None:
     empty = [each.path for each in modules(*CODE) if EMPTY_NAMES & set(re.split(r"[./_]", each.name))]
 
     assert not empty, named(empty)
@@ -83,7 +83,7 @@ def test_no_two_files_of_tests_have_the_same_name() -> None:
 @pytest.mark.parametrize(
     "source", ["", "x = 1", '"""Short."""', '"""Something without an end"""', "# What this is for."]
 )
-def test_a_module_that_does_not_tell_its_purpose_is_noticed(source: str) -> None:
+def test_a_module_without_a_purpose_is_detected(source: str) -> None:
     assert not tells_its_purpose(source)
 
 
@@ -99,16 +99,16 @@ def test_a_module_that_does_not_tell_its_purpose_is_noticed(source: str) -> None
         "except* Exception:",
     ],
 )
-def test_a_broad_except_is_noticed(handler: str) -> None:
+def test_a_broad_except_is_detected(handler: str) -> None:
     source = f"try:\n    pass\n{handler}\n    pass\n"
 
     assert list(broad_excepts(Module("a", "a.py", source))) == ["a.py:3"]
 
 
-def test_a_broad_suppress_is_noticed() -> None:
+def test_a_broad_suppress_is_detected() -> None:
     assert list(broad_excepts(Module("a", "a.py", "with contextlib.suppress(Exception):\n    pass\n")))
 
 
 @pytest.mark.parametrize("handler", ["except ValueError:", "except (ValueError, OSError):", "except errors.NotFound:"])
-def test_an_except_with_a_name_is_left_alone(handler: str) -> None:
+def test_an_except_with_a_specific_class_is_accepted(handler: str) -> None:
     assert not list(broad_excepts(Module("a", "a.py", f"try:\n    pass\n{handler}\n    pass\n")))

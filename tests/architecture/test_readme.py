@@ -8,7 +8,7 @@ WIDTH = 80
 """Of a picture, in characters: what every terminal shows."""
 
 
-def test_it_is_short() -> None:
+def test_the_readme_is_short() -> None:
     assert len(README.text.encode()) <= MAX_BYTES
 
 
@@ -19,7 +19,7 @@ def test_the_two_commands_are_on_the_first_screen() -> None:
         assert any(line.startswith(f"| `{command}` |") for line in first_screen)
 
 
-def test_the_picture_is_plain_text() -> None:
+def test_the_diagram_is_plain_text() -> None:
     picture, *_ = README.blocks_in("text")
 
     assert picture.isascii()

@@ -78,7 +78,7 @@ def test_no_file_names_a_package_registry_or_a_place_of_one_machine() -> None:
 
 
 @pytest.mark.parametrize("host", REGISTRIES)
-def test_a_registry_in_a_text_is_noticed(host: str) -> None:
+def test_a_registry_in_a_text_is_detected(host: str) -> None:
     assert names_a_registry(f"--index-url https://x.{host}/simple")
 
 
@@ -92,7 +92,7 @@ def test_a_lock_file_has_hashes_and_no_address(lock: str) -> None:
     assert re.findall(r"https?:|file:|^\s*-(?!-hash)\S+|@ ", text, re.MULTILINE) == []
 
 
-def test_a_package_without_a_hash_is_noticed() -> None:
+def test_a_package_without_a_hash_is_detected() -> None:
     assert locked("a==1 \\\n    --hash=sha256:00\nb==2\n") == {"a": 1, "b": 0}
 
 
@@ -112,7 +112,7 @@ def test_a_lock_file_of_npm_has_hashes_and_no_address(path: str) -> None:
     assert [package for package in packages if "resolved" in package or "integrity" not in package] == []
 
 
-def test_make_alone_lists_every_target() -> None:
+def test_make_without_a_target_lists_every_target() -> None:
     alone = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # not `make test`'s own
     shown = subprocess.run(["make"], cwd=PROJECT, env=alone, capture_output=True, text=True, check=True)
 
@@ -121,7 +121,7 @@ def test_make_alone_lists_every_target() -> None:
     assert targets() >= {"help", "setup", "run", "test", "check", "format", "openapi", "fuzz", "bench", "lock", "clean"}
 
 
-def test_ci_is_a_program_that_runs_only_targets_there_are() -> None:
+def test_ci_runs_only_existing_targets() -> None:
     ci = PROJECT / ".ci/run"
 
     assert ci.stat().st_mode & stat.S_IXUSR
@@ -131,7 +131,7 @@ def test_ci_is_a_program_that_runs_only_targets_there_are() -> None:
     subprocess.run(["bash", "-n", ci], check=True)
 
 
-def test_every_dependency_has_its_reason() -> None:
+def test_every_dependency_has_a_reason() -> None:
     decision = text_of("docs/decisions/0012-dependencies.md")
     rows = re.findall(r"^\| ([a-z][^|]*?) \|", decision, re.MULTILINE)
     explained = {normal(name) for row in rows for name in re.sub(r" \(.*\)", "", row).split(", ")} - {"package"}
@@ -139,7 +139,7 @@ def test_every_dependency_has_its_reason() -> None:
     assert explained == required()["requirements-dev.lock"]
 
 
-def test_decisions_are_numbered_short_and_say_what_keeps_them() -> None:
+def test_decisions_are_numbered_short_and_name_their_tests() -> None:
     decisions = sorted((PROJECT / "docs/decisions").glob("*.md"))
     parts = ("**Context.**", "**Decision.**", "**Consequences.**", "**Alternatives.**", "**Kept by**")
     incomplete = [each.name for each in decisions if any(part not in each.read_text() for part in parts)]
@@ -157,7 +157,7 @@ def variables_read() -> set[str]:
     return {word for word in words if isinstance(word, str) and re.fullmatch(r"(PLUGBOARD|OAUTH)_[A-Z_]+", word)}
 
 
-def test_compose_passes_every_variable_on_that_does_not_belong_to_the_image() -> None:
+def test_compose_passes_on_every_variable_except_those_of_the_image() -> None:
     passed = set(yaml.safe_load(text_of("infra/compose.yaml"))["services"]["plugboard"]["environment"])
     of_the_image = {"PLUGBOARD_HOST", "PLUGBOARD_PORT", "PLUGBOARD_DATA_DIR"}
 
@@ -165,7 +165,7 @@ def test_compose_passes_every_variable_on_that_does_not_belong_to_the_image() ->
     assert [name for name in passed if "=" in name] == []
 
 
-def test_compose_passes_the_variables_of_any_service_on() -> None:
+def test_compose_passes_on_the_variables_of_every_service() -> None:
     """From a file, so that a service needs no line; git and the image have no such file."""
     compose = text_of("infra/compose.yaml")
     plugboard = yaml.safe_load(compose)["services"]["plugboard"]

@@ -56,5 +56,5 @@ def test_every_requirement_has_a_meaning() -> None:
         ("text = \"pytest.mark.requirement('A-1')\"", []),
     ],
 )
-def test_every_place_of_a_mark_is_seen(source: str, expected: list[str]) -> None:
+def test_every_mark_is_found(source: str, expected: list[str]) -> None:
     assert list(marks(source)) == expected

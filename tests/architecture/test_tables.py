@@ -50,7 +50,7 @@ def test_every_code_of_a_problem_is_explained() -> None:
     assert explained == {problem.code: problem.status for problem in problems()}
 
 
-def test_every_kind_of_failure_is_explained_and_whether_the_tool_was_carried_out() -> None:
+def test_every_kind_of_failure_is_explained_with_the_outcome_of_the_tool() -> None:
     rows = {code_in(kind)[0]: carried_out for kind, _, carried_out in ERRORS.table("Tool calls")}
 
     assert list(rows) == list(FailureKind)
@@ -63,7 +63,7 @@ def test_every_reason_why_a_server_has_no_tools_is_explained() -> None:
     assert first_column(ERRORS, "Servers without tools") == reasons
 
 
-def test_every_code_with_which_a_browser_comes_back_is_explained() -> None:
+def test_every_error_code_of_a_callback_is_explained() -> None:
     assert sorted(first_column(CONNECT, "Where the browser goes")) == sorted(FAILURES)
 
 
@@ -106,7 +106,7 @@ def test_every_field_of_a_server_is_explained_with_its_default() -> None:
     assert set(OAuthGrant) <= set(code_in(rows["oauthGrant"][0]))
 
 
-def test_every_way_of_signing_in_is_explained_with_its_credentials() -> None:
+def test_every_auth_type_is_explained_with_its_credentials() -> None:
     rows = {code_in(row[0])[0]: code_in(row[1]) for row in SERVERS.table("Credentials", "`authType`")}
 
     assert rows == {kind.value: list(CONFIG_FIELDS[kind]) for kind in AuthType}
@@ -124,7 +124,7 @@ def test_every_format_of_a_list_is_named() -> None:
     assert set(Format) <= set(code_in(TOOLS.section("Lists")))
 
 
-def test_every_variable_is_documented_and_none_that_is_not_read() -> None:
+def test_exactly_the_variables_that_are_read_are_documented() -> None:
     documented = {
         name
         for title in ("Serving", "Storage", "Root keys", "Connect", "Private networks")
@@ -208,7 +208,7 @@ def test_every_field_of_a_log_line_is_explained() -> None:
     assert sorted(first_column(OPERATING, "Logs")) == sorted((*LOG_FIELDS, *TEXT_OF_LINES))
 
 
-def test_every_guarantee_names_requirements_that_tests_keep() -> None:
+def test_every_guarantee_names_tested_requirements() -> None:
     rows = guide("security").table("What is guaranteed, and how")
     named = [name for row in rows for name in re.split(r", ", row[-1])]
 
@@ -216,7 +216,7 @@ def test_every_guarantee_names_requirements_that_tests_keep() -> None:
     assert {name for name in named if name not in REQUIREMENTS} == set()
 
 
-def test_every_room_is_described_with_its_level() -> None:
+def test_every_folder_is_described_with_its_level() -> None:
     rows = CONTRIBUTING.table("Rooms")
     described = {folder.replace("/", "."): int(level) for folders, level, _ in rows for folder in code_in(folders)}
 
@@ -224,7 +224,7 @@ def test_every_room_is_described_with_its_level() -> None:
     assert {name for name in LEVELS if (PROJECT / name.replace(".", "/")).is_dir()} == described.keys()
 
 
-def test_the_glossary_is_in_order_and_has_each_word_once() -> None:
+def test_the_glossary_is_sorted_and_has_each_word_once() -> None:
     words = [word for word, _ in guide("glossary").table("")]
 
     assert words == sorted(words, key=str.lower)

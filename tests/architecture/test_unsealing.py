@@ -63,9 +63,9 @@ def test_secrets_are_unsealed_only_where_they_are_used() -> None:
         "async def unseal(): ...",
     ],
 )
-def test_every_way_to_open_something_is_noticed(source: str) -> None:
+def test_every_form_of_unsealing_is_detected(source: str) -> None:
     assert mentions(source)
 
 
-def test_sealing_is_free_for_all() -> None:
+def test_sealing_is_allowed_everywhere() -> None:
     assert not mentions("sealed = (await vault.sealing(partition)).seal(place, secret)  # unseal, decrypt")

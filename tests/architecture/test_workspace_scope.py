@@ -133,7 +133,7 @@ def files(with_kit: bool) -> Iterator[Path]:
 
 @pytest.mark.requirement("AUT-07")
 @pytest.mark.parametrize(("does", "allowed", "with_kit"), RULES)
-def test_only_the_files_named_here_reach_into_a_workspace(does: object, allowed: set[str], with_kit: bool) -> None:
+def test_only_the_listed_files_open_a_workspace(does: object, allowed: set[str], with_kit: bool) -> None:
     assert callable(does)
     found = {str(file.relative_to(PROJECT)) for file in files(with_kit) if does(parsed(file.read_text()))}
 
@@ -157,7 +157,7 @@ def test_only_the_files_named_here_reach_into_a_workspace(does: object, allowed:
         (asks_a_store, "await SqliteStore(path).get(key)"),
     ],
 )
-def test_every_way_to_reach_into_a_workspace_is_noticed(does: object, source: str) -> None:
+def test_every_form_of_opening_a_workspace_is_detected(does: object, source: str) -> None:
     assert callable(does)
     assert does(ast.parse(source))
 
@@ -165,6 +165,6 @@ def test_every_way_to_reach_into_a_workspace_is_noticed(does: object, source: st
 @pytest.mark.parametrize(
     "source", ["head, _, tail = text.partition(' ')", "request.headers.get('a')", "self._memory.get(1)", "x = 'WSX'"]
 )
-def test_other_code_is_left_in_peace(source: str) -> None:
+def test_other_code_is_accepted(source: str) -> None:
     tree = ast.parse(source)
     assert not any((names_a_partition(tree), makes_a_partition(tree), takes_a_context_apart(tree), asks_a_store(tree)))
