@@ -21,18 +21,18 @@ def measured(plan: Plan, compared: Comparison, these: Sequence[Round], those: Se
     return found
 
 
-def test_more_time_than_the_limit_is_missed() -> None:
+def test_more_time_than_the_limit_misses() -> None:
     found = measured(FULL, CALL, [round_of(0.16)], [round_of(0.10)])
 
     assert found.misses()
     assert found.ratio == pytest.approx(1.6)
 
 
-def test_what_is_within_the_limit_is_not_missed() -> None:
+def test_a_time_within_the_limit_does_not_miss() -> None:
     assert not measured(FULL, CALL, [round_of(0.14)], [round_of(0.10)]).misses()
 
 
-def test_one_bad_round_decides_nothing() -> None:
+def test_one_bad_round_does_not_decide() -> None:
     these = [round_of(0.14), round_of(0.90), round_of(0.13)]
 
     found = measured(FULL, CALL, these, [round_of(0.10)] * 3)
@@ -40,13 +40,13 @@ def test_one_bad_round_decides_nothing() -> None:
     assert found.ratio == pytest.approx(1.4)
 
 
-def test_many_at_a_time_are_judged_by_the_time_that_the_server_is_busy() -> None:
+def test_concurrent_requests_are_compared_by_the_cpu_time_of_the_server() -> None:
     found = measured(FULL, CALL, [round_of(0.14, seconds=9.0)], [round_of(0.10, seconds=1.0)])
 
     assert (found.ratio, found.by_the_clock) == (pytest.approx(1.4), pytest.approx(9.0))
 
 
-def test_one_at_a_time_is_judged_by_the_median_wait() -> None:
+def test_single_requests_are_compared_by_their_median_wait() -> None:
     alone = replace(CALL, case="call few 1", than="call asgi 1")
 
     found = measured(FULL, alone, [round_of(0.1, p50=0.004)], [round_of(0.1, p50=0.002)])
@@ -54,7 +54,7 @@ def test_one_at_a_time_is_judged_by_the_median_wait() -> None:
     assert found.ratio == pytest.approx(2.0)
 
 
-def test_the_quick_run_judges_all_that_the_full_one_does_and_tells_nothing_else() -> None:
+def test_the_quick_run_measures_exactly_the_comparisons_with_a_limit() -> None:
     of_full = {(each.case, each.than): each.at_most for each in FULL.comparisons() if each.at_most}
     of_quick = {(each.case, each.than): each.at_most for each in QUICK.comparisons()}
 
@@ -63,7 +63,7 @@ def test_the_quick_run_judges_all_that_the_full_one_does_and_tells_nothing_else(
 
 @pytest.mark.parametrize("plan", [FULL, QUICK])
 @pytest.mark.parametrize(("cpu_seconds", "misses"), [(0.16, False), (0.17, True)])
-def test_a_tolerance_forgives_so_much_above_the_limit(plan: Plan, cpu_seconds: float, misses: bool) -> None:
+def test_a_tolerance_raises_the_limit(plan: Plan, cpu_seconds: float, misses: bool) -> None:
     result = measured(plan, CALL, [round_of(cpu_seconds)], [round_of(0.10)])
 
     assert result.at_most == 1.5
@@ -82,7 +82,7 @@ def test_a_tolerance_forgives_so_much_above_the_limit(plan: Plan, cpu_seconds: f
         ("all few 32", "all bytes 32", 1.5),
     ],
 )
-def test_the_targets_are_those_that_were_set(case: str, than: str, at_most: float) -> None:
+def test_the_limits_are_the_agreed_ones(case: str, than: str, at_most: float) -> None:
     limits = {(each.case, each.than): each.at_most for each in FULL.comparisons()}
 
     assert limits[case, than] == pytest.approx(at_most)
@@ -91,12 +91,12 @@ def test_the_targets_are_those_that_were_set(case: str, than: str, at_most: floa
 @pytest.mark.parametrize(
     "answer", [b"HTTP/1.1 500 Oh\r\ncontent-length: 2\r\n\r\nno", b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nno"]
 )
-def test_an_answer_that_is_no_answer_ends_the_run(answer: bytes) -> None:
+def test_an_error_response_ends_the_run(answer: bytes) -> None:
     with pytest.raises(WrongAnswer):
         whole_body(answer)
 
 
-def test_another_answer_than_the_first_ends_the_run() -> None:
+def test_a_response_that_differs_from_the_first_ends_the_run() -> None:
     question = Question.get("/tools", "key", b'{"tools":[1]}')
 
     check(b'{"tools":[1]}', question)
