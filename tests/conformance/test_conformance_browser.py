@@ -67,7 +67,7 @@ async def answer(send: Any, status: int, body: bytes = b"", **headers: str) -> N
     await send({"type": "http.response.body", "body": body})
 
 
-def test_a_browser_goes_away_and_comes_back_with_its_cookie_which_nobody_else_sees() -> None:
+def test_the_browser_returns_with_its_cookie_and_sends_it_to_no_other_host() -> None:
     elsewhere = Elsewhere()
     with listening(elsewhere) as there:
         service = Service(there)
@@ -89,6 +89,6 @@ def test_a_browser_goes_away_and_comes_back_with_its_cookie_which_nobody_else_se
 
 
 @pytest.mark.parametrize("page", [b"", PAGE + PAGE, b'<form method="get"></form>'])
-def test_a_page_without_its_one_button_is_no_page_to_connect_on(page: bytes) -> None:
+def test_a_page_without_its_button_is_an_error(page: bytes) -> None:
     with listening(Service("http://127.0.0.1:9", page)) as here, pytest.raises(AssertionError):
         Browser(PUBLIC, here).connect(f"{PUBLIC}/connect/ticket")

@@ -33,36 +33,36 @@ def all_good() -> list[Verdict]:
         (0, {}, False),
     ],
 )
-def test_a_scenario_passes_when_all_it_checked_is_right_and_it_checked_something(
+def test_a_scenario_passes_if_it_has_checks_and_all_succeed(
     code: int, checks: Mapping[str, int], is_good: bool
 ) -> None:
     assert judged("initialize", code, **checks).is_good is is_good
 
 
-def test_a_scenario_that_did_not_pass_is_named() -> None:
+def test_a_failed_scenario_is_named() -> None:
     assert complaints(REVISION, all_good()) == []
     assert complaints(REVISION, [*all_good(), judged("another", FAILURE=1)]) == ["2025-11-25: another did not pass"]
 
 
-def test_fewer_scenarios_than_there_should_be_are_noticed() -> None:
+def test_missing_scenarios_are_detected() -> None:
     only_extra = [*all_good()[:-1], judged("another", SUCCESS=1)]
 
     assert complaints(REVISION, only_extra) == ["2025-11-25: 17 required scenarios were run, there should be 18"]
 
 
-def test_the_counts_tell_what_passed_of_what_is_required_and_of_the_rest() -> None:
+def test_the_counts_show_required_and_optional_scenarios() -> None:
     verdicts = [*all_good()[:-1], judged("scenario-16", SUCCESS=1, FAILURE=2), judged("another", SUCCESS=1)]
 
     assert REVISION.summary(verdicts) == "2025-11-25: 17/18 required scenarios passed, 1/1 others, 36/38 checks"
 
 
-def test_there_is_a_play_for_every_scenario_that_is_run() -> None:
+def test_every_scenario_that_runs_has_a_client() -> None:
     assert set(HELD_TO) <= {*PLAYS, *connecting.PLAYS}
     assert not set(PLAYS) & set(connecting.PLAYS)
     assert len({*PLAYS, *connecting.PLAYS} - {*HELD_TO}) >= max(REQUIRED.values())
 
 
-def test_a_scenario_that_the_client_does_not_know_ends_with_an_error() -> None:
+def test_an_unknown_scenario_ends_with_an_error() -> None:
     run = subprocess.run(
         [sys.executable, "-m", "tests.conformance.client", "http://127.0.0.1:9/mcp"],
         cwd=ROOT,
