@@ -26,7 +26,7 @@ def connected(server: ConnectableServer) -> ConnectableServer:
 
 
 @pytest.mark.requirement("OAU-09")
-def test_a_secret_is_shown_to_the_issuer_that_it_was_first_used_with_and_to_no_other(
+def test_a_client_secret_is_sent_only_to_the_issuer_that_first_received_it(
     plugboard: Plugboard, provider: Server, acme: Tenant
 ) -> None:
     evil = provider.tenant("evil")
@@ -79,7 +79,7 @@ def test_a_secret_entered_during_a_consent_is_not_sent_to_its_issuer(
 
 
 @pytest.mark.requirement("OAU-09")
-def test_a_client_that_asks_in_its_own_name_is_shown_to_no_other_issuer_either(
+def test_a_client_credentials_secret_is_sent_only_to_its_first_issuer(
     plugboard: Plugboard, provider: Server, acme: Tenant
 ) -> None:
     evil, config = provider.tenant("evil"), {"clientId": "ours", "clientSecret": SECRET}
@@ -115,7 +115,7 @@ def test_the_issuer_of_a_secret_is_remembered_after_a_key_rotation(
     assert server.begun().status_code == 409
 
 
-def test_whose_a_secret_is_is_forgotten_with_its_server(plugboard: Plugboard, acme: Tenant) -> None:
+def test_the_issuer_of_a_secret_is_deleted_with_its_server(plugboard: Plugboard, acme: Tenant) -> None:
     acme.add_client("ours", secret=SECRET)
     server = connected(mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET}))
     partition = partition_of(server.workspace.id)

@@ -74,7 +74,7 @@ def spellings(text: str) -> Iterable[bytes]:
 
 
 @pytest.mark.requirement("OAU-20", "ENC-13")
-def test_no_token_code_verifier_secret_state_or_ticket_comes_out_anywhere(watched: Watched, provider: Server) -> None:
+def test_no_token_code_verifier_secret_state_or_ticket_leaks(watched: Watched, provider: Server) -> None:
     workspace, plugboard = watched.workspace, watched.plugboard
     acme, beta, gone = provider.tenant("acme"), provider.tenant("beta"), provider.tenant("gone")
     acme.behave(auth_methods=("client_secret_basic",))

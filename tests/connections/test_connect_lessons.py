@@ -44,12 +44,12 @@ def test_a_client_whose_browser_returned_is_not_registered_again(plugboard: Plug
     assert acme.counts["registrations"] == 1
 
 
-def test_the_public_address_goes_with_the_port() -> None:
+def test_the_public_address_follows_the_port() -> None:
     assert Settings.from_environment({"PLUGBOARD_PORT": "8460"}).public_url == "http://127.0.0.1:8460"
     assert Settings.from_environment({}).public_url == "http://127.0.0.1:8400"
 
 
-def test_another_account_takes_the_place_of_one_that_is_revoked(owner: WorkspaceOwner, provider: Server) -> None:
+def test_another_account_replaces_a_revoked_one(owner: WorkspaceOwner, provider: Server) -> None:
     notion = provider.tenant("notion")
     server = owner.connected(owner.service("notion"))
     first = notion.live("access")
@@ -62,7 +62,7 @@ def test_another_account_takes_the_place_of_one_that_is_revoked(owner: Workspace
     assert owner.check(server)["status"] == "ok"
 
 
-def test_the_same_account_keeps_what_it_had(owner: WorkspaceOwner, provider: Server) -> None:
+def test_connecting_the_same_account_again_keeps_its_tokens(owner: WorkspaceOwner, provider: Server) -> None:
     notion = provider.tenant("notion")
     server = owner.connected(owner.service("notion"))
     first = notion.live("access")
@@ -73,7 +73,7 @@ def test_the_same_account_keeps_what_it_had(owner: WorkspaceOwner, provider: Ser
     assert notion.asked("revoke") == []
 
 
-def test_another_url_at_the_same_host_is_another_server(owner: WorkspaceOwner, provider: Server) -> None:
+def test_another_url_on_the_same_host_is_another_resource(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
 
@@ -83,7 +83,7 @@ def test_another_url_at_the_same_host_is_another_server(owner: WorkspaceOwner, p
     wait_until(lambda: not acme.live("refresh"))
 
 
-def test_a_client_that_asks_in_its_own_name_shows_what_it_has_got(owner: WorkspaceOwner, provider: Server) -> None:
+def test_a_client_credentials_grant_shows_its_scopes(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     acme.add_client("machine", secret="canary-machine", grants=("client_credentials",))
     config = {"clientId": "machine", "clientSecret": "canary-machine", "scope": "read"}

@@ -61,7 +61,7 @@ def generations(called: list[Json]) -> set[int]:
 
 
 @pytest.mark.requirement("OAU-13", "OAU-15")
-def test_a_connection_made_in_one_process_works_in_all(provider: Server, tmp_path: Path) -> None:
+def test_a_connection_created_in_one_process_works_in_all(provider: Server, tmp_path: Path) -> None:
     acme = provider.tenant("acme")
     with serving(tmp_path / "var", PLUGBOARD_WORKERS=WORKERS, **provider.environment()) as process:
         fields = {"name": "Remote", "slug": "remote", "url": acme.mcp_url, "authType": "oauth", "config": {}}

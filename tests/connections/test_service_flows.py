@@ -49,9 +49,7 @@ def is_ended(owner: WorkspaceOwner, server: str) -> bool:
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_a_service_lives_through_all_that_can_become_of_a_connection(
-    owner: WorkspaceOwner, provider: Server, service: str
-) -> None:
+def test_a_service_passes_every_state_of_a_connection(owner: WorkspaceOwner, provider: Server, service: str) -> None:
     tenant = tenant_of(provider, service)
     server = owner.service(tenant.name)
     assert owner.check(server)["status"] == "unauthorized"
@@ -119,7 +117,7 @@ def test_a_token_without_a_lifetime_is_used_until_it_is_rejected(
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("service", RENEWED)
 @pytest.mark.parametrize("kind", ["down", "busy", "html", "close"])
-def test_a_provider_in_trouble_takes_no_connection_away(
+def test_an_outage_of_the_provider_ends_no_connection(
     owner: WorkspaceOwner, provider: Server, clock: StillClock, service: str, kind: Any
 ) -> None:
     """Each has its own words for being busy, and Linear's come as a refusal."""
@@ -139,7 +137,7 @@ def test_a_provider_in_trouble_takes_no_connection_away(
     ("service", "other"),
     [(service, other) for service in RENEWED for other in (False, True) if (service, other) != ("linear", True)],
 )
-def test_a_grant_that_was_taken_back_has_ended_however_the_vendor_says_it(
+def test_a_revoked_grant_is_recognised_in_every_vendors_error(
     owner: WorkspaceOwner, provider: Server, service: str, other: bool
 ) -> None:
     tenant = tenant_of(provider, service)
@@ -156,7 +154,7 @@ def test_a_grant_that_was_taken_back_has_ended_however_the_vendor_says_it(
 
 
 @pytest.mark.requirement("OAU-14")
-def test_an_ambiguous_refusal_ends_no_grant_and_connecting_again_works(owner: WorkspaceOwner, provider: Server) -> None:
+def test_an_ambiguous_refusal_ends_no_grant(owner: WorkspaceOwner, provider: Server) -> None:
     """Linear is known to say nothing but `Error`, to a wrong secret as well."""
     linear = provider.tenant("linear")
     linear.behave(other_errors=True)
@@ -184,7 +182,7 @@ def test_denied_consent_connects_nothing(owner: WorkspaceOwner, provider: Server
 
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("other", [False, True])
-def test_a_code_that_is_refused_connects_nothing_however_the_vendor_says_it(
+def test_a_refused_code_connects_nothing_for_every_vendors_error(
     owner: WorkspaceOwner, provider: Server, service: str, other: bool
 ) -> None:
     tenant = tenant_of(provider, service)
@@ -199,7 +197,7 @@ def test_a_code_that_is_refused_connects_nothing_however_the_vendor_says_it(
 
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("kind", ["down", "busy", "html", "close"])
-def test_a_provider_in_trouble_connects_nothing_and_a_second_try_does(
+def test_a_connect_fails_during_an_outage_and_succeeds_afterwards(
     owner: WorkspaceOwner, provider: Server, service: str, kind: Any
 ) -> None:
     tenant = tenant_of(provider, service)
@@ -214,7 +212,7 @@ def test_a_provider_in_trouble_connects_nothing_and_a_second_try_does(
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("service", RENEWED)
-def test_a_secret_that_is_wrong_takes_no_connection_away(
+def test_a_wrong_client_secret_ends_no_connection(
     owner: WorkspaceOwner, provider: Server, clock: StillClock, service: str
 ) -> None:
     """It is the operator's to put right; until then nobody connects, and whoever is connected stays so."""
@@ -233,9 +231,7 @@ def test_a_secret_that_is_wrong_takes_no_connection_away(
 
 
 @pytest.mark.parametrize("service", ["linear", "hubspot"])
-def test_a_service_that_cannot_say_whose_it_is_is_connected_all_the_same(
-    owner: WorkspaceOwner, provider: Server, service: str
-) -> None:
+def test_a_service_without_account_details_is_connected(owner: WorkspaceOwner, provider: Server, service: str) -> None:
     tenant = provider.tenant(service)
     tenant.fault("api", Fault("down"))
 
@@ -245,9 +241,7 @@ def test_a_service_that_cannot_say_whose_it_is_is_connected_all_the_same(
     assert answers(owner, server)
 
 
-def test_an_answer_with_odd_things_in_it_is_taken_for_what_is_right_in_it(
-    owner: WorkspaceOwner, provider: Server
-) -> None:
+def test_a_token_response_with_invalid_optional_fields_is_accepted(owner: WorkspaceOwner, provider: Server) -> None:
     provider.tenant("hubspot").behave(
         answer_changes={"expires_in": "1800", "hub_id": None, "scopes": "oauth crm.objects.deals.read", "id_token": "x"}
     )
@@ -270,7 +264,7 @@ def test_an_answer_with_odd_things_in_it_is_taken_for_what_is_right_in_it(
         ("hubspot", {"access_token": 7}),
     ],
 )
-def test_an_answer_without_a_usable_token_connects_nothing(
+def test_a_token_response_without_a_usable_token_connects_nothing(
     owner: WorkspaceOwner, provider: Server, service: str, changes: dict[str, Any]
 ) -> None:
     provider.tenant(service).behave(answer_changes=changes)
@@ -281,7 +275,7 @@ def test_an_answer_without_a_usable_token_connects_nothing(
     assert owner.status(server)["connected"] is False
 
 
-def test_one_account_can_be_left_for_another(owner: WorkspaceOwner, provider: Server) -> None:
+def test_a_connection_can_be_replaced_by_one_of_another_account(owner: WorkspaceOwner, provider: Server) -> None:
     notion = provider.tenant("notion")
     server = connected(owner, notion)
     notion.behave(person="Grace", workspace="Navy")
@@ -292,9 +286,7 @@ def test_one_account_can_be_left_for_another(owner: WorkspaceOwner, provider: Se
     assert (account["name"], account["workspace"]) == ("Grace", "Navy")
 
 
-def test_an_answer_to_a_refresh_without_another_refresh_token_leaves_the_old_one(
-    owner: WorkspaceOwner, provider: Server
-) -> None:
+def test_a_refresh_without_a_new_refresh_token_keeps_the_old_one(owner: WorkspaceOwner, provider: Server) -> None:
     hubspot = provider.tenant("hubspot")
     hubspot.behave(repeats_refresh=False)
     server = connected(owner, hubspot)

@@ -91,7 +91,7 @@ def sixth(environment: dict[str, str], catalog: Path) -> Iterator[Plugboard]:
         yield plugboard
 
 
-def test_it_is_connected_called_renewed_and_disconnected_like_any_other(sixth: Plugboard, vendor: Tenant) -> None:
+def test_a_sixth_service_is_connected_called_renewed_and_disconnected(sixth: Plugboard, vendor: Tenant) -> None:
     owner = WorkspaceOwner.at(sixth)
     server = owner.service("acme-desk")
     assert owner.check(server)["status"] == "unauthorized"
@@ -117,7 +117,7 @@ def test_it_is_connected_called_renewed_and_disconnected_like_any_other(sixth: P
     assert owner.check(server)["status"] == "unauthorized"
 
 
-def test_it_is_listed_with_what_an_operator_has_to_set(sixth: Plugboard) -> None:
+def test_a_sixth_service_is_listed_with_its_variables(sixth: Plugboard) -> None:
     listed = WorkspaceOwner.at(sixth).admin.get("/api/services").json()
 
     assert [(each["serviceType"], each["configured"]) for each in listed] == [("acme-desk", True)]
@@ -125,7 +125,7 @@ def test_it_is_listed_with_what_an_operator_has_to_set(sixth: Plugboard) -> None
     assert [tool["name"] for tool in listed[0]["tools"]] == ["acme_desk_list_tickets"]
 
 
-def test_without_an_app_it_says_what_to_set(environment: dict[str, str], catalog: Path) -> None:
+def test_connecting_a_service_without_an_app_names_the_variables(environment: dict[str, str], catalog: Path) -> None:
     del environment["ACME_DESK_OAUTH_CLIENT_SECRET"]
     with served(Settings.from_environment(environment), catalog=load_services(catalog)) as plugboard:
         owner = WorkspaceOwner.at(plugboard)
@@ -137,7 +137,7 @@ def test_without_an_app_it_says_what_to_set(environment: dict[str, str], catalog
 
 
 @pytest.mark.requirement("OAU-15")
-def test_a_service_that_is_removed_for_a_while_can_be_disconnected_and_is_revoked_later(
+def test_a_grant_of_a_removed_service_is_revoked_when_the_service_returns(
     vendor: Tenant, environment: dict[str, str], catalog: Path
 ) -> None:
     """As when an older version runs for a day."""

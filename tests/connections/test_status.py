@@ -73,7 +73,7 @@ def test_the_status_has_account_scopes_and_expiry(
 
 
 @pytest.mark.requirement("OAU-17")
-def test_less_than_was_asked_for_is_missing_and_more_is_unasked(owner: WorkspaceOwner, provider: Server) -> None:
+def test_missing_and_additional_scopes_are_reported(owner: WorkspaceOwner, provider: Server) -> None:
     provider.tenant("slack").behave(grants=("channels:read", "users:read", "admin"))
 
     told = owner.status(owner.connected(owner.service("slack")))
@@ -84,7 +84,7 @@ def test_less_than_was_asked_for_is_missing_and_more_is_unasked(owner: Workspace
     assert told["unaskedScopes"] == ["admin", "users:read"]
 
 
-def test_lists_and_reads_of_servers_say_whether_each_is_connected(owner: WorkspaceOwner, provider: Server) -> None:
+def test_servers_show_whether_they_are_connected(owner: WorkspaceOwner, provider: Server) -> None:
     on, off = owner.connected(owner.service("notion")), owner.service("linear")
     remote = owner.connected(owner.remote(provider.tenant("acme")))
     other = owner.workspace.make_server(name="Header")["id"]
@@ -95,7 +95,7 @@ def test_lists_and_reads_of_servers_say_whether_each_is_connected(owner: Workspa
     assert {each: owner.shown(each).get("oauthConnected") for each in listed} == listed
 
 
-def test_to_connect_makes_another_version_of_the_server(owner: WorkspaceOwner) -> None:
+def test_connecting_changes_the_version_of_the_server(owner: WorkspaceOwner) -> None:
     server = owner.service("notion")
     before = owner.admin.get(owner.path(server))
 
@@ -122,7 +122,7 @@ def test_connecting_and_disconnecting_are_audited_with_the_actor(owner: Workspac
 
 
 @pytest.mark.requirement("OAU-20")
-def test_nothing_that_is_shown_has_a_token_in_it(owner: WorkspaceOwner, provider: Server) -> None:
+def test_no_response_contains_a_token(owner: WorkspaceOwner, provider: Server) -> None:
     server = owner.connected(owner.service("linear"))
     linear = provider.tenant("linear")
     secrets = [*linear.live("access"), *linear.live("refresh"), str(linear.client.secret)]
@@ -136,13 +136,13 @@ def test_nothing_that_is_shown_has_a_token_in_it(owner: WorkspaceOwner, provider
 
 
 @pytest.mark.parametrize("what", ["/oauth/status", "/oauth/authorize"])
-def test_a_server_that_takes_no_oauth_has_no_connection(owner: WorkspaceOwner, what: str) -> None:
+def test_a_server_without_oauth_has_no_connection(owner: WorkspaceOwner, what: str) -> None:
     answer = owner.admin.get(owner.path(owner.workspace.make_server()["id"], what))
 
     assert (answer.status_code, answer.json()["code"]) == (409, "not_connectable")
 
 
-def test_another_workspace_sees_and_ends_no_connection_of_this_one(owner: WorkspaceOwner, timed: Plugboard) -> None:
+def test_another_workspace_cannot_read_or_end_a_connection(owner: WorkspaceOwner, timed: Plugboard) -> None:
     server = owner.connected(owner.service("notion"))
     stranger = WorkspaceOwner.at(timed)
     path = stranger.path(server, "/oauth")

@@ -154,7 +154,7 @@ def test_a_refusal_uses_up_the_state(plugboard: Plugboard, provider: Server, err
 
 @pytest.mark.requirement("OAU-01")
 @pytest.mark.parametrize("change", ["iss", "path", "code", "browser"])
-def test_whatever_was_wrong_uses_up_the_state(plugboard: Plugboard, provider: Server, change: str) -> None:
+def test_every_failed_callback_uses_up_the_state(plugboard: Plugboard, provider: Server, change: str) -> None:
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
     came = visitor.consent(server.page())
     wrong = {"iss": came.but(iss="x"), "path": came.at(f"{came.path}/0123456789abcdef"), "code": came.but(code=None)}
@@ -165,7 +165,7 @@ def test_whatever_was_wrong_uses_up_the_state(plugboard: Plugboard, provider: Se
 
 
 @pytest.mark.requirement("OAU-01")
-def test_a_state_is_good_for_one_connection(plugboard: Plugboard, provider: Server) -> None:
+def test_a_state_is_valid_once(plugboard: Plugboard, provider: Server) -> None:
     server, visitor = service(plugboard, provider), Visitor(plugboard)
     came = visitor.consent(server.page())
     assert result_of(visitor.land(came)) == {"connected": server.id}
@@ -192,7 +192,9 @@ def test_one_of_twenty_simultaneous_callbacks_with_one_state_connects(plugboard:
 
 @pytest.mark.requirement("OAU-01")
 @pytest.mark.parametrize("seconds", [599.0, 600.0, 86_400.0])
-def test_a_state_is_good_for_ten_minutes(timed: Plugboard, provider: Server, clock: StillClock, seconds: float) -> None:
+def test_a_state_is_valid_for_ten_minutes(
+    timed: Plugboard, provider: Server, clock: StillClock, seconds: float
+) -> None:
     server, visitor = service(timed, provider), Visitor(timed)
     came = visitor.consent(server.page())
 
@@ -219,7 +221,9 @@ def test_a_state_is_good_for_ten_minutes(timed: Plugboard, provider: Server, clo
     ],
     ids=str,
 )
-def test_only_the_browser_that_went_comes_back(plugboard: Plugboard, provider: Server, cookies: dict[str, str]) -> None:
+def test_only_the_browser_that_started_can_finish(
+    plugboard: Plugboard, provider: Server, cookies: dict[str, str]
+) -> None:
     server, went = service(plugboard, provider), Visitor(plugboard)
     came = went.consent(server.page())
     theirs = {name: went.cookies[COOKIE] if value == "the right one" else value for name, value in cookies.items()}
@@ -228,7 +232,7 @@ def test_only_the_browser_that_went_comes_back(plugboard: Plugboard, provider: S
 
 
 @pytest.mark.requirement("OAU-01")
-def test_a_browser_that_has_begun_something_else_is_another_one(plugboard: Plugboard, provider: Server) -> None:
+def test_the_cookie_of_another_flow_is_refused(plugboard: Plugboard, provider: Server) -> None:
     server, went, other = service(plugboard, provider), Visitor(plugboard), Visitor(plugboard)
     other.consent(service(plugboard, provider).page())
 
@@ -236,7 +240,7 @@ def test_a_browser_that_has_begun_something_else_is_another_one(plugboard: Plugb
 
 
 @pytest.mark.requirement("OAU-01")
-def test_a_state_and_a_cookie_of_another_plugboard_are_none_here(
+def test_a_state_and_a_cookie_of_another_installation_are_refused(
     plugboard: Plugboard, provider: Server, tmp_path: Path
 ) -> None:
     with served(replace(plugboard.settings, data_dir=tmp_path)) as elsewhere:
@@ -248,7 +252,7 @@ def test_a_state_and_a_cookie_of_another_plugboard_are_none_here(
 
 
 @pytest.mark.requirement("OAU-01")
-def test_a_state_connects_the_server_that_it_was_made_for_and_no_other(plugboard: Plugboard, provider: Server) -> None:
+def test_a_state_connects_only_its_own_server(plugboard: Plugboard, provider: Server) -> None:
     one, other, visitor = service(plugboard, provider), service(plugboard, provider), Visitor(plugboard)
     came, unused = visitor.consent(one.page()), visitor.consent(other.page())
 
@@ -257,7 +261,7 @@ def test_a_state_connects_the_server_that_it_was_made_for_and_no_other(plugboard
 
 
 @pytest.mark.requirement("OAU-02")
-def test_a_state_is_nothing_but_chance(plugboard: Plugboard, provider: Server) -> None:
+def test_a_state_is_random(plugboard: Plugboard, provider: Server) -> None:
     server, visitor = service(plugboard, provider), Visitor(plugboard)
 
     states = {visitor.consent(server.page())["state"] for _ in range(20)}
@@ -271,7 +275,7 @@ def test_a_state_is_nothing_but_chance(plugboard: Plugboard, provider: Server) -
 
 @pytest.mark.requirement("OAU-01")
 @pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
-def test_only_a_get_comes_back(plugboard: Plugboard, provider: Server, method: str) -> None:
+def test_the_callback_accepts_only_get(plugboard: Plugboard, provider: Server, method: str) -> None:
     server, visitor = service(plugboard, provider), Visitor(plugboard)
     came = visitor.consent(server.page())
 
@@ -282,7 +286,7 @@ def test_only_a_get_comes_back(plugboard: Plugboard, provider: Server, method: s
     assert result_of(visitor.land(came)) == {"connected": server.id}
 
 
-def test_a_consent_comes_back_to_another_process(plugboard: Plugboard, provider: Server) -> None:
+def test_a_consent_can_finish_in_another_process(plugboard: Plugboard, provider: Server) -> None:
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
     came = visitor.consent(server.page())
 
@@ -293,9 +297,7 @@ def test_a_consent_comes_back_to_another_process(plugboard: Plugboard, provider:
     assert server.called()["isError"] is False
 
 
-def test_a_consent_that_was_begun_under_keys_that_are_no_more_has_to_begin_anew(
-    plugboard: Plugboard, provider: Server
-) -> None:
+def test_a_consent_started_under_destroyed_keys_must_start_again(plugboard: Plugboard, provider: Server) -> None:
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
     came, partition = visitor.consent(server.page()), partition_of(server.workspace.id)
 
@@ -312,7 +314,7 @@ def test_a_consent_that_was_begun_under_keys_that_are_no_more_has_to_begin_anew(
         assert result_of(visitor.land(visitor.consent(server.page()))) == {"connected": server.id}
 
 
-def test_a_callback_is_for_the_plugboard_that_is_set_up_for_the_service(provider: Server, tmp_path: Path) -> None:
+def test_a_callback_for_an_unconfigured_service_is_refused(provider: Server, tmp_path: Path) -> None:
     with served(Settings(data_dir=tmp_path)) as bare:
         answer = Visitor(bare).sent("GET", "/api/mcp/oauth/notion/callback?code=c&state=s")
 

@@ -84,7 +84,9 @@ def landed_during(
 
 @pytest.mark.requirement("OAU-12")
 @pytest.mark.parametrize(("mishap", "code"), MISHAPS.values(), ids=MISHAPS.keys())
-def test_no_token_request_is_sent_if(plugboard: Plugboard, provider: Server, mishap: Mishap, code: str) -> None:
+def test_a_revoked_right_prevents_the_token_request(
+    plugboard: Plugboard, provider: Server, mishap: Mishap, code: str
+) -> None:
     server, visitor = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard)
     key_id, page = begun_by_a_key(server)
     came = visitor.consent(page)
@@ -97,7 +99,9 @@ def test_no_token_request_is_sent_if(plugboard: Plugboard, provider: Server, mis
 
 @pytest.mark.requirement("OAU-12")
 @pytest.mark.parametrize(("mishap", "code"), MISHAPS.values(), ids=MISHAPS.keys())
-def test_the_new_grant_is_revoked_if(plugboard: Plugboard, provider: Server, mishap: Mishap, code: str) -> None:
+def test_a_right_revoked_during_the_exchange_revokes_the_new_grant(
+    plugboard: Plugboard, provider: Server, mishap: Mishap, code: str
+) -> None:
     server, visitor, acme = mcp_server(plugboard, provider.tenant("acme")), Visitor(plugboard), provider.tenant("acme")
     key_id, page = begun_by_a_key(server)
     came = visitor.consent(page)
@@ -111,7 +115,9 @@ def test_the_new_grant_is_revoked_if(plugboard: Plugboard, provider: Server, mis
 
 @pytest.mark.requirement("OAU-12")
 @pytest.mark.parametrize("name", ["notion", "linear", "hubspot", "slack"])
-def test_the_new_grant_of_a_service_is_revoked_too(plugboard: Plugboard, provider: Server, name: str) -> None:
+def test_a_right_revoked_during_the_exchange_revokes_the_new_grant_of_a_service(
+    plugboard: Plugboard, provider: Server, name: str
+) -> None:
     server, visitor = service(plugboard, provider, name), Visitor(plugboard)
     came = visitor.consent(server.page())
 
@@ -154,7 +160,9 @@ def test_a_key_without_the_right_to_connect_causes_no_redirect(
 
 @pytest.mark.requirement("OAU-12")
 @pytest.mark.parametrize("scope", ["invoke", "read"])
-def test_a_lesser_key_can_begin_nothing(plugboard: Plugboard, provider: Server, scope: str) -> None:
+def test_a_key_without_the_manage_scope_cannot_start_a_connect(
+    plugboard: Plugboard, provider: Server, scope: str
+) -> None:
     server = service(plugboard, provider)
 
     answer = server.workspace.caller(scope).get(f"{server.path}/oauth/authorize")
@@ -163,7 +171,7 @@ def test_a_lesser_key_can_begin_nothing(plugboard: Plugboard, provider: Server, 
 
 
 @pytest.mark.requirement("OAU-12")
-def test_a_key_of_another_workspace_can_begin_nothing(plugboard: Plugboard, provider: Server) -> None:
+def test_a_key_of_another_workspace_cannot_start_a_connect(plugboard: Plugboard, provider: Server) -> None:
     server, other = service(plugboard, provider), plugboard.make_workspace()
 
     assert other.admin.get(f"{server.path}/oauth/authorize").status_code == 404
@@ -197,9 +205,7 @@ def test_a_server_renamed_during_the_consent_is_connected(plugboard: Plugboard, 
     assert server.shown()["name"] == "Renamed"
 
 
-def test_a_server_that_is_renamed_while_tokens_are_on_their_way_is_connected(
-    plugboard: Plugboard, provider: Server
-) -> None:
+def test_a_server_renamed_during_the_exchange_is_connected(plugboard: Plugboard, provider: Server) -> None:
     acme = provider.tenant("acme")
     server, visitor = mcp_server(plugboard, acme), Visitor(plugboard)
     came = visitor.consent(server.page())

@@ -84,7 +84,7 @@ def test_the_page_names_the_workspace_the_scopes_and_the_provider(plugboard: Plu
     }
 
 
-def test_the_page_of_any_other_server_says_the_same_of_it(plugboard: Plugboard, server: ConnectableServer) -> None:
+def test_the_page_of_a_remote_server_shows_the_same_facts(plugboard: Plugboard, server: ConnectableServer) -> None:
     page = Visitor(plugboard).sent("GET", server.page())
 
     assert facts_on(page.text) == {
@@ -97,7 +97,7 @@ def test_the_page_of_any_other_server_says_the_same_of_it(plugboard: Plugboard, 
     }
 
 
-def test_a_name_is_text_and_no_markup(plugboard: Plugboard, provider: Server) -> None:
+def test_a_name_is_escaped_on_the_page(plugboard: Plugboard, provider: Server) -> None:
     workspace, acme = plugboard.make_workspace(MARKUP), provider.tenant("acme")
     acme.behave(scopes_supported=("<script>alert(2)</script>",))
     server = mcp_server(plugboard, acme, workspace, name=MARKUP)
@@ -120,7 +120,7 @@ def test_the_page_can_be_shown_repeatedly_and_sets_no_cookie(server: Connectable
 
 
 @pytest.mark.requirement("OAU-01")
-def test_a_page_leads_on_once(server: ConnectableServer) -> None:
+def test_a_page_redirects_once(server: ConnectableServer) -> None:
     visitor, path = Visitor(server.plugboard), server.page()
     visitor.go(path)
 
@@ -142,7 +142,7 @@ def test_one_of_twenty_simultaneous_presses_of_the_button_is_redirected(server: 
 
 @pytest.mark.requirement("OAU-01")
 @pytest.mark.parametrize(("seconds", "is_good"), [(599.0, True), (600.0, False), (86_400.0, False)])
-def test_a_page_is_good_for_ten_minutes(
+def test_a_page_is_valid_for_ten_minutes(
     timed: Plugboard, provider: Server, clock: StillClock, seconds: float, is_good: bool
 ) -> None:
     server, visitor = service(timed, provider), Visitor(timed)
@@ -166,7 +166,7 @@ def test_the_page_of_an_unknown_ticket_has_expired(plugboard: Plugboard, ticket:
 
 @pytest.mark.requirement("OAU-01")
 @pytest.mark.parametrize("headers", NOT_OURS, ids=str)
-def test_a_form_of_another_site_leads_nowhere(server: ConnectableServer, headers: dict[str, str]) -> None:
+def test_a_form_of_another_site_is_refused(server: ConnectableServer, headers: dict[str, str]) -> None:
     visitor, path = Visitor(server.plugboard), server.page()
 
     answer = visitor.sent("POST", path, **headers)
@@ -177,14 +177,14 @@ def test_a_form_of_another_site_leads_nowhere(server: ConnectableServer, headers
 
 
 @pytest.mark.parametrize("headers", OURS, ids=str)
-def test_our_own_form_leads_to_the_provider(server: ConnectableServer, headers: dict[str, str]) -> None:
+def test_our_own_form_redirects_to_the_provider(server: ConnectableServer, headers: dict[str, str]) -> None:
     answer = Visitor(server.plugboard).sent("POST", server.page(), **headers)
 
     assert answer.status_code == 303
     assert answer.headers["Location"].startswith(f"{server.tenant.issuer}/authorize?")
 
 
-def test_a_browser_names_our_origin_with_the_form_though_it_names_no_referrer(server: ConnectableServer) -> None:
+def test_a_browser_sends_our_origin_with_the_form_without_a_referrer(server: ConnectableServer) -> None:
     """Under `no-referrer` alone it would send `Origin: null`, and over plain http no `Sec-Fetch-Site` beside it."""
     page = Visitor(server.plugboard).sent("GET", server.page())
 
@@ -193,7 +193,7 @@ def test_a_browser_names_our_origin_with_the_form_though_it_names_no_referrer(se
 
 
 @pytest.mark.requirement("OAU-01")
-def test_a_browser_is_known_again_by_a_cookie_that_no_script_and_no_other_site_gets(server: ConnectableServer) -> None:
+def test_the_cookie_is_http_only_and_same_site(server: ConnectableServer) -> None:
     (cookie,) = Visitor(server.plugboard).press(server.page()).headers.get_list("Set-Cookie")
 
     name, _, rest = cookie.partition("=")
@@ -214,7 +214,7 @@ def test_behind_tls_no_other_host_can_set_the_cookie(behind_tls: Plugboard, prov
 
 
 @pytest.mark.requirement("OAU-01")
-def test_behind_tls_a_cookie_that_any_host_could_set_is_not_looked_at(behind_tls: Plugboard, provider: Server) -> None:
+def test_behind_tls_a_cookie_without_the_host_prefix_is_ignored(behind_tls: Plugboard, provider: Server) -> None:
     server, went = service(behind_tls, provider), Visitor(behind_tls)
     came = went.consent(server.page())
     planted = Visitor(behind_tls, cookies={COOKIE: went.cookies[f"__Host-{COOKIE}"]})
@@ -223,7 +223,7 @@ def test_behind_tls_a_cookie_that_any_host_could_set_is_not_looked_at(behind_tls
     server.assert_untouched()
 
 
-def test_two_connects_in_one_browser_both_come_to_their_end(plugboard: Plugboard, provider: Server) -> None:
+def test_two_connects_in_one_browser_both_finish(plugboard: Plugboard, provider: Server) -> None:
     one, other, visitor = service(plugboard, provider), service(plugboard, provider, "slack"), Visitor(plugboard)
     first, second = visitor.consent(one.page()), visitor.consent(other.page())
 
@@ -239,7 +239,7 @@ def test_each_of_several_cookies_of_the_name_is_checked(server: ConnectableServe
     assert result_of(server.plugboard.caller(Cookie=both).get(came.url)) == {"connected": server.id}
 
 
-def test_a_cookie_that_is_none_of_ours_is_replaced(server: ConnectableServer) -> None:
+def test_a_foreign_cookie_is_replaced(server: ConnectableServer) -> None:
     visitor = Visitor(server.plugboard, cookies={COOKIE: "planted"})
 
     came = callback_from(visitor.go(server.page()))
@@ -249,7 +249,7 @@ def test_a_cookie_that_is_none_of_ours_is_replaced(server: ConnectableServer) ->
 
 
 @pytest.mark.parametrize("code", FAILURES)
-def test_each_failure_has_a_page_that_says_what_to_do(plugboard: Plugboard, code: str) -> None:
+def test_every_failure_has_a_page_that_says_what_to_do(plugboard: Plugboard, code: str) -> None:
     page = plugboard.caller().get("/connected", params={"error": code})
 
     assert page.status_code == 400
@@ -259,7 +259,7 @@ def test_each_failure_has_a_page_that_says_what_to_do(plugboard: Plugboard, code
 
 @pytest.mark.requirement("OAU-05")
 @pytest.mark.parametrize("code", ["", "<script>alert(1)</script>", "Denied", "expired2", "e" * 5000])
-def test_a_failure_that_is_none_of_ours_is_not_repeated(plugboard: Plugboard, code: str) -> None:
+def test_an_unknown_error_code_is_not_echoed(plugboard: Plugboard, code: str) -> None:
     page = plugboard.caller().get("/connected", params={"error": code})
 
     assert page.status_code == 400
@@ -267,7 +267,7 @@ def test_a_failure_that_is_none_of_ours_is_not_repeated(plugboard: Plugboard, co
     assert "<script" not in page.text
 
 
-def test_the_last_page_says_that_it_is_done(plugboard: Plugboard) -> None:
+def test_the_last_page_confirms_the_connection(plugboard: Plugboard) -> None:
     page = plugboard.caller().get("/connected?connected=<b>whatever</b>")
 
     assert page.status_code == 200
@@ -275,7 +275,7 @@ def test_the_last_page_says_that_it_is_done(plugboard: Plugboard) -> None:
     assert "whatever" not in page.text
 
 
-def test_an_error_is_not_taken_for_success(plugboard: Plugboard) -> None:
+def test_an_error_does_not_look_like_success(plugboard: Plugboard) -> None:
     """Where to return to can be this page, with a query of somebody's own."""
     page = plugboard.caller().get("/connected?connected=1&error=denied")
 
@@ -284,7 +284,7 @@ def test_an_error_is_not_taken_for_success(plugboard: Plugboard) -> None:
 
 
 @pytest.mark.requirement("OAU-20")
-def test_every_page_and_every_step_is_safe_to_be_on(server: ConnectableServer) -> None:
+def test_every_page_and_redirect_has_security_headers(server: ConnectableServer) -> None:
     visitor, path = Visitor(server.plugboard), server.page()
     shown, onward = visitor.sent("GET", path), visitor.press(path)
     landed = visitor.land(callback_from(onward.headers["Location"]))

@@ -49,7 +49,7 @@ def exchanged(tenant: Tenant) -> dict[str, Any]:
     return exchange.fields
 
 
-def test_a_browser_that_follows_connects_a_server(server: ConnectableServer) -> None:
+def test_a_browser_that_follows_the_link_connects_a_server(server: ConnectableServer) -> None:
     came = Browser(PUBLIC, server.plugboard.url).connect(server.begun().json()["authUrl"])
 
     assert came == {"connected": server.id}
@@ -104,7 +104,7 @@ def test_the_old_grant_works_until_the_browser_returns(server: ConnectableServer
 
 @pytest.mark.requirement("OAU-03")
 @pytest.mark.parametrize("kind", ["acme", "linear"])
-def test_a_code_is_proven_to_be_ours(plugboard: Plugboard, provider: Server, kind: str) -> None:
+def test_a_code_is_exchanged_with_its_pkce_verifier(plugboard: Plugboard, provider: Server, kind: str) -> None:
     is_mcp = kind == "acme"
     server = mcp_server(plugboard, provider.tenant(kind)) if is_mcp else service(plugboard, provider, kind)
 
@@ -117,7 +117,7 @@ def test_a_code_is_proven_to_be_ours(plugboard: Plugboard, provider: Server, kin
 
 
 @pytest.mark.requirement("OAU-03")
-def test_no_two_proofs_are_the_same(server: ConnectableServer) -> None:
+def test_every_flow_has_its_own_verifier(server: ConnectableServer) -> None:
     visitor = Visitor(server.plugboard)
 
     challenges = {query_of(visitor.go(server.page()))["code_challenge"] for _ in range(10)}
@@ -137,7 +137,7 @@ def test_without_pkce_support_no_challenge_is_sent(plugboard: Plugboard, provide
 
 
 @pytest.mark.requirement("OAU-03")
-def test_a_code_that_was_stolen_on_the_way_is_of_no_use_in_another_flow(server: ConnectableServer) -> None:
+def test_a_stolen_code_is_useless_in_another_flow(server: ConnectableServer) -> None:
     visitor = Visitor(server.plugboard)
     stolen, came = visitor.consent(server.page()), visitor.consent(server.page())
 
@@ -146,7 +146,7 @@ def test_a_code_that_was_stolen_on_the_way_is_of_no_use_in_another_flow(server: 
 
 
 @pytest.mark.requirement("OAU-10")
-def test_tokens_are_asked_for_this_server_in_both_requests(server: ConnectableServer) -> None:
+def test_both_requests_name_the_resource(server: ConnectableServer) -> None:
     Visitor(server.plugboard).connect(server)
 
     assert asked_of(server.tenant)["resource"] == server.tenant.mcp_url
@@ -189,7 +189,7 @@ def test_no_header_of_the_caller_reaches_the_provider(plugboard: Plugboard, prov
 
 
 @pytest.mark.requirement("OAU-11")
-def test_a_token_of_an_upstream_is_no_key_here(server: ConnectableServer) -> None:
+def test_a_token_of_an_upstream_is_not_an_api_key(server: ConnectableServer) -> None:
     Visitor(server.plugboard).connect(server)
 
     for token in (*server.tenant.live("access"), *server.tenant.live("refresh")):
@@ -267,7 +267,7 @@ def test_no_id_token_is_requested_or_read(server: ConnectableServer) -> None:
 # --- where it cannot begin
 
 
-def test_a_service_that_is_not_set_up_says_what_the_operator_has_to_set(provider: Server, tmp_path: Any) -> None:
+def test_connecting_an_unconfigured_service_names_the_variables(provider: Server, tmp_path: Any) -> None:
     environment = provider.environment("linear") | {"PLUGBOARD_DATA_DIR": str(tmp_path)}
     with served(Settings.from_environment(environment)) as plugboard:
         answer = service(plugboard, provider, "notion").begun()
@@ -279,9 +279,7 @@ def test_a_service_that_is_not_set_up_says_what_the_operator_has_to_set(provider
 
 
 @pytest.mark.parametrize("fields", [{"authType": "none"}, {"authType": "header", "config": {"headerValue": "x"}}])
-def test_a_server_that_uses_no_oauth_is_not_connected(
-    plugboard: Plugboard, acme: Tenant, fields: dict[str, Any]
-) -> None:
+def test_a_server_without_oauth_cannot_be_connected(plugboard: Plugboard, acme: Tenant, fields: dict[str, Any]) -> None:
     server = mcp_server(plugboard, acme, **fields)
 
     answer = server.begun()
@@ -291,7 +289,7 @@ def test_a_server_that_uses_no_oauth_is_not_connected(
     assert acme.seen == []
 
 
-def test_a_server_that_is_not_there_is_not_connected(server: ConnectableServer) -> None:
+def test_a_missing_server_cannot_be_connected(server: ConnectableServer) -> None:
     path = server.path[:-4] + "zzzz"
 
     assert server.workspace.admin.get(f"{path}/oauth/authorize").status_code == 404
@@ -327,7 +325,7 @@ def test_unusable_metadata_is_reported(server: ConnectableServer, changes: dict[
 
 @pytest.mark.parametrize("endpoint", ["mcp", "prm", "metadata"])
 @pytest.mark.parametrize("kind", ["down", "busy", "close"])
-def test_an_outage_is_reported_and_passes(server: ConnectableServer, endpoint: str, kind: Any) -> None:
+def test_a_connect_works_after_an_outage(server: ConnectableServer, endpoint: str, kind: Any) -> None:
     server.tenant.fault(endpoint, Fault(kind, body="echoed"), times=None)
 
     answer = server.begun()
@@ -338,7 +336,7 @@ def test_an_outage_is_reported_and_passes(server: ConnectableServer, endpoint: s
     assert Visitor(server.plugboard).connect(server) == {"connected": server.id}
 
 
-def test_a_server_that_lets_everybody_in_is_not_connected(plugboard: Plugboard, acme: Tenant) -> None:
+def test_a_server_without_authorization_cannot_be_connected(plugboard: Plugboard, acme: Tenant) -> None:
     with listening(ModernServer()) as url:
         answer = mcp_server(plugboard, acme, url=f"{url}/mcp").begun()
 
@@ -387,7 +385,7 @@ def test_account_details_are_shown_and_are_optional(plugboard: Plugboard, provid
     assert server.status()["connected"] is True
 
 
-def test_an_abandoned_consent_does_no_harm(server: ConnectableServer) -> None:
+def test_an_abandoned_consent_has_no_effect(server: ConnectableServer) -> None:
     url = Visitor(server.plugboard).go(server.page())
 
     callback_from(url)

@@ -61,9 +61,7 @@ def test_an_unknown_client_is_registered(plugboard: Plugboard, acme: Tenant, met
     assert server.called()["isError"] is False
 
 
-def test_a_registration_is_good_for_all_servers_of_the_issuer(
-    plugboard: Plugboard, provider: Server, acme: Tenant
-) -> None:
+def test_a_registration_serves_all_servers_of_the_issuer(plugboard: Plugboard, provider: Server, acme: Tenant) -> None:
     beta = provider.tenant("beta")
     beta.behave(authorization_servers=(acme.issuer,))
     one = connected(mcp_server(plugboard, acme))
@@ -75,7 +73,7 @@ def test_a_registration_is_good_for_all_servers_of_the_issuer(
     assert len({family.client for family in acme.families}) == 1
 
 
-def test_a_registration_is_of_one_workspace_and_one_issuer(
+def test_a_registration_belongs_to_one_workspace_and_one_issuer(
     plugboard: Plugboard, provider: Server, acme: Tenant
 ) -> None:
     one = connected(mcp_server(plugboard, acme))
@@ -118,7 +116,7 @@ def test_an_issuer_that_begins_to_send_iss_gets_another_redirect_uri_and_the_old
     assert server.called()["isError"] is False
 
 
-def test_a_client_whose_secret_has_ended_is_registered_anew(plugboard: Plugboard, acme: Tenant) -> None:
+def test_a_client_with_an_expired_secret_is_registered_again(plugboard: Plugboard, acme: Tenant) -> None:
     acme.behave(auth_methods=("client_secret_basic",), secret_life=30)  # less than we would begin anything with
     server = connected(mcp_server(plugboard, acme))
 
@@ -127,7 +125,7 @@ def test_a_client_whose_secret_has_ended_is_registered_anew(plugboard: Plugboard
     assert acme.counts["registrations"] == 2
 
 
-def test_a_grant_whose_client_has_ended_asks_for_a_reconnect(plugboard: Plugboard, acme: Tenant) -> None:
+def test_a_grant_of_an_expired_client_requires_connecting_again(plugboard: Plugboard, acme: Tenant) -> None:
     acme.behave(auth_methods=("client_secret_basic",))
     server = connected(mcp_server(plugboard, acme))
     acme.clients.clear()
@@ -222,7 +220,7 @@ def test_an_unknown_metadata_document_is_not_found(public: Plugboard, name: str)
 
 
 @pytest.mark.requirement("OAU-07")
-def test_a_document_says_the_same_to_whatever_host(public: Plugboard) -> None:
+def test_the_metadata_document_ignores_the_host_header(public: Plugboard) -> None:
     said = public.caller(Host="evil.example", **{"X-Forwarded-Host": "evil.example"}).get("/client-metadata.json")
 
     assert "evil" not in said.text
@@ -232,7 +230,7 @@ def test_a_document_says_the_same_to_whatever_host(public: Plugboard) -> None:
 
 
 @pytest.mark.parametrize("auth", ["client_secret_basic", "client_secret_post"])
-def test_a_client_that_came_with_the_server_is_used(plugboard: Plugboard, acme: Tenant, auth: str) -> None:
+def test_a_configured_client_is_used(plugboard: Plugboard, acme: Tenant, auth: str) -> None:
     acme.behave(registers=False, auth_methods=(auth,))
     acme.add_client("our own/id:1", secret=SECRET, auth=auth, redirect_uris=(f"{PUBLIC}{CALLBACK}",))
     server = mcp_server(plugboard, acme, config={"clientId": "our own/id:1", "clientSecret": SECRET})
@@ -245,7 +243,7 @@ def test_a_client_that_came_with_the_server_is_used(plugboard: Plugboard, acme: 
     assert {family.client for family in acme.families} == {"our own/id:1"}
 
 
-def test_a_client_without_a_secret_is_used_too(plugboard: Plugboard, acme: Tenant) -> None:
+def test_a_configured_public_client_is_used(plugboard: Plugboard, acme: Tenant) -> None:
     acme.add_client("ours")
 
     connected(mcp_server(plugboard, acme, config={"clientId": "ours"}))
@@ -253,7 +251,7 @@ def test_a_client_without_a_secret_is_used_too(plugboard: Plugboard, acme: Tenan
     assert (acme.counts["exchanges"], acme.counts["registrations"]) == (1, 0)
 
 
-def test_a_client_with_a_key_signs(plugboard: Plugboard, acme: Tenant) -> None:
+def test_a_client_with_a_private_key_signs_an_assertion(plugboard: Plugboard, acme: Tenant) -> None:
     key = ECKey.generate_key("P-256")
     acme.add_client("ours", public_key=key.as_pem(private=False).decode())
     server = mcp_server(plugboard, acme, config={"clientId": "ours", "privateKey": key.as_pem(private=True).decode()})
@@ -278,7 +276,7 @@ def test_a_client_with_a_key_signs(plugboard: Plugboard, acme: Tenant) -> None:
     ],
     ids=str,
 )
-def test_half_a_client_is_refused(
+def test_an_incomplete_client_is_refused(
     plugboard: Plugboard, acme: Tenant, fields: dict[str, object], paths: list[str]
 ) -> None:
     draft = {"name": "Acme", "url": acme.mcp_url, "authType": "oauth", "config": {}} | fields
@@ -288,7 +286,7 @@ def test_half_a_client_is_refused(
 
 
 @pytest.mark.parametrize("config", [{"clientId": "unknown"}, {"clientId": "ours", "clientSecret": "wrong"}], ids=str)
-def test_a_client_that_the_provider_does_not_take_connects_nothing(
+def test_a_client_that_the_provider_refuses_connects_nothing(
     plugboard: Plugboard, acme: Tenant, config: dict[str, str]
 ) -> None:
     acme.add_client("ours", secret=SECRET)
@@ -301,7 +299,7 @@ def test_a_client_that_the_provider_does_not_take_connects_nothing(
     server.assert_not_connected()
 
 
-def test_a_client_that_is_another_when_the_browser_returns_connects_nothing(plugboard: Plugboard, acme: Tenant) -> None:
+def test_a_client_replaced_during_the_consent_connects_nothing(plugboard: Plugboard, acme: Tenant) -> None:
     acme.add_client("ours", secret=SECRET)
     server = mcp_server(plugboard, acme, config={"clientId": "ours", "clientSecret": SECRET})
     visitor = Visitor(plugboard)

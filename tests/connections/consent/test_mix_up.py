@@ -79,7 +79,7 @@ def known_to(honest: Tenant, url: str) -> None:
 
 @pytest.mark.requirement("OAU-04")
 @pytest.mark.parametrize("names_itself", [True, False])
-def test_a_code_of_the_honest_one_is_not_taken_for_one_of_the_evil_one(two: Two, names_itself: bool) -> None:
+def test_a_code_of_the_honest_issuer_is_refused_in_the_flow_of_the_evil_one(two: Two, names_itself: bool) -> None:
     two.behave(names_itself=names_itself)
     visitor = Visitor(two.honest.plugboard)
     honest, evil = visitor.consent(two.honest.page()), visitor.consent(two.evil.page())
@@ -91,7 +91,7 @@ def test_a_code_of_the_honest_one_is_not_taken_for_one_of_the_evil_one(two: Two,
 
 
 @pytest.mark.requirement("OAU-04")
-def test_nor_where_only_the_evil_one_does_not_name_itself(two: Two) -> None:
+def test_a_mix_up_fails_if_only_the_evil_issuer_omits_iss(two: Two) -> None:
     two.evil.tenant.behave(promises_iss=False)
     visitor = Visitor(two.honest.plugboard)
     honest, evil = visitor.consent(two.honest.page()), visitor.consent(two.evil.page())
@@ -108,7 +108,7 @@ def test_nor_where_only_the_evil_one_does_not_name_itself(two: Two) -> None:
 
 
 @pytest.mark.requirement("OAU-04")
-def test_nor_where_only_the_honest_one_does_not_name_itself(two: Two) -> None:
+def test_a_mix_up_fails_if_only_the_honest_issuer_omits_iss(two: Two) -> None:
     two.honest.tenant.behave(promises_iss=False)
     visitor = Visitor(two.honest.plugboard)
     honest, evil = visitor.consent(two.honest.page()), visitor.consent(two.evil.page())
@@ -142,7 +142,7 @@ def test_a_browser_sent_to_the_honest_issuer_returns_with_its_name(two: Two) -> 
 
 
 @pytest.mark.requirement("OAU-04")
-def test_nor_does_it_help_to_promise_no_name(two: Two) -> None:
+def test_a_mix_up_fails_if_the_evil_issuer_announces_no_iss(two: Two) -> None:
     honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
     honest.behave(demands_resource=False, also_for=(evil.mcp_url,))
     evil.behave(promises_iss=False)
@@ -155,7 +155,7 @@ def test_nor_does_it_help_to_promise_no_name(two: Two) -> None:
 
 
 @pytest.mark.requirement("OAU-04")
-def test_a_client_that_the_honest_one_knows_comes_back_to_its_own_way_alone(two: Two) -> None:
+def test_a_client_of_the_honest_issuer_is_redirected_to_its_own_callback_only(two: Two) -> None:
     """Neither names itself, and evil tells us to be the client that we are at the honest one."""
     two.behave(names_itself=False)
     honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
@@ -173,7 +173,7 @@ def test_a_client_that_the_honest_one_knows_comes_back_to_its_own_way_alone(two:
 
 
 @pytest.mark.requirement("OAU-10")
-def test_an_honest_one_that_knows_for_what_it_grants_grants_nothing_for_the_evil_one(two: Two) -> None:
+def test_an_issuer_that_checks_the_resource_grants_nothing_to_the_evil_one(two: Two) -> None:
     """Neither names itself, and the honest one lets everybody register with any way back."""
     two.behave(names_itself=False)
     honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
@@ -189,7 +189,7 @@ def test_an_honest_one_that_knows_for_what_it_grants_grants_nothing_for_the_evil
     two.assert_nothing_reached_evil()
 
 
-def test_the_page_says_where_the_answer_goes_if_that_is_somewhere_else(two: Two, provider: Server) -> None:
+def test_the_page_names_the_callback_host_if_it_differs(two: Two, provider: Server) -> None:
     leads_to(two.evil.tenant, two.honest.tenant)
     elsewhere = provider.origin.replace("127.0.0.1", "localhost")
     two.evil.tenant.behave(metadata_changes={"token_endpoint": f"{elsewhere}/token"})
@@ -205,7 +205,7 @@ def test_the_page_says_where_the_answer_goes_if_that_is_somewhere_else(two: Two,
 
 
 @pytest.mark.requirement("OAU-10")
-def test_the_evil_server_cannot_ask_in_the_name_of_the_honest_one(two: Two) -> None:
+def test_the_evil_server_cannot_request_the_resource_of_the_honest_one(two: Two) -> None:
     two.evil.tenant.behave(prm_changes={"resource": two.honest.tenant.mcp_url})
 
     answer = two.evil.begun()
@@ -225,7 +225,7 @@ def test_an_issuer_cannot_impersonate_another(two: Two) -> None:
 
 
 @pytest.mark.requirement("OAU-04")
-def test_a_document_that_both_read_has_a_way_back_for_each(public: Plugboard, provider: Server) -> None:
+def test_a_metadata_document_has_a_redirect_uri_for_each_issuer(public: Plugboard, provider: Server) -> None:
     two = Two.at(public, provider)
     for each in (two.honest, two.evil):
         each.tenant.behave(promises_iss=False, documents_from=public.url)
@@ -280,7 +280,7 @@ def test_an_issuer_named_before_the_browser_returns_gets_no_code(two: Two) -> No
 
 
 @pytest.mark.requirement("OAU-09")
-def test_a_connection_to_a_new_issuer_sends_it_nothing_of_the_old_one(two: Two) -> None:
+def test_a_new_issuer_receives_nothing_of_the_old_one(two: Two) -> None:
     honest, evil, visitor = two.honest.tenant, two.evil.tenant, Visitor(two.honest.plugboard)
     honest.behave(auth_methods=("client_secret_basic",))
     visitor.connect(two.honest)

@@ -156,7 +156,7 @@ def server(with_console: Plugboard, provider: Server) -> ConnectableServer:
     return service(with_console, provider)
 
 
-def test_the_corpus_is_large_and_says_nothing_twice() -> None:
+def test_the_corpus_is_large_and_has_no_duplicate() -> None:
     assert len(REFUSED) >= 75
     assert len(GOOD) >= 20
     assert len({*REFUSED, *GOOD}) == len(REFUSED) + len(GOOD)
@@ -171,12 +171,12 @@ def test_a_return_url_at_a_foreign_origin_is_refused(text: str) -> None:
 
 @pytest.mark.requirement("OAU-06")
 @pytest.mark.parametrize("text", GOOD, ids=ascii)
-def test_a_place_of_ours_or_the_operators_is_kept_as_it_is(text: str) -> None:
+def test_an_allowed_return_url_is_kept_unchanged(text: str) -> None:
     assert check_return_to(text, ORIGINS) == text
 
 
 @pytest.mark.requirement("OAU-06")
-def test_no_hostile_place_gets_further_than_the_beginning(server: ConnectableServer) -> None:
+def test_a_hostile_return_url_is_refused_at_the_start(server: ConnectableServer) -> None:
     for text in REFUSED:
         assert complaints(server.begun(returnTo=text)) == ["returnTo"], text
 
@@ -185,7 +185,7 @@ def test_no_hostile_place_gets_further_than_the_beginning(server: ConnectableSer
 
 @pytest.mark.requirement("OAU-06")
 @pytest.mark.parametrize("place", ["/servers", "/servers?tab=all", CONSOLE, f"{CONSOLE}/servers?tab=all", LOCAL])
-def test_the_browser_comes_to_the_place_with_what_happened(server: ConnectableServer, place: str) -> None:
+def test_the_browser_returns_with_the_outcome(server: ConnectableServer, place: str) -> None:
     visitor = Visitor(server.plugboard)
     joined = "&" if "?" in place else "?"
 
@@ -211,14 +211,14 @@ def test_a_browser_that_is_not_the_one_that_started_is_sent_to_our_own_page(serv
 
 @pytest.mark.requirement("OAU-06")
 @pytest.mark.parametrize("name", ["returnTo", "return_to", "next", "redirect_uri", "url"])
-def test_nothing_that_is_added_on_the_way_back_leads_anywhere(server: ConnectableServer, name: str) -> None:
+def test_parameters_added_to_the_callback_do_not_change_the_return_url(server: ConnectableServer, name: str) -> None:
     visitor = Visitor(server.plugboard)
     came = visitor.consent(server.page()).with_more((name, "https://evil.example"))
 
     assert visitor.land(came).headers["Location"] == f"/connected?connected={server.id}"
 
 
-def test_without_origins_of_the_operator_only_this_service_will_do(plugboard: Plugboard, provider: Server) -> None:
+def test_without_configured_origins_only_this_service_is_allowed(plugboard: Plugboard, provider: Server) -> None:
     server = service(plugboard, provider)
 
     assert server.begun(returnTo="/servers").status_code == 200
@@ -291,7 +291,7 @@ def where(base: str, text: str) -> str:
 @given(st.one_of(st.text(max_size=40), st.lists(PIECES, max_size=8).map("".join)))
 @example("/\\evil.example")
 @example("https://console.example.com@evil.example")
-def test_whatever_passes_leads_home_or_to_an_origin_of_the_operator(text: str) -> None:
+def test_every_accepted_return_url_has_an_allowed_origin(text: str) -> None:
     try:
         place = check_return_to(text, ORIGINS)
     except ValidationFailed:

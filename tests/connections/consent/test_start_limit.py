@@ -9,7 +9,7 @@ from api.errors import ServiceUnavailable
 
 
 @pytest.mark.requirement("REL-16")
-def test_a_workspace_begins_so_many_at_once_and_others_begin_theirs() -> None:
+def test_concurrent_connects_are_limited_per_workspace() -> None:
     starts = ConsentStartLimit()
     entered = [starts.enter("greedy") for _ in range(FOR_A_WORKSPACE)]
     for each in entered:

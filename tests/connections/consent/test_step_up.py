@@ -51,7 +51,7 @@ def test_a_tool_that_needs_more_scopes_names_them_and_works_once_they_are_grante
 
 
 @pytest.mark.requirement("OAU-17")
-def test_the_old_grant_works_until_more_is_granted(owner: WorkspaceOwner, acme: Tenant) -> None:
+def test_the_old_grant_works_until_additional_scopes_are_granted(owner: WorkspaceOwner, acme: Tenant) -> None:
     server = owner.connected(owner.remote(acme))
     agent = owner.agent(server)
     family = owner.who(agent)["family"]
@@ -62,7 +62,7 @@ def test_the_old_grant_works_until_more_is_granted(owner: WorkspaceOwner, acme: 
     assert owner.shown(server)["oauthConnected"] is True
 
 
-def test_it_is_noted_once_that_more_is_needed_however_often_it_is_called(owner: WorkspaceOwner, acme: Tenant) -> None:
+def test_missing_scopes_are_recorded_once_over_many_calls(owner: WorkspaceOwner, acme: Tenant) -> None:
     server = owner.connected(owner.remote(acme))
     agent = owner.agent(server)
     version = owner.shown(server)["version"]
@@ -92,7 +92,7 @@ def test_scopes_that_the_provider_never_grants_are_not_requested_again(owner: Wo
     assert owner.who(agent)["scopes"] == ["read"]
 
 
-def test_a_provider_that_refuses_to_be_asked_for_it_takes_nothing_away(owner: WorkspaceOwner, acme: Tenant) -> None:
+def test_a_refused_step_up_keeps_the_old_grant(owner: WorkspaceOwner, acme: Tenant) -> None:
     acme.behave(scopes_supported=("read",))
     server = owner.connected(owner.remote(acme))
     agent = owner.agent(server)

@@ -34,7 +34,7 @@ def beside(one_plugboard: Plugboard) -> Iterator[Plugboard]:
 
 @pytest.mark.requirement("OAU-15")
 @pytest.mark.parametrize("service", SERVICES)
-def test_the_tokens_of_a_disconnected_service_are_of_no_use_any_more(
+def test_the_tokens_of_a_disconnected_service_are_revoked(
     owner: WorkspaceOwner, provider: Server, service: str
 ) -> None:
     server = owner.connected(owner.service(service))
@@ -54,9 +54,7 @@ def test_the_tokens_of_a_disconnected_service_are_of_no_use_any_more(
 
 
 @pytest.mark.requirement("OAU-15")
-def test_the_tokens_of_a_disconnected_remote_server_are_of_no_use_any_more(
-    owner: WorkspaceOwner, provider: Server
-) -> None:
+def test_the_tokens_of_a_disconnected_remote_server_are_revoked(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     owner.disconnect(owner.connected(owner.remote(acme)))
 
@@ -68,7 +66,7 @@ def test_the_tokens_of_a_disconnected_remote_server_are_of_no_use_any_more(
 
 
 @pytest.mark.requirement("OAU-15")
-def test_in_another_process_the_next_call_finds_no_connection(
+def test_a_disconnect_affects_the_next_call_in_every_process(
     owner: WorkspaceOwner, beside: Plugboard, provider: Server
 ) -> None:
     acme = provider.tenant("acme")
@@ -103,7 +101,7 @@ def test_a_new_connection_works_in_every_process(owner: WorkspaceOwner, beside: 
     assert owner.who(agent)["family"] != first
 
 
-def test_to_disconnect_twice_is_to_disconnect_once(owner: WorkspaceOwner, provider: Server) -> None:
+def test_disconnecting_is_idempotent(owner: WorkspaceOwner, provider: Server) -> None:
     server = owner.connected(owner.service("notion"))
 
     answers = [owner.disconnect(server) for _ in range(3)]

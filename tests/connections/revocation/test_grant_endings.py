@@ -44,7 +44,7 @@ def stands(owner: WorkspaceOwner, tenant: Tenant) -> bool:
 
 
 @pytest.mark.requirement("OAU-16")
-def test_with_a_server_its_grant_ends(owner: WorkspaceOwner, acme: Tenant) -> None:
+def test_deleting_a_server_revokes_its_grant(owner: WorkspaceOwner, acme: Tenant) -> None:
     server = owner.connected(owner.remote(acme))
 
     assert owner.delete(server).status_code == 204
@@ -54,7 +54,7 @@ def test_with_a_server_its_grant_ends(owner: WorkspaceOwner, acme: Tenant) -> No
 
 
 @pytest.mark.requirement("OAU-16")
-def test_with_a_server_that_agents_enable_its_grant_ends_when_it_is_gone(owner: WorkspaceOwner, acme: Tenant) -> None:
+def test_detaching_and_deleting_a_server_revokes_its_grant(owner: WorkspaceOwner, acme: Tenant) -> None:
     server = owner.connected(owner.remote(acme))
     for _ in range(12):  # more than are taken off in one write
         owner.agent(server)
@@ -97,7 +97,7 @@ def test_a_refused_change_revokes_nothing(owner: WorkspaceOwner, acme: Tenant, w
         pytest.param({"config": GIVEN, "oauthGrant": "client_credentials"}, id="nobody's consent"),
     ],
 )
-def test_a_server_that_becomes_another_loses_its_grant(
+def test_a_server_with_a_new_origin_loses_its_grant(
     owner: WorkspaceOwner, acme: Tenant, change: dict[str, Any]
 ) -> None:
     server = owner.connected(owner.remote(acme))
@@ -117,7 +117,7 @@ def test_a_server_that_becomes_another_loses_its_grant(
         {"enabled": False, "timeoutSeconds": 5, "exposure": "tools"},
     ],
 )
-def test_a_server_that_stays_the_same_keeps_its_grant(
+def test_a_change_that_keeps_the_resource_keeps_the_grant(
     owner: WorkspaceOwner, acme: Tenant, change: dict[str, Any]
 ) -> None:
     server = owner.connected(owner.remote(acme))
@@ -144,7 +144,7 @@ def test_a_changed_server_can_be_connected_again_with_its_new_client(owner: Work
 
 
 @pytest.mark.requirement("OAU-16")
-def test_with_a_workspace_all_its_grants_end(owner: WorkspaceOwner, provider: Server) -> None:
+def test_deleting_a_workspace_revokes_all_its_grants(owner: WorkspaceOwner, provider: Server) -> None:
     """Their number is beyond one page, and beyond what one write can carry."""
     acme, other = provider.tenant("acme"), WorkspaceOwner.at(owner.workspace.plugboard)
     for number in range(MANY):
@@ -161,7 +161,7 @@ def test_with_a_workspace_all_its_grants_end(owner: WorkspaceOwner, provider: Se
 
 
 @pytest.mark.requirement("OAU-16", "ENC-11")
-def test_the_grants_of_a_workspace_are_revoked_when_its_keys_are_long_gone(
+def test_the_grants_of_a_workspace_are_revoked_after_its_data_keys_are_destroyed(
     owner: WorkspaceOwner, provider: Server
 ) -> None:
     """Each with the client that it was given to: the operator's, one that was registered, one that was entered."""
@@ -187,7 +187,7 @@ def test_the_grants_of_a_workspace_are_revoked_when_its_keys_are_long_gone(
 
 
 @pytest.mark.requirement("OAU-16")
-def test_a_workspace_that_is_not_deleted_after_all_keeps_its_grants(owner: WorkspaceOwner, acme: Tenant) -> None:
+def test_a_refused_deletion_of_a_workspace_keeps_its_grants(owner: WorkspaceOwner, acme: Tenant) -> None:
     server = owner.connected(owner.remote(acme))
 
     answer = owner.admin.delete(owner.workspace.path, headers={"If-Match": '"77"'})

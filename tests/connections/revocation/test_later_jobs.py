@@ -23,7 +23,7 @@ def disconnect_while_it_is_down(plugboard: Plugboard, provider: Server) -> None:
     wait_until(lambda: all(item.data["tries"] for item in revocation_jobs(plugboard)))
 
 
-async def test_a_job_of_a_later_version_is_worked_on_and_kept_whole(
+async def test_a_job_of_a_later_version_runs_and_keeps_its_fields(
     timed: Plugboard, provider: Server, clock: StillClock
 ) -> None:
     await asyncio.to_thread(disconnect_while_it_is_down, timed, provider)

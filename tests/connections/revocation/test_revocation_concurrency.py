@@ -18,7 +18,7 @@ from api.connections.revocation.queue import FOR_A_HOST, FOR_A_WORKSPACE, IN_TOT
         "http://user@Slow.Example",
     ],
 )
-def test_a_host_is_one_however_it_is_written(url: str) -> None:
+def test_spellings_of_one_host_share_its_limit(url: str) -> None:
     concurrency = RevocationConcurrency()
     taken = [concurrency.acquire(f"workspace {n}", "slow.example") for n in range(FOR_A_HOST)]
 

@@ -120,7 +120,7 @@ async def test_a_failed_revocation_succeeds_after_a_restart(
 
 
 @pytest.mark.requirement("OAU-15")
-async def test_a_process_that_starts_begins_with_what_is_left(
+async def test_a_starting_process_runs_pending_revocations_first(
     left: Left, settings: Settings, clock: StillClock
 ) -> None:
     notion = await left()
@@ -141,7 +141,7 @@ async def test_a_process_that_starts_begins_with_what_is_left(
 
 
 @pytest.mark.requirement("OAU-15")
-async def test_a_revocation_interrupted_by_a_stop_is_done_by_the_next_process(
+async def test_a_revocation_interrupted_by_a_stop_is_completed_by_the_next_process(
     left: Left, settings: Settings, clock: StillClock
 ) -> None:
     notion = await left()
@@ -165,7 +165,7 @@ async def test_a_revocation_interrupted_by_a_stop_is_done_by_the_next_process(
 
 
 @pytest.mark.requirement("OAU-15")
-async def test_two_processes_share_the_work_and_do_none_of_it_twice(
+async def test_two_processes_share_the_queue_without_duplicates(
     left: Left, settings: Settings, clock: StillClock
 ) -> None:
     notion = await left(many=6)
@@ -232,7 +232,7 @@ async def test_an_unreadable_job_delays_no_other(
     assert [record.levelno for record in caplog.records if "outbox" in record.message] == [logging.ERROR]
 
 
-async def test_it_is_asked_ever_less_often_and_given_up_after_a_week(
+async def test_retries_become_rarer_and_end_after_a_week(
     left: Left, settings: Settings, clock: StillClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     begun = clock.now()
@@ -268,7 +268,7 @@ async def test_retry_after_is_respected(left: Left, settings: Settings, clock: S
 
 @pytest.mark.requirement("OAU-15")
 @pytest.mark.parametrize(("service", "status"), [("notion", 400), ("linear", 401), ("hubspot", 404), ("linear", 400)])
-async def test_a_token_that_the_provider_does_not_know_is_revoked(
+async def test_a_token_unknown_to_the_provider_counts_as_revoked(
     left: Left, settings: Settings, clock: StillClock, service: str, status: int
 ) -> None:
     await left(service, Fault("down", status=status, body=GONE))
@@ -278,7 +278,7 @@ async def test_a_token_that_the_provider_does_not_know_is_revoked(
 
 
 @pytest.mark.parametrize("word", ["ratelimited", "service_unavailable"])
-async def test_a_no_for_the_moment_is_none(left: Left, settings: Settings, clock: StillClock, word: str) -> None:
+async def test_a_temporary_refusal_is_retried(left: Left, settings: Settings, clock: StillClock, word: str) -> None:
     slack = await left("slack", Fault("text", body=f'{{"ok": false, "error": "{word}"}}'))
     async with process(settings, clock) as parts:
         assert len(await waiting(parts)) == 1

@@ -87,7 +87,7 @@ async def test_tokens_refreshed_during_the_deletion_are_revoked(
 
 
 @pytest.mark.requirement("OAU-16")
-async def test_a_workspace_that_was_about_to_go_and_stays_keeps_its_grants(
+async def test_a_failed_deletion_of_a_workspace_keeps_its_grants(
     owner: WorkspaceOwner, acme: Tenant, clock: StillClock
 ) -> None:
     """The process was killed in the middle of it, say."""
@@ -110,7 +110,7 @@ async def test_a_workspace_that_was_about_to_go_and_stays_keeps_its_grants(
 
 
 @pytest.mark.requirement("OAU-16")
-async def test_a_workspace_that_goes_at_the_second_try_has_its_grants_revoked_once(
+async def test_a_deletion_that_succeeds_at_the_second_attempt_revokes_each_grant_once(
     owner: WorkspaceOwner, acme: Tenant, clock: StillClock
 ) -> None:
     await connected(owner, acme)

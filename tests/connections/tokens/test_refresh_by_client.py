@@ -80,7 +80,7 @@ def test_an_outage_of_the_provider_is_reported_to_the_agent(
     assert owner.who(agent)["client"] == "machine"
 
 
-def test_a_client_that_is_refused_loses_nothing_by_it(timed: Plugboard, clock: StillClock, provider: Server) -> None:
+def test_a_refused_client_can_be_accepted_later(timed: Plugboard, clock: StillClock, provider: Server) -> None:
     owner, acme = WorkspaceOwner.at(timed), provider.tenant("acme")
     server = machine(owner, acme, config=MACHINE | {"clientSecret": "canary-wrong"})
     agent = owner.agent(server)
@@ -94,7 +94,7 @@ def test_a_client_that_is_refused_loses_nothing_by_it(timed: Plugboard, clock: S
     assert owner.audited("server.reconnect_required") == []
 
 
-async def test_with_another_client_other_tokens_are_got(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_new_client_requests_new_tokens(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = machine(owner, acme)
     agent = owner.agent(server)
@@ -190,7 +190,7 @@ class KeyRotatingStore(StoreWrapper):
         await super().write(*changes)
 
 
-async def test_no_tokens_are_stored_under_a_key_that_is_gone(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_no_tokens_are_stored_under_a_destroyed_key(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = machine(owner, acme)
     partition, stores = partition_of(owner.workspace.id), []

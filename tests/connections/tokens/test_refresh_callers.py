@@ -24,7 +24,7 @@ def owner(plugboard: Plugboard) -> WorkspaceOwner:
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_fifty_callers_share_one_renewal(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_fifty_callers_share_one_refresh(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     async with process(owner, ahead=A_LIFE) as here:
@@ -65,9 +65,7 @@ async def test_tokens_are_stored_even_if_all_callers_were_cancelled(owner: Works
     assert acme.families[0].presented == [1, 0]
 
 
-async def test_two_workspaces_share_nothing_though_they_use_the_same_upstream(
-    plugboard: Plugboard, provider: Server
-) -> None:
+async def test_two_workspaces_with_the_same_upstream_share_nothing(plugboard: Plugboard, provider: Server) -> None:
     acme = provider.tenant("acme")
     one, other = WorkspaceOwner.at(plugboard), WorkspaceOwner.at(plugboard)
     ours, theirs = one.connected(one.remote(acme)), other.connected(other.remote(acme))
@@ -132,9 +130,7 @@ async def test_a_rejected_token_of_an_old_grant_does_not_concern_the_new_grant(
     assert acme.counts["refreshes"] == 0
 
 
-async def test_an_answer_without_a_refresh_token_leaves_the_old_one_in_use(
-    owner: WorkspaceOwner, provider: Server
-) -> None:
+async def test_a_response_without_a_refresh_token_keeps_the_old_one(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     acme.behave(rotates=False, repeats_refresh=False)
     server = owner.connected(owner.remote(acme))
@@ -147,7 +143,7 @@ async def test_an_answer_without_a_refresh_token_leaves_the_old_one_in_use(
     assert len({asked.fields["refresh_token"] for asked in acme.asked("token")[1:]}) == 1
 
 
-async def test_an_answer_with_a_refresh_token_replaces_the_old_one(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_response_with_a_refresh_token_replaces_the_old_one(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     async with process(owner) as here:
@@ -181,7 +177,7 @@ async def test_callers_waiting_during_a_new_connection_get_a_token_of_the_new_gr
     assert (old.presented, new.presented) == ([1, 0], [0])
 
 
-async def test_while_one_renews_the_others_use_what_is_still_good(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_during_a_refresh_other_callers_use_the_valid_token(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
@@ -216,7 +212,7 @@ async def test_a_caller_with_another_server_url_does_not_wait_for_the_old_one(
             await old
 
 
-async def test_a_server_that_is_gone_has_no_token(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_deleted_server_has_no_token(owner: WorkspaceOwner, provider: Server) -> None:
     server = owner.connected(owner.remote(provider.tenant("acme")))
     async with process(owner) as here:
         as_it_was = await here.server(server)

@@ -43,7 +43,7 @@ async def called_at_once(owner: WorkspaceOwner, agent: str) -> Counter[int]:
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_many_calls_at_once_renew_an_expired_token_once(
+async def test_concurrent_calls_refresh_an_expired_token_once(
     timed: Plugboard, clock: StillClock, provider: Server
 ) -> None:
     owner, acme = WorkspaceOwner.at(timed), provider.tenant("acme")
@@ -58,7 +58,7 @@ async def test_many_calls_at_once_renew_an_expired_token_once(
 
 @pytest.mark.requirement("OAU-13")
 @pytest.mark.parametrize("era", ["modern", "streamable"])
-async def test_many_calls_at_once_whose_token_is_refused_renew_it_once(
+async def test_concurrent_calls_refresh_a_rejected_token_once(
     owner: WorkspaceOwner, provider: Server, era: str
 ) -> None:
     acme = provider.tenant("acme")
@@ -92,9 +92,7 @@ async def test_a_late_rejection_does_not_end_a_newer_token(owner: WorkspaceOwner
     assert acme.families[0].presented == [1, 0]
 
 
-def test_a_call_whose_token_is_refused_is_made_again_once_with_a_new_one(
-    owner: WorkspaceOwner, provider: Server
-) -> None:
+def test_a_call_with_a_rejected_token_is_repeated_once_with_a_new_one(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     agent = owner.agent(owner.connected(owner.remote(acme)))
     owner.who(agent)
@@ -132,7 +130,7 @@ def test_a_second_rejection_is_reported(owner: WorkspaceOwner, provider: Server)
     assert owner.who(agent)["generation"] == 1
 
 
-def test_tokens_that_live_for_half_a_second_are_renewed_again_and_again(
+def test_tokens_with_a_lifetime_of_half_a_second_are_refreshed_repeatedly(
     owner: WorkspaceOwner, provider: Server
 ) -> None:
     acme = provider.tenant("acme")

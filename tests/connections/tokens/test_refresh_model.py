@@ -316,7 +316,7 @@ async def played(script: Sequence[tuple[str, int]], processes: int, callers: int
 
 @settings(max_examples=300, deadline=None)
 @given(SCRIPT, st.integers(2, 4), st.integers(1, 3))
-def test_no_order_of_things_spends_a_refresh_token_twice(
+def test_no_sequence_of_events_spends_a_refresh_token_twice(
     script: list[tuple[str, int]], processes: int, callers: int
 ) -> None:
     setting, got = asyncio.run(played(script, processes, callers))

@@ -61,9 +61,7 @@ def assert_still_connected(owner: WorkspaceOwner, server: str) -> None:
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("outage", OUTAGES.values(), ids=OUTAGES)
-async def test_no_outage_ends_a_grant_and_afterwards_all_goes_on(
-    owner: WorkspaceOwner, provider: Server, outage: Fault
-) -> None:
+async def test_no_outage_ends_a_grant(owner: WorkspaceOwner, provider: Server, outage: Fault) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     acme.fault("token", outage, times=2)
@@ -84,7 +82,7 @@ async def test_no_outage_ends_a_grant_and_afterwards_all_goes_on(
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("doubt", IN_DOUBT.values(), ids=IN_DOUBT)
-async def test_an_answer_that_got_lost_is_asked_for_again_and_the_provider_decides(
+async def test_a_refresh_is_repeated_after_a_lost_response(
     owner: WorkspaceOwner, provider: Server, doubt: Fault
 ) -> None:
     acme = provider.tenant("acme")
@@ -131,7 +129,7 @@ def with_quick_timeout(deps: TokenDeps) -> TokenDeps:
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_a_provider_that_does_not_answer_in_time_is_down(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_provider_that_times_out_counts_as_down(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
@@ -196,9 +194,7 @@ async def test_a_rejected_token_is_not_used_even_without_a_new_one(owner: Worksp
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_each_failure_makes_the_wait_longer_and_a_success_ends_that(
-    owner: WorkspaceOwner, provider: Server
-) -> None:
+async def test_each_failure_lengthens_the_wait_and_a_success_resets_it(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("down"), times=5)
@@ -287,7 +283,7 @@ class LeaseFailingStore(StoreWrapper):
         await super().write(*changes)
 
 
-async def test_while_the_store_takes_nothing_in_the_old_token_is_used_as_long_as_it_lives(
+async def test_while_the_store_refuses_writes_the_old_token_is_used_until_it_expires(
     owner: WorkspaceOwner, provider: Server
 ) -> None:
     acme = provider.tenant("acme")

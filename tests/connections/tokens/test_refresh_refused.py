@@ -21,9 +21,7 @@ def owner(plugboard: Plugboard) -> WorkspaceOwner:
     return WorkspaceOwner.at(plugboard)
 
 
-async def test_a_grant_that_was_taken_back_is_marked_by_the_system_and_asked_for_no_more(
-    owner: WorkspaceOwner, provider: Server
-) -> None:
+async def test_a_revoked_grant_is_marked_and_not_refreshed_again(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     acme.forget_grants()
@@ -42,7 +40,7 @@ async def test_a_grant_that_was_taken_back_is_marked_by_the_system_and_asked_for
     assert failure_kind(owner.call(owner.agent(server), "whoami")) == "reconnect_required"
 
 
-async def test_connecting_again_after_the_end_works(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_connection_can_be_restored_after_its_grant_ended(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     agent = owner.agent(server)

@@ -68,7 +68,7 @@ def assert_one_renewal(tenant: Tenant) -> None:
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_tokens_are_stored_though_the_answer_to_that_is_lost(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_tokens_are_stored_despite_a_lost_response_of_the_store(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     busy = with_store(lambda store: FailingStore(store, 1, after=True))
@@ -94,7 +94,7 @@ async def test_tokens_are_stored_as_soon_as_the_store_is_no_longer_busy(
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_an_owner_that_stores_after_its_lease_goes_first(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_tokens_stored_after_the_lease_expired_take_precedence(owner: WorkspaceOwner, provider: Server) -> None:
     """Otherwise the next would ask with a token that is spent."""
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
@@ -119,9 +119,7 @@ async def test_an_owner_that_stores_after_its_lease_goes_first(owner: WorkspaceO
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_a_process_that_has_to_end_stores_what_it_has_got_before_it_does(
-    owner: WorkspaceOwner, provider: Server
-) -> None:
+async def test_a_stopping_process_stores_received_tokens(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
@@ -138,7 +136,7 @@ async def test_a_process_that_has_to_end_stores_what_it_has_got_before_it_does(
     assert_one_renewal(acme)
 
 
-async def test_a_process_that_has_to_end_begins_no_renewal(owner: WorkspaceOwner, provider: Server) -> None:
+async def test_a_stopping_process_starts_no_refresh(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
@@ -160,7 +158,7 @@ async def test_a_process_that_has_to_end_begins_no_renewal(owner: WorkspaceOwner
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_the_end_of_a_process_is_not_put_off_for_ever(
+async def test_a_shutdown_is_not_delayed_forever(
     owner: WorkspaceOwner, provider: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     acme = provider.tenant("acme")
@@ -237,9 +235,7 @@ class UnreachableRootKeys(RootKeys):
 
 
 @pytest.mark.requirement("OAU-13")
-async def test_tokens_are_stored_though_the_root_key_is_out_of_reach_for_a_while(
-    owner: WorkspaceOwner, provider: Server
-) -> None:
+async def test_tokens_are_stored_after_an_outage_of_the_root_key(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     acme.fault("token", Fault("hold"))
@@ -328,9 +324,7 @@ async def test_tokens_received_after_connecting_again_are_not_revoked(owner: Wor
     assert owner.who(owner.agent(server))["family"] == new.id
 
 
-async def test_the_life_of_tokens_counts_from_the_answer_however_long_it_takes_to_store_them(
-    owner: WorkspaceOwner, provider: Server
-) -> None:
+async def test_the_lifetime_of_tokens_starts_at_the_response(owner: WorkspaceOwner, provider: Server) -> None:
     acme = provider.tenant("acme")
     server = owner.connected(owner.remote(acme))
     clock = StillClock(time.time() + A_LIFE)
