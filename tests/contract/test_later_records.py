@@ -167,7 +167,7 @@ async def test_a_registration_keeps_what_a_later_version_stored(store: Store) ->
     ]
 
 
-async def test_a_noted_client_secret_keeps_what_a_later_version_stored(store: Store) -> None:
+async def test_a_client_secret_record_keeps_what_a_later_version_stored(store: Store) -> None:
     clients = ClientRegistrationRepository(store, context(store))
     await clients.save_secret_use(USE)
     key = Key(partition_of(W), USE.key)

@@ -54,7 +54,7 @@ def test_every_kind_of_record_is_read(stored: Stored) -> None:
     assert {record["action"] for record in workspace.admin.get(workspace.audit).json()} >= set(NAMES)
 
 
-def test_its_keys_still_open_what_they_opened(stored: Stored) -> None:
+def test_stored_api_keys_keep_their_rights(stored: Stored) -> None:
     plugboard, ids = stored.workspace.plugboard, stored.ids
 
     assert plugboard.caller(ids["operator"]).get("/api/workspaces").json()[0]["id"] == ids["workspace"]
@@ -63,14 +63,14 @@ def test_its_keys_still_open_what_they_opened(stored: Stored) -> None:
     assert limited.get(stored.workspace.servers).status_code == 403
 
 
-def test_a_request_that_it_answered_is_answered_again(stored: Stored) -> None:
+def test_a_stored_response_is_replayed(stored: Stored) -> None:
     workspace = stored.workspace
     again = workspace.admin.post(workspace.agents, json={"name": "Sales"}, headers={"Idempotency-Key": "first"})
 
     assert (again.status_code, again.json()["id"]) == (201, stored.ids["sales"])
 
 
-def test_its_records_are_changed_and_deleted(stored: Stored) -> None:
+def test_stored_records_can_be_changed_and_deleted(stored: Stored) -> None:
     workspace, ids = stored.workspace, stored.ids
     server, agent = f"{workspace.servers}/{ids['server']}", f"{workspace.agents}/{ids['agent']}"
 

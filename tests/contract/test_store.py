@@ -128,7 +128,7 @@ async def test_reading_a_missing_item_gives_nothing(store: Store) -> None:
     assert await store.query("WS#2") == []
 
 
-async def test_many_are_read_at_once_and_only_those_that_exist(store: Store) -> None:
+async def test_a_batch_read_returns_only_existing_items(store: Store) -> None:
     await fill(store, *(f"{number:03}" for number in range(130)))
     wanted = [Key("WS#1", f"{number:03}") for number in (*range(120), 500, 7, 7)]
 
@@ -220,7 +220,7 @@ async def test_a_query_stays_in_its_partition_and_prefix(store: Store) -> None:
     assert await sks(store, "SERVER#", limit=1, newest_first=True) == ["SERVER#2"]
 
 
-async def test_a_query_goes_on_beyond_any_place(store: Store) -> None:
+async def test_a_query_continues_after_any_position(store: Store) -> None:
     await fill(store, "a", "m#1", "m#3", "m#5", "z")
 
     assert await sks(store, "m#", after="m#1") == ["m#3", "m#5"]
@@ -232,7 +232,7 @@ async def test_a_query_goes_on_beyond_any_place(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("after", "upwards", "downwards"), [("", 2, 0), ("a", 2, 0), ("m", 2, 0), ("z", 0, 2)])
-async def test_a_query_may_start_outside_of_its_prefix(store: Store, after: str, upwards: int, downwards: int) -> None:
+async def test_a_query_may_start_outside_its_prefix(store: Store, after: str, upwards: int, downwards: int) -> None:
     await fill(store, "a", "m#1", "m#2", "z")
 
     assert len(await store.query("WS#1", "m#", after=after)) == upwards
@@ -254,14 +254,14 @@ async def test_paging_loses_nothing_and_repeats_nothing(store: Store, newest_fir
     assert len(await store.query("WS#1", limit=1000)) == 250
 
 
-async def test_a_query_reads_on_beyond_a_megabyte(store: Store) -> None:
+async def test_a_query_continues_beyond_a_megabyte(store: Store) -> None:
     await store.write(*(Put(Key("WS#1", f"{number}"), {"text": "x" * 300_000}, IfAbsent()) for number in range(8)))
 
     assert await sks(store) == list("01234567")
     assert await sks(store, limit=6, newest_first=True) == list("765432")
 
 
-async def test_a_write_takes_a_hundred_changes(store: Store) -> None:
+async def test_a_write_accepts_a_hundred_changes(store: Store) -> None:
     changes = [Put(Key("WS#1", f"{number:03}"), {"n": number}, IfAbsent()) for number in range(MAX_CHANGES)]
     await store.write(*changes)
 
@@ -361,7 +361,7 @@ async def test_no_update_is_lost_among_many_writers(store: Store, engine: str) -
     assert item.version == writers * rounds + 1
 
 
-async def test_of_many_that_claim_the_same_name_exactly_one_wins(store: Store) -> None:
+async def test_exactly_one_of_many_claims_to_a_name_wins(store: Store) -> None:
     async def claim(number: int) -> bool:
         mine = Key("WS#1", f"SERVER#{number:02}")
         try:
