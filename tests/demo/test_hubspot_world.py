@@ -53,7 +53,7 @@ def one(name: str, operator: str, **values: object) -> dict[str, Any]:
     ],
     ids=json.dumps,
 )
-def test_a_search_that_hubspot_cannot_make_is_refused_and_not_said_why(world: World, body: dict[str, Any]) -> None:
+def test_an_unsupported_search_is_refused_without_a_reason(world: World, body: dict[str, Any]) -> None:
     answer = searched(world, DEALS, **body)
 
     assert (answer.status, json.loads(answer.body)["message"]) == (400, "There was a problem with the request.")
@@ -81,14 +81,14 @@ def test_values_match_as_they_do_at_hubspot(world: World, path: str, body: dict[
     assert found(searched(world, path, **body)) == ids
 
 
-def test_a_missing_scope_is_told_with_all_that_would_do(world: World) -> None:
+def test_a_missing_scope_is_reported_with_all_alternatives(world: World) -> None:
     answer = asked(world, "POST", f"{CONTACTS}/search", {"query": "ada"}, "crm.objects.deals.read")
     told = json.loads(answer.body)["errors"][0]["context"]["requiredGranularScopes"]
 
     assert (answer.status, told) == (403, ["crm.objects.contacts.read", "crm.objects.contacts.write"])
 
 
-def test_properties_have_types_and_choices(world: World) -> None:
+def test_properties_have_types_and_options(world: World) -> None:
     answer = asked(world, "GET", "/crm/properties/2026-09/contacts", None)
     told = {each["name"]: each for each in json.loads(answer.body)["results"]}
 

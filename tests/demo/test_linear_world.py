@@ -48,12 +48,12 @@ def linear(shared: Server) -> Asking:
     return Asking(app, world, app.connect()["access_token"])
 
 
-def test_who_asks_is_the_app(linear: Asking) -> None:
+def test_the_viewer_is_the_app(linear: Asking) -> None:
     assert linear.found(VIEWER) == {"viewer": {"name": "Plugboard", "app": True}, "organization": {"urlKey": "acme"}}
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer other", "lin_api_key", "Basic YTpi"])
-def test_without_a_good_token_nothing_is_told(linear: Asking, authorization: str) -> None:
+def test_an_invalid_token_gets_no_data(linear: Asking, authorization: str) -> None:
     answer = linear.sent(json={"query": VIEWER}, headers={"Authorization": authorization})
     assert answer.status_code == 401
     assert answer.json()["errors"][0]["extensions"]["code"] == "AUTHENTICATION_ERROR"
@@ -69,7 +69,7 @@ def test_without_a_good_token_nothing_is_told(linear: Asking, authorization: str
         ({"path": "/linear/v1/graphql", "json": {"query": VIEWER}}, 404),
     ],
 )
-def test_what_is_no_graphql_is_refused(linear: Asking, given: dict[str, Any], status: int) -> None:
+def test_invalid_graphql_is_refused(linear: Asking, given: dict[str, Any], status: int) -> None:
     assert linear.sent(**given).status_code == status
 
 
@@ -89,29 +89,29 @@ def test_what_is_no_graphql_is_refused(linear: Asking, given: dict[str, Any], st
         ('{ issue(id: "OPS-7") { id } }', "INPUT_ERROR: Could not find"),
     ],
 )
-def test_what_linear_would_refuse_is_refused(linear: Asking, query: str, said: str) -> None:
+def test_queries_that_linear_would_refuse_are_refused(linear: Asking, query: str, said: str) -> None:
     assert linear.refused(query).startswith(said)
 
 
 @pytest.mark.parametrize("operation", ["mutation { issueDelete(id: 5) { success } }", "subscription { issues { id } }"])
-def test_who_would_change_something_is_refused_and_found_out(linear: Asking, operation: str) -> None:
+def test_a_mutation_is_refused_and_detected(linear: Asking, operation: str) -> None:
     assert linear.refused(operation).startswith("GRAPHQL_VALIDATION_FAILED")
     assert linear.world.not_reads != []
 
 
-def test_a_query_that_is_too_complex_is_refused_before_it_is_done(linear: Asking) -> None:
+def test_a_query_that_is_too_complex_is_refused_before_execution(linear: Asking) -> None:
     query = "{ issues(first: 250) { nodes { id labels { nodes { id } } } } }"
     assert "too complex. Complexity: 14" in linear.refused(query)
     assert linear.found(query.replace("labels {", "labels(first: 10) {"))
 
 
-def test_every_answer_tells_what_it_cost(linear: Asking) -> None:
+def test_every_response_reports_its_complexity(linear: Asking) -> None:
     answer = linear.ask("{ teams(first: 10) { nodes { id name } } }")
     assert answer.headers["X-Complexity"] == "13"
     assert answer.headers["X-RateLimit-Complexity-Remaining"] == "1999987"
 
 
-def test_a_limit_is_told_with_a_400_and_when_it_is_over(linear: Asking) -> None:
+def test_a_rate_limit_is_a_400_with_a_reset_time(linear: Asking) -> None:
     linear.world.limit(seconds=60)
     answer = linear.ask(VIEWER)
     assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (400, "RATELIMITED")
@@ -120,7 +120,7 @@ def test_a_limit_is_told_with_a_400_and_when_it_is_over(linear: Asking) -> None:
     assert linear.ask(VIEWER).status_code == 200
 
 
-def test_of_points_some_are_left_where_a_query_would_take_more(linear: Asking) -> None:
+def test_a_query_over_the_complexity_limit_leaves_points_unused(linear: Asking) -> None:
     linear.world.limit("Complexity", seconds=900)
     told = linear.ask(VIEWER).headers
     assert told["X-RateLimit-Complexity-Remaining"] == "312"
@@ -128,7 +128,7 @@ def test_of_points_some_are_left_where_a_query_would_take_more(linear: Asking) -
     assert int(told["X-RateLimit-Requests-Reset"]) / 1000 - time.time() > 3500
 
 
-def test_cycles_and_statuses_of_projects_can_be_looked_at(linear: Asking) -> None:
+def test_cycles_and_project_statuses_can_be_queried(linear: Asking) -> None:
     found = linear.found(
         '{ cycles(filter: {number: {eq: 42}, team: {key: {eq: "ENG"}}}) { nodes { number name } } '
         "projectStatuses { nodes { name type } } }"
@@ -143,14 +143,14 @@ def test_no_more_than_thirty_searches_a_minute_are_taken(linear: Asking) -> None
     assert linear.ask(VIEWER).status_code == 200
 
 
-def test_only_teams_that_the_app_was_let_into_are_there(linear: Asking) -> None:
+def test_only_teams_of_the_app_are_visible(linear: Asking) -> None:
     query = "{ teams { nodes { key } } issues(first: 50) { nodes { team { key } } } }"
     assert {each["key"] for each in linear.found(query)["teams"]["nodes"]} == {"ENG", "DES"}
     linear.world.granted = {"OPS"}
     assert {each["team"]["key"] for each in linear.found(query)["issues"]["nodes"]} == {"OPS"}
 
 
-def test_what_is_broken_leaves_a_hole_and_an_error(linear: Asking) -> None:
+def test_a_broken_field_is_null_with_an_error(linear: Asking) -> None:
     linear.world.broken = {"Issue.assignee": "Not now."}
     answer = linear.ask('{ issue(id: "ENG-101") { identifier assignee { id } } }')
     assert (answer.status_code, answer.json()["data"]) == (200, {"issue": {"identifier": "ENG-101", "assignee": None}})
@@ -179,5 +179,5 @@ def issues(linear: Asking, wanted: str) -> list[str]:
         ("cycle: {isActive: {eq: true}}", ["ENG-101", "ENG-102", "ENG-111"]),
     ],
 )
-def test_filters_hold_as_linear_describes_them(linear: Asking, wanted: str, expected: list[str]) -> None:
+def test_filters_work_as_linear_documents_them(linear: Asking, wanted: str, expected: list[str]) -> None:
     assert issues(linear, wanted) == expected

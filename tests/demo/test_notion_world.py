@@ -73,7 +73,7 @@ def bot(shared: Server) -> Bot:
         ("DELETE", f"blocks/{PLAN}", VERSION, "invalid_request_url", "Invalid request URL"),
     ],
 )
-def test_what_is_not_there_is_refused(
+def test_a_missing_object_is_not_found(
     bot: Bot, method: str, path: str, version: str | None, code: str, message: str
 ) -> None:
     status, told, text = bot.refused(method, path, version=version)
@@ -86,7 +86,7 @@ def test_what_is_not_there_is_refused(
     ("params", "message"),
     [({"page_size": 101}, "≤ `100`"), ({"start_cursor": "x"}, "start_cursor"), ({"depth": 2}, "not present")],
 )
-def test_a_query_that_notion_would_not_take_is_refused(bot: Bot, params: dict[str, Any], message: str) -> None:
+def test_a_query_that_notion_would_refuse_is_refused(bot: Bot, params: dict[str, Any], message: str) -> None:
     assert message in bot.refused("GET", CHILDREN, params=params)[2]
 
 
@@ -119,7 +119,7 @@ def test_a_query_that_notion_would_not_take_is_refused(bot: Bot, params: dict[st
         ("POST", QUERY, {"sorts": [{"property": "Stat", "direction": "ascending"}]}, "sort property"),
     ],
 )
-def test_a_body_that_notion_would_not_take_is_refused(
+def test_a_body_that_notion_would_refuse_is_refused(
     bot: Bot, method: str, path: str, body: dict[str, Any], message: str
 ) -> None:
     assert message in bot.refused(method, path, json=body)[2]
@@ -135,7 +135,7 @@ def test_a_body_that_notion_would_not_take_is_refused(
         ("POST", "pages", {"parent": {"page_id": PLAN}, "properties": {"title": {"title": [TEXT]}}}),
     ],
 )
-def test_what_is_in_the_trash_is_not_changed(bot: Bot, method: str, path: str, body: dict[str, Any]) -> None:
+def test_a_page_in_the_trash_cannot_be_changed(bot: Bot, method: str, path: str, body: dict[str, Any]) -> None:
     bot.world.store.objects[PLAN]["in_trash"] = True
 
     assert "Can't edit block that is archived" in bot.refused(method, path, json=body)[2]
@@ -143,28 +143,28 @@ def test_what_is_in_the_trash_is_not_changed(bot: Bot, method: str, path: str, b
     assert bot.ask(method, path, json=body).status_code == 200
 
 
-def test_a_block_on_a_page_is_told_to_be_there(bot: Bot) -> None:
+def test_the_children_of_a_page_are_flagged(bot: Bot) -> None:
     assert bot.ask("GET", f"blocks/{ON_PLAN}").json()["parent"] == {"type": "page_id", "page_id": PLAN}
 
 
-def test_a_body_has_to_be_told_to_be_json(bot: Bot) -> None:
+def test_a_body_needs_the_json_media_type(bot: Bot) -> None:
     assert "Content-Type" in bot.refused("POST", "search", content=b"{}")[2]
 
 
-def test_no_token_is_taken_that_was_not_given(bot: Bot) -> None:
+def test_an_unknown_token_is_refused(bot: Bot) -> None:
     stranger = Bot(bot.server, "ntn_of_nobody")
 
     assert stranger.refused("GET", f"pages/{WIKI}")[:2] == (401, "unauthorized")
 
 
-def test_without_a_capability_nothing_is_done(bot: Bot) -> None:
+def test_a_missing_capability_is_refused(bot: Bot) -> None:
     bot.world.capabilities = {"read", "update"}
 
     assert bot.refused("PATCH", CHILDREN, json={"children": [PARAGRAPH]})[:2] == (403, "restricted_resource")
     assert bot.ask("GET", CHILDREN).json()["results"][0]["paragraph"]["rich_text"][0]["plain_text"] != "Hi"
 
 
-def test_a_limit_is_told_as_notion_tells_it(bot: Bot) -> None:
+def test_a_rate_limit_has_notions_form(bot: Bot) -> None:
     bot.world.limit(seconds=30)
     bot.world.overload(seconds=5)
 
@@ -176,7 +176,7 @@ def test_a_limit_is_told_as_notion_tells_it(bot: Bot) -> None:
     assert good.status_code == 200
 
 
-def test_pages_of_blocks_lead_to_the_end(bot: Bot) -> None:
+def test_blocks_are_paged_to_the_end(bot: Bot) -> None:
     found, cursor = list[str](), None
     while True:
         asked = {"page_size": 4} | ({"start_cursor": cursor} if cursor else {})
@@ -189,7 +189,7 @@ def test_pages_of_blocks_lead_to_the_end(bot: Bot) -> None:
     assert found == bot.world.store.children[GUIDE]
 
 
-def test_a_write_that_is_answered_with_trouble_was_carried_out(bot: Bot) -> None:
+def test_a_write_with_an_injected_error_response_is_executed(bot: Bot) -> None:
     bot.world.answers_after.append(error(503, "service_unavailable", "Unavailable."))
 
     answer = bot.ask("PATCH", CHILDREN, json={"children": [PARAGRAPH]})
@@ -203,7 +203,7 @@ def test_a_write_that_is_answered_with_trouble_was_carried_out(bot: Bot) -> None
     ("test", "count"),
     [({"this_week": {}}, 1), ({"past_week": {}}, 1), ({"next_month": {}}, 8), ({"before": "today"}, 3)],
 )
-def test_days_are_found_as_they_are_today(bot: Bot, test: dict[str, Any], count: int) -> None:
+def test_date_filters_are_relative_to_today(bot: Bot, test: dict[str, Any], count: int) -> None:
     found = bot.ask("POST", QUERY, json={"filter": {"property": "Due", "date": test}}).json()["results"]
 
     assert len(found) == count

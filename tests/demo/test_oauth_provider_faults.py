@@ -27,7 +27,7 @@ def test_each_refresh_is_counted_by_the_generation_it_ends(app: App) -> None:
     assert app.tenant.requests == {"authorize": 1, "token": 4}
 
 
-def test_a_used_refresh_token_takes_the_family_along(app: App) -> None:
+def test_a_reused_refresh_token_revokes_its_family(app: App) -> None:
     first = app.connect()
     second = app.refresh(first["refresh_token"]).json()
 
@@ -41,7 +41,7 @@ def test_a_used_refresh_token_takes_the_family_along(app: App) -> None:
     assert app.tenant.counts["reuses"] == 1
 
 
-def test_within_its_grace_a_used_refresh_token_is_taken(app: App) -> None:
+def test_a_used_refresh_token_is_accepted_during_its_grace_period(app: App) -> None:
     app.tenant.behave(grace=60.0)
     first = app.connect()
     answers = [app.refresh(first["refresh_token"]) for _ in range(2)]
@@ -51,7 +51,7 @@ def test_within_its_grace_a_used_refresh_token_is_taken(app: App) -> None:
     assert app.tenant.families[0].refreshed == [2, 0]
 
 
-def test_a_refresh_token_of_another_client_is_none(app: App) -> None:
+def test_a_refresh_token_of_another_client_is_refused(app: App) -> None:
     found = app.connect()
     app.tenant.add_client("other")
     app.id = "other"
@@ -60,7 +60,7 @@ def test_a_refresh_token_of_another_client_is_none(app: App) -> None:
     assert app.tenant.families[0].presented == [0]
 
 
-def test_a_code_that_comes_twice_ends_what_it_gave(app: App) -> None:
+def test_a_reused_code_revokes_its_tokens(app: App) -> None:
     code = app.code()
     found = app.exchange(code).json()
 
@@ -71,7 +71,7 @@ def test_a_code_that_comes_twice_ends_what_it_gave(app: App) -> None:
     assert app.tenant.counts["code_reuses"] == 1
 
 
-def test_a_life_is_as_long_as_it_is_set_and_said(app: App) -> None:
+def test_tokens_have_the_configured_lifetime(app: App) -> None:
     app.tenant.behave(access_life=0.0, expires_in=0.25)
     short = app.connect()
     app.tenant.behave(access_life=None, expires_in=None)
@@ -81,7 +81,7 @@ def test_a_life_is_as_long_as_it_is_set_and_said(app: App) -> None:
     assert app.tenant.live("access") == [endless["access_token"]]
 
 
-def test_answers_can_be_changed(app: App) -> None:
+def test_responses_can_be_altered(app: App) -> None:
     app.tenant.behave(answer_changes={"id_token": "x", "refresh_token": None, "token_type": "mac"})
     found = app.connect()
 
@@ -102,7 +102,7 @@ def test_answers_can_be_changed(app: App) -> None:
         (Fault("redirect", location="https://elsewhere.example.com/"), 302, b""),
     ],
 )
-def test_a_fault_answers_instead_and_only_as_often_as_it_is_asked_to(
+def test_a_fault_replaces_the_response_a_given_number_of_times(
     app: App, fault: Fault, status: int, body: bytes
 ) -> None:
     code = app.code()
@@ -115,7 +115,7 @@ def test_a_fault_answers_instead_and_only_as_often_as_it_is_asked_to(
     assert "access_token" in app.exchange(code).json()
 
 
-def test_a_busy_server_says_how_long(app: App) -> None:
+def test_a_rate_limit_fault_has_retry_after(app: App) -> None:
     app.tenant.fault("token", Fault("busy", retry_after=7), times=None)
 
     assert [app.exchange("x").headers["Retry-After"] for _ in range(3)] == ["7"] * 3
@@ -136,7 +136,7 @@ def test_a_connection_is_cut_before_or_after_the_work(app: App, after: bool) -> 
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_a_request_is_held_before_or_after_the_work_until_it_is_let_go(app: App, after: bool) -> None:
+def test_a_request_can_be_held_before_or_after_its_work(app: App, after: bool) -> None:
     found, answers = app.connect(), list[httpx2.Response]()
     app.tenant.fault("token", Fault("hold", after=after))
     asking = threading.Thread(target=lambda: answers.append(app.refresh(found["refresh_token"])))
@@ -149,13 +149,13 @@ def test_a_request_is_held_before_or_after_the_work_until_it_is_let_go(app: App,
     assert "access_token" in answers[0].json()
 
 
-def test_what_is_slow_is_answered_in_the_end(app: App) -> None:
+def test_a_slow_response_arrives(app: App) -> None:
     app.tenant.fault("token", Fault("slow", seconds=0.05))
 
     assert "access_token" in app.connect()
 
 
-def test_another_process_can_steer_and_ask(app: App) -> None:
+def test_another_process_can_control_and_inspect_the_provider(app: App) -> None:
     path = "/admin/tenants/acme"
     assert app.call("PATCH", path, json={"person": "Grace", "scopes_supported": ["read"]}).status_code == 200
     assert app.call("POST", f"{path}/faults", json={"endpoint": "token", "kind": "down", "times": 1}).status_code == 204
@@ -177,7 +177,7 @@ def test_another_process_can_steer_and_ask(app: App) -> None:
     assert app.call("POST", f"{path}/faults", json={"kind": "down"}).status_code == 422
 
 
-async def test_many_at_once_are_all_answered_and_one_of_them_gets_the_pair(app: App) -> None:
+async def test_one_of_many_concurrent_refreshes_gets_the_tokens(app: App) -> None:
     found = app.connect()
     form = {"grant_type": "refresh_token", "refresh_token": found["refresh_token"], "client_id": app.id, **app.more}
     async with many_callers(app.server.origin, "none") as client:

@@ -38,7 +38,7 @@ def text_of(answer: httpx2.Response) -> str:
     return str(answer.json()["result"]["content"][0]["text"])
 
 
-def test_only_who_has_a_token_reaches_the_tools(server: Server) -> None:
+def test_a_token_is_required_to_reach_the_tools(server: Server) -> None:
     app = mcp_app(server)
     stranger = called(app, None, "whoami")
     assert stranger.status_code == 401
@@ -61,13 +61,13 @@ def test_an_expired_token_is_refused_as_invalid(server: Server) -> None:
     assert 'error="invalid_token"' in called(app, access, "whoami").headers["WWW-Authenticate"]
 
 
-def test_a_token_for_one_server_is_none_for_another(server: Server) -> None:
+def test_a_token_is_valid_for_its_server_only(server: Server) -> None:
     app, other = mcp_app(server), mcp_app(server, "other")
 
     assert called(other, app.connect()["access_token"], "whoami").status_code == 401
 
 
-def test_an_authorization_server_of_two_servers_makes_a_token_for_one_of_them(server: Server) -> None:
+def test_a_shared_authorization_server_issues_a_token_for_one_server(server: Server) -> None:
     app, other = mcp_app(server), server.tenant("other")
     other.behave(authorization_servers=[app.tenant.issuer])
     found = app.connect()
@@ -83,7 +83,7 @@ def test_an_authorization_server_of_two_servers_makes_a_token_for_one_of_them(se
     assert app.call("POST", "/mcp/other", json={}, headers=bearer).status_code != 401
 
 
-def test_a_tool_that_needs_more_says_which_scope(server: Server) -> None:
+def test_a_tool_that_needs_more_scopes_names_them(server: Server) -> None:
     app = mcp_app(server)
     refused = called(app, app.connect()["access_token"], "admin")
 
@@ -94,7 +94,7 @@ def test_a_tool_that_needs_more_says_which_scope(server: Server) -> None:
     assert called(app, app.exchange(code).json()["access_token"], "admin").status_code == 200
 
 
-def test_it_also_speaks_as_servers_with_a_handshake_do(server: Server) -> None:
+def test_the_server_supports_the_handshake_too(server: Server) -> None:
     app = mcp_app(server)
     bearer = {"Authorization": f"Bearer {app.connect()['access_token']}"}
     begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
@@ -117,7 +117,9 @@ def test_it_also_speaks_as_servers_with_a_handshake_do(server: Server) -> None:
         ({"response_type": "token"}, "invalid_request"),
     ],
 )
-def test_a_request_without_its_proofs_is_sent_back(server: Server, changed: dict[str, str | None], error: str) -> None:
+def test_an_authorization_request_without_pkce_or_resource_is_refused(
+    server: Server, changed: dict[str, str | None], error: str
+) -> None:
     app = mcp_app(server)
 
     assert app.sent_back(**changed) == {"error": error, "state": "st", "iss": app.tenant.issuer}
@@ -133,7 +135,9 @@ def test_a_request_without_its_proofs_is_sent_back(server: Server, changed: dict
     ],
 )
 @pytest.mark.requirement("OAU-03")
-def test_a_code_without_its_proofs_is_worth_nothing(server: Server, changed: dict[str, str | None], error: str) -> None:
+def test_a_code_without_its_verifier_or_resource_is_refused(
+    server: Server, changed: dict[str, str | None], error: str
+) -> None:
     app = mcp_app(server)
 
     answer = app.exchange(app.code(), **changed)
@@ -142,7 +146,7 @@ def test_a_code_without_its_proofs_is_worth_nothing(server: Server, changed: dic
     assert app.tenant.families == []
 
 
-def test_what_comes_twice_is_refused(server: Server) -> None:
+def test_a_repeated_parameter_is_refused(server: Server) -> None:
     app = mcp_app(server)
     form = f"grant_type=authorization_code&code=a&code=b&client_id={app.id}"
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -150,7 +154,7 @@ def test_what_comes_twice_is_refused(server: Server) -> None:
     assert app.call("POST", app.paths[1], content=form, headers=headers).json()["error"] == "invalid_request"
 
 
-def test_metadata_is_where_it_is_said_to_be_and_a_look_elsewhere_is_noted(server: Server) -> None:
+def test_metadata_is_at_its_configured_url_and_other_requests_are_recorded(server: Server) -> None:
     tenant = server.tenant("acme")
     inserted = "/.well-known/oauth-authorization-server/mcp-as/acme"
     appended = "/mcp-as/acme/.well-known/openid-configuration"
@@ -164,7 +168,7 @@ def test_metadata_is_where_it_is_said_to_be_and_a_look_elsewhere_is_noted(server
     assert [each.status for each in tenant.asked("metadata")] == [200, 404, 404, 200]
 
 
-def test_a_server_of_2025_03_26_has_all_at_its_root(server: Server) -> None:
+def test_a_server_of_2025_03_26_has_its_endpoints_at_the_root(server: Server) -> None:
     server.tenant("old").behave(at_root=True, prm_at=())
     made = app_registered(server, "/register", token_endpoint_auth_method="none")
 
@@ -179,7 +183,7 @@ def app_registered(server: Server, path: str, **changed: Any) -> httpx2.Response
         return client.post(path, json={**asked, **changed})
 
 
-def test_who_registers_gets_a_secret_of_the_kind_asked_for(server: Server) -> None:
+def test_a_registered_client_gets_the_requested_authentication_method(server: Server) -> None:
     tenant = server.tenant("acme")
     secret = app_registered(server, "/mcp-as/acme/register", token_endpoint_auth_method="client_secret_post").json()
     public = app_registered(server, "/mcp-as/acme/register", token_endpoint_auth_method="none").json()
@@ -195,7 +199,7 @@ def test_who_registers_gets_a_secret_of_the_kind_asked_for(server: Server) -> No
     assert tenant.counts["registrations"] == 2
 
 
-def test_a_client_that_is_a_document_is_read_from_where_it_says(server: Server) -> None:
+def test_a_client_metadata_document_is_fetched_from_its_client_id(server: Server) -> None:
     async def document(_: Any, receive: Any, send: Any) -> None:
         await receive()
         about = {"client_id": f"{url[0]}/client.json", "redirect_uris": ["http://127.0.0.1:8400/callback"]}
@@ -231,7 +235,7 @@ def test_a_verifier_for_a_code_without_a_challenge_is_refused(server: Server) ->
     assert "access_token" in app.exchange(app.code(code_challenge=None), code_verifier=None).json()
 
 
-def test_a_registered_secret_has_an_end(server: Server) -> None:
+def test_a_registered_secret_expires(server: Server) -> None:
     app = mcp_app(server)
     app.tenant.behave(secret_life=-1.0)
     path = "/mcp-as/acme/register"
@@ -242,7 +246,7 @@ def test_a_registered_secret_has_an_end(server: Server) -> None:
     assert app.exchange(app.code()).json()["error"] == "invalid_client"
 
 
-def test_a_client_does_what_it_is_for_and_in_its_own_way(server: Server) -> None:
+def test_a_client_is_limited_to_its_grant_types_and_authentication_method(server: Server) -> None:
     app = mcp_app(server)
     app.tenant.add_client("machine", secret="s", grants=("client_credentials",))
     app.tenant.add_client("person", secret="s", redirect_uris=(app.redirect_uri,))
@@ -259,7 +263,7 @@ def test_a_client_does_what_it_is_for_and_in_its_own_way(server: Server) -> None
     assert app.sent_back(client_id="machine")["error"] == "unauthorized_client"
 
 
-def test_a_machine_gets_a_token_with_its_secret_and_not_without(server: Server) -> None:
+def test_client_credentials_require_the_secret(server: Server) -> None:
     app = mcp_app(server)
     app.tenant.add_client("machine", secret="s p:c", grants=("client_credentials",))
     form = {"grant_type": "client_credentials", "scope": "read", "resource": app.tenant.mcp_url}
@@ -272,7 +276,7 @@ def test_a_machine_gets_a_token_with_its_secret_and_not_without(server: Server) 
     assert (wrong.status_code, wrong.json()["error"]) == (401, "invalid_client")
 
 
-def test_an_assertion_counts_once_and_for_this_server_only(server: Server) -> None:
+def test_an_assertion_is_valid_once_and_for_its_audience_only(server: Server) -> None:
     app, key = mcp_app(server), ECKey.generate_key("P-256")
     app.tenant.add_client("signer", public_key=key.as_pem(private=False).decode(), grants=("client_credentials",))
 
@@ -294,7 +298,7 @@ def test_an_assertion_counts_once_and_for_this_server_only(server: Server) -> No
     assert told(issuer, "4", sub="other") == 401
 
 
-def test_a_server_can_change_whom_it_trusts(server: Server) -> None:
+def test_a_server_can_change_its_authorization_server(server: Server) -> None:
     app, other = mcp_app(server), mcp_app(server, "other")
     access = app.connect()["access_token"]
 
@@ -308,14 +312,14 @@ def test_a_server_can_change_whom_it_trusts(server: Server) -> None:
     assert called(app, found["access_token"], "whoami").status_code == 200
 
 
-def test_the_callback_can_be_spoiled(server: Server) -> None:
+def test_the_callback_can_be_altered(server: Server) -> None:
     app = mcp_app(server, code_challenge=CHALLENGE)
     app.tenant.behave(consent="deny", callback_changes={"iss": None, "error_description": "<script>1</script>"})
 
     assert app.sent_back() == {"error": "access_denied", "state": "st", "error_description": "<script>1</script>"}
 
 
-def test_a_person_is_asked_on_a_page_and_may_say_no(server: Server) -> None:
+def test_a_user_can_deny_consent_on_a_page(server: Server) -> None:
     app = mcp_app(server)
     app.tenant.behave(consent="page")
     shown = app.authorize()
@@ -328,7 +332,7 @@ def test_a_person_is_asked_on_a_page_and_may_say_no(server: Server) -> None:
     assert "error=access_denied" in denied.headers["Location"]
 
 
-def test_revoking_a_refresh_token_takes_its_grant_along(server: Server) -> None:
+def test_revoking_a_refresh_token_ends_its_grant(server: Server) -> None:
     app = mcp_app(server)
     found = app.connect()
     form = {"token": found["refresh_token"], "client_id": app.id}

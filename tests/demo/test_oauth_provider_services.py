@@ -20,7 +20,7 @@ def server(shared: Server) -> Server:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_who_consents_gets_tokens_that_the_service_takes(server: Server, name: str) -> None:
+def test_consent_yields_tokens_that_the_service_accepts(server: Server, name: str) -> None:
     app = app_of(server, name)
 
     found = app.connect()
@@ -31,7 +31,7 @@ def test_who_consents_gets_tokens_that_the_service_takes(server: Server, name: s
     assert app.tenant.counts == {"exchanges": 1}
 
 
-def test_each_service_answers_in_its_own_way(server: Server) -> None:
+def test_each_service_has_its_own_token_response(server: Server) -> None:
     notion, linear, hubspot, slack = (app_of(server, name).connect() for name in SERVICES)
 
     assert (notion["access_token"][:4], notion["refresh_token"][:4], notion["workspace_name"]) == (
@@ -48,7 +48,7 @@ def test_each_service_answers_in_its_own_way(server: Server) -> None:
     assert slack["team"]["name"] == "Acme"
 
 
-def test_a_slack_app_with_rotation_gets_pairs_and_one_without_the_same_token_again(server: Server) -> None:
+def test_slack_returns_pairs_only_to_apps_with_rotation(server: Server) -> None:
     app = app_of(server, "slack")
     assert app.connect()["access_token"] == app.connect()["access_token"]
 
@@ -75,7 +75,7 @@ def word(answer: httpx2.Response) -> str:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_what_a_vendor_would_refuse_is_refused_in_its_words(server: Server, name: str) -> None:
+def test_requests_that_a_vendor_would_refuse_get_its_error(server: Server, name: str) -> None:
     app = app_of(server, name)
     answers = [
         app.exchange(app.code(), secret="wrong", code_verifier=None),
@@ -100,7 +100,9 @@ def test_what_a_vendor_would_refuse_is_refused_in_its_words(server: Server, name
         ("slack", "json", "basic"),
     ],
 )
-def test_a_good_refresh_token_sent_in_another_way_is_refused(server: Server, name: str, kind: str, proof: str) -> None:
+def test_a_valid_refresh_token_in_the_wrong_encoding_is_refused(
+    server: Server, name: str, kind: str, proof: str
+) -> None:
     app = app_of(server, name)
     app.tenant.behave(gives_refresh=True)
     fields = {"grant_type": "refresh_token", "refresh_token": app.connect()["refresh_token"]}
@@ -113,14 +115,14 @@ def test_a_good_refresh_token_sent_in_another_way_is_refused(server: Server, nam
     assert "access_token" in app.refresh(fields["refresh_token"]).json()
 
 
-def test_notion_takes_no_field_that_it_does_not_know(server: Server) -> None:
+def test_notion_refuses_unknown_fields(server: Server) -> None:
     app = app_of(server, "notion")
 
     assert word(app.exchange(app.code(), code_verifier="x")) == "validation_error"
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_code_has_an_end(server: Server, name: str) -> None:
+def test_a_code_expires(server: Server, name: str) -> None:
     app = app_of(server, name)
     app.tenant.behave(code_life=0.0)
 
@@ -128,7 +130,7 @@ def test_a_code_has_an_end(server: Server, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_code_of_another_client_is_no_code(server: Server, name: str) -> None:
+def test_a_code_of_another_client_is_refused(server: Server, name: str) -> None:
     app = app_of(server, name)
     code = app.code()
     both = ("client_secret_basic", "client_secret_post")
@@ -152,7 +154,7 @@ def test_a_code_of_another_client_is_no_code(server: Server, name: str) -> None:
         *[(name, {"redirect_uri": "http://127.0.0.1:8400/elsewhere"}) for name in SERVICES],
     ],
 )
-def test_a_wrong_request_to_authorize_is_a_page_and_sends_nobody_back(
+def test_an_invalid_authorization_request_is_an_error_page_without_a_redirect(
     server: Server, name: str, changed: dict[str, str | None]
 ) -> None:
     answer = app_of(server, name).authorize(**changed)
@@ -160,7 +162,7 @@ def test_a_wrong_request_to_authorize_is_a_page_and_sends_nobody_back(
     assert (answer.status_code, "Location" in answer.headers) == (400, False)
 
 
-def test_linear_takes_scopes_with_commas_only(server: Server) -> None:
+def test_linear_accepts_only_comma_separated_scopes(server: Server) -> None:
     app = app_of(server, "linear")
 
     assert app.sent_back(scope="read,write").keys() == {"code", "state"}
@@ -168,7 +170,7 @@ def test_linear_takes_scopes_with_commas_only(server: Server) -> None:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_the_other_shape_of_errors_can_be_had(server: Server, name: str) -> None:
+def test_the_alternative_error_format_can_be_selected(server: Server, name: str) -> None:
     app = app_of(server, name)
     app.tenant.behave(other_errors=True)
     found = app.exchange("code-of-nobody").json()
@@ -184,7 +186,7 @@ def test_the_other_shape_of_errors_can_be_had(server: Server, name: str) -> None
             assert found == {"ok": False, "error": "invalid_code"}
 
 
-def test_hubspot_repeats_its_refresh_token_and_the_others_rotate(server: Server) -> None:
+def test_hubspot_keeps_its_refresh_token_and_the_others_rotate(server: Server) -> None:
     hubspot, linear = app_of(server, "hubspot"), app_of(server, "linear")
     first, other = hubspot.connect(), linear.connect()
 
@@ -195,7 +197,7 @@ def test_hubspot_repeats_its_refresh_token_and_the_others_rotate(server: Server)
     assert "refresh_token" not in hubspot.refresh(first["refresh_token"]).json()
 
 
-def test_notion_ends_the_pair_and_linear_and_hubspot_one_token(server: Server) -> None:
+def test_notion_revokes_the_pair_and_linear_and_hubspot_one_token(server: Server) -> None:
     notion, linear, hubspot = (app_of(server, name) for name in SERVICES[:3])
     pair, other, third = notion.connect(), linear.connect(), hubspot.connect()
 
@@ -211,7 +213,7 @@ def test_notion_ends_the_pair_and_linear_and_hubspot_one_token(server: Server) -
     assert (hubspot.tenant.live("access"), hubspot.tenant.live("refresh")) == ([third["access_token"]], [])
 
 
-def test_slack_ends_a_token_that_speaks_for_itself(server: Server) -> None:
+def test_slack_revokes_the_bearer_token(server: Server) -> None:
     app = app_of(server, "slack")
     bearer = {"Authorization": f"Bearer {app.connect()['access_token']}"}
 
@@ -221,7 +223,7 @@ def test_slack_ends_a_token_that_speaks_for_itself(server: Server) -> None:
     assert [each["error"] for each in answers[1:]] == ["token_revoked", "not_authed"]
 
 
-def test_whose_grant_it_is_can_be_asked(server: Server) -> None:
+def test_the_account_of_a_grant_can_be_requested(server: Server) -> None:
     linear, hubspot, slack = (app_of(server, name) for name in SERVICES[1:])
     query = {"query": "query Me { viewer { id name app } organization { name urlKey } }"}
 
@@ -238,7 +240,7 @@ def test_whose_grant_it_is_can_be_asked(server: Server) -> None:
     assert (portal["uiDomain"], team["team"]) == ("app.hubspot.com", "Acme")
 
 
-def test_tokens_can_be_asked_about(server: Server) -> None:
+def test_tokens_can_be_introspected(server: Server) -> None:
     notion, hubspot = app_of(server, "notion"), app_of(server, "hubspot")
     pair, other = notion.connect(), hubspot.connect()
     bearer = {"Authorization": f"Bearer {pair['access_token']}"}
@@ -258,7 +260,7 @@ def test_tokens_can_be_asked_about(server: Server) -> None:
     assert notion.call("GET", "/notion/v1/users/me", headers=versioned).json()["bot"]["workspace_name"] == "Acme"
 
 
-def test_the_command_says_how_to_start_plugboard_and_answers_there() -> None:
+def test_the_command_prints_how_to_start_plugboard_and_serves() -> None:
     port = free_port()
     command = [sys.executable, "-m", "demo.oauth_provider.server", "--port", str(port)]
     with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True) as running:

@@ -47,7 +47,7 @@ def said(world: World, text: str, **values: object) -> dict[str, object]:
         ("/api/organizations/@current/projects/", "", "phx_blog", 403, "permission_denied"),
     ],
 )
-def test_what_posthog_would_refuse_is_refused(
+def test_requests_that_posthog_would_refuse_are_refused(
     world: World, path: str, query: str, key: str | None, status: int, code: str
 ) -> None:
     world.keys |= {"phx_blog": Key(scopes=("organization:read",), teams=(BLOG,)), "phx_all": Key()}
@@ -57,16 +57,16 @@ def test_what_posthog_would_refuse_is_refused(
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "PUT"])
-def test_what_is_no_read_is_noticed(world: World, method: str) -> None:
+def test_a_write_is_detected(world: World, method: str) -> None:
     assert asked(world, f"{PROJECT}/feature_flags/7/", method=method, body={}).status == 405
     assert world.writes == [f"{method} {PROJECT}/feature_flags/7/"]
 
 
-def test_a_path_without_its_slash_leads_elsewhere(world: World) -> None:
+def test_a_path_without_a_trailing_slash_is_redirected(world: World) -> None:
     assert asked(world, f"{PROJECT}/cohorts").status == 301
 
 
-def test_hogql_is_answered_as_far_as_a_tour_needs_it(world: World) -> None:
+def test_the_hogql_of_the_tour_is_supported(world: World) -> None:
     found = said(
         world,
         "SELECT person.properties.plan AS plan, uniq(person_id) AS persons, toDate(max(timestamp)) FROM events "
@@ -77,13 +77,13 @@ def test_hogql_is_answered_as_far_as_a_tour_needs_it(world: World) -> None:
     assert found["results"] == [["pro", 2, "2026-11-17"], ["free", 1, "2026-11-17"]]
 
 
-def test_a_column_is_called_as_it_was_written(world: World) -> None:
+def test_a_column_is_named_as_written(world: World) -> None:
     found = said(world, "SELECT properties.$browser, person.properties.plan, event AS name FROM events")
 
     assert found["columns"] == ["properties.$browser", "person.properties.plan", "name"]
 
 
-def test_rows_are_cut_at_a_hundred_where_nobody_says_how_many(world: World) -> None:
+def test_rows_are_limited_to_a_hundred_by_default(world: World) -> None:
     world.events *= 2
     found = said(world, "SELECT uuid FROM events")
 
@@ -100,7 +100,7 @@ def test_rows_are_cut_at_a_hundred_where_nobody_says_how_many(world: World) -> N
         ("DELETE FROM events", "Syntax error"),
     ],
 )
-def test_hogql_that_posthog_would_not_take_is_refused(world: World, text: str, detail: str) -> None:
+def test_hogql_that_posthog_would_refuse_is_refused(world: World, text: str, detail: str) -> None:
     assert str(said(world, text)["detail"]).startswith(detail)
 
 
@@ -113,14 +113,14 @@ def test_hogql_that_posthog_would_not_take_is_refused(world: World, text: str, d
         ("active=STALE", ["team-plans"]),
     ],
 )
-def test_an_archived_flag_is_found_by_its_key_alone(world: World, query: str, keys: list[str]) -> None:
+def test_an_archived_flag_is_found_only_by_its_key(world: World, query: str, keys: list[str]) -> None:
     world.objects["feature_flags"][0]["archived"] = True
     found = json.loads(asked(world, f"{PROJECT}/feature_flags/", query).body)["results"]
 
     assert [each["key"] for each in found] == keys
 
 
-def test_where_nothing_has_the_words_what_is_like_them_comes(world: World) -> None:
+def test_a_search_without_hits_returns_similar_objects(world: World) -> None:
     def marks(place: str, word: str) -> list[str | None]:
         found = json.loads(asked(world, f"{PROJECT}/{place}/", f"search={word}").body)["results"]
         return [each.get("search_match_type") for each in found]
@@ -131,7 +131,7 @@ def test_where_nothing_has_the_words_what_is_like_them_comes(world: World) -> No
     assert marks("annotations", "relese") == []
 
 
-def test_favorites_are_asked_for_by_whatever_is_said_of_them(world: World) -> None:
+def test_any_value_of_the_favorites_parameter_filters(world: World) -> None:
     found = json.loads(asked(world, f"{PROJECT}/insights/", "favorited=false").body)["results"]
 
     assert [each["id"] for each in found] == [21]
@@ -140,7 +140,7 @@ def test_favorites_are_asked_for_by_whatever_is_said_of_them(world: World) -> No
 @pytest.mark.parametrize(
     ("after", "number"), [("-2m", 69), ("-400M", 2), ("-60s", 0), ("2026-11-17T11:30:00", 1), ("dStart", 5)]
 )
-def test_times_are_those_that_posthog_understands(world: World, after: str, number: int) -> None:
+def test_only_times_that_posthog_parses_are_accepted(world: World, after: str, number: int) -> None:
     world.looks = 0
     query = {"kind": "EventsQuery", "select": ["timestamp"], "after": after}
     found = json.loads(asked(world, f"{PROJECT}/query/", method="POST", body={"query": query}).body)["results"]
@@ -149,7 +149,7 @@ def test_times_are_those_that_posthog_understands(world: World, after: str, numb
     assert all(each[0].endswith("+01:00") for each in found)
 
 
-def test_a_history_goes_on_by_pages(world: World) -> None:
+def test_a_history_is_paged(world: World) -> None:
     found = json.loads(asked(world, f"{PROJECT}/feature_flags/7/activity/", "limit=4&page=2&offset=1").body)
 
     assert [each["detail"]["version"] for each in found["results"]] == [5, 4, 3, 2]
@@ -157,13 +157,13 @@ def test_a_history_goes_on_by_pages(world: World) -> None:
 
 
 @pytest.mark.parametrize(("cohort", "people"), [(41, 4), (42, 1)])
-def test_who_is_in_a_cohort_can_be_asked(world: World, cohort: int, people: int) -> None:
+def test_the_members_of_a_cohort_can_be_queried(world: World, cohort: int, people: int) -> None:
     found = said(world, f"SELECT id FROM persons WHERE id IN COHORT {cohort}")  # noqa: S608  a number of ours
 
     assert len(found["results"]) == people  # type: ignore[arg-type]
 
 
-def test_who_signed_up_this_week_can_be_counted_by_plan(world: World) -> None:
+def test_sign_ups_of_this_week_can_be_counted_by_plan(world: World) -> None:
     found = said(
         world,
         "SELECT properties.plan AS plan, count() AS signups FROM events "

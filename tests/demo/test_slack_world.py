@@ -46,7 +46,7 @@ def bot(shared: Server) -> Bot:
 
 
 @pytest.mark.skipif(folder() is None, reason=NOT_THERE)
-def test_its_answers_are_such_as_slacks_own_types_describe(bot: Bot) -> None:
+def test_responses_match_slacks_own_types(bot: Bot) -> None:
     answers = {
         "ConversationsListResponse": [bot.get("conversations.list", types=BOTH), bot.get("users.conversations")],
         "ConversationsHistoryResponse": [bot.get("conversations.history", channel=each) for each in bot.world.messages],
@@ -100,19 +100,21 @@ def test_its_answers_are_such_as_slacks_own_types_describe(bot: Bot) -> None:
         ("users.info", "GET", {"params": {"user": "U0NOBODY001"}}, "user_not_found"),
     ],
 )
-def test_it_refuses_what_slack_would_refuse(bot: Bot, method: str, verb: str, sent: dict[str, Any], error: str) -> None:
+def test_requests_that_slack_would_refuse_are_refused(
+    bot: Bot, method: str, verb: str, sent: dict[str, Any], error: str
+) -> None:
     said = bot.ask(method, verb, **sent)
     assert (said["ok"], said["error"]) == (False, error)
     assert bot.world.posted == []
 
 
-def test_what_is_forgotten_on_a_later_page_is_not_remembered(bot: Bot) -> None:
+def test_parameters_are_not_remembered_between_pages(bot: Bot) -> None:
     first = bot.get("conversations.list", types=BOTH, limit="3")
     cursor = first["response_metadata"]["next_cursor"]
     assert "incidents" not in [each["name"] for each in bot.get("conversations.list", cursor=cursor)["channels"]]
 
 
-def test_every_right_is_asked_for(bot: Bot) -> None:
+def test_every_method_requires_its_scope(bot: Bot) -> None:
     bot.server.tenant("slack").families[0].scopes = ("channels:read",)
     refused = bot.get("conversations.list", types=BOTH)
     assert refused == {"ok": False, "error": "missing_scope", "needed": "groups:read", "provided": "channels:read"}
@@ -121,33 +123,33 @@ def test_every_right_is_asked_for(bot: Bot) -> None:
     assert bot.post(channel=GENERAL, text="Hi")["needed"] == "chat:write"
 
 
-def test_a_bad_token_is_called_what_slack_calls_it(bot: Bot) -> None:
+def test_an_invalid_token_gets_slacks_error_code(bot: Bot) -> None:
     bot.server.tenant("slack").expire()
     assert bot.get("conversations.list")["error"] == "token_expired"
     bot.token = "xoxb-other"
     assert bot.get("conversations.list")["error"] == "invalid_auth"
 
 
-def test_a_reply_to_nothing_is_taken_and_never_seen(bot: Bot) -> None:
+def test_a_reply_to_a_missing_message_is_accepted_and_not_shown(bot: Bot) -> None:
     said = bot.post(channel=GENERAL, text="lost", thread_ts="1794819600.999999")
     assert said["ok"] is True
     assert "lost" not in [each["text"] for each in bot.get("conversations.history", channel=GENERAL)["messages"]]
 
 
-def test_what_is_posted_can_be_read(bot: Bot) -> None:
+def test_a_posted_message_can_be_read(bot: Bot) -> None:
     ts = bot.post(channel=INCIDENTS, text="Thanks", thread_ts=OUTAGE)["ts"]
     thread = bot.get("conversations.replies", channel=INCIDENTS, ts=OUTAGE)["messages"]
     assert (thread[0]["reply_count"], thread[-1]["ts"]) == (4, ts)
 
 
-def test_with_the_oldest_alone_those_closest_to_it_come(bot: Bot) -> None:
+def test_with_only_oldest_the_earliest_messages_come_first(bot: Bot) -> None:
     bot.world.messages[GENERAL] = [message(at(each), ADA, str(each)) for each in range(1, 7)]
     bounds = {"channel": GENERAL, "limit": "2", "oldest": at(2), "inclusive": "true"}
     assert texts(bot.get("conversations.history", **bounds)) == ["3", "2"]
     assert texts(bot.get("conversations.history", **bounds, latest=at(9))) == ["6", "5"]
 
 
-def test_of_a_reply_there_is_no_thread_but_the_reply(bot: Bot) -> None:
+def test_the_thread_of_a_reply_is_the_reply_alone(bot: Bot) -> None:
     found = bot.get("conversations.replies", channel=INCIDENTS, ts=at(1.1))
     assert [each["ts"] for each in found["messages"]] == [at(1.1)]
     assert found["messages"][0]["thread_ts"] == OUTAGE
