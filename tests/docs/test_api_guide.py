@@ -8,7 +8,7 @@ from tests.documents import guide
 API = guide("api")
 
 
-def test_a_key_for_one_agent_is_made_and_revoked(reader: Reader) -> None:
+def test_a_key_for_one_agent_is_created_and_revoked(reader: Reader) -> None:
     printed = reader.run(API, "api() {", '"scope": "invoke"', then='echo "$WORKER"; api "$URL/api-keys"')
     worker, keys = printed[0], json.loads(printed[1])
 
@@ -21,7 +21,7 @@ def test_a_key_for_one_agent_is_made_and_revoked(reader: Reader) -> None:
     ]
 
 
-def test_an_operator_makes_and_deletes_a_workspace(reader: Reader) -> None:
+def test_an_operator_creates_and_deletes_a_workspace(reader: Reader) -> None:
     operator = reader.workspace.plugboard.operator_key
     block = functions_of(API) + reader.typed(API.block("sh", "OPERATOR="))
 
@@ -39,7 +39,7 @@ def test_a_change_of_an_old_version_is_refused(reader: Reader) -> None:
     assert (refused["status"], refused["code"]) == (412, "stale")
 
 
-def test_a_repeated_post_makes_one_server(reader: Reader) -> None:
+def test_a_repeated_post_creates_one_server(reader: Reader) -> None:
     first, second = reader.run(API, "api() {", "Idempotency-Key")
 
     assert json.loads(first) == json.loads(second)

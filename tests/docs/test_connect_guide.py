@@ -54,7 +54,7 @@ def test_a_server_is_connected_and_disconnected(provider: Server, tmp_path: Path
     assert {server["name"]: server["serviceType"] for server in servers} == {"Issues": "external", "Tasks": "linear"}
 
 
-def test_a_machine_connects_without_a_person(provider: Server, tmp_path: Path) -> None:
+def test_a_machine_connects_without_user_consent(provider: Server, tmp_path: Path) -> None:
     provider.tenant("demo").add_client("demo-machine", secret="demo-secret", grants=("client_credentials",))
     with reader_beside(provider, tmp_path) as reader:
         (check,) = reader.run(CONNECT, "api() {", "client_credentials")

@@ -33,14 +33,14 @@ def result(response: httpx2.Response) -> dict[str, Any]:
         ("tools/call", {"name": "get_weather", "arguments": {"city": "Rome"}}),
     ],
 )
-def test_the_demo_answers_as_the_newest_protocol_has_it(method: str, params: dict[str, Any]) -> None:
+def test_the_demo_supports_the_newest_protocol(method: str, params: dict[str, Any]) -> None:
     with weather_server() as url:
         found = result(post(url, method, params, **{"MCP-Protocol-Version": MODERN, "Mcp-Method": method}))
 
     validate_server_result(method, MODERN, found)
 
 
-def test_the_demo_answers_earlier_clients_too() -> None:
+def test_the_demo_supports_earlier_clients() -> None:
     with weather_server() as url:
         initialized = result(post(url, "initialize", {"protocolVersion": "2025-06-18"}))
         called = result(post(url, "tools/call", {"name": "get_forecast", "arguments": {"city": "Oslo", "days": 2}}))

@@ -33,7 +33,7 @@ def test_a_backup_can_be_restored_and_served(reader: Reader) -> None:
     assert served_credentials(reader.workspace, restored, stored["id"]) == {"headerValue": "Bearer canary-weather"}
 
 
-def test_data_keys_are_renewed_beside_a_serving_plugboard(reader: Reader) -> None:
+def test_data_keys_are_rotated_while_the_service_runs(reader: Reader) -> None:
     stored = reader.workspace.make_server()
 
     printed = reader.run(KEYS, "plugboard keys rotate")
@@ -44,7 +44,7 @@ def test_data_keys_are_renewed_beside_a_serving_plugboard(reader: Reader) -> Non
     assert reader.workspace.stored_credentials(stored["id"]) == {"headerValue": "Bearer canary-weather"}
 
 
-def test_a_new_root_key_in_the_key_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+def test_a_new_root_key_in_the_key_file_replaces_the_old_one(tmp_path: Path) -> None:
     if not shutil.which("openssl"):
         pytest.skip("the lines need openssl")
     settings, key_file = Settings(data_dir=tmp_path / "var"), tmp_path / "var/root.key"

@@ -12,7 +12,7 @@ from tests.harness import Plugboard, served
 OPERATING = guide("operating")
 
 
-def test_a_workspace_made_before_the_first_start_is_served(tmp_path: Path) -> None:
+def test_a_workspace_created_before_the_first_start_is_served(tmp_path: Path) -> None:
     _, printed = in_a_shell(OPERATING.block("sh", "first admin key"), tmp_path)
     made = json.loads(printed)
 

@@ -14,7 +14,7 @@ from tests.harness import served
 QUICK_START = "mcp_weather_get_weather"
 
 
-def test_the_quick_start_ends_with_the_answer_that_is_shown(reader: Reader) -> None:
+def test_the_quick_start_ends_with_the_shown_response(reader: Reader) -> None:
     check, tools, answer = map(json.loads, reader.run(README, QUICK_START))
 
     assert (check["status"], check["protocol"], check["toolCount"]) == ("ok", "modern 2026-07-28", 2)
@@ -24,7 +24,7 @@ def test_the_quick_start_ends_with_the_answer_that_is_shown(reader: Reader) -> N
     assert answer == json.loads(*README.blocks_in("json"))
 
 
-def test_the_lines_for_connect_answer_a_link(tmp_path: Path) -> None:
+def test_the_lines_for_connect_return_a_link(tmp_path: Path) -> None:
     with authorization_server() as provider:
         settings = Settings.from_environment(provider.environment() | {"PLUGBOARD_DATA_DIR": str(tmp_path / "var")})
         with served(settings) as plugboard:
@@ -36,7 +36,7 @@ def test_the_lines_for_connect_answer_a_link(tmp_path: Path) -> None:
     assert json.loads(link)["authUrl"].startswith(f"{settings.public_url}/connect/")
 
 
-def test_the_lines_for_a_models_client_call_a_tool(reader: Reader) -> None:
+def test_the_lines_for_a_model_client_call_a_tool(reader: Reader) -> None:
     *_, agent = reader.run(README, QUICK_START, then='echo "$AGENT"')
     (reader.folder / "openai.py").write_text(OPENAI_ONCE, encoding="utf-8")
     (lines,) = README.blocks_in("python")

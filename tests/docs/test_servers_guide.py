@@ -8,7 +8,7 @@ from tests.documents import guide
 SERVERS = guide("servers")
 
 
-def test_a_server_is_stored_checked_given_to_an_agent_and_deleted(reader: Reader) -> None:
+def test_a_server_is_stored_checked_enabled_and_deleted(reader: Reader) -> None:
     printed = reader.run(SERVERS, "api() {", "billing.example.com", then='api "$URL/agents/$AGENT"')
     servers, check, refused, agent = map(json.loads, printed)
 

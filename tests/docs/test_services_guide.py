@@ -10,7 +10,7 @@ from tests.documents import code_in, guide, numbers_in
 SERVICES = guide("services")
 
 
-def test_the_table_has_each_service_with_what_it_needs() -> None:
+def test_the_table_lists_every_service_with_its_requirements() -> None:
     rows = {code_in(row[1])[0]: row for row in SERVICES.table("")}
 
     assert rows.keys() == services().keys()
@@ -23,7 +23,7 @@ def test_the_table_has_each_service_with_what_it_needs() -> None:
         assert int(tools) == len(service.tools)
 
 
-def test_all_tools_are_as_many_and_as_large_as_the_guide_says() -> None:
+def test_the_number_and_size_of_all_tools_match_the_guide() -> None:
     toolkits = [load_toolkit(service) for service in services().values()]
     tools = [tool for toolkit in toolkits if toolkit for tool in service_tools(toolkit).tools]
     listed = [as_anthropic(tool.present(f"{tool.name}_acme", "server_1", "acme")) for tool in tools]

@@ -20,7 +20,7 @@ def ids(reader: Reader) -> dict[str, str]:
     return {"SERVER": server, "AGENT": agent}
 
 
-def test_an_agents_tools_are_listed_called_and_limited(reader: Reader, ids: dict[str, str]) -> None:
+def test_the_tools_of_an_agent_are_listed_called_and_limited(reader: Reader, ids: dict[str, str]) -> None:
     listed, answer, of_server, agent, for_openai = map(json.loads, reader.run(TOOLS, "api() {", **ids))
 
     assert len(listed["tools"]) == 3
@@ -31,9 +31,7 @@ def test_an_agents_tools_are_listed_called_and_limited(reader: Reader, ids: dict
 
 
 @pytest.mark.parametrize("vendor", CLIENTS)
-def test_the_loop_for_a_vendors_client_calls_tools_and_returns_their_results(
-    reader: Reader, ids: dict[str, str], vendor: str
-) -> None:
+def test_the_agent_loop_calls_tools_and_returns_their_results(reader: Reader, ids: dict[str, str], vendor: str) -> None:
     (reader.folder / f"{vendor}.py").write_text(CLIENTS[vendor], encoding="utf-8")
     shared, *loops = TOOLS.blocks_in("python")
     (loop,) = [block for block in loops if f"from {vendor} import" in block]
