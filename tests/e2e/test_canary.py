@@ -94,7 +94,7 @@ def sent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sent]:
 
 
 @pytest.mark.requirement("ENC-13", "ENC-17", "ENC-18", "AUD-04")
-def test_no_secret_comes_out_anywhere(sent: Sent) -> None:
+def test_no_secret_leaks(sent: Sent) -> None:
     servers = f"{sent.path}/mcp-servers"
     made = [sent.send("POST", servers, json={"name": "s", "url": URL} | body) for body in GOOD]
     assert [answer.status_code for answer in made] == [201] * len(GOOD)

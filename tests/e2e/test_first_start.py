@@ -66,7 +66,7 @@ def is_running(process: Process) -> bool:
     return True
 
 
-def test_the_tour_of_the_readme_ends_with_a_call_of_a_tool(tmp_path: Path) -> None:
+def test_the_tour_of_the_readme_calls_a_tool(tmp_path: Path) -> None:
     """As a user types it, on other ports."""
     port, demo_port = free_port(), free_port()
     first, second = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{demo_port}"
@@ -83,7 +83,7 @@ def test_the_tour_of_the_readme_ends_with_a_call_of_a_tool(tmp_path: Path) -> No
     assert json.loads(answer) == json.loads(*README.blocks_in("json"))
 
 
-def test_the_lines_about_dynamodb_serve_from_it(tmp_path: Path, moto_beside: str) -> None:
+def test_the_lines_about_dynamodb_start_a_service_on_it(tmp_path: Path, moto_beside: str) -> None:
     if not shutil.which("openssl"):
         pytest.skip("the lines need openssl")
     port, path = free_port(), f"{COMMAND.parent}:{os.environ['PATH']}"
@@ -99,7 +99,7 @@ def test_the_lines_about_dynamodb_serve_from_it(tmp_path: Path, moto_beside: str
     assert not (tmp_path / "1/var").exists()
 
 
-def test_the_first_start_makes_a_workspace_and_says_how_to_call_it(tmp_path: Path) -> None:
+def test_the_first_start_creates_a_workspace_and_prints_how_to_call_it(tmp_path: Path) -> None:
     data = tmp_path / "var"
     with serving(data) as process:
         said = process.said()
@@ -143,7 +143,7 @@ def test_a_database_without_its_key_file_is_not_served(tmp_path: Path) -> None:
     assert not (data / "root.key").exists()
 
 
-def test_another_key_file_than_its_own_opens_no_database(tmp_path: Path) -> None:
+def test_a_database_does_not_open_with_another_key_file(tmp_path: Path) -> None:
     data = tmp_path / "var"
     assert plugboard(data, "setup", "--operator").returncode == 0
     assert plugboard(tmp_path / "other", "setup", "--operator").returncode == 0
@@ -157,7 +157,7 @@ def test_another_key_file_than_its_own_opens_no_database(tmp_path: Path) -> None
     assert "My workspace" not in refused.stdout
 
 
-def test_a_port_that_is_taken_is_named_before_anything_is_made(tmp_path: Path) -> None:
+def test_a_taken_port_is_reported_before_anything_is_created(tmp_path: Path) -> None:
     data = tmp_path / "var"
     with socket.create_server(("127.0.0.1", 0)) as other:
         refused = plugboard(data, "serve", PLUGBOARD_PORT=other.getsockname()[1])
@@ -169,7 +169,7 @@ def test_a_port_that_is_taken_is_named_before_anything_is_made(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_address_that_is_not_the_machines_is_named(tmp_path: Path, workers: int) -> None:
+def test_an_address_of_another_machine_is_reported(tmp_path: Path, workers: int) -> None:
     refused = plugboard(tmp_path / "var", "serve", PLUGBOARD_HOST="192.0.2.1", PLUGBOARD_WORKERS=workers)
 
     assert refused.returncode == 1

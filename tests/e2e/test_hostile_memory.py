@@ -90,13 +90,13 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 
 @pytest.mark.parametrize("answer", CALLS.values(), ids=CALLS)
-def test_a_hostile_answer_takes_little_memory(process: Process, answer: Answer) -> None:
+def test_a_hostile_response_uses_little_memory(process: Process, answer: Answer) -> None:
     with process.caller(process.key()) as caller:
         assert grown(process, caller, "bad", answer) < MOST_MB
 
 
 @pytest.mark.parametrize("answer", LISTS.values(), ids=LISTS)
-def test_a_hostile_list_takes_little_memory(process: Process, answer: Answer) -> None:
+def test_a_hostile_list_uses_little_memory(process: Process, answer: Answer) -> None:
     with process.caller(process.key()) as caller:
         assert grown(process, caller, "tools/list", answer) < MOST_MB
 

@@ -53,9 +53,7 @@ def read(workspace: Workspace, server_id: str) -> httpx2.Response:
 
 
 @pytest.mark.requirement("ENC-08", "ENC-10")
-def test_turned_and_renewed_all_opens_and_nothing_is_left_under_the_old_key(
-    workspace: Workspace, keys: Command
-) -> None:
+def test_after_a_rotation_and_rewrap_nothing_uses_the_old_key(workspace: Workspace, keys: Command) -> None:
     before = [workspace.make_server()["id"] for _ in range(5)]
     assert "5 values under" in keys.of(workspace, "status")
 
@@ -72,7 +70,7 @@ def test_turned_and_renewed_all_opens_and_nothing_is_left_under_the_old_key(
 
 
 @pytest.mark.requirement("ENC-08")
-def test_who_reads_after_a_rewrap_reads_what_is_stored_and_can_change_it(workspace: Workspace, keys: Command) -> None:
+def test_a_server_can_be_read_and_changed_after_a_rewrap(workspace: Workspace, keys: Command) -> None:
     servers = [workspace.make_server()["id"] for _ in range(3)]
     with served(workspace.plugboard.settings) as second:
         processes = [workspace, Workspace(second, workspace.id, workspace.key, second.caller(workspace.key))]
@@ -96,7 +94,7 @@ def test_who_reads_after_a_rewrap_reads_what_is_stored_and_can_change_it(workspa
 
 
 @pytest.mark.requirement("ENC-08")
-def test_a_rewrap_of_nothing_leaves_what_others_remember(workspace: Workspace, keys: Command) -> None:
+def test_an_empty_rewrap_invalidates_no_cache(workspace: Workspace, keys: Command) -> None:
     etag = read(workspace, workspace.make_server()["id"]).headers["ETag"]
 
     assert "0 values re-encrypted, 0 data keys rewrapped, 0 destroyed" in keys.of(workspace, "rewrap")
@@ -105,7 +103,7 @@ def test_a_rewrap_of_nothing_leaves_what_others_remember(workspace: Workspace, k
 
 
 @pytest.mark.requirement("ENC-09")
-def test_a_root_key_is_replaced_and_the_old_one_thrown_away(
+def test_a_root_key_is_replaced_and_the_old_one_removed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys, file = Command(tmp_path, capsys, monkeypatch), tmp_path / "root.key"
@@ -131,7 +129,7 @@ def test_a_root_key_is_replaced_and_the_old_one_thrown_away(
 
 
 @pytest.mark.requirement("ENC-09", "ENC-10")
-def test_what_cannot_be_opened_is_counted_and_said(workspace: Workspace, keys: Command) -> None:
+def test_unreadable_values_are_counted_and_reported(workspace: Workspace, keys: Command) -> None:
     workspace.make_server()
     file = keys.data / "root.key"
     file.write_text(f"new:{base64.b64encode(secrets.token_bytes(32)).decode()}\n{file.read_text()}")
@@ -151,7 +149,7 @@ def test_what_cannot_be_opened_is_counted_and_said(workspace: Workspace, keys: C
 
 
 @pytest.mark.requirement("ENC-08")
-def test_keys_are_turned_for_everyone_at_once(workspace: Workspace, keys: Command) -> None:
+def test_the_keys_of_all_workspaces_are_rotated_together(workspace: Workspace, keys: Command) -> None:
     other = workspace.plugboard.make_workspace()
     servers = [(each, each.make_server()["id"]) for each in (workspace, other)]
 

@@ -67,7 +67,7 @@ def found(items: Sequence[Item], prefix: str) -> set[str]:
 
 
 @pytest.mark.requirement("REL-02", "REL-07", "REL-20")
-def test_what_was_acknowledged_is_there_and_nothing_is_there_in_part(tmp_path: Path) -> None:
+def test_acknowledged_writes_survive_a_kill_and_none_is_partial(tmp_path: Path) -> None:
     data, acknowledged, key, workspace_id = tmp_path / "var", [], "", ""
     for _ in range(3):
         with serving(data) as process:

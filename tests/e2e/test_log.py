@@ -10,7 +10,7 @@ from tests.e2e.process import serving
 
 
 @pytest.mark.requirement("ENC-18")
-def test_each_request_is_a_line_of_json_that_tells_what_was_done_and_not_what_was_said(tmp_path: Path) -> None:
+def test_each_request_is_a_json_log_line_without_content(tmp_path: Path) -> None:
     with serving(tmp_path / "var") as process, process.caller(process.key()) as admin:
         workspace_id = process.workspace_id()
         answer = admin.get(

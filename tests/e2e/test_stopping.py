@@ -28,7 +28,7 @@ def address(process: Process) -> tuple[str, int]:
 
 @pytest.mark.requirement("REL-19")
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_request_under_way_is_finished_and_nobody_new_is_let_in(tmp_path: Path, workers: int) -> None:
+def test_a_stopping_process_finishes_requests_and_accepts_no_new_connections(tmp_path: Path, workers: int) -> None:
     with serving(tmp_path / "var", PLUGBOARD_WORKERS=workers) as process:
         key, agents = process.key(), f"/api/workspaces/{process.workspace_id()}/agents"
         body = json.dumps({"name": "The last one"}).encode()
@@ -56,7 +56,7 @@ def test_a_request_under_way_is_finished_and_nobody_new_is_let_in(tmp_path: Path
 
 
 @pytest.mark.requirement("REL-19")
-def test_the_process_ends_as_it_should_when_nothing_is_under_way(tmp_path: Path) -> None:
+def test_an_idle_process_stops_cleanly(tmp_path: Path) -> None:
     with serving(tmp_path / "var") as process:
         process.signal(signal.SIGINT)
         assert process.ended() in {0, -signal.SIGINT}

@@ -26,7 +26,7 @@ def post(process: Process, key: str, path: str, body: object) -> httpx2.Response
 
 
 @pytest.mark.requirement("AUT-04")
-def test_what_one_process_changes_holds_in_all_of_them(tmp_path: Path) -> None:
+def test_a_change_by_one_process_is_visible_in_all(tmp_path: Path) -> None:
     with serving(tmp_path / "var", PLUGBOARD_WORKERS=2) as process:
         admin, path = process.key(), f"/api/workspaces/{process.workspace_id()}"
         made = post(process, admin, f"{path}/api-keys", {"name": "k", "scope": "read"}).json()
