@@ -17,7 +17,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("header", [None, '"3"', "*", '"2", "3"', '"3","4"', ' "3" ', '"2" , *'])
-def test_an_if_match_that_names_the_version_lets_pass(header: str | None) -> None:
+def test_an_if_match_with_the_current_version_passes(header: str | None) -> None:
     check_if_match(header, 3)
 
 
@@ -52,21 +52,21 @@ def test_codes_are_unique() -> None:
     assert len(set(codes)) == len(codes)
 
 
-def test_every_kind_is_in_the_tree_that_the_module_shows() -> None:
+def test_every_error_class_is_in_the_tree_of_the_docstring() -> None:
     assert errors.__doc__
     for kind in KINDS:
         line = next(line for line in errors.__doc__.splitlines() if kind.__name__ in line.replace(",", "").split())
         assert str(kind.status) in line, f"{kind.__name__} is not shown, or with another status"
 
 
-def test_errors_are_told_in_the_body() -> None:
+def test_field_errors_are_in_the_body() -> None:
     body = json.loads(problem_body(ValidationFailed("See.", errors=[FieldError("name", "Required.")])))
 
     assert body["errors"] == [{"path": "name", "message": "Required."}]
 
 
 @pytest.mark.requirement("ENC-13")
-def test_neither_an_error_nor_its_causes_repeat_what_was_sent() -> None:
+def test_an_error_and_its_causes_do_not_repeat_the_input() -> None:
     class Body(RequestModel):
         number: int
 

@@ -74,7 +74,7 @@ def with_value(body: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[
 
 
 @pytest.mark.parametrize(("operation", "path", "value"), WRONG)
-def test_a_wrong_value_is_named_by_its_path_and_not_repeated(
+def test_an_invalid_value_is_named_by_its_path_and_not_repeated(
     world: World, operation: Operation, path: tuple[str, ...], value: Any
 ) -> None:
     answer = world.send(operation, json=with_value(operation.example, path, value))
@@ -88,7 +88,7 @@ def test_a_wrong_value_is_named_by_its_path_and_not_repeated(
     assert str(VALUES["number"]) not in messages
 
 
-def test_wrong_values_change_nothing(world: World) -> None:
+def test_invalid_values_change_nothing(world: World) -> None:
     before = world.stored()
 
     for case in WRONG:
@@ -118,7 +118,7 @@ def test_names_in_snake_case_are_unknown(world: World, operation: Operation) -> 
 
 
 @pytest.mark.parametrize("operation", WITH_BODY, ids=str)
-def test_an_unknown_field_further_in_is_refused_by_its_path(world: World, operation: Operation) -> None:
+def test_an_unknown_nested_field_is_refused_by_its_path(world: World, operation: Operation) -> None:
     objects = {path[:-1] for path, _ in fields(operation.body_schema) if len(path) > 1}
     for path in objects:
         body = with_value(operation.example, (*path, "nmae"), "canary-8d1f")
@@ -129,7 +129,7 @@ def test_an_unknown_field_further_in_is_refused_by_its_path(world: World, operat
 
 
 @pytest.mark.parametrize("operation", WITH_BODY, ids=str)
-def test_a_required_field_left_out_is_named(world: World, operation: Operation) -> None:
+def test_a_missing_required_field_is_named(world: World, operation: Operation) -> None:
     required = operation.body_schema.get("required", [])
 
     for name in required:
@@ -152,13 +152,13 @@ def test_a_required_field_left_out_is_named(world: World, operation: Operation) 
     ],
 )
 @pytest.mark.parametrize("operation", WITH_BODY, ids=str)
-def test_a_name_is_one_line_with_something_in_it(world: World, operation: Operation, name: str) -> None:
+def test_a_name_is_one_line_and_not_blank(world: World, operation: Operation, name: str) -> None:
     problem = assert_problem(world.send(operation, json=operation.example | {"name": name}), 422, "invalid")
 
     assert [each["path"] for each in problem["errors"]] == ["name"]
 
 
-def test_at_most_20_errors_are_told(world: World) -> None:
+def test_at_most_20_errors_are_listed(world: World) -> None:
     body = {f"unknown{number}": number for number in range(1000)}
 
     problem = assert_problem(world.workspace.admin.post(world.workspace.servers, json=body), 422, "invalid")

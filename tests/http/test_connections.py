@@ -56,7 +56,7 @@ def answers(connection: socket.socket) -> bytes:
     return said
 
 
-def test_what_follows_a_body_is_no_header(workspace: Workspace) -> None:
+def test_bytes_after_a_body_are_not_headers(workspace: Workspace) -> None:
     request = (
         f"GET {workspace.servers} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
         f"0\r\nAuthorization: Bearer {workspace.key}\r\n\r\n"
@@ -67,7 +67,7 @@ def test_what_follows_a_body_is_no_header(workspace: Workspace) -> None:
         assert answers(connection).startswith(b"HTTP/1.1 401")
 
 
-def test_a_few_requests_may_be_sent_ahead(workspace: Workspace) -> None:
+def test_a_few_requests_may_be_pipelined(workspace: Workspace) -> None:
     ahead = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * (MAX_WAITING_REQUESTS - 1)
     with connected(workspace) as connection:
         connection.sendall(ahead + b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -75,7 +75,7 @@ def test_a_few_requests_may_be_sent_ahead(workspace: Workspace) -> None:
         assert answers(connection).count(b"HTTP/1.1 200") == MAX_WAITING_REQUESTS
 
 
-def test_who_sends_thousands_ahead_is_cut_off(workspace: Workspace) -> None:
+def test_a_client_that_pipelines_thousands_is_disconnected(workspace: Workspace) -> None:
     with connected(workspace) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * 5000)
 
@@ -84,21 +84,21 @@ def test_who_sends_thousands_ahead_is_cut_off(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("said", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n"])
-def test_who_does_not_come_to_the_point_is_cut_off(said: bytes) -> None:
+def test_a_client_with_a_slow_head_is_disconnected(said: bytes) -> None:
     with connected_to_the_impatient() as connection:
         connection.sendall(said)
 
         assert answers(connection) == b""
 
 
-def test_an_answer_may_take_longer_than_a_head() -> None:
+def test_a_response_may_take_longer_than_the_head_timeout() -> None:
     with connected_to_the_impatient() as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 
         assert answers(connection).startswith(b"HTTP/1.1 200")
 
 
-def test_a_second_head_has_its_own_time() -> None:
+def test_a_second_head_has_its_own_timeout() -> None:
     with connected_to_the_impatient() as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         assert connection.recv(1000).startswith(b"HTTP/1.1 200")

@@ -31,7 +31,7 @@ def corked(served: int) -> tuple[CorkedTransport, Wire]:
     return CorkedTransport(wire, asyncio.get_running_loop(), range(served)), wire
 
 
-async def test_head_and_body_go_out_as_one() -> None:
+async def test_head_and_body_are_written_together() -> None:
     transport, wire = corked(FEW)
 
     transport.write(HEAD)
@@ -41,7 +41,7 @@ async def test_head_and_body_go_out_as_one() -> None:
     assert wire.written == [HEAD + BODY]
 
 
-async def test_where_many_are_served_answers_go_out_at_the_end_of_the_turn() -> None:
+async def test_under_load_responses_are_written_at_the_end_of_the_loop_iteration() -> None:
     transport, wire = corked(FEW + 1)
 
     transport.write(HEAD)
@@ -52,7 +52,7 @@ async def test_where_many_are_served_answers_go_out_at_the_end_of_the_turn() -> 
     assert wire.written == [HEAD + BODY]
 
 
-async def test_a_head_whose_body_takes_its_time_goes_out_alone() -> None:
+async def test_a_head_with_a_slow_body_is_written_alone() -> None:
     transport, wire = corked(1)
 
     transport.write(HEAD)
@@ -73,7 +73,7 @@ async def test_a_large_body_is_not_copied_and_still_follows_its_head() -> None:
     assert wire.written == [HEAD + large]
 
 
-async def test_what_is_held_goes_out_before_the_connection_is_closed() -> None:
+async def test_corked_bytes_are_written_before_the_connection_closes() -> None:
     transport, wire = corked(FEW + 1)
 
     transport.write(HEAD)

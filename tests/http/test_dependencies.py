@@ -27,7 +27,7 @@ def injected(handler: HTTPRouteHandler) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("handler", handlers(), ids=lambda handler: handler.handler_name)
-def test_each_dependency_has_the_type_that_its_provider_makes(handler: HTTPRouteHandler) -> None:
+def test_each_dependency_has_the_type_of_its_provider(handler: HTTPRouteHandler) -> None:
     provided = {provider.__name__: get_type_hints(provider)["return"] for provider in PROVIDERS}
 
     assert injected(handler) == {name: provided[name] for name in injected(handler)}

@@ -57,7 +57,7 @@ def test_every_element_is_closed(page: Elements) -> None:
     assert page.open == []
 
 
-def test_there_is_no_script_and_nothing_from_elsewhere(page: Elements) -> None:
+def test_the_page_has_no_script_and_no_external_resource(page: Elements) -> None:
     tags = {tag for tag, _ in page.found}
     links = [value for _, attributes in page.found for name, value in attributes.items() if name in ("src", "href")]
 
@@ -73,7 +73,7 @@ def test_the_page_may_not_run_anything(plugboard: Plugboard) -> None:
     assert policy == "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 
-def test_what_the_contract_says_is_text_and_never_markup() -> None:
+def test_texts_of_the_contract_are_escaped() -> None:
     evil = '<script>alert(1)</script> & "quotes" `<b>code</b>`'
     document = {
         "info": {"description": evil},

@@ -123,7 +123,7 @@ def test_the_log_line_is_written_at_the_end_with_all_bytes(stream: Stream) -> No
     assert line["ms"] > 0
 
 
-def test_a_client_that_leaves_cancels_the_generator(stream: Stream) -> None:
+def test_a_client_that_disconnects_cancels_the_generator(stream: Stream) -> None:
     with caller(stream.url) as client, client.stream("GET", stream.path) as answer:
         received = chunks(answer)
         stream.put(ServerSentEvent("one"))
@@ -163,7 +163,7 @@ def test_shutdown_ends_an_open_stream_in_order(tmp_path: Path) -> None:
     client.close()
 
 
-async def test_the_next_event_is_made_only_when_the_connection_takes_more() -> None:
+async def test_the_next_event_is_generated_only_when_the_connection_is_writable() -> None:
     made: list[int] = []
     room = asyncio.Semaphore(3)  # for the head and two events
 

@@ -46,7 +46,9 @@ def lines(stream: io.StringIO) -> list[dict[str, Any]]:
         ("HEAD", "/healthz", 200),
     ],
 )
-def test_every_answer_is_safe_to_show_and_not_to_be_kept(world: World, method: str, path: str, status: int) -> None:
+def test_every_response_has_security_headers_and_forbids_caching(
+    world: World, method: str, path: str, status: int
+) -> None:
     answer = world.workspace.plugboard.caller().request(method, path)
 
     assert answer.status_code == status
@@ -96,7 +98,7 @@ def test_a_request_is_a_line_in_the_log(world: World) -> None:
     }
 
 
-def test_a_request_that_is_refused_names_nobody(world: World) -> None:
+def test_the_log_line_of_a_refused_request_names_no_principal(world: World) -> None:
     stream = io.StringIO()
     with logging_to(stream, world) as url, caller(url, "pb_canary") as stranger:
         stranger.get(world.workspace.servers)
@@ -109,7 +111,7 @@ def test_a_request_that_is_refused_names_nobody(world: World) -> None:
 
 
 @pytest.mark.requirement("ENC-13")
-def test_no_line_holds_what_a_caller_sent(world: World) -> None:
+def test_no_log_line_contains_input_of_a_caller(world: World) -> None:
     stream = io.StringIO()
     headers = {"X-Canary": "canary-7f", "Cookie": "canary-7f", "X-Request-Id": "canary 7f"}
 
@@ -122,7 +124,7 @@ def test_no_line_holds_what_a_caller_sent(world: World) -> None:
     assert "canary" not in stream.getvalue()
 
 
-async def test_what_is_no_request_passes_through() -> None:
+async def test_other_scopes_than_http_pass_through() -> None:
     seen: list[str] = []
 
     async def app(scope: Any, *_: Any) -> None:
@@ -133,7 +135,7 @@ async def test_what_is_no_request_passes_through() -> None:
     assert seen == ["lifespan"]
 
 
-async def test_a_request_that_breaks_is_noted_all_the_same() -> None:
+async def test_a_request_that_fails_unexpectedly_is_logged() -> None:
     noted: list[RequestLine] = []
 
     async def app(*_: Any) -> None:

@@ -41,7 +41,7 @@ def parts(value: Any) -> Iterator[Mapping[str, Any]]:
         yield from parts(inner)
 
 
-def test_the_committed_contract_is_what_the_code_says() -> None:
+def test_the_committed_contract_is_the_generated_one() -> None:
     said = build_router_app(Settings()).state.openapi.yaml.decode()
     committed = CONTRACT_FILE.read_text()
 
@@ -88,7 +88,7 @@ def test_every_route_is_in_it() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
-def test_an_operation_says_what_it_does_and_what_it_needs(operation: Operation) -> None:
+def test_every_operation_describes_its_effect_and_requirements(operation: Operation) -> None:
     described = operation.described
 
     assert described["summary"]
@@ -108,7 +108,7 @@ def test_operation_ids_are_unique_and_fit_for_method_names() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
-def test_every_answer_has_a_schema_and_examples_that_keep_to_it(operation: Operation) -> None:
+def test_every_response_has_a_schema_and_valid_examples(operation: Operation) -> None:
     for status, answer in operation.described["responses"].items():
         described = resolved(answer)
         assert described["description"]
@@ -127,21 +127,21 @@ def test_every_answer_has_a_schema_and_examples_that_keep_to_it(operation: Opera
 
 
 @pytest.mark.parametrize("operation", WITH_BODY, ids=str)
-def test_the_example_of_a_body_keeps_to_its_schema(operation: Operation) -> None:
+def test_the_example_of_a_body_is_valid(operation: Operation) -> None:
     assert is_valid(operation.body_schema, operation.example)
     assert not is_valid(operation.body_schema, operation.example | {"unknown": 1})
     assert operation.described["requestBody"]["required"] is True
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
-def test_an_example_of_a_parameter_keeps_to_its_schema(operation: Operation) -> None:
+def test_an_example_of_a_parameter_is_valid(operation: Operation) -> None:
     for parameter in operation.described.get("parameters", []):
         if "example" in parameter:
             assert is_valid(parameter["schema"], parameter["example"]), parameter["name"]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
-def test_what_an_operation_can_refuse_follows_from_what_it_takes(operation: Operation) -> None:
+def test_the_errors_of_an_operation_follow_from_its_input(operation: Operation) -> None:
     statuses = set(operation.described["responses"])
     names = {each["name"] for each in operation.described.get("parameters", [])}
 
@@ -167,7 +167,7 @@ def test_every_kind_of_error_has_an_example() -> None:
     assert len({kind.code for kind in kinds}) == len(kinds)
 
 
-def test_the_limits_of_a_server_are_told() -> None:
+def test_the_limits_of_a_server_are_in_the_contract() -> None:
     draft = SCHEMAS["ServerDraft"]
     fields = draft["properties"]
 
@@ -202,12 +202,12 @@ def test_the_limits_of_a_server_are_told() -> None:
         ({"name": "Weather", "authType": "header", "config": {"headers": {"X-Key": "x"}}}, True),
     ],
 )
-def test_a_client_can_tell_good_bodies_from_bad_ones(body: dict[str, Any], good: bool) -> None:
+def test_the_schema_tells_valid_bodies_from_invalid_ones(body: dict[str, Any], good: bool) -> None:
     assert is_valid({"$ref": "#/components/schemas/ServerDraft"}, body) is good
 
 
 @pytest.mark.requirement("ENC-17")
-def test_credentials_are_write_only_and_in_no_answer() -> None:
+def test_credentials_are_write_only_and_in_no_response() -> None:
     fields = SCHEMAS["ConfigDraft"]["properties"]
     secrets = [fields[name] for name in fields if name != "headers"] + [fields["headers"]["additionalProperties"]]
     outgoing = {name for name in SCHEMAS if not name.endswith(("Draft", "Change"))}
@@ -220,7 +220,7 @@ def test_credentials_are_write_only_and_in_no_answer() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in SCHEMAS if name.endswith("Change")])
-def test_a_change_takes_any_subset_and_promises_no_defaults(name: str) -> None:
+def test_a_patch_accepts_any_subset_and_has_no_defaults(name: str) -> None:
     schema = SCHEMAS[name]
 
     assert "required" not in schema
@@ -229,13 +229,13 @@ def test_a_change_takes_any_subset_and_promises_no_defaults(name: str) -> None:
     assert schema["additionalProperties"] is False
 
 
-def test_answers_may_grow_and_bodies_may_not() -> None:
+def test_responses_allow_unknown_fields_and_requests_do_not() -> None:
     for name, schema in SCHEMAS.items():
         if schema["type"] == "object":
             assert schema.get("additionalProperties", True) is not name.endswith(("Draft", "Change"))
 
 
-def test_times_are_told_as_times() -> None:
+def test_times_have_the_date_time_format() -> None:
     times = [
         field
         for schema in SCHEMAS.values()
@@ -247,7 +247,7 @@ def test_times_are_told_as_times() -> None:
     assert all(field["format"] == "date-time" for field in times)
 
 
-def test_nothing_in_it_is_only_noise() -> None:
+def test_schemas_have_no_redundant_keywords() -> None:
     for name, schema in SCHEMAS.items():
         assert schema["title"] == name
         for part in parts(schema.get("properties", {})):
@@ -257,7 +257,7 @@ def test_nothing_in_it_is_only_noise() -> None:
             assert not ("default" in part and isinstance(part["default"], dict | None))
 
 
-def test_every_shared_part_is_used() -> None:
+def test_every_component_is_used() -> None:
     text = CONTRACT_FILE.read_text()
 
     for section in ("schemas", "responses", "headers"):
@@ -265,7 +265,7 @@ def test_every_shared_part_is_used() -> None:
             assert f"'#/components/{section}/{name}'" in text, name
 
 
-def test_the_text_of_the_contract_is_plain_yaml() -> None:
+def test_the_contract_is_plain_yaml() -> None:
     text = CONTRACT_FILE.read_text()
 
     assert yaml.safe_load(text) == CONTRACT

@@ -8,7 +8,7 @@ from tests.http.wire import OPERATIONS, Operation, World, assert_problem
 LISTS = [each for each in OPERATIONS if "cursor" in {part["name"] for part in each.described.get("parameters", [])}]
 
 
-def test_pages_follow_each_other_until_all_is_told(any_workspace: Workspace) -> None:
+def test_pages_follow_each_other_to_the_end(any_workspace: Workspace) -> None:
     made = [any_workspace.make_agent(name=f"Agent {number}") for number in range(7)]
 
     pages, path = [], f"{any_workspace.agents}?limit=3"
@@ -21,7 +21,7 @@ def test_pages_follow_each_other_until_all_is_told(any_workspace: Workspace) -> 
     assert [agent for page in pages for agent in page] == made
 
 
-def test_a_page_that_holds_exactly_the_rest_is_the_last(workspace: Workspace) -> None:
+def test_a_page_with_exactly_the_rest_is_the_last(workspace: Workspace) -> None:
     workspace.make_agent(), workspace.make_agent()
 
     assert "Link" not in workspace.admin.get(f"{workspace.agents}?limit=2").headers
@@ -33,7 +33,7 @@ def test_an_empty_list_is_an_empty_array(workspace: Workspace) -> None:
     assert (answer.json(), "Link" in answer.headers) == ([], False)
 
 
-def test_what_is_made_between_two_pages_comes_in_its_place(workspace: Workspace) -> None:
+def test_an_item_created_between_two_pages_appears_in_order(workspace: Workspace) -> None:
     first, second = workspace.make_agent(), workspace.make_agent()
     page = workspace.admin.get(f"{workspace.agents}?limit=1")
     third = workspace.make_agent()
@@ -44,7 +44,7 @@ def test_what_is_made_between_two_pages_comes_in_its_place(workspace: Workspace)
     assert rest == [second, third]
 
 
-def test_a_page_goes_on_though_what_it_ended_with_is_gone(workspace: Workspace) -> None:
+def test_a_page_continues_after_a_deleted_item(workspace: Workspace) -> None:
     first, second = workspace.make_agent(), workspace.make_agent()
     page = workspace.admin.get(f"{workspace.agents}?limit=1")
     workspace.admin.delete(f"{workspace.agents}/{first['id']}")
@@ -52,7 +52,7 @@ def test_a_page_goes_on_though_what_it_ended_with_is_gone(workspace: Workspace) 
     assert workspace.admin.get(page.links["next"]["url"]).json() == [second]
 
 
-def test_the_next_page_keeps_the_limit_that_was_asked_for(workspace: Workspace) -> None:
+def test_the_next_page_keeps_the_requested_limit(workspace: Workspace) -> None:
     workspace.make_agent(), workspace.make_agent()
 
     url = workspace.admin.get(f"{workspace.agents}?limit=1&cursor_of_mine=x").links["next"]["url"]
@@ -65,7 +65,7 @@ def cursor_of(workspace: Workspace, path: str) -> str:
     return str(workspace.admin.get(f"{path}?limit=1").links["next"]["url"]).rpartition("cursor=")[2]
 
 
-def test_a_cursor_is_good_for_its_own_list_only(plugboard: Plugboard) -> None:
+def test_a_cursor_is_valid_for_its_own_list_only(plugboard: Plugboard) -> None:
     mine, other = plugboard.make_workspace(), plugboard.make_workspace()
     mine.make_agent(), mine.make_agent()
     cursor = cursor_of(mine, mine.agents)
@@ -89,7 +89,7 @@ def test_a_cursor_with_any_letter_changed_is_refused(workspace: Workspace) -> No
 
 @pytest.mark.parametrize("operation", LISTS, ids=str)
 @pytest.mark.parametrize("limit", ["1", "100"])
-def test_a_limit_from_1_to_100_is_kept(world: World, operation: Operation, limit: str) -> None:
+def test_a_limit_from_1_to_100_is_accepted(world: World, operation: Operation, limit: str) -> None:
     answer = world.workspace.admin.get(f"{world.path(operation)}?limit={limit}")
 
     if operation.path == "/api/workspaces":
@@ -98,7 +98,7 @@ def test_a_limit_from_1_to_100_is_kept(world: World, operation: Operation, limit
     assert len(answer.json()) <= int(limit)
 
 
-def test_a_page_has_50_entries_where_no_limit_is_given(workspace: Workspace) -> None:
+def test_a_page_has_50_entries_by_default(workspace: Workspace) -> None:
     for number in range(51):
         workspace.make_agent(name=f"Agent {number}")
 

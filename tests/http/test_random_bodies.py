@@ -57,7 +57,7 @@ def test_no_bytes_break_anything(world: World, operation: Operation, body: bytes
 
 @QUICKLY
 @given(operation=operations, data=st.data())
-def test_no_damage_to_a_good_body_breaks_anything(world: World, operation: Operation, data: st.DataObject) -> None:
+def test_no_damage_to_a_valid_body_breaks_anything(world: World, operation: Operation, data: st.DataObject) -> None:
     good = json.dumps(operation.example).encode()
     start = data.draw(st.integers(0, len(good)))
     end = data.draw(st.integers(start, min(start + 8, len(good))))

@@ -53,7 +53,7 @@ def is_healthy(workspace: Workspace) -> bool:
     return workspace.admin.get(workspace.servers).status_code == 200
 
 
-def test_a_body_that_comes_a_byte_at_a_time_is_read(workspace: Workspace) -> None:
+def test_a_body_sent_byte_by_byte_is_read(workspace: Workspace) -> None:
     body = b'{"name":"Slow","authType":"none","url":"https://a.example.com/mcp"}'
     with connected(workspace) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -77,7 +77,9 @@ def test_a_body_that_comes_a_byte_at_a_time_is_read(workspace: Workspace) -> Non
     ],
     ids=["half", "nothing", "all but a byte", "half in chunks", "a last chunk missing", "too large"],
 )
-def test_a_sender_who_goes_away_changes_nothing(workspace: Workspace, lines: list[str], part: bytes) -> None:
+def test_a_client_that_disconnects_while_sending_changes_nothing(
+    workspace: Workspace, lines: list[str], part: bytes
+) -> None:
     for _ in range(20):
         with connected(workspace) as connection:
             connection.sendall(head(workspace, *lines) + part)
@@ -86,7 +88,7 @@ def test_a_sender_who_goes_away_changes_nothing(workspace: Workspace, lines: lis
     assert workspace.admin.get(workspace.servers).json() == []
 
 
-def test_a_caller_who_does_not_wait_for_the_answer_is_no_problem(world: World) -> None:
+def test_a_client_that_disconnects_before_the_response_does_no_harm(world: World) -> None:
     for _ in range(50):
         with connected(world.workspace) as connection:
             connection.sendall(head(world.workspace, method="GET"))
@@ -94,7 +96,7 @@ def test_a_caller_who_does_not_wait_for_the_answer_is_no_problem(world: World) -
     assert is_healthy(world.workspace)
 
 
-def test_who_stops_sending_holds_nobody_up(world: World) -> None:
+def test_a_stalled_client_delays_no_other(world: World) -> None:
     with connected(world.workspace) as waiting:
         waiting.sendall(head(world.workspace, "Content-Length: 1000") + b"{")
 
@@ -116,7 +118,7 @@ def test_who_stops_sending_holds_nobody_up(world: World) -> None:
     ],
     ids=lambda lines: " and ".join(lines).encode("unicode_escape").decode(),
 )
-def test_a_request_that_two_servers_could_read_differently_is_refused(world: World, lines: list[str]) -> None:
+def test_an_ambiguous_request_is_refused(world: World, lines: list[str]) -> None:
     with connected(world.workspace) as connection:
         connection.sendall(head(world.workspace, *lines) + b"{}")
         received = answer(connection)
@@ -126,14 +128,14 @@ def test_a_request_that_two_servers_could_read_differently_is_refused(world: Wor
     assert is_healthy(world.workspace)
 
 
-def test_two_authorizations_are_a_disagreement(world: World) -> None:
+def test_two_authorization_headers_are_refused(world: World) -> None:
     with connected(world.workspace) as connection:
         connection.sendall(head(world.workspace, "Authorization: Bearer other", method="GET"))
 
         assert answer(connection).startswith(b"HTTP/1.1 401 ")
 
 
-def test_413_is_received_by_a_sender_who_reads_only_after_sending_all(workspace: Workspace) -> None:
+def test_413_reaches_a_client_that_reads_only_after_sending(workspace: Workspace) -> None:
     size = 10 * MEGABYTE
     with connected(workspace) as connection:
         connection.sendall(head(workspace, f"Content-Length: {size}"))
@@ -142,14 +144,14 @@ def test_413_is_received_by_a_sender_who_reads_only_after_sending_all(workspace:
         assert answer(connection).startswith(b"HTTP/1.1 413 ")
 
 
-def test_the_connection_goes_on_after_a_413(workspace: Workspace) -> None:
+def test_the_connection_stays_usable_after_a_413(workspace: Workspace) -> None:
     headers = {"Content-Type": "application/json"}
 
     assert workspace.admin.post(workspace.servers, content=b"x" * 10 * MEGABYTE, headers=headers).status_code == 413
     assert is_healthy(workspace)
 
 
-def test_a_sender_without_an_end_is_cut_off(workspace: Workspace) -> None:
+def test_an_endless_body_is_cut_off(workspace: Workspace) -> None:
     chunk = b"100000\r\n" + b" " * MEGABYTE + b"\r\n"
     with connected(workspace) as connection:
         connection.sendall(head(workspace, "Transfer-Encoding: chunked"))
@@ -159,7 +161,7 @@ def test_a_sender_without_an_end_is_cut_off(workspace: Workspace) -> None:
     assert is_healthy(workspace)
 
 
-def test_20_large_bodies_at_once_hold_nobody_up(world: World) -> None:
+def test_20_concurrent_large_bodies_delay_no_other_request(world: World) -> None:
     statuses: list[int] = []
 
     def send() -> None:
@@ -178,7 +180,7 @@ def test_20_large_bodies_at_once_hold_nobody_up(world: World) -> None:
     assert statuses == [413] * 20
 
 
-def test_a_head_without_an_end_is_cut_off(world: World) -> None:
+def test_an_endless_head_is_cut_off(world: World) -> None:
     with connected(world.workspace) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
         with pytest.raises(OSError, match=r"reset|[Bb]roken pipe"):
@@ -188,7 +190,7 @@ def test_a_head_without_an_end_is_cut_off(world: World) -> None:
 
 
 @pytest.mark.parametrize("part", [b"X-Header: " + b"x" * 10_000 + b"\r\n", b"x" * 10_000], ids=["many", "one"])
-def test_trailers_without_an_end_are_cut_off(world: World, part: bytes) -> None:
+def test_endless_trailers_are_cut_off(world: World, part: bytes) -> None:
     with connected(world.workspace) as connection:
         connection.sendall(
             b"POST /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-First: "
@@ -199,7 +201,7 @@ def test_trailers_without_an_end_are_cut_off(world: World, part: bytes) -> None:
     assert is_healthy(world.workspace)
 
 
-def test_a_long_body_in_chunks_is_no_long_head(workspace: Workspace) -> None:
+def test_a_long_chunked_body_does_not_count_as_head(workspace: Workspace) -> None:
     body = b'{"name":"Long","authType":"none","url":"https://a.example.com/mcp"}'.ljust(MEGABYTE)
     with connected(workspace) as connection:
         connection.sendall(head(workspace, "Transfer-Encoding: chunked"))
@@ -211,7 +213,7 @@ def test_a_long_body_in_chunks_is_no_long_head(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("part", [b"X-Header: " + b"x" * 7_000 + b"\r\n", b"x" * 7_000], ids=["many", "one"])
-def test_a_head_that_is_too_long_is_told_so(world: World, part: bytes) -> None:
+def test_a_head_that_is_too_long_gets_a_response(world: World, part: bytes) -> None:
     with connected(world.workspace) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sendall(b"GET /healthz HTTP/1.1\r\nX-First: ")
@@ -221,7 +223,7 @@ def test_a_head_that_is_too_long_is_told_so(world: World, part: bytes) -> None:
         assert answer(connection).startswith(b"HTTP/1.1 431 ")
 
 
-def test_the_next_head_on_a_connection_is_counted_anew(world: World) -> None:
+def test_each_head_on_a_connection_is_counted_separately(world: World) -> None:
     with connected(world.workspace) as connection:
         for _ in range(4):
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
@@ -229,7 +231,7 @@ def test_the_next_head_on_a_connection_is_counted_anew(world: World) -> None:
             assert one_answer(connection).startswith(b"HTTP/1.1 200 ")
 
 
-def test_a_long_body_is_no_long_head(workspace: Workspace) -> None:
+def test_a_long_body_does_not_count_as_head(workspace: Workspace) -> None:
     body = b'{"name":"Long","authType":"none","url":"https://a.example.com/mcp"}'.ljust(MEGABYTE)
     with connected(workspace) as connection:
         connection.sendall(head(workspace, f"Content-Length: {len(body)}"))

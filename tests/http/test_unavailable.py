@@ -17,7 +17,7 @@ async def busy() -> None:
     raise StoreUnavailable("DynamoDB answered ThrottlingException")
 
 
-def test_the_log_says_why_nothing_could_be_done_and_the_answer_only_when_to_come_again(
+def test_the_log_has_the_reason_of_a_503_and_the_response_only_a_retry_time(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = RequestMiddleware(build_router_app(Settings(data_dir=tmp_path), routes=[busy]))
