@@ -42,7 +42,7 @@ def service() -> Any:
     return yaml.safe_load((PROJECT / "infra/compose.yaml").read_text())["services"]["plugboard"]
 
 
-def test_the_image_runs_as_a_number_that_is_not_root() -> None:
+def test_the_image_runs_as_a_numeric_non_root_user() -> None:
     last_stage = DOCKERFILE[max(place for place, (name, _) in enumerate(DOCKERFILE) if name == "FROM") :]
     users = [value for name, value in last_stage if name == "USER"]
 
@@ -51,7 +51,7 @@ def test_the_image_runs_as_a_number_that_is_not_root() -> None:
     assert [name for name, _ in last_stage][-3:] == ["HEALTHCHECK", "ENTRYPOINT", "CMD"]
 
 
-def test_nothing_gets_into_the_image_from_elsewhere() -> None:
+def test_the_image_downloads_nothing_unpinned() -> None:
     assert all_of("ADD") == []
     assert not re.search(r"https?://|curl|wget|apt-get", "\n".join(all_of("RUN")))
     assert all("--require-hashes" in run or "--no-index" in run for run in all_of("RUN") if "pip install" in run)
@@ -65,12 +65,12 @@ def test_no_secret_is_in_the_image() -> None:
     assert all_of("VOLUME") == ['["/data"]']
 
 
-def test_only_what_is_copied_is_let_in() -> None:
+def test_the_ignore_file_admits_only_copied_files() -> None:
     assert sorted(let_in()) == sorted(source.rstrip("/") for source in copied())
     assert [source for source in copied() if not (PROJECT / source).exists()] == []
 
 
-def test_what_is_copied_is_enough_to_run(tmp_path: Path) -> None:
+def test_the_copied_files_suffice_to_run(tmp_path: Path) -> None:
     for source in copied():
         place = tmp_path / source
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def test_what_is_copied_is_enough_to_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("answers", "code"), [(True, 0), (False, 1)])
-def test_the_health_check_asks_the_process(plugboard: Plugboard, answers: bool, code: int) -> None:
+def test_the_health_check_calls_the_process(plugboard: Plugboard, answers: bool, code: int) -> None:
     command = yaml.safe_load(all_of("HEALTHCHECK")[0].partition("CMD ")[2])
     port = plugboard.url.rpartition(":")[2] if answers else "1"
 
@@ -108,7 +108,7 @@ def test_the_health_check_asks_the_process(plugboard: Plugboard, answers: bool, 
     assert run.returncode == code
 
 
-def test_compose_publishes_to_this_machine_alone_and_takes_every_right_away() -> None:
+def test_compose_publishes_on_localhost_and_drops_all_capabilities() -> None:
     plugboard = service()
 
     assert plugboard["ports"] == ["127.0.0.1:8400:8400"]

@@ -32,7 +32,7 @@ def endpoint() -> Iterator[str]:
         yield endpoint
 
 
-def test_the_template_is_clean() -> None:
+def test_the_template_passes_the_linter() -> None:
     linted = subprocess.run(
         [Path(sys.executable).with_name("cfn-lint"), "--include-checks", "I", "--", str(STACK)],
         capture_output=True,
@@ -43,7 +43,7 @@ def test_the_template_is_clean() -> None:
     assert (linted.returncode, linted.stdout) == (0, "")
 
 
-def test_the_tags_of_cloudformation_are_read_as_what_they_stand_for() -> None:
+def test_cloudformation_tags_are_parsed() -> None:
     assert properties("Table")["TableName"] == {"Ref": "TableName"}
     assert statement("ReadAndWriteItems")["Resource"] == {"Fn::GetAtt": ["Table", "Arn"]}
     assert properties("ServicePolicy")["Roles"] == [{"Ref": "ServiceRole"}]
@@ -53,7 +53,7 @@ def test_the_tags_of_cloudformation_are_read_as_what_they_stand_for() -> None:
     assert stack()["Conditions"]["OnEks"] == {"Fn::Equals": [{"Ref": "ServicePrincipal"}, "pods.eks.amazonaws.com"]}
 
 
-def test_the_table_expires_recovers_and_resists_deletion() -> None:
+def test_the_table_has_expiry_recovery_and_deletion_protection() -> None:
     table = properties("Table")
 
     assert table["TimeToLiveSpecification"] == {"AttributeName": "expires", "Enabled": True}
@@ -63,19 +63,19 @@ def test_the_table_expires_recovers_and_resists_deletion() -> None:
 
 
 @pytest.mark.parametrize("name", ["Table", "RootKey"])
-def test_what_holds_credentials_outlives_its_stack(name: str) -> None:
+def test_resources_with_credentials_are_retained(name: str) -> None:
     resource = stack()["Resources"][name]
 
     assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Retain", "Retain")
 
 
 @pytest.mark.requirement("DB-07")
-def test_no_copy_of_an_item_is_kept_in_an_index_or_a_stream() -> None:
+def test_the_table_has_no_index_and_no_stream() -> None:
     assert not [name for name in properties("Table") if "Index" in name or "Stream" in name]
 
 
 @pytest.mark.requirement("DB-04")
-def test_the_rights_on_the_table_are_those_that_the_store_uses() -> None:
+def test_the_policy_of_the_table_matches_the_operations_of_the_store() -> None:
     allowed = set(statement("ReadAndWriteItems")["Action"])
     tree = ast.parse(DYNAMO.read_text(encoding="utf-8"))
     client = next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == "DynamoClient")
@@ -86,7 +86,7 @@ def test_the_rights_on_the_table_are_those_that_the_store_uses() -> None:
     assert allowed == {f"dynamodb:{name}" for name in {"GetItem", "BatchGetItem", "Query"} | in_a_transaction}
 
 
-def test_the_rights_on_the_root_key_are_those_that_the_vault_uses() -> None:
+def test_the_policy_of_the_root_key_matches_the_operations_of_the_vault() -> None:
     tree = ast.parse(KMS.read_text(encoding="utf-8"))
     client = next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == "KmsClient")
     operations = {node.name for node in client.body if isinstance(node, ast.FunctionDef)}
@@ -106,7 +106,7 @@ def test_audit_records_cannot_be_deleted_or_changed() -> None:
     assert denied["Condition"] == {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": ["AUDIT#*"]}}
 
 
-def test_the_service_names_each_right_and_each_resource() -> None:
+def test_the_policy_has_no_wildcards() -> None:
     for given in properties("ServicePolicy")["PolicyDocument"]["Statement"]:
         assert not [action for action in given["Action"] if "*" in action]
         assert given["Resource"] != "*"
@@ -114,7 +114,7 @@ def test_the_service_names_each_right_and_each_resource() -> None:
             assert given["Condition"] == {"StringEquals": {"kms:EncryptionContext:app": "plugboard"}}
 
 
-def test_the_root_key_turns_and_opens_for_the_service_alone() -> None:
+def test_the_root_key_rotates_and_decrypts_only_for_the_service() -> None:
     key = properties("RootKey")
     account, service = key["KeyPolicy"]["Statement"]
 
@@ -128,7 +128,7 @@ def test_the_root_key_turns_and_opens_for_the_service_alone() -> None:
     assert service["Condition"] == {"StringEquals": {"kms:EncryptionContext:app": "plugboard"}}
 
 
-def test_the_stack_can_be_made_and_says_what_the_service_needs(endpoint: str) -> None:
+def test_the_stack_can_be_created_and_outputs_the_settings(endpoint: str) -> None:
     name = table_by_stack(endpoint)
 
     cloudformation = boto3.session.Session().client("cloudformation", endpoint_url=endpoint)
