@@ -23,7 +23,7 @@ def nested(depth: int) -> list[Any]:
     return found
 
 
-def test_what_is_not_given_is_not_sent() -> None:
+def test_an_absent_value_is_not_sent() -> None:
     query = {"after": None, "limit": 5, "archived": False, "ids": ("a b", "c&d"), "q": "é"}
 
     address = request_encoding.encode_url(AT, "/things", query)
@@ -42,18 +42,18 @@ def test_what_is_not_given_is_not_sent() -> None:
         pytest.param("/things", {"q": HALF_A_CHARACTER}, id="half a character"),
     ],
 )
-def test_what_is_no_address_is_not_sent(path: str, query: dict[str, object] | None) -> None:
+def test_an_invalid_url_is_not_sent(path: str, query: dict[str, object] | None) -> None:
     with pytest.raises(request_encoding.UnencodableRequest, match="Shorten them"):
         request_encoding.encode_url(AT, path, query)
 
 
 @pytest.mark.parametrize("body", [HALF_A_CHARACTER, math.nan, math.inf, nested(100_000)], ids=range(4))
-def test_what_is_no_json_is_not_sent(body: object) -> None:
+def test_a_value_that_is_no_json_is_not_sent(body: object) -> None:
     with pytest.raises(request_encoding.UnencodableRequest, match="cannot be written as JSON"):
         request_encoding.encode_body({"text": body}, None)
 
 
-def test_a_body_says_what_it_is() -> None:
+def test_a_body_has_a_content_type() -> None:
     json_type = {"Content-Type": "application/json"}
     assert request_encoding.encode_body({"text": "é"}, None) == ('{"text": "é"}'.encode(), json_type)
     form, kind = request_encoding.encode_body(None, {"text": "a b", "silent": True, "blocks": None})
@@ -62,7 +62,7 @@ def test_a_body_says_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b"[" * 100_000, b'{"a": '], ids=range(5))
-def test_what_cannot_be_read_is_nothing(body: bytes) -> None:
+def test_an_unreadable_body_is_none(body: bytes) -> None:
     assert request_encoding.decode_json(body) is None
 
 

@@ -45,7 +45,7 @@ class Asking(Params):
         pytest.param({"labels": ["a"]}, {"labels": ["a"]}, id="a list of one, where a list is taken"),
     ],
 )
-def test_what_is_nearly_right_is_understood(given: dict[str, Any], meant: dict[str, Any]) -> None:
+def test_slightly_wrong_arguments_are_corrected(given: dict[str, Any], meant: dict[str, Any]) -> None:
     found = Asking.model_validate(given)
 
     assert {name: getattr(found, name) for name in meant} == meant
@@ -63,6 +63,6 @@ def test_what_is_nearly_right_is_understood(given: dict[str, Any], meant: dict[s
     ],
     ids=range(6),
 )
-def test_what_is_not_surely_meant_is_refused(given: dict[str, Any]) -> None:
+def test_ambiguous_arguments_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="validation error"):
         Asking.model_validate(given)

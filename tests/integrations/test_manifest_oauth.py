@@ -21,7 +21,7 @@ tokens = {{ access = "token" }}
 """
 
 
-def test_a_manifest_says_where_an_account_stands_and_what_words_mean(tmp_path: Path) -> None:
+def test_a_manifest_maps_account_fields_and_error_codes(tmp_path: Path) -> None:
     service = load_service(write(tmp_path, WITH_MORE))
 
     assert service.oauth
@@ -42,7 +42,7 @@ def test_a_manifest_says_where_an_account_stands_and_what_words_mean(tmp_path: P
         ('client_auth = "basic"\nbody', 'client_auth = "body"\nbody', "revoke.client_auth: it is none, or the same"),
     ],
 )
-def test_a_manifest_with_a_fact_that_cannot_be_is_refused(tmp_path: Path, old: str, new: str, field: str) -> None:
+def test_a_manifest_with_an_impossible_value_is_refused(tmp_path: Path, old: str, new: str, field: str) -> None:
     assert old in WITH_MORE
     path = write(tmp_path, WITH_MORE.replace(old, new, 1))
 
@@ -52,7 +52,7 @@ def test_a_manifest_with_a_fact_that_cannot_be_is_refused(tmp_path: Path, old: s
     assert field in str(refused.value)
 
 
-def test_a_service_knows_its_folder_and_no_manifest_can_name_another(tmp_path: Path) -> None:
+def test_a_manifest_cannot_name_another_folder(tmp_path: Path) -> None:
     path = write(tmp_path, WITH_MORE)
     assert load_service(path).folder == path.parent
 
@@ -77,7 +77,7 @@ def test_a_service_knows_its_folder_and_no_manifest_can_name_another(tmp_path: P
         ("notion", "unauthorized", "invalid_client"),
     ],
 )
-def test_a_word_of_a_vendor_means_what_the_vendor_says_it_means(name: str, word: str, meaning: str) -> None:
+def test_vendor_error_codes_have_their_documented_meaning(name: str, word: str, meaning: str) -> None:
     oauth = services()[name].oauth
 
     assert oauth

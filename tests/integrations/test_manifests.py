@@ -36,7 +36,7 @@ def complaint(tmp_path: Path, text: str) -> str:
     return str(refused.value)
 
 
-def test_every_folder_with_a_manifest_is_a_service_in_order_and_read_once() -> None:
+def test_every_folder_with_a_manifest_is_a_service() -> None:
     assert list(services()) == sorted(path.parent.name for path in HERE.glob("*/manifest.toml"))
     assert {"hubspot", "linear", "notion", "posthog", "slack"} <= services().keys()
     assert services() is services()
@@ -50,7 +50,7 @@ def test_a_sixth_service_needs_only_a_folder(tmp_path: Path) -> None:
     assert list(load_services(tmp_path)) == sorted([*services(), "sixth"])
 
 
-def test_the_smallest_manifest_has_the_plainest_facts(tmp_path: Path) -> None:
+def test_a_minimal_manifest_has_defaults(tmp_path: Path) -> None:
     service = load_service(write(tmp_path, SMALL))
     assert service.oauth is not None
     assert (service.oauth.scope, service.oauth.expires_in, service.oauth.revoke) == ("", None, None)
@@ -76,14 +76,14 @@ def names_read(folder: str) -> set[str]:
     }
 
 
-def test_every_fact_of_a_manifest_is_read_by_the_product() -> None:
+def test_every_field_of_a_manifest_is_read_by_the_product() -> None:
     read = names_read("integrations") | names_read("api")
 
     assert {"rotates", "quality"} & read == set(), "the test tells facts that are read from those that are not"
     assert fields_of(ManifestModel) - read == set()
 
 
-def test_nothing_is_read_when_the_package_is_imported() -> None:
+def test_importing_the_package_reads_no_manifest() -> None:
     code = "import integrations; assert integrations.services.cache_info().currsize == 0"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=HERE.parent)
 
@@ -127,7 +127,7 @@ def test_integrations_import_nothing_of_the_product() -> None:
         ('description = "Read one."', "", "tools.0.description: Field required"),
     ],
 )
-def test_a_manifest_with_a_bad_field_is_refused_by_file_and_field(
+def test_a_manifest_with_an_invalid_field_is_refused_by_file_and_field(
     tmp_path: Path, old: str, new: str, field: str
 ) -> None:
     assert old in SMALL
@@ -153,22 +153,22 @@ def test_a_revocation_names_a_token(tmp_path: Path) -> None:
     assert " oauth.revoke.tokens: " in complaint(tmp_path, text)
 
 
-def test_a_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_toml_file_is_refused(tmp_path: Path) -> None:
     assert "at line 1" in complaint(tmp_path, "name = \ntitle = 1")
 
 
-def test_a_service_of_another_name_than_its_folder_is_refused(tmp_path: Path) -> None:
+def test_a_service_named_unlike_its_folder_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, SMALL, name="seventh")
     with pytest.raises(ManifestError, match="name: sixth is not the name of its folder"):
         load_service(path)
 
 
-def test_the_type_of_any_remote_server_is_not_a_service(tmp_path: Path) -> None:
+def test_the_type_of_remote_servers_cannot_be_a_service(tmp_path: Path) -> None:
     text = SMALL.replace('"sixth"', '"external"').replace("sixth_read", "external_read")
     assert "name: external is reserved" in complaint(tmp_path, text)
 
 
-def test_variables_follow_from_the_name(tmp_path: Path) -> None:
+def test_the_names_of_variables_follow_from_the_services_name(tmp_path: Path) -> None:
     text = SMALL.replace('"sixth"', '"big-sixth"').replace("sixth_read", "big_sixth_read")
     service = load_service(write(tmp_path, text, name="big-sixth"))
     assert service.env_prefix == "BIG_SIXTH"
@@ -178,14 +178,14 @@ def test_variables_follow_from_the_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
-def test_every_tool_says_in_one_sentence_what_it_does(service: Service) -> None:
+def test_every_tool_is_described_in_one_sentence(service: Service) -> None:
     for tool in service.tools:
         assert re.fullmatch(r"[A-Z][^.]*\.", tool.description.replace("phx_", "")), tool
         assert len(f"{tool.name}_{'s' * 24}") <= 64
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
-def test_every_readme_tells_what_the_manifest_needs(service: Service) -> None:
+def test_every_readme_names_what_the_manifest_needs(service: Service) -> None:
     text = (HERE / service.name / "README.md").read_text(encoding="utf-8")
     for url in service.urls:
         assert url in text
@@ -219,7 +219,7 @@ def test_every_readme_tells_what_the_manifest_needs(service: Service) -> None:
         ),
     ],
 )
-def test_a_service_has_these_tools_and_a_star_marks_those_that_write(name: str, tools: str) -> None:
+def test_the_tools_of_every_service_are_these(name: str, tools: str) -> None:
     told = [f"{tool.name}{'*' if tool.writes else ''}" for tool in services()[name].tools]
     assert told == [f"{name}_{tool}" for tool in tools.split()]
 
@@ -271,7 +271,7 @@ def test_a_service_has_these_tools_and_a_star_marks_those_that_write(name: str, 
         ),
     ],
 )
-def test_a_service_is_connected_this_way(
+def test_the_connection_facts_of_every_service_are_these(
     name: str, authorize: str, token: str, revoke: str, how: tuple[object, ...]
 ) -> None:
     oauth = services()[name].oauth
@@ -282,7 +282,7 @@ def test_a_service_is_connected_this_way(
     assert (*told, oauth.authorize_params) == how
 
 
-def test_posthog_takes_a_secret_key_and_one_of_two_addresses() -> None:
+def test_posthog_needs_a_secret_key_and_one_of_two_addresses() -> None:
     posthog = services()["posthog"]
     (key,) = posthog.config_fields
     assert posthog.auth_types == ("header",)

@@ -19,7 +19,7 @@ class Events(Params):
 
 @pytest.mark.parametrize("size", ["limit", "first", "count", "pageSize", "per_page", "maxResults"])
 @pytest.mark.parametrize("cursor", ["cursor", "nextCursor", "start_cursor", "pageToken", "after"])
-def test_the_words_of_other_services_are_understood(cursor: str, size: str) -> None:
+def test_paging_names_of_other_services_are_accepted(cursor: str, size: str) -> None:
     assert Page.model_validate({cursor: "c2", size: 7}) == Page(start_cursor="c2", page_size=7)
 
 
@@ -32,6 +32,6 @@ def test_a_parameter_of_that_name_is_no_alias() -> None:
     assert Events.model_validate({"after": "7d"}) == Events(after="7d")
 
 
-def test_only_what_was_named_gets_aliases() -> None:
+def test_only_declared_parameters_get_aliases() -> None:
     assert set(paging_aliases(size="limit").values()) == {"limit"}
     assert set(paging_aliases(cursor="after").values()) == {"after"}

@@ -25,11 +25,11 @@ from integrations.times import Ago, in_utc, parse_ago
         ("", None),
     ],
 )
-def test_a_duration_before_now_is_read_in_the_words_of_models(text: str, ago: Ago | None) -> None:
+def test_a_relative_time_is_parsed_in_every_form(text: str, ago: Ago | None) -> None:
     assert parse_ago(text) == ago
 
 
-def test_a_moment_without_a_time_zone_is_one_of_utc() -> None:
+def test_a_time_without_a_zone_is_utc() -> None:
     moment = datetime(2026, 11, 18, 9, tzinfo=None)  # noqa: DTZ001  that is the case
     elsewhere = datetime(2026, 11, 18, 9, tzinfo=timezone(timedelta(hours=2)))
 

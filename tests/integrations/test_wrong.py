@@ -66,11 +66,11 @@ async def ask(api: object, asking: Asking) -> Nothing:  # noqa: ARG001
         ({"pageId": "a", "area": 10**400}, BEYOND),
     ],
 )
-def test_what_is_wrong_is_told_with_what_would_be_right(args: dict[str, Any], told: str) -> None:
+def test_an_error_names_the_correct_form(args: dict[str, Any], told: str) -> None:
     assert ask.parse(args) == [told]
 
 
-def test_several_mistakes_are_told_together() -> None:
+def test_several_errors_are_reported_together() -> None:
     assert ask.parse({"limit": 0, "order": "left"}) == [
         "`pageId` is required.",
         "`limit`: must be 1 at least.",

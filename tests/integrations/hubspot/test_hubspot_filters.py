@@ -25,7 +25,7 @@ from integrations.tool import ServiceTool
     ],
     ids=str,
 )
-def test_a_filter_is_understood_however_it_is_written(given: dict[str, Any], read: tuple[object, ...]) -> None:
+def test_a_filter_is_parsed_in_every_form(given: dict[str, Any], read: tuple[object, ...]) -> None:
     one = Filter.model_validate(given)
 
     assert (one.property_name, one.operator, one.value, one.high_value, one.values) == read
@@ -44,7 +44,7 @@ def test_a_filter_is_understood_however_it_is_written(given: dict[str, Any], rea
         ({"propertyName": "amount", "value": ["1", "2"]}, "`filters.0.value`: must be a text."),
     ],
 )
-def test_of_a_filter_that_cannot_be_it_is_told_why(given: dict[str, Any], problem: str) -> None:
+def test_an_invalid_filter_is_refused_with_the_reason(given: dict[str, Any], problem: str) -> None:
     problems = hubspot_search_deals.parse({"filters": [given]})
 
     assert isinstance(problems, list)
@@ -61,7 +61,7 @@ def test_of_a_filter_that_cannot_be_it_is_told_why(given: dict[str, Any], proble
     ],
     ids=str,
 )
-def test_filters_may_be_one_or_many_and_in_a_group(given: object) -> None:
+def test_filters_may_be_single_listed_or_grouped(given: object) -> None:
     for name in ("filters", "filterGroups"):
         asked = hubspot_search_deals.parse({name: given})
         assert [each["propertyName"] for each in asked.model_dump(by_alias=True)["filters"]] == ["amount"]  # type: ignore[union-attr]
@@ -83,13 +83,13 @@ def test_filters_may_be_one_or_many_and_in_a_group(given: object) -> None:
     ],
     ids=str,
 )
-def test_one_order_is_understood_in_many_ways(given: object, order: str) -> None:
+def test_an_order_is_parsed_in_every_form(given: object, order: str) -> None:
     asked = hubspot_search_deals.parse({"query": "looms", "sort": given})
 
     assert asked.sort == order  # type: ignore[union-attr]
 
 
-def test_an_order_is_enough_to_search_by_and_a_limit_is_not() -> None:
+def test_a_search_needs_more_than_a_limit() -> None:
     assert not isinstance(hubspot_search_deals.parse({"sort": "-amount"}), list)
     assert hubspot_search_deals.parse({"limit": 5, "archived": False}) == [
         "Give a `query`, a `sort` or a condition to search by; `hubspot_list_deals` lists all deals."
@@ -110,12 +110,14 @@ def test_an_order_is_enough_to_search_by_and_a_limit_is_not() -> None:
     ],
     ids=str,
 )
-def test_what_another_tool_takes_is_told_with_its_name(tool: ServiceTool, args: dict[str, Any], advice: str) -> None:
+def test_a_parameter_of_another_tool_is_refused_with_that_tools_name(
+    tool: ServiceTool, args: dict[str, Any], advice: str
+) -> None:
     assert tool.parse(args) == [advice]
 
 
 @pytest.mark.parametrize("given", [{"userId": 9002}, {"user_id": "9002"}, {"ownerId": 9002, "idProperty": "userId"}])
-def test_a_user_may_be_named_as_such(given: dict[str, Any]) -> None:
+def test_an_owner_may_be_given_as_user(given: dict[str, Any]) -> None:
     asked = hubspot_get_owner.parse(given)
 
     assert (asked.owner_id, asked.id_property) == ("9002", "userId")  # type: ignore[union-attr]

@@ -40,7 +40,7 @@ def seconds(do: Callable[[], object]) -> float:
     ],
     ids=lambda given: given.name if isinstance(given, ServiceTool) else "",
 )
-def test_arguments_without_end_are_soon_refused(tool: ServiceTool, args: dict[str, Any]) -> None:
+def test_very_large_arguments_are_refused_quickly(tool: ServiceTool, args: dict[str, Any]) -> None:
     assert seconds(lambda: tool.parse(args)) < SOON
     assert isinstance(tool.parse(args), list)
 
@@ -59,9 +59,7 @@ def test_arguments_without_end_are_soon_refused(tool: ServiceTool, args: dict[st
     ],
     ids=str,
 )
-def test_what_no_address_can_have_is_refused_in_plain_words(
-    tool: ServiceTool, args: dict[str, Any], problem: str
-) -> None:
+def test_characters_that_no_url_can_contain_are_refused(tool: ServiceTool, args: dict[str, Any], problem: str) -> None:
     problems = tool.parse(args)
 
     assert isinstance(problems, list)
@@ -69,7 +67,7 @@ def test_what_no_address_can_have_is_refused_in_plain_words(
 
 
 @pytest.mark.parametrize("names", [["zebra_of_nowhere"], [f"zebra_{n}" for n in range(10)]], ids=["one", "ten"])
-async def test_names_like_a_misspelt_one_are_looked_for_only_so_long(names: list[str]) -> None:
+async def test_the_search_for_similar_names_is_bounded(names: list[str]) -> None:
     there = [{"name": f"a_property_with_a_rather_long_name_{n}" * 3, "label": f"L{n}"} for n in range(30_000)]
     ada = {"id": "101", "properties": {"email": "ada@globex.example"}, "url": "https://app.hubspot.com/1"}
     script = Script(Written(200, {"results": [ada]}), Written(200, {"results": there}))
@@ -80,7 +78,7 @@ async def test_names_like_a_misspelt_one_are_looked_for_only_so_long(names: list
     assert [each for each in found.structured()["notes"] if "There is no property" in each]
 
 
-async def test_more_records_than_were_asked_for_are_not_told() -> None:
+async def test_surplus_records_are_not_shown() -> None:
     many = [{"id": str(n), "properties": {"dealname": "x"}, "url": "https://app.hubspot.com/1"} for n in range(35_000)]
     found = await called(hubspot_list_deals, Script(Written(200, {"results": many})), limit=3)
 
@@ -110,7 +108,7 @@ def of_all(account: Account, text: str) -> None:
     ],
     ids=str,
 )
-async def test_no_line_begins_with_what_somebody_wrote(tool: ServiceTool, args: dict[str, Any]) -> None:
+async def test_user_text_never_begins_a_line(tool: ServiceTool, args: dict[str, Any]) -> None:
     account = Account()
     of_all(account, FAKED)
     text = (await account.found(tool, **args)).text()
@@ -129,7 +127,7 @@ async def test_no_line_begins_with_what_somebody_wrote(tool: ServiceTool, args: 
     ],
     ids=json.dumps,
 )
-async def test_a_record_of_a_strange_shape_is_told_as_far_as_it_goes(strange: dict[str, Any]) -> None:
+async def test_a_malformed_record_is_shown_as_far_as_possible(strange: dict[str, Any]) -> None:
     script = Script(Written(200, {"results": [strange], "total": "many"}), *[Written(404)] * 4)
     found: Result = await called(hubspot_list_deals, script)
 

@@ -18,7 +18,7 @@ from integrations.hubspot.record_kinds import COMPANIES, CONTACTS, DEALS, Kind
         (DEALS, "", ""),
     ],
 )
-def test_a_record_is_found_by_what_people_and_models_give_for_it(kind: Kind, given: object, number: str) -> None:
+def test_a_record_is_parsed_in_every_form(kind: Kind, given: object, number: str) -> None:
     assert id_of(kind, given) == number
 
 
@@ -35,6 +35,6 @@ def test_a_record_is_found_by_what_people_and_models_give_for_it(kind: Kind, giv
         (DEALS, "https://hubspot.com.evil.example/contacts/576/record/0-3/9", "hubspot_search_deals"),
     ],
 )
-def test_of_anything_else_it_is_told_which_tool_knows_more(kind: Kind, given: object, advice: str) -> None:
+def test_another_link_is_refused_with_the_right_tool(kind: Kind, given: object, advice: str) -> None:
     with pytest.raises(ValueError, match=advice):
         id_of(kind, given)

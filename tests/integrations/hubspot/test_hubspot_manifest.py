@@ -7,14 +7,14 @@ from integrations.hubspot.tools import TOOLS
 LONGEST_DESCRIPTION = 900
 
 
-def test_the_manifest_lists_the_tools_that_there_are() -> None:
+def test_the_manifest_lists_every_tool() -> None:
     told = [(each.name, each.writes) for each in services()["hubspot"].tools]
 
     assert told == [(each.name, each.writes) for each in TOOLS]
     assert len(told) == 12
 
 
-def test_one_dated_version_is_spoken_everywhere() -> None:
+def test_every_path_uses_one_dated_api_version() -> None:
     hubspot = services()["hubspot"]
     assert hubspot.oauth
     assert hubspot.oauth.revoke
@@ -24,7 +24,7 @@ def test_one_dated_version_is_spoken_everywhere() -> None:
     assert re.findall(r"/(\d{4}-\d{2}|v\d)/", urls) == [VERSION] * 3
 
 
-def test_descriptions_are_short_enough_to_be_passed_on_whole() -> None:
+def test_descriptions_are_short_enough_for_every_client() -> None:
     assert [each.name for each in TOOLS if not 100 < len(each.description) <= LONGEST_DESCRIPTION] == []
 
 

@@ -39,9 +39,7 @@ async def failure(script: Script) -> ToolFailed:
     ],
     ids=str,
 )
-async def test_what_passes_is_waited_for_and_the_search_is_sent_again(
-    answer: Written | Exception, seconds: float
-) -> None:
+async def test_a_temporary_failure_is_retried(answer: Written | Exception, seconds: float) -> None:
     script = Script(answer, NOBODY)
     await called(hubspot_search_contacts, script, query="ada")
 
@@ -49,35 +47,35 @@ async def test_what_passes_is_waited_for_and_the_search_is_sent_again(
     assert script.asked == ["POST /crm/objects/2026-09/contacts/search"] * 2
 
 
-async def test_a_limit_that_outlasts_the_call_is_told_with_its_seconds() -> None:
+async def test_a_rate_limit_longer_than_the_call_is_reported_with_its_seconds() -> None:
     script = Script(limited("TEN_SECONDLY_ROLLING"), seconds_left=11.0)
     failed = await failure(script)
 
     assert (failed.kind, failed.retry_after, script.waited) == ("rate_limited", 10.0, [])
 
 
-async def test_a_days_limit_is_not_waited_for() -> None:
+async def test_a_daily_limit_is_not_waited_for() -> None:
     failed = await failure(Script(limited("DAILY")))
 
     assert failed.kind == "rate_limited"
     assert "midnight" in failed.text
 
 
-async def test_what_does_not_pass_is_told_after_three_tries() -> None:
+async def test_a_persistent_failure_is_reported_after_three_attempts() -> None:
     script = Script(*[Written(503, b"")] * 3)
     failed = await failure(script)
 
     assert (failed.kind, len(script.asked)) == ("upstream_unavailable", 3)
 
 
-async def test_a_refused_token_is_no_matter_for_the_tool() -> None:
+async def test_a_rejected_token_is_left_to_the_caller() -> None:
     with pytest.raises(StatusRefused) as raised:
         await called(hubspot_list_contacts, Script(Written(401, {"category": "INVALID_AUTHENTICATION"})))
 
     assert raised.value.status == 401
 
 
-async def test_of_an_answer_that_is_too_large_it_is_told_how_to_get_a_smaller_one() -> None:
+async def test_a_response_that_is_too_large_gets_advice_on_a_smaller_one() -> None:
     failed = await failure(Script(*[UnreadableResponse("Larger than is taken in.")] * 3))
 
     assert "smaller `limit`" in failed.text
@@ -114,7 +112,7 @@ async def test_of_an_answer_that_is_too_large_it_is_told_how_to_get_a_smaller_on
     ],
     ids=str,
 )
-async def test_what_hubspot_refuses_is_told_with_what_it_says(answer: Written, kind: str, text: str) -> None:
+async def test_a_refusal_of_hubspot_is_reported_with_its_message(answer: Written, kind: str, text: str) -> None:
     script = Script(answer)
     failed = await failure(script)
 
@@ -135,7 +133,7 @@ async def test_what_hubspot_refuses_is_told_with_what_it_says(answer: Written, k
     ],
     ids=str,
 )
-async def test_a_record_without_a_link_is_given_all_the_same(details: Written, notes: list[str]) -> None:
+async def test_a_record_without_a_link_is_returned(details: Written, notes: list[str]) -> None:
     ada = {"id": "101", "properties": {"email": "ada@globex.example"}}
     found = await called(hubspot_list_contacts, Script(Written(200, {"results": [ada]}), details))
     told = found.structured()
@@ -146,7 +144,7 @@ async def test_a_record_without_a_link_is_given_all_the_same(details: Written, n
 
 
 @pytest.mark.parametrize("args", [{"limit": "5", "archived": "false"}, {"per_page": 5, "archived": None}], ids=str)
-def test_what_is_nearly_right_is_understood(args: dict[str, Any]) -> None:
+def test_slightly_wrong_arguments_are_corrected(args: dict[str, Any]) -> None:
     asked = hubspot_search_contacts.parse({"query": "ada", **args})
 
     assert asked.limit == 5  # type: ignore[union-attr]
@@ -162,7 +160,7 @@ def test_what_is_nearly_right_is_understood(args: dict[str, Any]) -> None:
     ],
     ids=str,
 )
-async def test_an_answer_that_lacks_what_is_promised_holds_nothing(strange: dict[str, Any]) -> None:
+async def test_a_response_without_its_promised_fields_is_empty(strange: dict[str, Any]) -> None:
     found = await called(hubspot_list_contacts, Script(Written(200, strange)))
 
     assert found.text() == "Nothing found."

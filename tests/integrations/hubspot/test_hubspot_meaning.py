@@ -40,7 +40,7 @@ def one(name: str, operator: str = "EQ", value: object = "", **more: object) -> 
     ],
     ids=str,
 )
-async def test_a_day_is_all_of_it_and_a_time_is_a_moment(filters: list[dict[str, Any]], ids: list[str]) -> None:
+async def test_a_day_covers_24_hours_and_a_time_is_a_moment(filters: list[dict[str, Any]], ids: list[str]) -> None:
     assert await Account().ids(hubspot_search_deals, filters=filters) == ids
 
 
@@ -60,9 +60,7 @@ async def test_a_day_is_all_of_it_and_a_time_is_a_moment(filters: list[dict[str,
     ],
     ids=str,
 )
-async def test_what_cannot_be_compared_is_told_and_not_searched_for(
-    filters: list[dict[str, Any]], problem: str
-) -> None:
+async def test_a_value_that_cannot_be_compared_is_refused(filters: list[dict[str, Any]], problem: str) -> None:
     account = Account()
     failed = await account.failed(hubspot_search_deals, filters=filters)
 
@@ -108,9 +106,7 @@ async def test_what_cannot_be_compared_is_told_and_not_searched_for(
     ],
     ids=str,
 )
-async def test_names_are_understood_where_hubspot_wants_ids(
-    tool: ServiceTool, args: dict[str, Any], ids: list[str]
-) -> None:
+async def test_names_are_resolved_to_ids(tool: ServiceTool, args: dict[str, Any], ids: list[str]) -> None:
     assert await Account().ids(tool, **args) == ids
 
 
@@ -181,7 +177,7 @@ EVERYBODY = "The owners are: Grace Hopper (7001), Alan Turing (7002), Katherine 
     ],
     ids=str,
 )
-async def test_what_there_is_not_is_refused_with_what_there_is(
+async def test_an_unknown_name_is_refused_with_the_known_ones(
     tool: ServiceTool, args: dict[str, Any], problem: str
 ) -> None:
     failed = await Account().failed(tool, **args)
@@ -190,7 +186,7 @@ async def test_what_there_is_not_is_refused_with_what_there_is(
     assert failed.text.startswith(problem)
 
 
-async def test_of_several_owners_with_a_name_none_is_taken() -> None:
+async def test_an_ambiguous_owner_name_is_refused() -> None:
     account = Account()
     account.world.owners[1]["firstName"] = "Grace"
     failed = await account.failed(hubspot_search_deals, owner="Grace")
@@ -202,7 +198,7 @@ async def test_of_several_owners_with_a_name_none_is_taken() -> None:
     assert await account.ids(hubspot_search_deals, owner="Grace Hopper") == ["301", "302"]
 
 
-async def test_of_many_owners_those_are_told_that_are_like_the_name() -> None:
+async def test_an_unknown_owner_is_reported_with_similar_ones() -> None:
     account = Account()
     one = account.world.owners[0]
     account.world.owners += [one | {"id": str(n), "firstName": f"Number{n}", "lastName": "Nobody"} for n in range(40)]
@@ -214,14 +210,14 @@ async def test_of_many_owners_those_are_told_that_are_like_the_name() -> None:
     )
 
 
-async def test_an_owner_whom_nobody_can_look_up_is_searched_for_by_id() -> None:
+async def test_an_owner_that_cannot_be_looked_up_is_searched_for_by_id() -> None:
     account = Account()
     account.world.hidden = "/crm/owners"
 
     assert await account.ids(hubspot_search_deals, owner="7001") == ["301", "302"]
 
 
-async def test_properties_that_every_account_has_are_not_asked_for() -> None:
+async def test_standard_properties_need_no_request() -> None:
     account = Account()
     await account.found(
         hubspot_search_deals, filters=one("amount", "GT", "1"), sort="-closedate", properties=["amount"]
@@ -255,16 +251,14 @@ async def test_properties_that_every_account_has_are_not_asked_for() -> None:
     ],
     ids=str,
 )
-async def test_what_was_found_begins_with_how_many_of_how_many(
-    args: dict[str, Any], first: str, notes: list[str]
-) -> None:
+async def test_a_result_begins_with_its_counts(args: dict[str, Any], first: str, notes: list[str]) -> None:
     found = await Account().found(hubspot_search_deals, **args)
 
     assert found.text().splitlines()[0] == first
     assert found.structured()["notes"] == notes
 
 
-async def test_a_page_tells_how_to_go_on_and_when_each_was_made() -> None:
+async def test_a_page_shows_its_cursor_and_creation_times() -> None:
     text = (await Account().found(hubspot_list_contacts, limit=1, properties=["email"])).text()
 
     assert text.splitlines() == [
@@ -276,13 +270,13 @@ async def test_a_page_tells_how_to_go_on_and_when_each_was_made() -> None:
     ]
 
 
-async def test_owners_are_counted_as_such() -> None:
+async def test_a_list_of_owners_is_counted_as_owners() -> None:
     text = (await Account().found(hubspot_search_owners, query="acme", limit=2)).text()
 
     assert text.splitlines()[0] == "2 of 3 owners:"
 
 
-async def test_of_many_misspelt_properties_the_first_are_told_with_those_like_them() -> None:
+async def test_the_first_of_many_misspelt_properties_are_reported_with_similar_ones() -> None:
     found = await Account().found(hubspot_list_contacts, properties=["email", "emial", "phon", "compny"])
 
     assert found.structured()["notes"] == [
@@ -292,7 +286,7 @@ async def test_of_many_misspelt_properties_the_first_are_told_with_those_like_th
     ]
 
 
-async def test_who_has_left_comes_before_those_whose_names_begin_so() -> None:
+async def test_an_exact_name_of_a_former_owner_precedes_a_prefix_match() -> None:
     account = Account()
     account.world.owners.append(account.world.owners[0] | {"id": "7100", "lastName": "Babbage-Smith"})
     account.world.owners[-1]["firstName"] = "Charles"
@@ -301,7 +295,7 @@ async def test_who_has_left_comes_before_those_whose_names_begin_so() -> None:
 
 
 @pytest.mark.parametrize("name", ["!!!", "-", "@", "😀"])
-async def test_no_word_is_nobodys_name(name: str) -> None:
+async def test_an_empty_word_matches_no_owner(name: str) -> None:
     account = Account()
     account.world.owners = account.world.owners[:1]
 
@@ -310,7 +304,7 @@ async def test_no_word_is_nobodys_name(name: str) -> None:
     assert failed.kind == "invalid_arguments"
 
 
-async def test_values_of_any_length_are_refused_before_they_are_compared() -> None:
+async def test_very_long_values_are_refused_before_comparison() -> None:
     told = hubspot_search_deals.parse({"filters": one("hubspot_owner_id", "IN", values=["a " * 200_000])})
 
     assert told == ["`filters.0.values.0`: must have 200 characters at most."]

@@ -94,7 +94,7 @@ async def test_a_page_with_a_successor_is_not_shown_as_the_total(linear: Linear)
     assert (await linear.call("search_issues", query="safari", first=1)).text().startswith("1 of 2 matching issues")
 
 
-async def test_facts_say_what_they_are(linear: Linear) -> None:
+async def test_facts_are_labelled(linear: Linear) -> None:
     told = (await linear.call("list_issues", team="ENG", state="Todo", assignee="grace")).text()
     assert "assignee Grace Hopper · priority High · project Checkout 2.0 · cycle 42" in told
     assert "created 2026-11-03 · updated 2026-11-17" in told

@@ -248,7 +248,7 @@ def test_an_excerpt_is_one_line(text: str | None, query: str, expected: str | No
     assert excerpt(text, query) == expected
 
 
-def test_an_excerpt_is_taken_where_the_words_are() -> None:
+def test_an_excerpt_is_cut_around_the_search_words() -> None:
     found = excerpt("word " * 500 + "the SAFARI is here " + "word " * 500, "is safari")
     assert found is not None
     assert "SAFARI" in found

@@ -44,7 +44,7 @@ async def test_a_remembered_era_needs_no_probing(server: type[Fake], kind: str) 
 
 @pytest.mark.parametrize("kind", [kind for _, kind in SERVERS])
 @pytest.mark.parametrize(("server", "now"), SERVERS)
-async def test_an_era_that_no_longer_fits_is_found_again(server: type[Fake], now: str, kind: str) -> None:
+async def test_an_outdated_era_is_detected_again(server: type[Fake], now: str, kind: str) -> None:
     if (kind, now) in {("plain", "modern"), ("modern", "plain")}:
         pytest.skip("they understand each other, or say so for each request")
     fake = server()
@@ -58,7 +58,7 @@ async def test_an_era_that_no_longer_fits_is_found_again(server: type[Fake], now
     assert len(fake.asked("tools/call")) == 1
 
 
-async def test_an_era_is_kept_with_what_the_server_says_of_itself() -> None:
+async def test_an_era_is_stored_with_the_servers_description() -> None:
     async with client_of(SessionServer()) as client:
         await client.call("tools/list")
         assert client.era
@@ -69,12 +69,12 @@ async def test_an_era_is_kept_with_what_the_server_says_of_itself() -> None:
 
 
 @pytest.mark.parametrize("kept", [{}, {"kind": "new", "version": None, "server": {}}, {"kind": "plain", "version": 1}])
-def test_an_era_that_is_not_known_is_none(kept: dict[str, object]) -> None:
+def test_an_unknown_era_is_ignored(kept: dict[str, object]) -> None:
     assert Era.from_dict(kept) is None
 
 
 @pytest.mark.parametrize(("code", "status"), [(-32020, 400), (-32021, 400), (-32601, 404)])
-async def test_a_modern_error_tells_a_modern_server(code: int, status: int) -> None:
+async def test_a_modern_error_identifies_a_modern_server(code: int, status: int) -> None:
     server = ModernServer(server_discover=lambda seen: error(seen, code, "no", status))
 
     async with client_of(server) as client:
@@ -83,7 +83,7 @@ async def test_a_modern_error_tells_a_modern_server(code: int, status: int) -> N
     assert server.asked("initialize") == []
 
 
-async def test_a_server_that_names_only_older_versions_is_greeted_in_the_older_way() -> None:
+async def test_a_server_that_names_only_older_versions_gets_a_handshake() -> None:
     data = {"supported": ["2025-06-18"], "requested": MODERN}
 
     class Older(SessionServer):
@@ -98,7 +98,7 @@ async def test_a_server_that_names_only_older_versions_is_greeted_in_the_older_w
         assert (client.era.kind, client.era.version) == ("streamable", "2025-06-18")
 
 
-async def test_a_server_that_has_no_version_in_common_says_so() -> None:
+async def test_a_server_without_a_common_version_is_reported() -> None:
     def refuse(seen: Seen) -> Reply:
         return error(seen, -32022, "Unsupported protocol version", 400, {"supported": ["2031-01-01"]})
 
@@ -115,7 +115,7 @@ async def test_an_error_that_is_not_modern_leads_to_the_handshake() -> None:
 
 
 @pytest.mark.parametrize("status", [302, 401, 403, 429, 503])
-async def test_who_is_not_let_in_tries_no_other_way(status: int) -> None:
+async def test_an_unauthorized_client_tries_no_other_protocol(status: int) -> None:
     server = PlainServer(server_discover=lambda _: Reply(status, b"{}", headers={"WWW-Authenticate": "Bearer"}))
 
     async with client_of(server) as client:
@@ -126,7 +126,7 @@ async def test_who_is_not_let_in_tries_no_other_way(status: int) -> None:
     assert server.methods == ["server/discover"]
 
 
-async def test_a_remembered_handshake_that_needs_credentials_tries_no_other_way() -> None:
+async def test_an_unauthorized_handshake_tries_no_other_protocol() -> None:
     server = SessionServer(initialize=lambda _: Reply(401))
 
     async with client_of(server, Era("streamable")) as client:
@@ -136,7 +136,7 @@ async def test_a_remembered_handshake_that_needs_credentials_tries_no_other_way(
     assert server.methods == ["initialize"]
 
 
-async def test_a_server_that_is_none_is_refused_with_what_it_said_to_the_handshake() -> None:
+async def test_a_server_without_mcp_is_refused_with_its_response_to_the_handshake() -> None:
     server = Fake()
     server.say = {
         name: lambda _: Reply(404, b"<h1>no</h1>", "text/html") for name in ("server/discover", "initialize", "GET")
@@ -149,7 +149,7 @@ async def test_a_server_that_is_none_is_refused_with_what_it_said_to_the_handsha
     assert server.methods == ["server/discover", "initialize", "GET"]
 
 
-async def test_an_unknown_method_is_known_by_its_text_too() -> None:
+async def test_an_unknown_method_is_recognised_by_its_message() -> None:
     server = PlainServer(
         initialize=lambda seen: error(seen, -32603, "Internal error", data="Unknown method: initialize")
     )
@@ -159,7 +159,7 @@ async def test_an_unknown_method_is_known_by_its_text_too() -> None:
         assert client.era == Era("plain")
 
 
-async def test_a_handshake_that_fails_for_a_reason_of_its_own_says_it() -> None:
+async def test_the_error_of_a_failed_handshake_is_passed_on() -> None:
     server = PlainServer(initialize=lambda seen: error(seen, -32603, "Internal error", data="no database"))
 
     async with client_of(server) as client:
@@ -167,19 +167,19 @@ async def test_a_handshake_that_fails_for_a_reason_of_its_own_says_it() -> None:
             await client.call("tools/list")
 
 
-async def test_a_version_nobody_knows_is_unreadable() -> None:
+async def test_an_unknown_version_is_unreadable() -> None:
     async with client_of(SessionServer(version="1999-01-01")) as client:
         with pytest.raises(UnreadableResponse, match="version"):
             await client.call("tools/list")
 
 
-async def test_nobody_there_is_unreachable() -> None:
+async def test_a_closed_port_is_unreachable() -> None:
     async with plain_http() as http:
         with pytest.raises(Unreachable):
             await McpClient(http, "http://127.0.0.1:9/mcp").call("tools/list")
 
 
-async def test_a_call_that_was_turned_away_by_the_same_kind_of_server_is_not_sent_again() -> None:
+async def test_a_call_refused_by_the_same_era_is_not_sent_again() -> None:
     server = SessionServer(tools_call=lambda _: Reply(400, b"bad", "text/plain"))
 
     async with client_of(server, Era("streamable")) as client:
@@ -203,7 +203,7 @@ async def test_a_call_that_was_turned_away_by_the_same_kind_of_server_is_not_sen
     ],
 )
 @pytest.mark.parametrize(("server", "kind"), SERVERS)
-async def test_a_call_with_a_broken_answer_is_sent_once(server: type[Fake], kind: str, broken: object) -> None:
+async def test_a_call_with_a_malformed_response_is_sent_once(server: type[Fake], kind: str, broken: object) -> None:
     if kind == "sse":
         pytest.skip("its answers come another way")
     fake = server(tools_call=broken)
@@ -216,7 +216,7 @@ async def test_a_call_with_a_broken_answer_is_sent_once(server: type[Fake], kind
     assert len(fake.asked("tools/call")) == 1
 
 
-async def test_a_plain_server_may_answer_any_value() -> None:
+async def test_a_plain_server_may_return_any_value() -> None:
     async with client_of(PlainServer(getAll=lambda seen: result(seen, [1, 2]))) as client:
         assert await client.call("getAll", {"a": 1}) == {"result": [1, 2]}
 

@@ -19,7 +19,7 @@ SQL = {
 }
 
 
-async def test_every_request_says_all_there_is_to_say() -> None:
+async def test_every_request_has_complete_headers_and_metadata() -> None:
     server = ModernServer()
 
     async with client_of(server) as client:
@@ -39,7 +39,7 @@ async def test_every_request_says_all_there_is_to_say() -> None:
     assert len({each.message["id"] for each in server.seen}) == len(server.seen)
 
 
-async def test_the_callers_own_meta_is_kept_but_cannot_speak_for_us() -> None:
+async def test_the_callers_meta_is_kept_without_our_reserved_fields() -> None:
     server = ModernServer()
     meta = {"progressToken": 7, f"{META}protocolVersion": "1999-01-01"}
 
@@ -59,7 +59,7 @@ async def test_the_uri_of_a_resource_is_named_in_the_headers() -> None:
     assert server.seen[-1].headers["mcp-name"] == "file:///a"
 
 
-async def test_a_stream_is_read_to_the_answer_and_requests_on_it_get_none() -> None:
+async def test_a_stream_is_read_to_the_response_and_its_requests_are_ignored() -> None:
     asked = event({"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage"})
     told = event({"jsonrpc": "2.0", "method": "notifications/progress"})
     server = ModernServer(tools_call=lambda seen: streamed(result(seen, {"content": []}), told, asked, b": ping\n\n"))
@@ -101,7 +101,7 @@ async def test_annotated_arguments_are_repeated_in_headers() -> None:
     assert server.seen[-1].headers["mcp-param-region"] == "=?base64?WsO8cmljaA==?="
 
 
-async def test_what_was_listed_is_remembered_for_the_call() -> None:
+async def test_a_listed_tool_is_remembered_for_its_call() -> None:
     server = ModernServer([SQL])
 
     async with client_of(server, ERA) as client:
@@ -111,7 +111,7 @@ async def test_what_was_listed_is_remembered_for_the_call() -> None:
     assert server.methods == ["tools/list", "tools/call"]
 
 
-async def test_a_header_mismatch_refreshes_the_list_once_and_asks_again() -> None:
+async def test_a_header_mismatch_refreshes_the_list_once_and_repeats_the_call() -> None:
     server = ModernServer([SQL])
 
     async with client_of(server, ERA) as client:
@@ -121,7 +121,7 @@ async def test_a_header_mismatch_refreshes_the_list_once_and_asks_again() -> Non
     assert server.methods == ["tools/call", "tools/list", "tools/call", "tools/call"]
 
 
-async def test_a_header_mismatch_that_stays_is_told() -> None:
+async def test_a_persistent_header_mismatch_is_reported() -> None:
     hidden: dict[str, Any] = {"name": "sql", "inputSchema": {"properties": {}}}
     server = ModernServer([SQL], tools_list=lambda seen: result(seen, {"tools": [hidden]}))
 
@@ -132,7 +132,7 @@ async def test_a_header_mismatch_that_stays_is_told() -> None:
     assert server.methods == ["tools/call", "tools/list", "tools/call"]
 
 
-async def test_a_tool_with_a_wrong_annotation_is_left_out_alone() -> None:
+async def test_only_the_tool_with_an_invalid_annotation_is_left_out() -> None:
     wrong = {"name": "bad", "inputSchema": {"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}}
 
     async with client_of(ModernServer([wrong, SQL]), ERA) as client:
@@ -141,7 +141,7 @@ async def test_a_tool_with_a_wrong_annotation_is_left_out_alone() -> None:
     assert (found.tools, found.left_out) == ((SQL,), 1)
 
 
-async def test_odd_tools_cost_only_themselves_and_unknown_fields_stay() -> None:
+async def test_invalid_tools_are_left_out_and_unknown_fields_are_kept() -> None:
     new = {"name": "new", "inputSchema": {}, "future": [1]}
     server = ModernServer(tools_list=lambda seen: result(seen, {"tools": [None, {"name": 3}, {"name": ""}, new]}))
 
@@ -173,7 +173,9 @@ async def test_all_pages_are_read_and_the_shortest_hint_counts() -> None:
         ({"ttlMs": 10**300}, (86_400_000, "private")),
     ],
 )
-async def test_caching_hints_are_beside_the_list(hints: dict[str, object], expected: tuple[int | None, str]) -> None:
+async def test_caching_hints_are_returned_with_the_list(
+    hints: dict[str, object], expected: tuple[int | None, str]
+) -> None:
     async with client_of(ModernServer(tools_list=lambda seen: result(seen, {"tools": [], **hints})), ERA) as client:
         found = await client.list_tools()
 
@@ -181,7 +183,7 @@ async def test_caching_hints_are_beside_the_list(hints: dict[str, object], expec
 
 
 @pytest.mark.parametrize("always_new", [True, False])
-async def test_a_list_that_does_not_end_is_unreadable(always_new: bool) -> None:
+async def test_an_endless_list_is_unreadable(always_new: bool) -> None:
     server = ModernServer()
     server.say["tools/list"] = lambda seen: result(
         seen, {"tools": [], "nextCursor": str(len(server.seen)) if always_new else "x"}
@@ -194,7 +196,7 @@ async def test_a_list_that_does_not_end_is_unreadable(always_new: bool) -> None:
     assert len(server.seen) == (100 if always_new else 2)
 
 
-async def test_a_list_that_is_none_is_unreadable() -> None:
+async def test_a_result_without_a_list_is_unreadable() -> None:
     async with client_of(ModernServer(tools_list=lambda seen: result(seen, {"tools": {}})), ERA) as client:
         with pytest.raises(UnreadableResponse, match="not a list"):
             await client.list_tools()

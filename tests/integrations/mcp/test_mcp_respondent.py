@@ -57,7 +57,7 @@ def said(server: ModernServer, method: str = "tools/call") -> list[Json]:
     return [{name: value for name, value in each.items() if name != "_meta"} for each in params]
 
 
-async def test_a_server_that_asks_back_gets_answers_and_its_state_as_it_came() -> None:
+async def test_a_server_gets_the_requested_inputs_and_its_state_unchanged() -> None:
     server, person = ModernServer(tools_call=asking({"inputRequests": {"c": CONFIRM}, "requestState": STATE})), Person()
 
     async with client_of(server, ERA, respondent=person) as client:
@@ -70,7 +70,7 @@ async def test_a_server_that_asks_back_gets_answers_and_its_state_as_it_came() -
     assert first != second
 
 
-async def test_a_state_belongs_to_one_round_only() -> None:
+async def test_a_state_belongs_to_one_round() -> None:
     server = ModernServer(
         tools_call=asking({"requestState": "s"}, {"inputRequests": {"c": CONFIRM}}, {"requestState": "t"})
     )
@@ -86,7 +86,7 @@ async def test_a_state_belongs_to_one_round_only() -> None:
     ]
 
 
-async def test_calls_at_the_same_time_do_not_see_each_others_state() -> None:
+async def test_concurrent_calls_do_not_share_their_state() -> None:
     server = ModernServer(tools_call=_by_tool)
 
     async with client_of(server, ERA) as client:
@@ -102,7 +102,7 @@ def _by_tool(seen: Seen) -> Reply:
     return result(seen, {"content": []}) if is_done else asking({"requestState": f"of {params['name']}"})(seen)
 
 
-async def test_a_server_that_only_wants_its_state_back_needs_nobody() -> None:
+async def test_a_server_that_requests_only_its_state_needs_no_respondent() -> None:
     server = ModernServer(resources_read=asking({"requestState": STATE}))
 
     async with client_of(server, ERA) as client:
@@ -111,7 +111,7 @@ async def test_a_server_that_only_wants_its_state_back_needs_nobody() -> None:
     assert said(server, "resources/read") == [{"uri": "a:b"}, {"uri": "a:b", "requestState": STATE}]
 
 
-async def test_the_request_that_is_made_again_has_the_same_headers() -> None:
+async def test_a_repeated_request_has_the_same_headers() -> None:
     tool = {"name": "sql", "inputSchema": {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}}
     server = ModernServer([tool], tools_call=asking({"requestState": "s"}))
 
@@ -122,7 +122,7 @@ async def test_the_request_that_is_made_again_has_the_same_headers() -> None:
 
 
 @pytest.mark.parametrize("method", ["elicitation/create", "roots/list"])
-async def test_where_nobody_answers_the_call_says_so(method: str) -> None:
+async def test_without_a_respondent_the_call_fails_with_the_reason(method: str) -> None:
     server = ModernServer(tools_call=asking({"inputRequests": {"c": {"method": method}}}))
 
     async with client_of(server, ERA) as client:
@@ -136,7 +136,7 @@ async def test_where_nobody_answers_the_call_says_so(method: str) -> None:
     "wrong",
     [{}, {"requestState": 3}, {"inputRequests": [], "requestState": "s"}, {"inputRequests": {"c": "elicitation"}}],
 )
-async def test_what_is_asked_back_in_a_wrong_way_is_not_answered(wrong: Json) -> None:
+async def test_a_malformed_input_request_gets_no_response(wrong: Json) -> None:
     server = ModernServer(tools_call=asking(wrong))
 
     async with client_of(server, ERA, respondent=Person()) as client:
@@ -146,7 +146,7 @@ async def test_what_is_asked_back_in_a_wrong_way_is_not_answered(wrong: Json) ->
     assert len(server.seen) == 1
 
 
-async def test_a_server_that_asks_without_an_end_is_left() -> None:
+async def test_the_number_of_input_rounds_is_limited() -> None:
     server = ModernServer(tools_call=asking(*[{"requestState": "again"}] * 100))
 
     async with client_of(server, ERA) as client:
@@ -156,7 +156,7 @@ async def test_a_server_that_asks_without_an_end_is_left() -> None:
     assert len(server.seen) == MAX_ROUNDS + 1
 
 
-async def test_a_list_of_tools_cannot_ask_back() -> None:
+async def test_a_tool_list_cannot_request_input() -> None:
     server = ModernServer(tools_list=asking({"inputRequests": {"c": CONFIRM}}))
 
     async with client_of(server, ERA, respondent=Person()) as client:
@@ -164,7 +164,7 @@ async def test_a_list_of_tools_cannot_ask_back() -> None:
             await client.list_tools()
 
 
-async def test_every_request_says_what_may_be_asked_back() -> None:
+async def test_every_request_names_the_supported_input_requests() -> None:
     server = ModernServer()
 
     async with client_of(server, respondent=Person()) as client:
@@ -207,7 +207,7 @@ class Asking(SessionServer):
         yield event(reply.body.decode())
 
 
-async def test_what_a_server_asks_beside_its_answers_is_answered() -> None:
+async def test_requests_on_the_listening_stream_get_responses() -> None:
     server, person = Asking(event({"jsonrpc": "2.0", "method": "notifications/message"}) + QUESTION), Person()
 
     async with client_of(server, SESSION, respondent=person) as client:
@@ -220,7 +220,7 @@ async def test_what_a_server_asks_beside_its_answers_is_answered() -> None:
     assert server.asked("GET")[0].headers["accept"] == STREAM
 
 
-async def test_what_the_respondent_does_not_answer_is_no_method() -> None:
+async def test_an_unsupported_request_gets_method_not_found() -> None:
     server = Asking(event({"jsonrpc": "2.0", "id": 7, "method": "roots/list"}))
 
     async with client_of(server, SESSION, respondent=Person()) as client:
@@ -229,7 +229,7 @@ async def test_what_the_respondent_does_not_answer_is_no_method() -> None:
     assert called["structuredContent"]["error"]["code"] == -32601
 
 
-async def test_what_is_asked_within_an_answer_is_answered() -> None:
+async def test_requests_within_a_response_stream_get_responses() -> None:
     server, person = SessionServer(tools_call=lambda seen: streamed(result(seen, {"content": []}), QUESTION)), Person()
 
     async with client_of(server, SESSION, respondent=person) as client:
@@ -239,7 +239,7 @@ async def test_what_is_asked_within_an_answer_is_answered() -> None:
     assert replies == [{"jsonrpc": "2.0", "id": 7, "result": YES}]
 
 
-async def test_a_new_session_is_listened_to() -> None:
+async def test_a_new_session_opens_a_listening_stream() -> None:
     server = Asking()
 
     async with client_of(server, SESSION, respondent=Person()) as client:
@@ -250,7 +250,7 @@ async def test_a_new_session_is_listened_to() -> None:
     assert [each.headers["mcp-session-id"] for each in server.asked("GET")] == ["session-1", "session-2"]
 
 
-async def test_a_server_that_asks_nothing_of_its_own_accord_is_used_as_ever() -> None:
+async def test_a_server_without_a_listening_stream_works() -> None:
     server = SessionServer(GET=lambda _: Reply(405))
 
     async with client_of(server, SESSION, respondent=Person()) as client:
@@ -259,7 +259,7 @@ async def test_a_server_that_asks_nothing_of_its_own_accord_is_used_as_ever() ->
     assert server.methods == ["initialize", "notifications/initialized", "GET", "tools/call", "DELETE"]
 
 
-async def test_a_stream_of_questions_that_ends_is_taken_up_where_it_ended() -> None:
+async def test_a_listening_stream_that_ends_is_resumed() -> None:
     waits: list[float] = []
     server = Asking()
     parts = [stream(event("", id="e1", retry=5)), stream(event("", id="", retry=10**9)), stream(b": nothing\n\n")]
@@ -289,7 +289,7 @@ class Mute(SessionServer):
             pass
 
 
-async def test_who_stops_waiting_for_a_stream_of_questions_leaves_nothing_behind() -> None:
+async def test_a_cancelled_listening_stream_leaves_no_state() -> None:
     server = Mute()
 
     async with client_of(server, SESSION, respondent=Person()) as client:
@@ -301,7 +301,7 @@ async def test_who_stops_waiting_for_a_stream_of_questions_leaves_nothing_behind
         assert [each for each in asyncio.all_tasks() if "Listener" in repr(each)] == []
 
 
-async def test_a_server_that_leaves_open_whether_it_asks_is_not_waited_for_long() -> None:
+async def test_a_silent_listening_stream_delays_no_call() -> None:
     server, asked = Mute(), list[ServerRequest]()
 
     async def on_asked(question: ServerRequest) -> None:

@@ -12,7 +12,7 @@ DONE = {"jsonrpc": "2.0", "id": 2, "result": {"content": []}}
 
 
 @pytest.mark.parametrize("streams", [False, True])
-async def test_a_session_is_begun_echoed_and_ended(streams: bool) -> None:
+async def test_a_session_is_started_used_and_deleted(streams: bool) -> None:
     server = SessionServer(streams=streams, version="2025-06-18")
 
     async with client_of(server, ERA) as client:
@@ -25,7 +25,7 @@ async def test_a_session_is_begun_echoed_and_ended(streams: bool) -> None:
     assert server.sessions == set()
 
 
-async def test_a_session_that_is_over_is_begun_again_once_for_all_who_notice() -> None:
+async def test_concurrent_calls_restart_an_expired_session_once() -> None:
     server = SessionServer()
 
     async with client_of(server, ERA) as client:
@@ -36,7 +36,7 @@ async def test_a_session_that_is_over_is_begun_again_once_for_all_who_notice() -
     assert server.made == 2
 
 
-async def test_a_session_that_is_always_over_is_begun_again_only_once_a_call() -> None:
+async def test_a_session_that_always_expires_is_restarted_once_per_call() -> None:
     server = SessionServer(tools_call=lambda seen: error(seen, -32001, "Session not found", 404))
 
     async with client_of(server, ERA) as client:
@@ -68,7 +68,7 @@ async def test_a_server_without_sessions_gets_no_delete() -> None:
     assert "DELETE" not in server.methods
 
 
-async def test_what_a_server_asks_on_a_stream_is_answered_with_an_error_and_a_ping_with_nothing() -> None:
+async def test_a_servers_request_gets_an_error_and_a_ping_an_empty_result() -> None:
     ping = event({"jsonrpc": "2.0", "id": "p", "method": "ping"})
     asks = event({"jsonrpc": "2.0", "id": 9, "method": "sampling/createMessage"})
     server = SessionServer(tools_call=lambda seen: streamed(result(seen, {"content": []}), ping, asks))
@@ -81,7 +81,7 @@ async def test_what_a_server_asks_on_a_stream_is_answered_with_an_error_and_a_pi
     assert (replies[1]["id"], replies[1]["error"]["code"]) == (9, -32601)
 
 
-async def test_a_stream_that_ends_early_is_taken_up_where_it_ended_after_the_time_asked_for() -> None:
+async def test_a_stream_that_ends_early_is_resumed_after_its_retry_time() -> None:
     waits: list[float] = []
     rests = [stream(event("", id="e2")), stream(event(DONE))]
     server = SessionServer(tools_call=lambda _: stream(event("", id="e1", retry=250)), GET=lambda _: rests.pop(0))
@@ -96,7 +96,7 @@ async def test_a_stream_that_ends_early_is_taken_up_where_it_ended_after_the_tim
 
 @pytest.mark.parametrize("status", [400, 404, 405])
 @pytest.mark.requirement("REL-14")
-async def test_a_rest_that_is_refused_is_told_and_the_call_is_not_sent_again(status: int) -> None:
+async def test_a_refused_resumption_is_reported_and_the_call_is_not_repeated(status: int) -> None:
     server = SessionServer(tools_call=lambda _: stream(event("", id="e1")), GET=lambda _: Reply(status))
 
     async with client_of(server, ERA) as client:
@@ -107,7 +107,7 @@ async def test_a_rest_that_is_refused_is_told_and_the_call_is_not_sent_again(sta
     assert len(server.asked("tools/call")) == 1
 
 
-async def test_a_rest_that_is_no_stream_could_not_be_had() -> None:
+async def test_a_resumption_that_is_no_stream_is_an_error() -> None:
     server = SessionServer(tools_call=lambda _: stream(event("", id="e1")), GET=lambda _: Reply(body=b"{}"))
 
     async with client_of(server, ERA) as client:
@@ -115,7 +115,7 @@ async def test_a_rest_that_is_no_stream_could_not_be_had() -> None:
             await client.call_tool("echo", {})
 
 
-async def test_a_server_that_wants_to_be_asked_much_later_is_not_waited_for() -> None:
+async def test_a_long_retry_time_of_a_stream_is_not_waited_for() -> None:
     server = SessionServer(tools_call=lambda _: stream(event("", id="e1", retry=10**12)))
 
     async with client_of(server, ERA) as client:
@@ -123,7 +123,7 @@ async def test_a_server_that_wants_to_be_asked_much_later_is_not_waited_for() ->
             await client.call_tool("echo", {})
 
 
-async def test_a_stream_that_never_gets_anywhere_is_given_up() -> None:
+async def test_a_stream_without_progress_is_given_up() -> None:
     server = SessionServer(
         tools_call=lambda _: stream(event("", id="e1", retry=0)), GET=lambda _: stream(event("", id="e1"))
     )
@@ -135,7 +135,7 @@ async def test_a_stream_that_never_gets_anywhere_is_given_up() -> None:
     assert len(server.asked("GET")) == 50
 
 
-async def test_many_calls_share_one_old_stream() -> None:
+async def test_many_calls_share_one_legacy_stream() -> None:
     server = LegacyServer()
 
     async with client_of(server, SSE) as client:
@@ -145,13 +145,13 @@ async def test_many_calls_share_one_old_stream() -> None:
     assert len(server.asked("GET")) == 1
 
 
-async def test_an_endpoint_at_another_origin_gets_nothing() -> None:
+async def test_an_endpoint_of_another_origin_gets_no_request() -> None:
     async with client_of(LegacyServer("https://elsewhere.example.com/messages"), SSE) as client:
         with pytest.raises(StatusRefused, match="405"):  # what is said of the handshake, once this way has failed
             await client.call("tools/list")
 
 
-async def test_an_old_stream_that_ends_is_opened_again_for_the_next_call_only() -> None:
+async def test_a_legacy_stream_that_ends_is_reopened_for_the_next_call() -> None:
     server = LegacyServer()
 
     def hang_up(_: object) -> Reply:
@@ -168,7 +168,7 @@ async def test_an_old_stream_that_ends_is_opened_again_for_the_next_call_only() 
     assert len(server.asked("GET")) == 2
 
 
-async def test_on_an_old_stream_a_server_that_asks_is_answered() -> None:
+async def test_a_request_on_a_legacy_stream_gets_a_response() -> None:
     server = LegacyServer()
 
     def ask_first(seen: object) -> Reply:
@@ -183,13 +183,13 @@ async def test_on_an_old_stream_a_server_that_asks_is_answered() -> None:
     assert [each.message["error"]["code"] for each in server.seen if "error" in each.message] == [-32601]
 
 
-async def test_what_the_old_endpoint_refuses_is_told() -> None:
+async def test_a_refusal_of_the_legacy_endpoint_is_reported() -> None:
     async with client_of(LegacyServer(tools_call=lambda _: Reply(500, b"")), SSE) as client:
         with pytest.raises(StatusRefused, match="500 Internal Server Error"):
             await client.call_tool("echo", {})
 
 
-async def test_a_session_that_is_over_is_renewed_also_where_that_is_said_with_400() -> None:
+async def test_a_400_can_mean_an_expired_session() -> None:
     class Restarted(SessionServer):
         def reply(self, seen: Seen) -> Reply:
             if seen.headers.get("mcp-session-id", "session-0") not in {"session-0", *self.sessions}:

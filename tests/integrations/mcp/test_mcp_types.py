@@ -79,13 +79,13 @@ async def used(server: Fake, era: Era | None = None) -> list[Seen]:
     return [each for each in server.seen if each.verb == "POST"]
 
 
-def test_the_client_knows_every_version_there_is() -> None:
+def test_the_client_knows_every_protocol_version() -> None:
     assert {*LEGACY_VERSIONS, MODERN_VERSION} == set(KNOWN_PROTOCOL_VERSIONS)
     assert set(LEGACY_VERSIONS) == set(HANDSHAKE_PROTOCOL_VERSIONS)
 
 
 @pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
-async def test_a_handshake_a_list_and_a_call_are_of_the_protocols_types(version: str) -> None:
+async def test_a_handshake_a_list_and_a_call_match_the_protocols_types(version: str) -> None:
     sent = await used(server_of(version))
 
     methods = dict.fromkeys(each.method for each in sent)  # the oldest are greeted in two places
@@ -94,7 +94,7 @@ async def test_a_handshake_a_list_and_a_call_are_of_the_protocols_types(version:
         hold(each, version)
 
 
-async def test_discovery_a_list_and_a_call_are_of_the_protocols_types() -> None:
+async def test_discovery_a_list_and_a_call_match_the_protocols_types() -> None:
     sent = await used(server_of(MODERN_VERSION))
 
     assert [each.method for each in sent] == ["server/discover", "tools/list", "tools/call"]
@@ -103,7 +103,7 @@ async def test_discovery_a_list_and_a_call_are_of_the_protocols_types() -> None:
 
 
 @pytest.mark.parametrize("version", [MODERN_VERSION, "2025-11-25"])
-async def test_the_next_page_is_asked_for_in_the_protocols_way(version: str) -> None:
+async def test_the_next_page_is_requested_with_the_protocols_cursor(version: str) -> None:
     pages = [{"tools": [ECHO], "nextCursor": "2"}, {"tools": []}]
     server = server_of(version)
     server.say["tools/list"] = lambda seen: result(seen, pages.pop(0))
@@ -114,7 +114,7 @@ async def test_the_next_page_is_asked_for_in_the_protocols_way(version: str) -> 
     hold(second, version)
 
 
-async def test_answers_to_what_a_server_asked_back_are_of_the_protocols_types() -> None:
+async def test_responses_to_input_requests_match_the_protocols_types() -> None:
     rounds = [{"resultType": "input_required", "inputRequests": {"c": ELICIT}, "requestState": "s"}, {"content": []}]
 
     sent = await used(ModernServer(tools_call=lambda seen: result(seen, rounds.pop(0))))
@@ -124,7 +124,7 @@ async def test_answers_to_what_a_server_asked_back_are_of_the_protocols_types() 
     hold(again, MODERN_VERSION)
 
 
-async def test_a_reply_to_what_a_server_asks_is_of_the_protocols_types() -> None:
+async def test_responses_to_a_servers_requests_match_the_protocols_types() -> None:
     def asking(seen: Seen) -> Reply:
         ping = event({"jsonrpc": "2.0", "id": "p", "method": "ping"})
         return streamed(result(seen, {"content": []}), ping, event({"jsonrpc": "2.0", "id": 1, **ELICIT}))
@@ -148,6 +148,6 @@ async def test_a_reply_to_what_a_server_asks_is_of_the_protocols_types() -> None
         {"id": 1, "method": "tools/list"},
     ],
 )
-def test_a_message_of_another_type_is_noticed(message: Json) -> None:
+def test_a_message_of_another_type_is_detected(message: Json) -> None:
     with pytest.raises((ValidationError, AssertionError)):
         hold(Seen("POST", "/", {}, message), "2025-11-25")

@@ -56,12 +56,12 @@ def test_a_stream_that_is_not_utf_8_is_unreadable() -> None:
         b"[" + b'{"method":"a"},' * 1000 + b'{"method":"a"}]',
     ],
 )
-def test_what_is_no_message_is_unreadable(text: bytes) -> None:
+def test_an_invalid_message_is_unreadable(text: bytes) -> None:
     with pytest.raises(UnreadableResponse):
         parse_messages(text)
 
 
-def test_an_error_without_an_id_is_for_whoever_asked_and_a_result_is_not() -> None:
+def test_an_error_without_an_id_answers_the_request_and_a_result_does_not() -> None:
     (refused,) = parse_messages(b'{"error": {"code": -1, "message": "x"}, "id": null}')
 
     assert isinstance(refused, RpcResponse)
@@ -69,7 +69,7 @@ def test_an_error_without_an_id_is_for_whoever_asked_and_a_result_is_not() -> No
     assert not RpcResponse(8, {}).is_for(7)
 
 
-def test_several_messages_may_come_in_a_list() -> None:
+def test_several_messages_may_arrive_in_a_list() -> None:
     assert len(parse_messages(b'[{"method": "a"}, {"method": "b", "id": 1}, {"result": {}, "id": 1}]')) == 3
 
 
@@ -85,7 +85,7 @@ def test_several_messages_may_come_in_a_list() -> None:
         ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
     ],
 )
-def test_a_header_holds_any_text_as_the_specification_writes_it(text: str, expected: str) -> None:
+def test_any_text_is_encoded_for_a_header_as_specified(text: str, expected: str) -> None:
     assert encoded(text) == expected
 
 
@@ -93,7 +93,7 @@ def schema(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
 
 
-def test_arguments_are_found_by_names_alone_and_written_as_text() -> None:
+def test_annotated_arguments_are_located_by_name_and_rendered_as_text() -> None:
     flag, number = {"type": "boolean", "x-mcp-header": "Flag"}, {"type": ["integer", "null"], "x-mcp-header": "N"}
     paths = annotated_paths(schema(a=schema(flag=flag), n=number, gone={"type": "string", "x-mcp-header": "Gone"}))
 
@@ -128,7 +128,7 @@ X = {"type": "string", "x-mcp-header": "X"}
         {"$defs": {"a": X}},
     ],
 )
-def test_an_annotation_that_is_not_allowed_is_noticed(wrong: dict[str, Any]) -> None:
+def test_an_invalid_annotation_is_detected(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadAnnotation):
         annotated_paths(wrong)
 
@@ -136,11 +136,11 @@ def test_an_annotation_that_is_not_allowed_is_noticed(wrong: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     "harmless", [None, [], True, schema(**{"x-mcp-header": {"type": "string"}}), schema(a={"default": X, "enum": [X]})]
 )
-def test_what_only_looks_like_an_annotation_is_none(harmless: object) -> None:
+def test_a_lookalike_of_an_annotation_is_ignored(harmless: object) -> None:
     assert annotated_paths(harmless) == {}
 
 
-def test_a_schema_may_be_as_deep_as_it_likes() -> None:
+def test_a_schema_may_be_very_deep() -> None:
     deep: dict[str, Any] = {}
     for _ in range(5000):
         deep = {"items": deep}

@@ -40,26 +40,26 @@ def judged(status: int, body: object, headers: dict[str, str] | None = None) -> 
     return NotionClient(http, "", pause, title="Notion").verdict(Reply(status, reason, headers or {}, body))
 
 
-def test_an_object_is_what_was_asked_for() -> None:
+def test_a_json_object_is_the_result() -> None:
     assert judged(200, {"object": "page"}) is None
 
 
 @pytest.mark.parametrize("body", [None, [], "ok"])
-def test_an_answer_that_is_no_object_is_trouble(body: object) -> None:
+def test_a_response_that_is_no_object_is_server_trouble(body: object) -> None:
     assert judged(200, body) == ServerTrouble("Notion did not answer as its API does (200 OK).")
 
 
-def test_a_token_that_is_no_good_is_told_apart() -> None:
+def test_a_rejected_token_is_recognised() -> None:
     assert verdict(401, "unauthorized") == CredentialRejected()
 
 
 @pytest.mark.parametrize("status", [429, 529])
 @pytest.mark.parametrize(("said", "seconds"), [("7", 7.0), (None, None), ("soon", None), ("", None), ("٣", None)])
-def test_when_notion_wants_a_pause_it_is_made(status: int, said: str | None, seconds: float | None) -> None:
+def test_a_short_rate_limit_is_waited_out(status: int, said: str | None, seconds: float | None) -> None:
     assert verdict(status, "rate_limited", retry_after=said) == RateLimited(seconds)
 
 
-def test_a_connection_that_is_blocked_is_not_sent_again() -> None:
+def test_a_blocked_request_is_not_retried() -> None:
     found = verdict(429, "rate_limited", retry_after="1", rate_limit_reason="public_api_request_blocked")
 
     assert isinstance(found, Rejected)
@@ -74,7 +74,7 @@ def test_a_connection_that_is_blocked_is_not_sent_again() -> None:
         verdict(400, "invalid_request_url", "Invalid request URL."),
     ],
 )
-def test_what_is_not_there_is_left_to_who_asked(found: Verdict) -> None:
+def test_a_missing_object_is_left_to_the_caller(found: Verdict) -> None:
     assert found is None
 
 
@@ -101,19 +101,19 @@ def test_a_refusal_says_what_to_do(found: Verdict, kind: str, text: str) -> None
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_trouble_at_notion_may_have_left_something_done(status: int) -> None:
+def test_a_server_error_leaves_the_outcome_of_a_write_unknown(status: int) -> None:
     phrase = HTTPStatus(status).phrase
     assert verdict(status, "x") == ServerTrouble(f"Notion is not available ({status} {phrase}).")
 
 
 @pytest.mark.parametrize(("status", "body"), [(404, None), (302, None), (408, None), (408, {"message": "Too slow."})])
-def test_what_is_not_of_its_api_does_not_tell_that_nothing_was_done(status: int, body: object) -> None:
+def test_a_response_from_outside_the_api_leaves_the_outcome_unknown(status: int, body: object) -> None:
     phrase = HTTPStatus(status).phrase
     assert judged(status, body) == ServerTrouble(f"Notion did not answer as its API does ({status} {phrase}).")
 
 
 @pytest.mark.parametrize("more", [{"committed_resource_id": "1"}, {"committed_child_ids": ["1", "2"]}])
-def test_what_was_saved_before_the_trouble_is_told(more: dict[str, object]) -> None:
+def test_a_failed_write_reports_what_was_saved(more: dict[str, object]) -> None:
     found = verdict(503, "service_unavailable", **more)
 
     assert isinstance(found, ServerTrouble)
@@ -121,7 +121,7 @@ def test_what_was_saved_before_the_trouble_is_told(more: dict[str, object]) -> N
     assert "However, Notion saved it as 1" in str(found.if_maybe_applied)
 
 
-def test_who_collides_with_another_has_done_nothing() -> None:
+def test_a_conflict_has_written_nothing() -> None:
     found = verdict(409, "conflict_error")
 
     assert isinstance(found, ServerTrouble)
@@ -130,11 +130,11 @@ def test_who_collides_with_another_has_done_nothing() -> None:
 
 
 @pytest.mark.parametrize("place", [ListPosition(), ListPosition(7), ListPosition(100, "abc"), ListPosition(0, "1.2")])
-def test_a_place_to_go_on_from_is_read_as_it_was_told(place: ListPosition) -> None:
+def test_a_cursor_round_trips(place: ListPosition) -> None:
     assert ListPosition.read(str(place)) == place
 
 
-def test_notions_own_cursor_is_a_place_too() -> None:
+def test_notions_own_cursor_is_accepted() -> None:
     assert ListPosition.read("0a1b-2c") == ListPosition(0, "0a1b-2c")
     assert ListPosition.read(None) == ListPosition.read("") == ListPosition()
 
@@ -149,5 +149,5 @@ def test_notions_own_cursor_is_a_place_too() -> None:
         (None, None),
     ],
 )
-def test_what_a_page_is_in_is_told_in_words(parent: dict[str, object] | None, told: str | None) -> None:
+def test_the_parent_of_a_page_is_described_in_words(parent: dict[str, object] | None, told: str | None) -> None:
     assert location_of(parent) == told

@@ -73,7 +73,7 @@ def of(name: str, kind: str, **test: object) -> dict[str, Any]:
         ({"Kind": {"name": "Bug", "equals": "Bug"}}, None),
     ],
 )
-def test_a_filter_is_completed(given: dict[str, Any], sent: dict[str, Any] | None) -> None:
+def test_a_filter_is_converted_for_notion(given: dict[str, Any], sent: dict[str, Any] | None) -> None:
     if sent is None:
         with pytest.raises(ToolFailed, match="name is not a test of a select"):
             to_notion_filter(given, SCHEMA)
@@ -135,9 +135,7 @@ def test_a_filter_is_completed(given: dict[str, Any], sent: dict[str, Any] | Non
         ),
     ],
 )
-def test_each_condition_has_one_test_and_what_belongs_together_stands_together(
-    given: dict[str, Any], sent: dict[str, Any]
-) -> None:
+def test_each_condition_has_one_operator_and_groups_are_kept(given: dict[str, Any], sent: dict[str, Any]) -> None:
     assert to_notion_filter(given, SCHEMA) == sent
 
 
@@ -181,7 +179,7 @@ def test_each_condition_has_one_test_and_what_belongs_together_stands_together(
         ),
     ],
 )
-def test_a_filter_that_cannot_be_is_refused(given: dict[str, Any], complaint: str) -> None:
+def test_an_invalid_filter_is_refused(given: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ToolFailed, match="The filter is not valid") as refused:
         to_notion_filter(given, SCHEMA)
 
@@ -191,7 +189,7 @@ def test_a_filter_that_cannot_be_is_refused(given: dict[str, Any], complaint: st
 @pytest.mark.parametrize(
     ("given", "complaint"), [([{"property": "Size", "direction": "up"}], "ascending or descending"), ([3], "an object")]
 )
-def test_an_order_that_cannot_be_is_refused(given: list[Any], complaint: str) -> None:
+def test_an_invalid_order_is_refused(given: list[Any], complaint: str) -> None:
     with pytest.raises(ToolFailed, match=complaint):
         to_notion_sorts(given, SCHEMA)
 
@@ -213,11 +211,11 @@ def test_an_order_that_cannot_be_is_refused(given: list[Any], complaint: str) ->
         ({}, 12),
     ],
 )
-def test_notion_takes_what_was_made_of_a_filter(notion: AtHand, given: object, count: int) -> None:
+def test_notion_accepts_every_converted_filter(notion: AtHand, given: object, count: int) -> None:
     assert len(notion.found(QUERY, databaseId=TASKS, filter=given)["results"]) == count
 
 
-def test_who_there_is_is_asked_only_where_somebody_is_called_by_name(notion: AtHand) -> None:
+def test_users_are_listed_only_for_a_filter_by_name(notion: AtHand) -> None:
     notion.ask(QUERY, databaseId=TASKS_SOURCE, filter={"Owner": ADA})
     assert [each.path for each in notion.tenant.asked("api") if each.path.endswith("/users")] == []
 

@@ -29,19 +29,19 @@ def read(script: Script) -> str:
     return asyncio.run(read_object(script.api, ReadPage.model_validate({"pageId": PLAN}))).content
 
 
-def test_blocks_that_are_too_large_together_are_read_a_few_at_a_time() -> None:
+def test_blocks_that_are_too_large_together_are_read_in_smaller_pages() -> None:
     script = Script(Written(200, PAGE), LARGE, Written(200, BLOCKS))
 
     assert read(script) == "Nothing is written here yet."
     assert [each.partition("page_size=")[2] for each in script.asked[1:]] == ["100", "5"]
 
 
-def test_blocks_that_are_too_large_all_the_same_are_told_to_be() -> None:
+def test_a_block_that_is_too_large_alone_is_reported() -> None:
     with pytest.raises(ToolFailed, match="read them in Notion"):
         read(Script(Written(200, PAGE), LARGE, LARGE))
 
 
-def test_who_asks_for_too_much_is_told_to_ask_for_less() -> None:
+def test_a_result_that_is_too_large_suggests_a_smaller_one() -> None:
     with pytest.raises(ToolFailed, match="Ask for fewer at a time: `pageSize` 5"):
         asyncio.run(notion_search.run(Script(LARGE).api, SearchTitles()))
 
@@ -53,7 +53,7 @@ def long_block(notion: AtHand) -> str:
     return str(block["id"])
 
 
-def test_a_block_whose_text_alone_is_too_long_comes_in_parts(notion: AtHand) -> None:
+def test_a_block_with_too_long_text_is_returned_in_parts(notion: AtHand) -> None:
     block, cursor, parts = long_block(notion), None, list[str]()
     while cursor or not parts:
         found = notion.found(READ, pageId=block, startCursor=cursor)
@@ -64,7 +64,7 @@ def test_a_block_whose_text_alone_is_too_long_comes_in_parts(notion: AtHand) -> 
     assert max(map(len, parts)) == 30_000
 
 
-def test_a_block_with_a_long_text_shows_its_beginning_before_what_is_in_it(notion: AtHand) -> None:
+def test_a_block_with_long_text_shows_its_beginning_before_its_children(notion: AtHand) -> None:
     block = long_block(notion)
     notion.world.store.block(block, {"type": "paragraph", "paragraph": {"rich_text": "Inside"}})
 
@@ -73,7 +73,7 @@ def test_a_block_with_a_long_text_shows_its_beginning_before_what_is_in_it(notio
     assert content.endswith("… [96,000 more characters]\n\nInside")
 
 
-def test_what_is_not_there_is_told_to_have_been_left_as_it_is(notion: AtHand) -> None:
+def test_a_missing_object_is_reported_as_unchanged(notion: AtHand) -> None:
     notion.world.store.hidden.add(GUIDE)
 
     told = notion.refused(APPEND, "upstream_refused", pageId=GUIDE, content="x")

@@ -135,7 +135,7 @@ def test_marks_look_like_markdown(items: list[dict[str, object]], expected: str)
         "snake_case_name and 2 * 3 * 4 and a_b",
     ],
 )
-def test_what_was_written_is_read_as_it_was(markdown: str) -> None:
+def test_markdown_round_trips(markdown: str) -> None:
     assert again(markdown) == markdown
 
 
@@ -169,7 +169,7 @@ def test_what_was_written_is_read_as_it_was(markdown: str) -> None:
         (" \n\n", ""),
     ],
 )
-def test_other_ways_to_write_are_understood(markdown: str, read: str) -> None:
+def test_other_markdown_spellings_are_parsed(markdown: str, read: str) -> None:
     assert again(markdown) == read
 
 
@@ -193,7 +193,7 @@ def test_other_ways_to_write_are_understood(markdown: str, read: str) -> None:
         ("- a\n\n  | b |\n  | --- |\n  | c |", "- a\n  | b |\n  | --- |\n  | c |"),
     ],
 )
-def test_markdown_in_lists_quotes_and_lines_is_understood(markdown: str, read: str) -> None:
+def test_markdown_in_lists_quotes_and_lines_is_parsed(markdown: str, read: str) -> None:
     assert again(markdown) == read
 
 
@@ -235,16 +235,16 @@ def test_quotes_deeper_than_the_parser_follows_lose_nothing() -> None:
     assert "the end" in again("> " * 60 + "the end")
 
 
-def test_a_table_whose_rows_would_have_to_be_filled_with_cells_is_refused() -> None:
+def test_a_table_with_too_many_missing_cells_is_refused() -> None:
     with pytest.raises(ToolFailed, match="more than 100,000 cells"):
         to_blocks("|a" * 100 + "\n" + "|-" * 100 + "\n" + "a|\n" * 1000)
 
 
-def test_a_list_that_is_too_deep_for_one_request_goes_on_at_the_deepest_level() -> None:
+def test_a_list_too_deep_for_one_request_continues_at_the_deepest_level() -> None:
     assert again("- a\n  - b\n    - c\n      - d\n    - e") == "- a\n  - b\n    - c\n    - d\n    - e"
 
 
-def test_an_item_with_more_below_it_than_notion_takes_is_refused() -> None:
+def test_an_item_with_too_many_children_is_refused() -> None:
     with pytest.raises(ToolFailed, match="100 others at most"):
         to_blocks("- a\n" + "  - b\n" * 101)
 
@@ -256,12 +256,12 @@ def test_a_long_table_becomes_several_with_the_same_header() -> None:
     assert len({str(each["table"]["children"][0]) for each in tables}) == 1
 
 
-def test_long_text_is_cut_into_pieces_that_notion_takes() -> None:
+def test_long_text_is_split_to_notions_limit() -> None:
     assert [len(each["text"]["content"]) for each in from_markdown("x" * 4500)] == [2000, 2000, 500]
     assert "".join(each["text"]["content"] for each in unformatted("ab" * 3000)) == "ab" * 3000
 
 
-def test_more_marks_than_notion_takes_are_left_as_they_were_written() -> None:
+def test_surplus_marks_stay_as_text() -> None:
     assert from_markdown("**a** " * 80) == unformatted("**a** " * 80)
 
 
@@ -275,7 +275,7 @@ def test_more_marks_than_notion_takes_are_left_as_they_were_written() -> None:
     ],
     ids=["many", "much in each", "long", "none"],
 )
-def test_blocks_are_sent_as_many_at_a_time_as_notion_takes(blocks: list[Json], sizes: list[int]) -> None:
+def test_blocks_are_sent_in_batches_of_notions_limit(blocks: list[Json], sizes: list[int]) -> None:
     parts = list(batches(blocks))
 
     assert [len(part) for part in parts] == sizes
@@ -305,7 +305,7 @@ def test_blocks_are_sent_as_many_at_a_time_as_notion_takes(blocks: list[Json], s
         "|a" * 256 + "\n" + "|-" * 256 + "\n" + "a|\n" * 100 + "\n",
     ],
 )
-def test_no_text_takes_long_to_be_understood(piece: str) -> None:
+def test_any_text_is_parsed_quickly(piece: str) -> None:
     text_ = (piece * 100_000)[: LONGEST_CONTENT - 1] + "`"
 
     started = time.process_time()
@@ -314,7 +314,7 @@ def test_no_text_takes_long_to_be_understood(piece: str) -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("ab *_`~[]()#>-|+.1\n\\$!<:/"), max_size=200))
-def test_any_text_makes_blocks_that_notion_takes_and_that_can_be_shown(markdown: str) -> None:
+def test_any_text_becomes_valid_blocks_that_can_be_rendered(markdown: str) -> None:
     blocks = to_blocks(markdown)
 
     for part in batches(blocks):

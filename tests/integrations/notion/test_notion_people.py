@@ -28,14 +28,14 @@ def test_people_are_set_by_name_or_id(notion: AtHand, said: object, ids: list[st
     assert [each["id"] for each in sent] == ids
 
 
-def test_a_page_is_made_for_somebody_who_is_named(notion: AtHand) -> None:
+def test_a_page_can_be_created_with_a_person_by_name(notion: AtHand) -> None:
     notion.ask(CREATE_ROW, databaseId=TASKS, properties={"Task": "x", "Owner": "Ada"})
     notion.ask(CREATE, parent=TASKS, properties={"Task": "x", "Owner": "Grace"})
 
     assert [each["properties"]["Owner"]["people"][0]["id"] for each in notion.sent("/pages")] == [ADA, GRACE]
 
 
-def test_who_is_not_there_is_told_with_those_who_are(notion: AtHand) -> None:
+def test_an_unknown_person_is_reported_with_the_known_ones(notion: AtHand) -> None:
     told = notion.refused(QUERY, databaseId=TASKS, filter={"Owner": "Adda Lovelace"})
 
     assert (
@@ -49,7 +49,7 @@ def test_who_is_not_there_is_told_with_those_who_are(notion: AtHand) -> None:
 
 
 @pytest.mark.parametrize("said", [[""], {"name": ""}, [" "]])
-def test_nobody_is_meant_by_no_name(notion: AtHand, said: object) -> None:
+def test_an_empty_name_matches_no_person(notion: AtHand, said: object) -> None:
     told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Owner": said})
 
     assert "`Owner`: a person must be named, or identified by id" in told
@@ -57,7 +57,7 @@ def test_nobody_is_meant_by_no_name(notion: AtHand, said: object) -> None:
 
 
 @pytest.mark.parametrize("said", ["me", f"https://www.notion.so/{task_id(1)}"])
-def test_neither_me_nor_a_page_is_a_person(notion: AtHand, said: str) -> None:
+def test_me_and_page_ids_are_refused_as_people(notion: AtHand, said: str) -> None:
     assert "`Owner`: no person has the name " in notion.refused(QUERY, databaseId=TASKS, filter={"Owner": said})
     assert "`Owner`: no person has the name " in notion.refused(
         UPDATE_ROW, pageId=task_id(1), properties={"Owner": said}
@@ -65,7 +65,7 @@ def test_neither_me_nor_a_page_is_a_person(notion: AtHand, said: str) -> None:
 
 
 @pytest.mark.parametrize("said", ["Hopper, Grace", "Grace, Grace Hopper", ["Grace", GRACE]])
-def test_nobody_is_set_twice_and_a_name_may_have_a_comma(notion: AtHand, said: object) -> None:
+def test_a_person_is_set_once_and_a_name_may_contain_a_comma(notion: AtHand, said: object) -> None:
     other = id_of("Tom", "2")
     notion.world.store.users[other] = "Tom Hooper"
 
@@ -75,7 +75,7 @@ def test_nobody_is_set_twice_and_a_name_may_have_a_comma(notion: AtHand, said: o
     assert [each["id"] for each in sent] == [GRACE]
 
 
-def test_where_not_all_are_known_a_part_of_a_name_is_not_enough(notion: AtHand) -> None:
+def test_a_partial_name_needs_the_complete_list_of_people(notion: AtHand) -> None:
     for number in range(600):
         notion.world.store.users[id_of("crowd", str(number))] = f"Person {number}"
 
@@ -85,7 +85,7 @@ def test_where_not_all_are_known_a_part_of_a_name_is_not_enough(notion: AtHand) 
     assert "people has exactly the name Ada. Among them are: " in told
 
 
-def test_of_two_who_are_called_the_same_one_has_to_be_chosen(notion: AtHand) -> None:
+def test_an_ambiguous_name_is_refused(notion: AtHand) -> None:
     other = id_of("Ada", "2")
     notion.world.store.users[other] = "Ada Byron"
 
@@ -94,7 +94,7 @@ def test_of_two_who_are_called_the_same_one_has_to_be_chosen(notion: AtHand) -> 
     assert f"several people match Ada, so pass an id: Ada Lovelace = {ADA}, Ada Byron = {other}" in told
 
 
-def test_without_the_right_to_see_people_it_is_told_how_an_id_is_found(notion: AtHand) -> None:
+def test_without_the_user_capability_the_error_says_how_to_find_an_id(notion: AtHand) -> None:
     notion.world.capabilities.discard("users")
 
     told = notion.refused(QUERY, databaseId=TASKS, filter={"Owner": "Ada"})

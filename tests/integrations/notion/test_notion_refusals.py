@@ -31,9 +31,7 @@ IN_TRASH = "is in the trash and cannot be changed. Restore it first: `notion_upd
         (CREATE, {"name": "New", "parent": PLAN}, "Nothing was created."),
     ],
 )
-def test_a_page_in_the_trash_has_to_be_taken_out_first(
-    notion: AtHand, tool: str, args: dict[str, Any], none: str
-) -> None:
+def test_a_page_in_the_trash_must_be_restored_first(notion: AtHand, tool: str, args: dict[str, Any], none: str) -> None:
     notion.ask(UPDATE, pageId=PLAN, archived=True)
 
     told = notion.refused(tool, "upstream_refused", **args)
@@ -53,13 +51,13 @@ def test_a_page_in_the_trash_has_to_be_taken_out_first(
         (APPEND, {"pageId": TASKS_SOURCE, "content": "x"}, "`notion_create_database_page` adds a page."),
     ],
 )
-def test_an_id_of_something_else_is_told_to_be_one(notion: AtHand, tool: str, args: dict[str, Any], told: str) -> None:
+def test_the_id_of_another_object_is_recognised(notion: AtHand, tool: str, args: dict[str, Any], told: str) -> None:
     assert told in notion.refused(tool, **args)
     assert notion.world.done == []
 
 
 @pytest.mark.parametrize("after", [task_id(1), id_of("block", id_of("block", GUIDE, "5"), "0")])
-def test_a_block_to_add_behind_has_to_be_on_the_page_itself(notion: AtHand, after: str) -> None:
+def test_a_block_to_insert_after_must_be_a_direct_child_of_the_page(notion: AtHand, after: str) -> None:
     told = notion.refused(APPEND, pageId=GUIDE, content="x", after=after)
 
     assert told.startswith("`after` must be a direct child of `pageId`")
@@ -77,20 +75,20 @@ def test_a_block_to_add_behind_has_to_be_on_the_page_itself(notion: AtHand, afte
         (READ, {"pageId": id_of("block", PLAN, "0"), "startCursor": id_of("nowhere")}),
     ],
 )
-def test_who_goes_on_from_nowhere_is_told_to_start_again(notion: AtHand, tool: str, args: dict[str, Any]) -> None:
+def test_an_unknown_cursor_is_refused(notion: AtHand, tool: str, args: dict[str, Any]) -> None:
     told = notion.refused(tool, **args)
 
     assert told == "`startCursor` is no longer valid. Start again without it."
 
 
-def test_what_notion_does_not_take_is_told_to_have_changed_nothing(notion: AtHand) -> None:
+def test_a_refused_write_is_reported_as_unchanged(notion: AtHand) -> None:
     told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Link": {"url": "x"}, "Tags": [{"name": "a,b"}]})
 
     assert told.startswith("Notion rejected the request: ")
     assert told.endswith("Nothing was changed.")
 
 
-def test_a_credential_that_ends_midway_does_not_hide_what_was_added(notion: AtHand) -> None:
+def test_a_credential_rejected_midway_does_not_hide_what_was_added(notion: AtHand) -> None:
     notion.tenant.fault("api", Fault("slow", seconds=0))
     notion.tenant.fault("api", Fault("down", status=401), times=2)
 

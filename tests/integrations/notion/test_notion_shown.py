@@ -48,7 +48,7 @@ def relate(notion: AtHand, number: int) -> list[str]:
         (UPDATE, {"pageId": task_id(1), "icon": {"type": "emoji", "emoji": "🚀"}}, SAVED_IN_PART),
     ],
 )
-def test_a_relation_of_which_notion_shows_a_part_is_told_to_be_longer(
+def test_a_truncated_relation_is_marked_as_incomplete(
     notion: AtHand, tool: str, args: dict[str, Any], note: str
 ) -> None:
     ids = relate(notion, 40)
@@ -64,7 +64,7 @@ def test_a_relation_of_which_notion_shows_a_part_is_told_to_be_longer(
     assert "cut" not in notion.found(READ, pageId=task_id(1))["page"]
 
 
-def test_what_is_long_is_cut_and_read_whole_where_it_is_said(notion: AtHand) -> None:
+def test_a_cut_value_can_be_read_completely_as_its_note_says(notion: AtHand) -> None:
     values(notion)["Notes"]["rich_text"][0]["plain_text"] = "x" * 5000
 
     row = notion.found(QUERY, databaseId=TASKS, filter={"No.": 1})
@@ -79,7 +79,7 @@ def test_what_is_long_is_cut_and_read_whole_where_it_is_said(notion: AtHand) -> 
 
 
 @pytest.mark.parametrize(("size", "head"), [(3, "3 pages, and more follow: **Tasks**"), (12, "12 pages: **Tasks**")])
-def test_a_count_of_one_answer_does_not_read_as_that_of_all(notion: AtHand, size: int, head: str) -> None:
+def test_the_count_of_one_page_is_not_shown_as_the_total(notion: AtHand, size: int, head: str) -> None:
     told = notion.text(QUERY, databaseId=TASKS, pageSize=size)
 
     assert told.startswith(head)
@@ -87,7 +87,7 @@ def test_a_count_of_one_answer_does_not_read_as_that_of_all(notion: AtHand, size
     assert (more in told) is (size == 3)
 
 
-def test_what_notion_gave_up_is_told_without_its_jargon(notion: AtHand) -> None:
+def test_an_incomplete_search_is_reported_in_plain_words(notion: AtHand) -> None:
     notion.world.incomplete = True
 
     told = "Notion did not search everything, so there may be more: use a narrower query."
@@ -95,7 +95,7 @@ def test_what_notion_gave_up_is_told_without_its_jargon(notion: AtHand) -> None:
     assert notion.found(QUERY, databaseId=TASKS)["notes"] == [told]
 
 
-def test_nothing_found_is_not_all_that_there_is_where_notion_gave_up(notion: AtHand) -> None:
+def test_an_incomplete_search_without_hits_is_not_shown_as_empty(notion: AtHand) -> None:
     notion.world.incomplete = True
 
     told = "Nothing was found, but Notion did not search everything: use a narrower query."
@@ -104,9 +104,7 @@ def test_nothing_found_is_not_all_that_there_is_where_notion_gave_up(notion: AtH
 
 
 @pytest.mark.parametrize(("tool", "args"), [(SEARCH, {"query": "launch"}), (QUERY, {"databaseId": TASKS})])
-def test_who_goes_on_behind_the_end_is_not_told_that_there_is_nothing(
-    notion: AtHand, tool: str, args: dict[str, Any]
-) -> None:
+def test_a_cursor_beyond_the_end_is_not_shown_as_empty(notion: AtHand, tool: str, args: dict[str, Any]) -> None:
     found = notion.found(tool, **args, startCursor="50.")
 
     assert found["results"] == []
@@ -122,11 +120,11 @@ def test_who_goes_on_behind_the_end_is_not_told_that_there_is_nothing(
         (TASKS_SOURCE, "Page created in Tasks."),
     ],
 )
-def test_it_is_told_where_a_page_was_made(notion: AtHand, parent: object, message: str) -> None:
+def test_the_parent_of_a_new_page_is_named(notion: AtHand, parent: object, message: str) -> None:
     assert notion.found(CREATE, title="New", parent=parent)["message"] == message
 
 
-def test_an_option_that_is_new_is_told(notion: AtHand) -> None:
+def test_a_new_option_is_reported(notion: AtHand) -> None:
     made = notion.found(CREATE_ROW, databaseId=TASKS, name="x", properties={"Tags": ["q4", "Brand"], "Status": "done"})
     changed = notion.found(UPDATE_ROW, pageId=task_id(1), properties={"Tags": "Other"})
 
@@ -134,7 +132,7 @@ def test_an_option_that_is_new_is_told(notion: AtHand) -> None:
     assert changed["notes"] == ["`Tags` has a new option: Other."]
 
 
-def test_options_that_are_new_are_told_in_the_order_in_which_they_were_given() -> None:
+def test_new_options_are_reported_in_their_given_order() -> None:
     names = [f"Choice {each}" for each in range(12)]
     schema = PropertySchema(tuple(PropertyDefinition(name, "select", options=("Old",)) for name in names))
 
@@ -143,7 +141,7 @@ def test_options_that_are_new_are_told_in_the_order_in_which_they_were_given() -
     assert told == [f"`{name}` has a new option: New." for name in reversed(names)]
 
 
-def test_a_list_that_is_too_deep_is_told_to_be_flatter_and_keeps_its_order(notion: AtHand) -> None:
+def test_a_list_that_is_too_deep_is_refused_in_order(notion: AtHand) -> None:
     deep = "- a\n  - b\n    - c\n      - d\n        - e\n    - f\n- g"
 
     added = notion.found(APPEND, pageId=PLAN, content=deep)
@@ -156,14 +154,14 @@ def test_a_list_that_is_too_deep_is_told_to_be_flatter_and_keeps_its_order(notio
     assert notion.found(APPEND, pageId=PLAN, content="- a\n  - b\n    - c")["notes"] == []
 
 
-def test_a_list_as_deep_as_can_be_written_is_taken(notion: AtHand) -> None:
+def test_a_list_of_the_maximum_depth_is_accepted(notion: AtHand) -> None:
     notion.ask(APPEND, pageId=PLAN, content=steps(100))
 
     assert notion.found(READ, pageId=PLAN)["content"].count("- x") == 100
     assert "there can be 100 others at most" in notion.refused(APPEND, pageId=PLAN, content=steps(400))
 
 
-def test_of_many_new_blocks_the_first_ids_are_given(notion: AtHand) -> None:
+def test_the_first_ids_of_many_new_blocks_are_returned(notion: AtHand) -> None:
     added = notion.found(APPEND, pageId=PLAN, content="\n\n".join("x" * 30))
 
     assert added["message"] == "30 blocks added."
@@ -180,21 +178,21 @@ def test_of_many_new_blocks_the_first_ids_are_given(notion: AtHand) -> None:
         ({"children": ["x" * 150_000] * 2}, "longer than 200,000 characters"),
     ],
 )
-def test_what_is_too_much_or_no_text_is_refused_before_anything_is_sent(
+def test_oversized_or_non_text_content_is_refused_before_any_request(
     notion: AtHand, args: dict[str, Any], told: str
 ) -> None:
     assert told in notion.refused(APPEND, pageId=PLAN, **args)
     assert notion.world.done == []
 
 
-def test_half_of_a_character_is_refused_before_anything_is_sent(notion: AtHand) -> None:
+def test_a_lone_surrogate_is_refused_before_any_request(notion: AtHand) -> None:
     told = notion.refused(UPDATE_ROW, pageId=task_id(1), properties={"Notes": "\ud800"})
 
     assert told.startswith("The text contains half of a character")
     assert notion.world.done == []
 
 
-def test_a_block_is_shown_where_it_is_on_its_page_and_whole(notion: AtHand) -> None:
+def test_a_block_is_shown_with_its_page_and_complete(notion: AtHand) -> None:
     text = "Long " * 100
     block = notion.world.store.block(PLAN, {"type": "toggle", "toggle": {"rich_text": text}})["id"]
     notion.world.store.block(block, {"type": "paragraph", "paragraph": {"rich_text": "Inside"}})
@@ -208,7 +206,7 @@ def test_a_block_is_shown_where_it_is_on_its_page_and_whole(notion: AtHand) -> N
     assert "In page https://www.notion.so/" in notion.text(READ, pageId=block)
 
 
-def test_a_time_is_told_with_its_zone(notion: AtHand) -> None:
+def test_a_time_is_shown_with_its_zone(notion: AtHand) -> None:
     assert "Last edited 2026-11-17 16:00 UTC." in notion.text(READ, pageId=PLAN)
 
 
@@ -219,7 +217,7 @@ def test_a_time_is_told_with_its_zone(notion: AtHand) -> None:
         (UPDATE_ROW, {"pageId": task_id(1), "properties": {"Points": "3"}}, {"Points": {"number": 3}}),
     ],
 )
-def test_values_beside_the_other_parameters_are_understood(
+def test_property_values_beside_other_parameters_are_accepted(
     notion: AtHand, tool: str, args: dict[str, Any], sent: dict[str, Any]
 ) -> None:
     notion.ask(tool, **args)
@@ -228,17 +226,17 @@ def test_values_beside_the_other_parameters_are_understood(
 
 
 @pytest.mark.parametrize("args", [{"name": "New"}, {"title": "New", "properties": {}}, {"Task": "New"}])
-def test_a_page_of_a_database_can_be_given_a_name(notion: AtHand, args: dict[str, Any]) -> None:
+def test_a_database_page_can_be_created_with_a_title(notion: AtHand, args: dict[str, Any]) -> None:
     assert notion.found(CREATE_ROW, databaseId=TASKS, **args)["page"]["title"] == "New"
 
 
-def test_more_than_there_can_be_at_a_time_is_as_much_as_there_can_be(notion: AtHand) -> None:
+def test_a_limit_over_the_maximum_is_reduced_to_it(notion: AtHand) -> None:
     notion.ask(QUERY, databaseId=TASKS_SOURCE, pageSize="500")
 
     assert notion.sent(f"/data_sources/{TASKS_SOURCE}/query")[0]["page_size"] == 100
 
 
-def test_a_text_is_taken_for_blocks(notion: AtHand) -> None:
+def test_a_text_is_accepted_as_blocks(notion: AtHand) -> None:
     notion.ask(APPEND, pageId=PLAN, blocks="## More")
 
     assert notion.found(READ, pageId=PLAN)["content"].endswith("## More")
@@ -266,5 +264,5 @@ def test_a_text_is_taken_for_blocks(notion: AtHand) -> None:
         (QUERY, {"databaseId": TASKS, "filter": "[" * 200_000}, "`filter`: must be an object"),
     ],
 )
-def test_arguments_that_do_not_fit_are_told_to_be(tool: str, args: dict[str, Any], told: str) -> None:
+def test_conflicting_arguments_are_refused(tool: str, args: dict[str, Any], told: str) -> None:
     assert re.sub(r"\s+", " ", " ".join(problems(tool, **args))).startswith(told)

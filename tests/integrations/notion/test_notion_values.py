@@ -37,19 +37,19 @@ SCHEMA = PropertySchema(
         (f"collection://{ONE}", ONE),
     ],
 )
-def test_a_page_is_found_in_what_people_have(given: str, found: str) -> None:
+def test_a_page_id_is_parsed_in_every_form(given: str, found: str) -> None:
     assert page_id(given) == found
 
 
 @pytest.mark.parametrize(
     "given", ["", "The plan", "http://[", BARE[:-1], BARE + "0", 7, None, "https://www.notion.so/acme", "x" * 3000]
 )
-def test_what_has_no_id_in_it_is_refused(given: object) -> None:
+def test_a_text_without_an_id_is_refused(given: object) -> None:
     with pytest.raises(ValueError, match="not an id of Notion"):
         page_id(given)
 
 
-def test_an_address_tells_of_a_database_its_page_and_its_block_what_each_is() -> None:
+def test_a_url_distinguishes_database_page_and_block() -> None:
     whole = f"https://www.notion.so/acme/{BARE}?v={BARE}&p={OTHER}#{BARE}"
 
     assert page_id(whole) == TWO
@@ -92,7 +92,7 @@ def test_a_value_is_shown_in_plain_words(kind: str, value: object, plain: object
     assert value_of({"id": "x", "type": kind, kind: value}) == plain
 
 
-def test_what_is_empty_is_left_out_and_the_title_is_told_apart() -> None:
+def test_empty_values_are_omitted_and_the_title_is_separate() -> None:
     properties = {
         "Name": {"type": "title", "title": [{"plain_text": "A"}]},
         "None": {"type": "select", "select": None},
@@ -134,7 +134,7 @@ def test_what_is_empty_is_left_out_and_the_title_is_told_apart() -> None:
         ("status", {"type": "status", "status": "Done"}, {"name": "Done"}),
     ],
 )
-def test_a_value_is_written_as_notion_wants_it(kind: str, value: object, sent: object) -> None:
+def test_a_value_is_converted_for_notion(kind: str, value: object, sent: object) -> None:
     assert to_notion(kind, value) == {kind: sent}
 
 
@@ -156,18 +156,18 @@ def test_a_value_is_written_as_notion_wants_it(kind: str, value: object, sent: o
         ("place", "Oslo", "in the form of Notion"),
     ],
 )
-def test_a_value_that_cannot_be_is_refused(kind: str, value: object, complaint: str) -> None:
+def test_an_invalid_value_is_refused(kind: str, value: object, complaint: str) -> None:
     with pytest.raises(InvalidValue, match=complaint):
         to_notion(kind, value)
 
 
-def test_options_are_sent_in_the_letters_in_which_they_are_there() -> None:
+def test_options_are_sent_in_their_existing_spelling() -> None:
     assert SCHEMA.fitted({"state": "done", "b": "bug", "Name": "x"})["State"] == {"status": {"name": "Done"}}
     assert SCHEMA.fitted({"Kind": "Chore"}) == {"Kind": {"select": {"name": "Chore"}}}
     assert SCHEMA.fitted({"State": {"status": {"id": "x"}}}) == {"State": {"status": {"id": "x"}}}
 
 
-def test_everything_that_does_not_fit_is_told_at_once() -> None:
+def test_all_invalid_values_are_reported_together() -> None:
     with pytest.raises(ToolFailed) as refused:
         SCHEMA.fitted({"State": "Later", "Size": "big", "Colour": "red"})
 
@@ -180,12 +180,12 @@ def test_everything_that_does_not_fit_is_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("given", [{"Size": 1, "size": 2}, {"Name": "a", "title": "b"}])
-def test_a_property_that_is_given_twice_is_refused(given: dict[str, object]) -> None:
+def test_a_repeated_property_is_refused(given: dict[str, object]) -> None:
     with pytest.raises(ToolFailed, match="is already set"):
         SCHEMA.fitted(given)
 
 
-def test_of_many_unknown_properties_it_is_told_once_what_there_is() -> None:
+def test_many_unknown_properties_list_the_known_ones_once() -> None:
     with pytest.raises(ToolFailed) as refused:
         SCHEMA.fitted(dict.fromkeys(map(str, range(20)), 1))
 
@@ -193,12 +193,12 @@ def test_of_many_unknown_properties_it_is_told_once_what_there_is() -> None:
     assert refused.value.text.count("Properties: ") == 1
 
 
-def test_more_people_than_notion_takes_are_refused() -> None:
+def test_more_people_than_notion_accepts_are_refused() -> None:
     with pytest.raises(InvalidValue, match="takes at most 100 values"):
         to_notion("relation", [ONE] * 101)
 
 
-def test_the_bounds_of_what_is_taken_are_told_in_words_of_json_schema() -> None:
+def test_limits_are_expressed_in_json_schema() -> None:
     words = {
         word for each in TOOLS for told in each.mcp_definition["inputSchema"]["properties"].values() for word in told
     }
@@ -207,7 +207,7 @@ def test_the_bounds_of_what_is_taken_are_told_in_words_of_json_schema() -> None:
     assert {"minimum", "maximum", "minProperties", "maxProperties"} <= words
 
 
-def test_a_database_of_many_properties_and_options_is_told_in_part() -> None:
+def test_a_large_database_is_described_in_part() -> None:
     many = PropertySchema(
         tuple(PropertyDefinition(f"P{each}", "select", "", tuple(map(str, range(99)))) for each in range(80))
     )
@@ -218,7 +218,7 @@ def test_a_database_of_many_properties_and_options_is_told_in_part() -> None:
     assert "P60" not in str(many)
 
 
-def test_properties_to_show_have_to_be_there() -> None:
+def test_unknown_properties_to_show_are_refused() -> None:
     assert SCHEMA.names(["size", "b"]) == ["Size", "Kind"]
     with pytest.raises(
         ToolFailed, match=r"cannot be returned\. `Colour`, `Form`: these properties do not exist\. Properties: Name"
@@ -226,7 +226,7 @@ def test_properties_to_show_have_to_be_there() -> None:
         SCHEMA.names(["Colour", "size", "Form"])
 
 
-def test_the_manifest_lists_the_tools_that_there_are() -> None:
+def test_the_manifest_lists_every_tool() -> None:
     listed = {tool.name: tool.writes for tool in services()["notion"].tools}
 
     assert listed == {tool.name: tool.writes for tool in TOOLS}
@@ -239,11 +239,11 @@ def test_the_manifest_lists_the_tools_that_there_are() -> None:
         ("Tasks", "must be an object."),
     ],
 )
-def test_arguments_that_cannot_be_read_are_told_to_be(args: object, complaint: str) -> None:
+def test_unreadable_arguments_are_refused(args: object, complaint: str) -> None:
     query = next(tool for tool in TOOLS if tool.name == "notion_query_database")
 
     assert query.parse(args) == [complaint]
 
 
-def test_no_description_is_longer_than_a_model_is_shown() -> None:
+def test_every_description_is_short_enough_for_every_client() -> None:
     assert [tool.name for tool in TOOLS if len(tool.description) > 900] == []

@@ -32,25 +32,25 @@ def unavailable(found: object, status: int = 200, **headers: str) -> GrantUnavai
     return problem.value
 
 
-def test_an_answer_as_the_specification_has_it_is_taken_whole() -> None:
+def test_a_standard_token_response_is_parsed_completely() -> None:
     found = {**GOOD, "refresh_token": "r", "expires_in": 3600, "scope": "read write", "team": {"id": "T"}}
 
     assert answered(found, 201) == Tokens("a", "r", 3600.0, ("read", "write"), found)
 
 
 @pytest.mark.parametrize("nothing", [{"error": None}, {"error": ""}, {"error": {}}, {"ok": True}, {"ok": None}])
-def test_an_error_that_says_nothing_is_none(nothing: Mapping[str, object]) -> None:
+def test_an_empty_error_field_is_ignored(nothing: Mapping[str, object]) -> None:
     assert answered({**GOOD, **nothing}).access == "a"
 
 
-def test_a_token_shows_in_no_repr() -> None:
+def test_no_repr_shows_a_token() -> None:
     shown = repr(answered({**GOOD, "access_token": "hidden-a", "refresh_token": "hidden-r"}))
 
     assert "hidden" not in shown
 
 
 @pytest.mark.parametrize("kind", ["Bearer", "BEARER", "bot", None])
-def test_a_token_that_goes_along_as_a_bearer_is_taken(kind: str | None) -> None:
+def test_a_bearer_token_is_accepted_in_any_spelling(kind: str | None) -> None:
     assert answered({**GOOD, "token_type": kind}).access == "a"
     assert answered({"access_token": "a"}).access == "a"
 
@@ -62,7 +62,7 @@ def test_a_token_of_another_type_is_refused(kind: object) -> None:
 
 @pytest.mark.requirement("OAU-18")
 @pytest.mark.parametrize("id_token", ["", "no.jwt.at-all", "eyJhbGciOiJub25lIn0.e30.", 7, {"alg": "none"}])
-def test_an_id_token_is_not_looked_at(id_token: object) -> None:
+def test_an_id_token_is_ignored(id_token: object) -> None:
     assert answered({**GOOD, "id_token": id_token}) == Tokens("a", answer={**GOOD, "id_token": id_token})
 
 
@@ -80,7 +80,7 @@ def test_an_id_token_is_not_looked_at(id_token: object) -> None:
         *[(odd, None) for odd in (float("inf"), float("nan"), float("-inf"), "9" * 5000)],
     ],
 )
-def test_a_life_that_can_be_meant_is_taken_and_any_other_is_not_told(told: object, expected: float | None) -> None:
+def test_an_invalid_lifetime_is_ignored(told: object, expected: float | None) -> None:
     assert answered({**GOOD, "expires_in": told}).expires_in == expected
 
 
@@ -100,23 +100,23 @@ def test_a_life_that_can_be_meant_is_taken_and_any_other_is_not_told(told: objec
         ({}, None),
     ],
 )
-def test_scopes_are_read_however_they_are_told(told: Mapping[str, object], expected: tuple[str, ...] | None) -> None:
+def test_scopes_are_parsed_in_every_form(told: Mapping[str, object], expected: tuple[str, ...] | None) -> None:
     assert answered({**GOOD, **told}).scopes == expected
 
 
-def test_a_flood_of_scopes_ends() -> None:
+def test_the_number_of_scopes_is_limited() -> None:
     scopes = answered({**GOOD, "scope": " ".join(map(str, range(10_000)))}).scopes
 
     assert scopes == tuple(map(str, range(200)))
 
 
 @pytest.mark.parametrize("odd", [None, "", 7, ["r"], "r\x00", "ř", "r" * 16_385])
-def test_a_refresh_token_that_could_not_be_sent_back_is_none(odd: object) -> None:
+def test_an_unusable_refresh_token_is_ignored(odd: object) -> None:
     assert answered({**GOOD, "refresh_token": odd}).refresh is None
 
 
 @pytest.mark.parametrize("odd", [None, "", 7, ["a"], "a b", "a\r\nX: y", "ä", "a" * 16_385])
-def test_an_access_token_that_no_header_could_carry_is_none(odd: object) -> None:
+def test_an_access_token_that_fits_no_header_is_refused(odd: object) -> None:
     assert unavailable({**GOOD, "access_token": odd}).reason == "unreadable"
 
 
@@ -136,7 +136,7 @@ def test_an_access_token_that_no_header_could_carry_is_none(odd: object) -> None
         ({"error": "invalid_grant", "access_token": "a"}, 200, "invalid_grant"),
     ],
 )
-def test_a_provider_that_says_no_is_understood(found: object, status: int, expected: str) -> None:
+def test_a_standard_error_is_classified(found: object, status: int, expected: str) -> None:
     assert refused(found, status) == expected
 
 
@@ -145,12 +145,12 @@ def test_a_provider_that_says_no_is_understood(found: object, status: int, expec
     ("found", "status"),
     [({"status": "BAD_REFRESH_TOKEN"}, 400), ({"ok": False, "error": "BAD_REFRESH_TOKEN"}, 200)],
 )
-def test_a_providers_own_words_mean_what_its_manifest_says(found: object, status: int) -> None:
+def test_vendor_error_codes_are_mapped_by_the_manifest(found: object, status: int) -> None:
     assert refused(found, status, {"BAD_REFRESH_TOKEN": "invalid_grant"}) == "invalid_grant"
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "no such grant", "a" * 65, "ünvalid", "a\nb", "\ud800"])
-def test_of_free_text_nothing_goes_anywhere(text: str) -> None:
+def test_free_text_of_a_provider_is_not_passed_on(text: str) -> None:
     found = {"error": text, "error_description": "leak", "message": "leak"}
 
     with pytest.raises(GrantRefused) as problem:
@@ -162,7 +162,7 @@ def test_of_free_text_nothing_goes_anywhere(text: str) -> None:
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("status", [408, 423, 425, 429, 500, 502, 503, 504, 529])
 @pytest.mark.parametrize("found", [{"error": "invalid_grant"}, {"error": "unheard_of"}, b"<html>", b"", GOOD])
-def test_a_server_in_trouble_takes_no_grant_away_whatever_it_says(status: int, found: object) -> None:
+def test_a_5xx_response_ends_no_grant(status: int, found: object) -> None:
     unavailable(found, status)
 
 
@@ -172,7 +172,7 @@ def test_a_server_in_trouble_takes_no_grant_away_whatever_it_says(status: int, f
     "word",
     ["temporarily_unavailable", "server_error", "slow_down", "ratelimited", "internal_error", "fatal_error"],
 )
-def test_a_word_of_the_moment_takes_no_grant_away(status: int, word: str) -> None:
+def test_a_temporary_error_ends_no_grant(status: int, word: str) -> None:
     unavailable({"ok": False, "error": word}, status)
 
 
@@ -195,13 +195,13 @@ def test_a_word_of_the_moment_takes_no_grant_away(status: int, word: str) -> Non
         b'{"error": "invalid_grant", "a": "' + b"x" * MAX_BYTES + b'"}',
     ],
 )
-def test_what_nobody_can_read_takes_no_grant_away(status: int, body: bytes) -> None:
+def test_an_unreadable_response_ends_no_grant(status: int, body: bytes) -> None:
     assert unavailable(body, status).reason == "unreadable"
 
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 304])
-def test_a_redirect_is_not_followed_and_no_token_is_taken_from_it(status: int) -> None:
+def test_a_token_in_a_redirect_is_ignored(status: int) -> None:
     assert unavailable(GOOD, status, location="https://evil.example/").reason == "redirected"
 
 
@@ -225,11 +225,11 @@ def test_a_redirect_is_not_followed_and_no_token_is_taken_from_it(status: int) -
         ({}, None),
     ],
 )
-def test_when_to_come_back_is_read_and_bounded(headers: Mapping[str, str], expected: float | None) -> None:
+def test_retry_after_is_parsed_and_bounded(headers: Mapping[str, str], expected: float | None) -> None:
     assert retry_after(headers) == expected
 
 
-def test_who_says_when_to_come_back_has_not_said_no() -> None:
+def test_a_refusal_with_retry_after_is_temporary() -> None:
     assert unavailable({"status": "error"}, 477, retry_after="5").retry_after == 5.0
     assert unavailable({"error": "rate"}, 429, retry_after="5").retry_after == 5.0
 
@@ -255,13 +255,13 @@ ANYTHING = st.recursive(
 
 @settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(NAMES), ANYTHING) | ANYTHING, st.integers(100, 599), st.text() | st.just("9"))
-def test_whatever_json_comes_is_tokens_or_a_no_or_nothing(found: object, status: int, wait: str) -> None:
+def test_any_json_is_tokens_a_refusal_or_unreadable(found: object, status: int, wait: str) -> None:
     assert_one_of_three(json.dumps(found).encode(), status, wait)
 
 
 @settings(deadline=None)
 @given(st.binary(), st.integers(100, 599), st.text())
-def test_whatever_bytes_come_are_tokens_or_a_no_or_nothing(body: bytes, status: int, wait: str) -> None:
+def test_any_bytes_are_tokens_a_refusal_or_unreadable(body: bytes, status: int, wait: str) -> None:
     assert_one_of_three(body, status, wait)
 
 

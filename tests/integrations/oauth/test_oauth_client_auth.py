@@ -57,7 +57,7 @@ async def sent(client: OAuthClient, issuer: str | None = None) -> tuple[dict[str
     return here.visit.headers, told
 
 
-async def test_an_id_and_a_secret_without_special_characters_are_what_they_are_in_a_header() -> None:
+async def test_plain_credentials_are_unchanged_in_basic_auth() -> None:
     headers, told = await sent(OAuthClient("1a2b-3c.4d_~", "client_secret_basic", secret="s3cret-._~"))
 
     assert basic(headers["authorization"]) == ("1a2b-3c.4d_~", "s3cret-._~")
@@ -65,7 +65,7 @@ async def test_an_id_and_a_secret_without_special_characters_are_what_they_are_i
 
 
 @pytest.mark.parametrize("text", ["https://ours.example/client.json", "a b+c%2B:d/é&=", ":", "%"])
-async def test_any_id_and_secret_are_read_back_by_every_kind_of_decoder(text: str) -> None:
+async def test_encoded_credentials_are_decoded_by_every_common_decoder(text: str) -> None:
     headers, _ = await sent(OAuthClient(text, "client_secret_basic", secret=text))
 
     name, secret = basic(headers["authorization"])
@@ -73,7 +73,7 @@ async def test_any_id_and_secret_are_read_back_by_every_kind_of_decoder(text: st
     assert (unquote_plus(name), unquote_plus(secret)) == (text, text)
 
 
-async def test_what_would_be_cut_at_a_colon_or_a_slash_is_encoded_whole() -> None:
+async def test_special_characters_of_credentials_are_encoded() -> None:
     headers, _ = await sent(OAuthClient("https://a/b", "client_secret_basic", secret="c/d:e f"))
 
     assert basic(headers["authorization"]) == ("https%3A%2F%2Fa%2Fb", "c%2Fd%3Ae%20f")
@@ -86,7 +86,7 @@ async def test_a_secret_in_the_body_is_in_no_header() -> None:
     assert "authorization" not in headers
 
 
-async def test_a_public_client_only_says_its_name() -> None:
+async def test_a_public_client_sends_only_its_id() -> None:
     headers, told = await sent(OAuthClient("id", "none", secret="unused"))
 
     assert told == {"client_id": "id"}
@@ -97,7 +97,7 @@ async def test_a_public_client_only_says_its_name() -> None:
     ("key", "algorithm", "kind"),
     [(RSA, "RS256", RSAKey), (P256, "ES256", ECKey), (P384, "ES384", ECKey), (ED25519, "EdDSA", OKPKey)],
 )
-async def test_a_signed_assertion_says_who_we_are_to_whom_and_for_how_long(
+async def test_a_signed_assertion_has_issuer_audience_and_expiry(
     key: Private, algorithm: str, kind: type[RSAKey | ECKey | OKPKey]
 ) -> None:
     headers, told = await sent(with_key(key), issuer="https://login.example")
@@ -119,7 +119,7 @@ async def test_a_signed_assertion_says_who_we_are_to_whom_and_for_how_long(
     assert claims["exp"] - claims["iat"] == 120
 
 
-async def test_where_no_issuer_is_known_an_assertion_is_for_the_token_endpoint_and_none_is_used_twice() -> None:
+async def test_an_assertion_without_an_issuer_names_the_token_endpoint_and_is_unique() -> None:
     async with place(TOKENS) as here:
         for _ in range(2):
             await client_credentials(here.http, here.provider, with_key(P256), [])
@@ -146,7 +146,7 @@ BAD_KEYS = {
 
 
 @pytest.mark.parametrize("key", [pytest.param(text, id=name) for name, text in BAD_KEYS.items()])
-async def test_a_key_that_nothing_can_be_signed_with_is_refused_before_anything_is_sent(key: str) -> None:
+async def test_an_unusable_private_key_is_refused_before_any_request(key: str) -> None:
     async with place(TOKENS) as here:
         with pytest.raises(GrantRefused, match=r"^invalid_client$"):
             await client_credentials(

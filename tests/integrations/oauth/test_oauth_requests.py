@@ -23,7 +23,7 @@ def asked(provider: AuthorizationServer, scopes: tuple[str, ...] = (), verifier:
     return dict(pairs)
 
 
-def test_a_browser_is_sent_with_who_asks_for_a_code_and_where_to_come_back() -> None:
+def test_the_authorization_url_has_client_and_redirect_uri() -> None:
     assert asked(PROVIDER) == {
         "response_type": "code",
         "client_id": "the client",
@@ -33,7 +33,7 @@ def test_a_browser_is_sent_with_who_asks_for_a_code_and_where_to_come_back() -> 
 
 
 @pytest.mark.requirement("OAU-03")
-def test_the_challenge_is_the_sha_256_of_the_verifier_and_the_verifier_stays_here() -> None:
+def test_the_challenge_is_the_sha_256_of_the_verifier() -> None:
     verifier = new_verifier()
 
     told = asked(PROVIDER, verifier=verifier)
@@ -44,7 +44,7 @@ def test_the_challenge_is_the_sha_256_of_the_verifier_and_the_verifier_stays_her
 
 
 @pytest.mark.requirement("OAU-03")
-def test_verifiers_are_long_of_the_right_letters_and_never_the_same() -> None:
+def test_verifiers_are_long_unique_and_of_the_allowed_characters() -> None:
     several = {new_verifier() for _ in range(1000)}
 
     assert len(several) == 1000
@@ -52,11 +52,11 @@ def test_verifiers_are_long_of_the_right_letters_and_never_the_same() -> None:
 
 
 @pytest.mark.parametrize(("separator", "expected"), [(" ", "read write"), (",", "read,write")])
-def test_scopes_are_joined_as_the_provider_reads_them(separator: str, expected: str) -> None:
+def test_scopes_are_joined_with_the_providers_separator(separator: str, expected: str) -> None:
     assert asked(replace(PROVIDER, scope_separator=separator), ("read", "write"))["scope"] == expected
 
 
-def test_an_endpoint_keeps_its_query_and_a_provider_gets_what_else_it_wants() -> None:
+def test_an_endpoint_keeps_its_query_and_gets_additional_parameters() -> None:
     provider = replace(
         PROVIDER,
         authorize_url="https://login.example/authorize?tenant=a%20b&empty=",
@@ -71,7 +71,7 @@ def test_an_endpoint_keeps_its_query_and_a_provider_gets_what_else_it_wants() ->
 
 
 @pytest.mark.requirement("OAU-03")
-async def test_a_code_is_exchanged_with_its_verifier_and_what_it_was_asked_with() -> None:
+async def test_a_code_is_exchanged_with_its_verifier_and_redirect_uri() -> None:
     async with place(TOKENS) as here:
         provider = replace(here.provider, resource="https://mcp.example/mcp")
         got = await exchange_code(here.http, provider, PUBLIC, code="c&d", redirect_uri=CALLBACK, verifier="v" * 43)
@@ -96,7 +96,7 @@ async def test_without_a_challenge_no_verifier_is_sent() -> None:
     assert fields(here.visit).keys() == {"grant_type", "code", "redirect_uri", "client_id"}
 
 
-async def test_a_provider_that_wants_json_gets_json() -> None:
+async def test_a_json_token_endpoint_gets_json() -> None:
     client = OAuthClient("id", "client_secret_basic", secret="s")
     async with place(TOKENS) as here:
         provider = replace(here.provider, token_encoding="json")
@@ -120,7 +120,7 @@ async def test_a_refresh_names_the_resource_and_no_scope() -> None:
     }
 
 
-async def test_a_client_is_granted_what_it_asks_for_itself() -> None:
+async def test_a_client_credentials_request_names_scope_and_resource() -> None:
     async with place(TOKENS) as here:
         provider = replace(here.provider, resource="https://mcp.example/mcp")
         await client_credentials(here.http, provider, CONFIDENTIAL, ["a", "b"])
@@ -144,35 +144,35 @@ async def unavailable(answer: Answer, *, at: str | None = None, seconds: float =
 
 @pytest.mark.requirement("OAU-14")
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"])
-async def test_a_server_that_cuts_the_line_may_have_used_up_what_was_sent(start: bytes) -> None:
+async def test_a_dropped_connection_leaves_the_outcome_unknown(start: bytes) -> None:
     problem = await unavailable(cutting_off(start))
 
     assert (problem.reason, problem.sent) == ("unreachable", True)
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_a_server_that_is_too_slow_may_have_used_up_what_was_sent() -> None:
+async def test_a_timeout_leaves_the_outcome_unknown() -> None:
     problem = await unavailable(silent(), seconds=0.2)
 
     assert (problem.reason, problem.sent) == ("timed_out", True)
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_an_answer_that_is_no_http_takes_no_grant_away() -> None:
+async def test_a_malformed_response_ends_no_grant() -> None:
     problem = await unavailable(raw(b"SSH-2.0-OpenSSH_9.9\r\n\r\n"))
 
     assert (problem.reason, problem.sent) == ("unreadable", True)
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_where_nobody_may_be_asked_nothing_was_sent() -> None:
+async def test_a_blocked_address_gets_no_request() -> None:
     problem = await unavailable(TOKENS, at="https://10.0.0.1/token")
 
     assert (problem.reason, problem.sent) == ("unreachable", False)
 
 
 @pytest.mark.requirement("OAU-14")
-async def test_a_redirect_carries_nothing_anywhere() -> None:
+async def test_a_redirect_of_the_token_endpoint_is_not_followed() -> None:
     async with place(TOKENS) as other:
         problem = await unavailable(said({}, "307 Temporary Redirect", Location=other.server.url("/token")))
 

@@ -33,7 +33,7 @@ async def revoked(answer: Answer, *, with_client: bool = True, seconds: float = 
         assert here.visit.line == "POST /revoke HTTP/1.1"
 
 
-async def test_a_refresh_token_goes_before_its_access_token_each_in_a_request_of_its_own() -> None:
+async def test_the_refresh_token_is_revoked_before_the_access_token() -> None:
     async with place(saying(b"")) as here:
         await revoke(here.http, with_revocation(here), CONFIDENTIAL, access="a", refresh="r")
 
@@ -44,7 +44,7 @@ async def test_a_refresh_token_goes_before_its_access_token_each_in_a_request_of
     ]
 
 
-async def test_only_what_there_is_is_revoked_and_only_where_it_can_be() -> None:
+async def test_only_existing_tokens_are_revoked_and_only_at_a_revocation_endpoint() -> None:
     async with place(saying(b"")) as here:
         await revoke(here.http, with_revocation(here), CONFIDENTIAL, access="a", refresh=None)
         await revoke(here.http, with_revocation(here, {"refresh": "token"}), CONFIDENTIAL, access="b", refresh=None)
@@ -53,7 +53,7 @@ async def test_only_what_there_is_is_revoked_and_only_where_it_can_be() -> None:
     assert [fields(visit)["token"] for visit in here.server.visits] == ["a"]
 
 
-async def test_a_provider_that_wants_json_gets_the_token_and_nothing_that_it_does_not_know() -> None:
+async def test_a_json_revocation_contains_only_the_token() -> None:
     client = OAuthClient("id", "client_secret_basic", secret="s")
     async with place(saying(b"")) as here:
         provider = with_revocation(here, {"access": "token"}, encoding="json")
@@ -63,7 +63,7 @@ async def test_a_provider_that_wants_json_gets_the_token_and_nothing_that_it_doe
     assert here.visit.headers["authorization"] == f"Basic {base64.b64encode(b'id:s').decode()}"
 
 
-async def test_a_token_that_speaks_for_itself_goes_without_the_client() -> None:
+async def test_a_bearer_revocation_is_sent_without_the_client() -> None:
     async with place(saying(b"")) as here:
         provider = with_revocation(here, {"refresh": "refresh_token", "access": "access_token"}, with_client=False)
         await revoke(here.http, provider, CONFIDENTIAL, access="a", refresh="r")
@@ -89,12 +89,12 @@ async def test_a_token_that_speaks_for_itself_goes_without_the_client() -> None:
         saying(b"", "404 Not Found"),
     ],
 )
-async def test_a_token_that_is_gone_or_was_gone_already_is_revoked(answer: Answer) -> None:
+async def test_a_successful_response_confirms_the_revocation(answer: Answer) -> None:
     await revoked(answer)
 
 
 @pytest.mark.parametrize("word", ["token_revoked", "invalid_auth", "account_inactive", "not_authed"])
-async def test_a_provider_that_knows_the_token_no_more_has_it_revoked(word: str) -> None:
+async def test_an_unknown_token_counts_as_revoked(word: str) -> None:
     await revoked(said({"ok": False, "error": word}), with_client=False)
     await revoked(said({"error": word}, "401 Unauthorized"), with_client=False)
 
@@ -109,12 +109,12 @@ async def test_a_provider_that_knows_the_token_no_more_has_it_revoked(word: str)
         saying(b"", "401 Unauthorized"),
     ],
 )
-async def test_a_provider_that_does_not_know_us_has_revoked_nothing(answer: Answer) -> None:
+async def test_a_rejected_client_has_revoked_nothing(answer: Answer) -> None:
     with pytest.raises(GrantRefused, match=r"^invalid_client$"):
         await revoked(answer)
 
 
-async def test_a_provider_that_lets_us_revoke_nothing_has_revoked_nothing() -> None:
+async def test_an_unsupported_revocation_has_revoked_nothing() -> None:
     with pytest.raises(GrantRefused, match=r"^unauthorized_client$"):
         await revoked(said({"error": "unauthorized_client"}, "403 Forbidden"))
 
@@ -137,20 +137,20 @@ async def test_a_provider_that_lets_us_revoke_nothing_has_revoked_nothing() -> N
         (cutting_off(), "unreachable"),
     ],
 )
-async def test_whoever_says_nothing_of_the_token_is_asked_again_later(answer: Answer, reason: str) -> None:
+async def test_an_inconclusive_response_is_retried_later(answer: Answer, reason: str) -> None:
     with pytest.raises(GrantUnavailable) as problem:
         await revoked(answer)
 
     assert problem.value.reason == reason
 
 
-async def test_when_to_ask_again_is_told() -> None:
+async def test_retry_after_is_reported() -> None:
     with pytest.raises(GrantUnavailable) as problem:
         await revoked(saying(b"", "429 Too Many Requests", Retry_After="30"))
 
     assert problem.value.retry_after == 30.0
 
 
-async def test_a_provider_that_is_too_slow_is_asked_again_later() -> None:
+async def test_a_timeout_is_retried_later() -> None:
     with pytest.raises(GrantUnavailable, match=r"^timed_out$"):
         await revoked(silent(), seconds=0.2)

@@ -78,7 +78,7 @@ async def account(service: Service, answer: Answer, **told: object) -> Account:
         ),
     ],
 )
-def test_a_service_is_an_authorization_server_with_these_ways(
+def test_a_service_has_the_endpoints_of_its_manifest(
     name: str, auth: str, encoding: str, separator: str, pkce: bool, revocation: Revocation
 ) -> None:
     service = services()[name]
@@ -93,7 +93,7 @@ def test_a_service_is_an_authorization_server_with_these_ways(
     assert (provider.resource, provider.issuer, provider.promises_issuer) == (None, None, False)
 
 
-def test_an_operator_can_send_every_request_elsewhere() -> None:
+def test_an_operator_can_override_every_endpoint() -> None:
     overrides = {"AUTHORIZE_URL": "http://127.0.0.1/a", "TOKEN_URL": "http://127.0.0.1/t", "REVOKE_URL": "http://r/"}
 
     provider = authorization_server_of(services()["slack"], overrides)
@@ -103,11 +103,11 @@ def test_an_operator_can_send_every_request_elsewhere() -> None:
     assert provider.revocation.url == "http://r/"
 
 
-def test_a_service_without_a_way_to_revoke_gets_none_from_an_operator(tmp_path: Path) -> None:
+def test_an_operator_cannot_add_a_revocation_endpoint(tmp_path: Path) -> None:
     assert authorization_server_of(sixth(tmp_path), {"REVOKE_URL": "http://r/"}).revocation is None
 
 
-def test_a_service_that_takes_keys_has_no_authorization_server() -> None:
+def test_a_service_with_api_keys_has_no_authorization_server() -> None:
     with pytest.raises(ValueError, match="posthog has no OAuth"):
         authorization_server_of(services()["posthog"], {})
 
@@ -126,7 +126,7 @@ SLACK_SCOPES = "channels:read,channels:history,groups:read,groups:history,chat:w
         ("hubspot", f"https://app.hubspot.com/oauth/authorize?{FROM_US}&scope={HUBSPOT_OBJECTS}+oauth"),
     ],
 )
-def test_a_browser_is_sent_to_a_service_as_its_documentation_shows(name: str, expected: str) -> None:
+def test_the_authorization_url_of_a_service_matches_its_documentation(name: str, expected: str) -> None:
     service = services()[name]
     assert service.oauth
     client, scopes = OAuthClient("id", client_auth_of(service), secret="s"), service.oauth.scopes
@@ -138,7 +138,7 @@ def test_a_browser_is_sent_to_a_service_as_its_documentation_shows(name: str, ex
     assert url == expected
 
 
-async def test_a_grant_of_notion_or_slack_says_itself_whose_it_is() -> None:
+async def test_the_token_response_of_notion_and_slack_names_the_account() -> None:
     owner = {"type": "user", "user": {"name": "Ada"}}
     notion = await account(services()["notion"], saying(), bot_id="b", workspace_name="Acme", owner=owner)
     slack = await account(services()["slack"], saying(), team={"id": "T1", "name": "Acme"})
@@ -147,7 +147,7 @@ async def test_a_grant_of_notion_or_slack_says_itself_whose_it_is() -> None:
     assert slack == Account("T1", workspace="Acme")
 
 
-async def test_linear_is_asked_whose_a_grant_is() -> None:
+async def test_the_account_of_linear_is_requested() -> None:
     found = {"viewer": {"name": "Our app"}, "organization": {"id": "o", "name": "Acme", "urlKey": "acme"}}
 
     assert await account(services()["linear"], said({"data": found})) == Account(
@@ -155,7 +155,7 @@ async def test_linear_is_asked_whose_a_grant_is() -> None:
     )
 
 
-async def test_hubspot_is_asked_where_its_account_is_found() -> None:
+async def test_the_account_of_hubspot_is_requested_by_token() -> None:
     found = {"portalId": 123, "uiDomain": "app-eu1.hubspot.com"}
     there = "https://app-eu1.hubspot.com/contacts/123"
 
@@ -180,27 +180,25 @@ async def test_hubspot_is_asked_where_its_account_is_found() -> None:
         said({"portalId": "1", "uiDomain": 2}),
     ],
 )
-async def test_a_service_that_does_not_say_whose_a_grant_is_has_granted_it_all_the_same(
-    name: str, answer: Answer
-) -> None:
+async def test_a_grant_without_account_details_is_valid(name: str, answer: Answer) -> None:
     assert await account(services()[name], answer, hub_id=7) == Account("7" if name == "hubspot" else None)
 
 
-async def test_a_sixth_service_says_whose_a_grant_is_with_its_manifest_alone(tmp_path: Path) -> None:
+async def test_a_manifest_alone_can_describe_the_account(tmp_path: Path) -> None:
     told = {"who": {"number": 7, "name": "Ada"}, "place": "Acme", "link": "https://acme.example/"}
 
     assert await account(sixth(tmp_path), saying(), **told) == Account("7", "Ada", "Acme", "https://acme.example/")
 
 
 @pytest.mark.parametrize("odd", [None, {}, [], True, 1.5, "", " \t", "\u202e\u200b\x00"])
-async def test_what_is_no_text_is_not_shown(tmp_path: Path, odd: object) -> None:
+async def test_an_account_name_that_is_no_text_is_not_shown(tmp_path: Path, odd: object) -> None:
     told = {"who": {"number": odd, "name": odd}, "place": odd, "link": odd}
 
     assert await account(sixth(tmp_path), saying(), **told) == Account()
     assert await account(services()["notion"], saying(), owner=odd) == Account()
 
 
-async def test_what_is_shown_is_short_and_plain(tmp_path: Path) -> None:
+async def test_an_account_name_is_short_and_clean(tmp_path: Path) -> None:
     told = {"who": {"name": "\u202eAda\x1b[31m\nof \ud800Acme "}, "place": "x" * 5000, "link": "javascript:alert(1)"}
 
     found = await account(sixth(tmp_path), saying(), **told)
@@ -218,7 +216,7 @@ async def account(http, api_base_url, access_token):
 """
 
 
-async def test_a_sixth_service_may_say_more_in_a_file_beside_its_manifest(tmp_path: Path) -> None:
+async def test_a_hook_beside_a_manifest_can_read_account_details(tmp_path: Path) -> None:
     service = sixth(tmp_path, ASKING)
 
     assert await account(service, said({"name": "Ada"}), place="Acme") == Account(name="Ada", workspace="Acme")
@@ -238,11 +236,11 @@ async def test_a_sixth_service_may_say_more_in_a_file_beside_its_manifest(tmp_pa
         ASKING,
     ],
 )
-async def test_a_file_that_fails_costs_only_what_it_would_have_said(tmp_path: Path, hooks: str) -> None:
+async def test_a_failing_hook_loses_only_account_details(tmp_path: Path, hooks: str) -> None:
     assert await account(sixth(tmp_path, hooks), said({}), place="Acme") == Account(workspace="Acme")
 
 
-def test_no_file_is_run_before_a_grant_is_there(tmp_path: Path) -> None:
+def test_no_hook_runs_before_a_grant_exists(tmp_path: Path) -> None:
     service = sixth(tmp_path, f"open({json.dumps(str(tmp_path / 'run'))}, 'w')")
 
     authorization_server_of(service, {})

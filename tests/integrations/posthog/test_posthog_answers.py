@@ -45,20 +45,18 @@ def shop() -> Shop:
     ],
     ids=str,
 )
-async def test_events_are_told_with_the_span_they_are_of_or_why_there_are_none(
-    shop: Shop, args: Any, told: str
-) -> None:
+async def test_events_are_shown_with_their_time_range_or_the_reason_for_none(shop: Shop, args: Any, told: str) -> None:
     assert told in await shop.told("posthog_list_events", **args)
 
 
 @pytest.mark.parametrize("said", ["501", 501, "ada@globex.example", "anon-501", ADA])
-async def test_events_of_a_person_are_found_by_whatever_they_are_called(shop: Shop, said: object) -> None:
+async def test_events_of_a_person_are_found_by_every_identifier(shop: Shop, said: object) -> None:
     found = await shop.structured("posthog_list_events", personId=said)
 
     assert {each["personId"] for each in found["results"]} == {ADA}
 
 
-async def test_all_events_are_met_once_though_their_times_come_in_another_zone(shop: Shop) -> None:
+async def test_paging_lists_every_event_once_in_any_time_zone(shop: Shop) -> None:
     shown, more = list[str](), dict[str, Any]()
     while True:
         page = await shop.structured("posthog_list_events", limit=20, after="all", **more)
@@ -91,7 +89,7 @@ async def test_all_events_are_met_once_though_their_times_come_in_another_zone(s
     ],
     ids=str,
 )
-async def test_what_is_slightly_wrong_is_understood(shop: Shop, tool: str, args: Any, number: int) -> None:
+async def test_slightly_wrong_arguments_are_corrected(shop: Shop, tool: str, args: Any, number: int) -> None:
     assert len((await shop.structured(f"posthog_{tool}", **args))["results"]) == number
 
 
@@ -112,7 +110,7 @@ async def test_what_is_slightly_wrong_is_understood(shop: Shop, tool: str, args:
     ],
     ids=str,
 )
-async def test_what_was_not_quite_found_is_noted(shop: Shop, args: Any, notes: list[str]) -> None:
+async def test_an_approximate_match_is_noted(shop: Shop, args: Any, notes: list[str]) -> None:
     assert (await shop.structured("posthog_list_insights", **args))["notes"] == notes
 
 
@@ -130,7 +128,7 @@ async def test_what_was_not_quite_found_is_noted(shop: Shop, args: Any, notes: l
     ],
     ids=str,
 )
-async def test_what_else_could_be_asked_for_is_told_unless_it_was(shop: Shop, tool: str, args: Any, told: str) -> None:
+async def test_further_parameters_are_suggested_unless_used(shop: Shop, tool: str, args: Any, told: str) -> None:
     found = await shop.told(f"posthog_{tool}", **args)
 
     assert told in found
@@ -138,7 +136,7 @@ async def test_what_else_could_be_asked_for_is_told_unless_it_was(shop: Shop, to
     assert found.count("another `type`") == told.count("another `type`")
 
 
-async def test_a_flag_that_is_no_longer_used_is_told_in_both_places(shop: Shop) -> None:
+async def test_a_stale_flag_is_marked_in_text_and_structure(shop: Shop) -> None:
     one = await shop.structured("posthog_get_feature_flag", key="team-plans")
     some = await shop.structured("posthog_list_feature_flags", search="team-plans")
 
@@ -170,14 +168,14 @@ async def test_a_cohort_that_is_only_similar_is_noted_though_posthog_does_not_sa
     ],
     ids=str,
 )
-async def test_whom_a_flag_is_on_for_is_told(shop: Shop, filters: Any, conditions: list[str]) -> None:
+async def test_the_release_conditions_of_a_flag_are_described(shop: Shop, filters: Any, conditions: list[str]) -> None:
     shop.world.objects["feature_flags"][0]["filters"] = filters
     found = await shop.structured("posthog_get_feature_flag", id=7)
 
     assert found["featureFlag"]["conditions"] == conditions
 
 
-async def test_conditions_that_are_not_shown_are_told(shop: Shop) -> None:
+async def test_omitted_conditions_are_counted(shop: Shop) -> None:
     shop.world.objects["feature_flags"][0]["filters"]["groups"] = [{"properties": []}] * 45
 
     told = await shop.told("posthog_get_feature_flag", id=7)
@@ -185,7 +183,7 @@ async def test_conditions_that_are_not_shown_are_told(shop: Shop) -> None:
     assert "first 30" not in await shop.told("posthog_get_feature_flag", id=7, full=True)
 
 
-async def test_every_tile_of_a_dashboard_is_told(shop: Shop) -> None:
+async def test_every_tile_of_a_dashboard_is_listed(shop: Shop) -> None:
     shop.world.objects["dashboards"][0]["tiles"].append({"id": 1, "insight": None, "hologram": {}})
     found = await shop.structured("posthog_get_dashboard", id=31)
 
@@ -195,7 +193,7 @@ async def test_every_tile_of_a_dashboard_is_told(shop: Shop) -> None:
     ]
 
 
-async def test_what_is_cut_says_how_much_is_missing_and_how_to_get_it(shop: Shop) -> None:
+async def test_a_cut_text_says_how_much_is_missing_and_how_to_get_it(shop: Shop) -> None:
     shop.world.objects["surveys"][0]["description"] = "x" * 5_000
     one = await shop.structured("posthog_get_survey", id=shop.world.objects["surveys"][0]["id"])
     some = await shop.structured("posthog_list_surveys")
@@ -216,14 +214,14 @@ async def test_a_text_cannot_look_like_a_line_of_ours(shop: Shop) -> None:
     assert not any(each.startswith(("Plugboard", "NPS 2")) for each in told.splitlines())
 
 
-async def test_choices_with_commas_do_not_run_into_each_other(shop: Shop) -> None:
+async def test_choices_with_commas_stay_distinct(shop: Shop) -> None:
     shop.world.objects["surveys"][0]["questions"][0]["choices"] = ["Yes, often", "No"]
     told = await shop.told("posthog_get_survey", id=shop.world.objects["surveys"][0]["id"])
 
     assert 'choices: "Yes, often", "No"' in told
 
 
-async def test_numbers_that_are_none_in_json_hide_nothing(shop: Shop) -> None:
+async def test_numbers_that_json_cannot_hold_hide_nothing(shop: Shop) -> None:
     cohort = shop.world.objects["cohorts"][0]
     cohort |= {"count": 10**400, "filters": {"n": float("inf")}}
     found = (await shop.structured("posthog_get_cohort", id=41))["cohort"]
@@ -239,7 +237,7 @@ async def test_an_experiment_is_read_by_the_key_of_its_flag(shop: Shop) -> None:
         assert f"no experiment with the feature flag {key}. `posthog_list_experiments` finds them." in told
 
 
-async def test_a_metric_that_cannot_be_computed_hides_none_of_the_others(shop: Shop) -> None:
+async def test_a_failed_metric_does_not_hide_the_others(shop: Shop) -> None:
     old = {"kind": "ExperimentTrendsQuery", "name": "Visits a person"}
     shop.world.objects["experiments"][0]["metrics"][:0] = [old, {"name": "Of no kind"}]
     told = await shop.told("posthog_get_experiment", id=61, results=True)
@@ -249,7 +247,7 @@ async def test_a_metric_that_cannot_be_computed_hides_none_of_the_others(shop: S
     assert "Orders a person (mean):\nvariant | persons" in told
 
 
-async def test_what_needs_another_right_says_how_to_do_without(shop: Shop) -> None:
+async def test_a_missing_scope_is_reported_with_an_alternative(shop: Shop) -> None:
     shop.world.keys["phx_demo"] = Key(scopes=("experiment:read",))
     refused = await shop.told("posthog_get_experiment", experimentId=61, results=True)
 
@@ -266,7 +264,7 @@ async def test_what_needs_another_right_says_how_to_do_without(shop: Shop) -> No
         ((BLOG, 999), {BLOG: False}, ["Project 999 cannot be read", "None of them is the current project"]),
     ],
 )
-async def test_of_a_limited_key_those_projects_are_told_that_tools_read(
+async def test_a_limited_key_lists_only_its_projects(
     shop: Shop, teams: tuple[int, ...], current: dict[int, bool], notes: list[str]
 ) -> None:
     shop.world.keys["phx_demo"] = Key(teams=teams)
@@ -276,7 +274,7 @@ async def test_of_a_limited_key_those_projects_are_told_that_tools_read(
     assert [each[: len(note)] for each, note in zip(found["notes"], notes, strict=True)] == notes
 
 
-async def test_a_project_is_told_with_its_organization_and_whole_as_it_came(shop: Shop) -> None:
+async def test_a_project_is_returned_with_its_organization_and_original_object(shop: Shop) -> None:
     found = (await shop.structured("posthog_get_project", full=True))["project"]
 
     assert (found["organization"], found["full"]["organization"]) == ("Acme", shop.world.projects[0]["organization"])
@@ -293,13 +291,13 @@ async def test_a_project_is_told_with_its_organization_and_whole_as_it_came(shop
     ],
     ids=str,
 )
-async def test_a_query_is_understood_wherever_it_stands(shop: Shop, args: Any, asked: str) -> None:
+async def test_a_query_is_accepted_in_every_parameter(shop: Shop, args: Any, asked: str) -> None:
     await shop.found("posthog_get", **args)
 
     assert shop.asked == [f"GET {PATH}/actions/?{asked}"]
 
 
-async def test_a_history_is_read_to_its_end_by_what_posthog_says_of_the_next_page(shop: Shop) -> None:
+async def test_a_history_is_paged_to_its_end_by_posthogs_next_field(shop: Shop) -> None:
     seen, params = list[int](), {"limit": 4}
     while params:
         found = await shop.structured("posthog_get", path=f"{PATH}/feature_flags/7/activity/", params=params)
@@ -322,7 +320,7 @@ async def test_a_history_is_read_to_its_end_by_what_posthog_says_of_the_next_pag
     ],
     ids=lambda each: str(each)[:60],
 )
-async def test_a_path_that_leads_nowhere_says_why(shop: Shop, args: Any, told: str) -> None:
+async def test_an_invalid_path_is_refused_with_the_reason(shop: Shop, args: Any, told: str) -> None:
     assert told in await shop.told("posthog_get", **args)
 
 
@@ -336,18 +334,18 @@ async def test_a_path_that_leads_nowhere_says_why(shop: Shop, args: Any, told: s
     ],
     ids=str,
 )
-async def test_a_query_is_understood_in_its_wrappings(shop: Shop, query: object) -> None:
+async def test_a_wrapped_query_is_unwrapped(shop: Shop, query: object) -> None:
     assert (await shop.structured("posthog_query", query=query, kind="HogQLQuery"))["rows"] == [[69]]
 
 
-async def test_a_column_called_limit_is_no_limit(shop: Shop) -> None:
+async def test_a_column_named_limit_is_not_a_limit(shop: Shop) -> None:
     found = await shop.structured("posthog_query", query="SELECT properties.limit FROM events", limit=3)
 
     assert (found["returned"], found["hasMore"]) == (3, True)
     assert "There are more rows: these are the first 3." in found["notes"][0]
 
 
-async def test_an_insight_is_known_by_its_link_and_no_name(shop: Shop) -> None:
+async def test_an_insight_is_found_by_link_and_not_by_name(shop: Shop) -> None:
     link = f"https://us.posthog.com/project/{SHOP}/insights/AaVQ8Ijw"
 
     assert (await shop.structured("posthog_get_insight", insightId=link))["insight"]["id"] == "21"

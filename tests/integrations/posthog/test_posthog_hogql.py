@@ -31,21 +31,21 @@ from integrations.posthog.hogql import MOST_ROWS, NOT_A_READ, NOT_CLOSED, NOT_ON
         ("SELECT limit, event FROM events LIMIT 4", 4),
     ],
 )
-def test_the_limit_that_a_query_has_of_its_own_is_known(text: str, limit: int | None) -> None:
+def test_the_limit_of_a_query_is_parsed(text: str, limit: int | None) -> None:
     query = Query.read(text)
 
     assert query.limit == limit
     assert query.has_limit is (limit is not None)
 
 
-def test_a_query_of_nothing_but_limits_is_read_at_once() -> None:
+def test_a_query_of_repeated_limits_is_parsed_quickly() -> None:
     began = process_time()
     Query.read("SELECT 1 " + "limit 1 " * 6_000)
 
     assert process_time() - began < 0.5
 
 
-def test_a_limit_that_is_no_number_is_one_all_the_same() -> None:
+def test_a_limit_that_is_no_number_is_recognised() -> None:
     query = Query.read("SELECT event FROM events LIMIT {most}")
 
     assert (query.limit, query.has_limit) == (None, True)
@@ -65,7 +65,7 @@ def test_a_limit_that_is_no_number_is_one_all_the_same() -> None:
         ("SELECT 'a UNION SELECT b'", "SELECT 'a UNION SELECT b'\nLIMIT 5"),
     ],
 )
-def test_a_query_is_bounded_where_it_is_not(text: str, sent: str) -> None:
+def test_a_query_without_a_limit_gets_one(text: str, sent: str) -> None:
     assert Query.read(text).within(5) == sent
 
 
@@ -83,7 +83,7 @@ def test_a_query_is_bounded_where_it_is_not(text: str, sent: str) -> None:
         ("SELECT 1 /* for ever", NOT_CLOSED),
     ],
 )
-def test_what_is_no_query_is_told(text: str, why: str) -> None:
+def test_a_text_that_is_no_query_is_refused(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(why)):
         Query.read(text)
 

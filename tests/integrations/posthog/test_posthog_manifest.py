@@ -5,14 +5,14 @@ LONGEST_DESCRIPTION = 900
 POSTHOG = services()["posthog"]
 
 
-def test_the_manifest_lists_the_tools_that_there_are() -> None:
+def test_the_manifest_lists_every_tool() -> None:
     told = [(each.name, each.writes) for each in POSTHOG.tools]
 
     assert told == [(each.name, each.writes) for each in TOOLS]
     assert len(told) == 22
 
 
-def test_descriptions_are_short_enough_to_be_passed_on_whole() -> None:
+def test_descriptions_are_short_enough_for_every_client() -> None:
     assert [each.name for each in TOOLS if not 200 < len(each.description) <= LONGEST_DESCRIPTION] == []
 
 
@@ -20,7 +20,7 @@ def test_no_tool_writes() -> None:
     assert all(each.mcp_definition["annotations"]["readOnlyHint"] for each in TOOLS)
 
 
-def test_what_is_asked_for_is_shown_before_where_and_how_much() -> None:
+def test_the_main_parameter_is_listed_before_project_and_paging() -> None:
     shown = {each.name: list(each.mcp_definition["inputSchema"]["properties"]) for each in TOOLS}
 
     assert shown["posthog_list_feature_flags"][0] == "search"

@@ -48,7 +48,7 @@ def refused(status: int, detail: str, **more: Any) -> Written:
     ],
     ids=str,
 )
-async def test_what_passes_is_waited_for_and_asked_again(answer: Written | Exception, seconds: float) -> None:
+async def test_a_temporary_failure_is_retried(answer: Written | Exception, seconds: float) -> None:
     script = Script(answer, NONE)
     await called(posthog_list_feature_flags, script)
 
@@ -56,20 +56,20 @@ async def test_what_passes_is_waited_for_and_asked_again(answer: Written | Excep
     assert script.asked == [f"{FLAGS}?limit=50"] * 2
 
 
-async def test_a_query_is_asked_again_too_since_it_only_reads() -> None:
+async def test_a_query_is_retried_because_it_only_reads() -> None:
     script = Script(Unreachable("Cut off.", sent=True), Written(200, {"columns": ["a"], "results": [[1]]}))
     await called(posthog_query, script, query="SELECT 1")
 
     assert script.asked == ["POST /api/projects/1/query/"] * 2
 
 
-async def test_a_limit_that_outlasts_the_call_is_told_with_its_seconds() -> None:
+async def test_a_rate_limit_longer_than_the_call_is_reported_with_its_seconds() -> None:
     failed = await failure(Script(Written(429, None, {"retry-after": "60"})))
 
     assert (failed.kind, failed.retry_after) == ("rate_limited", 60.0)
 
 
-async def test_a_refused_key_may_be_one_of_the_other_region() -> None:
+async def test_a_rejected_key_suggests_the_other_region() -> None:
     failed = await failure(Script(refused(401, "Invalid personal API key.")))
 
     assert failed.kind == "reconnect_required"
@@ -114,14 +114,14 @@ async def test_a_refusal_says_what_to_do(answer: Written, kind: str, text: str) 
     assert len(script.asked) == 1
 
 
-async def test_where_a_page_is_too_large_a_smaller_one_is_asked_for() -> None:
+async def test_a_page_that_is_too_large_suggests_a_smaller_one() -> None:
     script = Script(UnreadableResponse("Larger than is taken in."), NONE)
     await called(posthog_list_feature_flags, script, limit=40)
 
     assert script.asked[-1] == f"{FLAGS}?limit=4"
 
 
-async def test_the_next_page_is_a_number_and_never_an_address_to_follow() -> None:
+async def test_the_next_page_is_an_offset_and_no_url() -> None:
     elsewhere = "https://evil.example/api/projects/1/feature_flags/?limit=1&offset=17"
     found = await called(
         posthog_list_feature_flags,
@@ -139,7 +139,7 @@ async def test_the_next_page_is_a_number_and_never_an_address_to_follow() -> Non
         ({"scoped_teams": [5, 7]}, {"team": {"id": 7}}, "7"),
     ],
 )
-async def test_where_no_project_is_given_it_is_the_keys_own(key: Any, me: Any, asked: str) -> None:
+async def test_the_default_project_is_that_of_the_key(key: Any, me: Any, asked: str) -> None:
     answers = [Written(200, each) for each in (key, me) if each is not None]
     script = Script(*answers, NONE)
     await called(posthog_list_feature_flags, script, projectId=None)
@@ -151,14 +151,14 @@ async def test_where_no_project_is_given_it_is_the_keys_own(key: Any, me: Any, a
     ("key", "me", "told"),
     [({"scoped_teams": [5, 6]}, {"team": {"id": 7}}, "the projects 5, 6"), ({}, {"team": None}, "no current project")],
 )
-async def test_where_it_could_be_several_projects_it_is_asked(key: Any, me: Any, told: str) -> None:
+async def test_an_ambiguous_project_is_refused(key: Any, me: Any, told: str) -> None:
     failed = await failure(Script(Written(200, key), Written(200, me)), projectId=None)
 
     assert failed.kind == "invalid_arguments"
     assert told in failed.text
 
 
-async def test_a_running_query_is_looked_at_ever_more_seldom() -> None:
+async def test_a_running_query_is_polled_with_backoff() -> None:
     done = Written(200, {"query_status": {"complete": True, "results": {"columns": ["a"], "results": [[1]]}}})
     script = Script(*[RUNNING] * 4, done)
     found = await called(posthog_query, script, query="SELECT 1")
@@ -168,7 +168,7 @@ async def test_a_running_query_is_looked_at_ever_more_seldom() -> None:
     assert found.structured()["rows"] == [[1]]
 
 
-async def test_an_old_result_is_not_taken_while_a_new_one_is_being_made() -> None:
+async def test_a_stale_result_is_not_used_during_a_refresh() -> None:
     stale = {"columns": ["a"], "results": [[0]], "query_status": {"id": "q1", "complete": False}}
     done = {"query_status": {"complete": True, "results": {"columns": ["a"], "results": [[1]]}}}
     found = await called(posthog_query, Script(Written(202, stale), Written(200, done)), query="SELECT 1")
@@ -176,7 +176,7 @@ async def test_an_old_result_is_not_taken_while_a_new_one_is_being_made() -> Non
     assert found.structured()["rows"] == [[1]]
 
 
-async def test_a_query_that_outlasts_the_call_is_no_empty_result() -> None:
+async def test_a_query_that_outlasts_the_call_is_not_an_empty_result() -> None:
     script = Script(*[RUNNING] * 9, seconds_left=3.0)
     found = await called(posthog_query, script, query="SELECT 1")
 
@@ -185,7 +185,7 @@ async def test_a_query_that_outlasts_the_call_is_no_empty_result() -> None:
     assert "rows" not in found.text()
 
 
-async def test_events_of_a_query_that_outlasts_the_call_are_not_told_to_be_none() -> None:
+async def test_events_of_a_query_that_outlasts_the_call_are_not_shown_as_empty() -> None:
     failed = await failure(Script(RUNNING, RUNNING, seconds_left=0.7), posthog_list_events)
 
     assert 'queryId "q1" and projectId 1' in failed.text
@@ -203,7 +203,7 @@ async def test_events_of_a_query_that_outlasts_the_call_are_not_told_to_be_none(
         (Written(200, {"columns": [], "results": [], "error": "Odd"}), "invalid_arguments", "run the query: Odd"),
     ],
 )
-async def test_a_query_that_fails_later_says_why(answer: Written, kind: str, text: str) -> None:
+async def test_a_query_that_fails_while_polled_says_why(answer: Written, kind: str, text: str) -> None:
     failed = await failure(Script(RUNNING, answer), posthog_query, query="SELECT 1")
 
     assert failed.kind == kind

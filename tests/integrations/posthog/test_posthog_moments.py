@@ -21,7 +21,7 @@ from integrations.posthog.parsing import IS_NONE, WHICH_M, WHICH_WEEK, posthogs,
         ("2026-11-01T09:00:00+01:00", "2026-11-01T09:00:00+01:00"),
     ],
 )
-def test_a_time_is_sent_in_posthogs_words(given: str, sent: str) -> None:
+def test_a_time_is_converted_for_posthog(given: str, sent: str) -> None:
     assert posthogs(given) == sent
 
 
@@ -39,7 +39,7 @@ def test_a_time_is_sent_in_posthogs_words(given: str, sent: str) -> None:
         ("9999-12-31T23:59:59", IS_NONE),
     ],
 )
-def test_what_posthog_would_take_for_another_time_is_asked_back(given: str, why: str) -> None:
+def test_an_ambiguous_time_is_refused(given: str, why: str) -> None:
     with pytest.raises(ValueError, match=why[:30]):
         posthogs(given)
 
@@ -56,5 +56,5 @@ def test_what_posthog_would_take_for_another_time_is_asked_back(given: str, why:
         ("2026-11-01", "2026-11-17T00:00:00Z", "from 2026-11-01 until 2026-11-17 00:00 UTC"),
     ],
 )
-def test_a_span_is_told_in_words(after: str, before: str | None, told: str) -> None:
+def test_a_time_range_is_described_in_words(after: str, before: str | None, told: str) -> None:
     assert span(after, before) == told

@@ -27,7 +27,7 @@ def shop() -> Shop:
         "SELECT count() FROM events WHERE event = {name}",
     ],
 )
-async def test_a_query_that_finds_nothing_names_the_event_that_there_is_none_of(shop: Shop, query: str) -> None:
+async def test_a_query_without_results_names_an_unknown_event(shop: Shop, query: str) -> None:
     assert SIGNED_UP in await shop.told("posthog_query", query=query, values={"name": "user_signed_up"})
 
 
@@ -38,11 +38,11 @@ async def test_a_query_that_finds_nothing_names_the_event_that_there_is_none_of(
         "SELECT count() FROM events WHERE event != 'user_signed_up' AND timestamp > '2030'",
     ],
 )
-async def test_of_events_that_there_are_nothing_is_said(shop: Shop, query: str) -> None:
+async def test_known_events_are_not_blamed(shop: Shop, query: str) -> None:
     assert (await shop.structured("posthog_query", query=query))["notes"] == []
 
 
-async def test_a_query_is_answered_where_names_of_events_cannot_be_read(shop: Shop) -> None:
+async def test_a_failed_lookup_of_event_names_does_not_lose_the_result(shop: Shop) -> None:
     shop.world.keys["phx_demo"] = Key(scopes=tuple(each for each in SCOPES if each != "event_definition:read"))
     found = await shop.structured("posthog_query", query="SELECT count() FROM events WHERE event = 'nope'")
 
@@ -69,11 +69,11 @@ async def test_a_query_is_answered_where_names_of_events_cannot_be_read(shop: Sh
     ],
     ids=str,
 )
-async def test_what_is_nearly_right_is_led_on(shop: Shop, tool: str, args: Any, told: str) -> None:
+async def test_a_misspelt_name_gets_a_suggestion(shop: Shop, tool: str, args: Any, told: str) -> None:
     assert told in await shop.told(f"posthog_{tool}", **args)
 
 
-def test_the_closest_names_come_first_whatever_is_between_their_words() -> None:
+def test_the_closest_names_come_first_for_any_separators() -> None:
     names = ["order refunded", "Order-Paid", "order_paid_twice", "x"]
 
     assert similar_names("orderpaid", names, limit=2, likeness=spelling_or_part) == ["Order-Paid", "order_paid_twice"]
@@ -90,11 +90,11 @@ def test_the_closest_names_come_first_whatever_is_between_their_words() -> None:
         ("SELECT 'event = 1', event FROM events -- event = 'a'", []),
     ],
 )
-def test_the_names_of_events_in_a_query_are_known(text: str, names: list[str]) -> None:
+def test_event_names_are_extracted_from_a_query(text: str, names: list[str]) -> None:
     assert events_named(text, {"name": "b"}) == names
 
 
-async def test_what_a_flag_is_besides_itself_can_be_read(shop: Shop) -> None:
+async def test_related_objects_of_a_flag_can_be_read(shop: Shop) -> None:
     path = f"/api/projects/{SHOP}/feature_flags/7"
     history = await shop.structured("posthog_get", path=f"{path}/activity/", limit=1)
     members = await shop.structured("posthog_get", path="/api/organizations/@current/members/")

@@ -54,11 +54,11 @@ def test_results_of_every_kind_become_a_table(results: Any, columns: list[str], 
 
 
 @pytest.mark.parametrize("results", [None, 5, {"a": 1}, [{"odd": 1}]])
-def test_what_is_no_table_is_not_made_one(results: Any) -> None:
+def test_a_result_that_is_no_table_is_left_unchanged(results: Any) -> None:
     assert table_of({"results": results}) is None
 
 
-def test_of_many_rows_as_many_are_kept_as_have_room_and_the_rest_is_told() -> None:
+def test_rows_beyond_the_room_are_omitted_and_counted() -> None:
     found = table(["text"], [["x" * 150]] * 1000)
 
     assert 100 < len(found.rows) < 250
@@ -67,14 +67,14 @@ def test_of_many_rows_as_many_are_kept_as_have_room_and_the_rest_is_told() -> No
     ]
 
 
-def test_few_long_values_are_shown_further_than_many() -> None:
+def test_few_long_values_get_more_room_than_many() -> None:
     few, many = table(["text"], [["x" * 1_500]] * 3), table(["text"], [["x" * 1_500]] * 40)
 
     assert few.notes() == []
     assert "are cut: select parts" in many.notes()[0]
 
 
-def test_a_value_is_cut_in_the_structure_as_it_is_in_the_text() -> None:
+def test_a_value_is_cut_alike_in_structure_and_text() -> None:
     found = table(["text"], [["x" * 1_500]] * 40)
 
     assert found.rows[0] == [f"{'x' * 600}… [900 more characters]"]
@@ -82,7 +82,7 @@ def test_a_value_is_cut_in_the_structure_as_it_is_in_the_text() -> None:
 
 
 @pytest.mark.parametrize("count", [float("inf"), float("nan"), 10**400])
-def test_a_number_that_is_none_for_json_hides_no_result(count: float) -> None:
+def test_a_number_that_json_cannot_hold_does_not_hide_the_result(count: float) -> None:
     steps = table_of(
         {"results": [{"name": "seen", "order": 0, "count": 8}, {"name": "paid", "order": 1, "count": count}]}
     )
@@ -92,18 +92,18 @@ def test_a_number_that_is_none_for_json_hides_no_result(count: float) -> None:
     assert json.loads(json.dumps(steps.rows, allow_nan=False))[1][1] == "a number too large for JSON"
 
 
-def test_a_bar_in_a_value_is_none_between_values() -> None:
+def test_a_bar_in_a_value_is_escaped() -> None:
     assert table(["a", "b"], [["x | y", "line\nbreak"]]).text() == "a | b\nx \\| y | line break"
 
 
-def test_secrets_that_come_with_settings_are_left_out_at_any_depth() -> None:
+def test_secrets_in_settings_are_removed_at_any_depth() -> None:
     found, is_cut = fitted({"teams": [{"id": 1, "secret_api_token": "phs_canary", "api_token": "phc_1"}]})
 
     assert found == {"teams": [{"id": 1, "api_token": "phc_1"}]}
     assert is_cut is False
 
 
-def test_whatever_its_form_is_a_large_object_becomes_small() -> None:
+def test_a_large_object_of_any_shape_is_shortened() -> None:
     deep: Any = "x" * 500
     for _ in range(40):
         deep = {"text": "y" * 3_000, "more": [deep] * 2 if _ < 8 else [deep], **{f"name{n}": n for n in range(50)}}
@@ -113,5 +113,5 @@ def test_whatever_its_form_is_a_large_object_becomes_small() -> None:
     assert len(str(found)) < 21_000
 
 
-def test_what_is_cut_tells_how_much() -> None:
+def test_a_cut_value_says_how_much_is_missing() -> None:
     assert pruned({"a": "x" * 10, "b": [1, 2, 3]}, 4, 2) == {"a": "xxxx… [6 more characters]", "b": [1, 2, "[1 more]"]}

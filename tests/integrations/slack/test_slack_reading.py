@@ -145,7 +145,7 @@ async def test_names_come_with_the_ids_that_a_mention_takes(slack: Slack) -> Non
     assert f"\n\nPeople: Ada Lovelace <@{ADA}>, Grace Hopper <@{GRACE}>\nLink to a message: " in found.text()
 
 
-async def test_the_link_of_any_message_can_be_made(slack: Slack) -> None:
+async def test_every_message_has_a_link(slack: Slack) -> None:
     found = await slack.read(channelId=INCIDENTS, threadTs=OUTAGE)
     link = f"https://acme.slack.com/archives/{INCIDENTS}/p<ts without the dot>?thread_ts={OUTAGE}&cid={INCIDENTS}"
     assert found.text().endswith(f"Link to a message: {link}")

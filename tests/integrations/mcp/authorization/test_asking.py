@@ -72,14 +72,14 @@ async def discovered_at(site: Site) -> Authorization:
 
 
 @pytest.mark.parametrize("server", [ModernServer, SessionServer, LegacyServer, PlainServer])
-async def test_a_server_that_asks_for_nothing_has_nothing_to_connect_to(server: type[Fake]) -> None:
+async def test_a_server_without_authorization_is_not_connectable(server: type[Fake]) -> None:
     with pytest.raises(NotAuthorizable) as caught:
         await discovered_at(Site(server(), METADATA))
 
     assert caught.value.reason == "not_asked"
 
 
-async def test_a_server_that_shows_its_tools_to_everybody_and_has_metadata_can_be_connected() -> None:
+async def test_a_public_server_with_metadata_is_connectable() -> None:
     site = Site(ModernServer(), PROTECTED, METADATA)
 
     found = await discovered_at(site)
@@ -87,7 +87,7 @@ async def test_a_server_that_shows_its_tools_to_everybody_and_has_metadata_can_b
     assert (found.source, found.resource, found.provider.issuer) == ("prm", site.url, site.url)
 
 
-async def test_nearly_every_server_turns_the_first_request_away() -> None:
+async def test_a_401_to_the_first_request_is_a_challenge() -> None:
     server = SaysAlways(turning_away())
 
     found = await discovered_at(Site(server, PROTECTED, METADATA))
@@ -98,7 +98,7 @@ async def test_nearly_every_server_turns_the_first_request_away() -> None:
 
 
 @pytest.mark.parametrize("server", [ModernServer, SessionServer])
-async def test_a_server_that_shakes_hands_with_everybody_is_asked_for_its_tools(server: type[Fake]) -> None:
+async def test_a_server_with_a_public_handshake_is_probed_for_its_tools(server: type[Fake]) -> None:
     fake = server(tools_list=lambda _: turning_away())
 
     found = await discovered_at(Site(fake, METADATA))
@@ -106,7 +106,7 @@ async def test_a_server_that_shakes_hands_with_everybody_is_asked_for_its_tools(
     assert (found.source, found.scopes) == ("2025-03-26", ("files:read",))
 
 
-async def test_a_stream_of_the_oldest_kind_is_turned_away_as_well() -> None:
+async def test_a_401_to_a_legacy_stream_is_a_challenge() -> None:
     class OnlyStreams(Fake):
         def reply(self, seen: Seen) -> Reply:
             return turning_away() if seen.verb == "GET" else Reply(405)
@@ -114,26 +114,26 @@ async def test_a_stream_of_the_oldest_kind_is_turned_away_as_well() -> None:
     assert (await discovered_at(Site(OnlyStreams(), METADATA))).scopes == ("files:read",)
 
 
-async def test_a_refusal_for_want_of_scope_is_a_challenge_too() -> None:
+async def test_a_403_for_insufficient_scope_is_a_challenge() -> None:
     server = ModernServer(server_discover=lambda _: turning_away(403, 'Bearer scope="a", error="insufficient_scope"'))
 
     assert (await discovered_at(Site(server, METADATA))).scopes == ("a",)
 
 
 @pytest.mark.parametrize("status", [403, 418, 429, 500, 503])
-async def test_a_refusal_that_is_not_about_authorization_is_told_as_it_is(status: int) -> None:
+async def test_another_refusal_is_reported_unchanged(status: int) -> None:
     with pytest.raises(StatusRefused) as caught:
         await discovered_at(Site(SaysAlways(turning_away(status, "")), METADATA))
 
     assert caught.value.status == status
 
 
-async def test_a_page_is_no_server() -> None:
+async def test_a_web_page_is_not_an_mcp_server() -> None:
     with pytest.raises(UnreadableResponse):
         await discovered_at(Site(SaysAlways(Reply(200, b"<h1>Welcome</h1>", "text/html")), METADATA))
 
 
-async def test_a_server_that_wants_to_be_waited_for_is_not() -> None:
+async def test_a_retry_after_of_the_probe_is_not_waited_for() -> None:
     def later(_: Seen) -> Reply:
         return stream(event("", id="1", retry=50_000))
 
@@ -141,12 +141,12 @@ async def test_a_server_that_wants_to_be_waited_for_is_not() -> None:
         await discovered_at(Site(SessionServer(tools_list=later), METADATA))
 
 
-async def test_a_server_of_no_known_version_cannot_be_asked() -> None:
+async def test_a_server_of_an_unknown_version_cannot_be_probed() -> None:
     with pytest.raises(UnreadableResponse):
         await discovered_at(Site(SessionServer(version="1999-01-01"), METADATA))
 
 
-async def test_a_server_that_has_understood_and_has_no_tools_asks_for_nothing() -> None:
+async def test_a_server_without_tools_needs_no_authorization() -> None:
     server = ModernServer(tools_list=lambda seen: error(seen, -32601, "Method not found", 404))
 
     with pytest.raises(NotAuthorizable) as caught:

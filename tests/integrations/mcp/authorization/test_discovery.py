@@ -31,7 +31,7 @@ async def why_not(internet: Internet, url: str = MCP, challenge: Challenge | Non
     return caught.value.reason
 
 
-async def test_a_server_that_turns_us_away_leads_to_who_lets_us_in() -> None:
+async def test_a_challenge_leads_to_the_authorization_server() -> None:
     internet = protected(
         {f"{PROTECTED}/team/mcp": of_resource(scopes_supported=["files:read"])},
         revocation_endpoint=f"{ISSUER}/revoke",
@@ -59,7 +59,7 @@ async def test_a_server_that_turns_us_away_leads_to_who_lets_us_in() -> None:
     assert internet.asked == [f"{PROTECTED}/team/mcp", METADATA]
 
 
-async def test_what_metadata_does_not_say_is_not_assumed() -> None:
+async def test_absent_metadata_is_not_assumed() -> None:
     found = await discover(protected(registration_endpoint=None), MCP)
 
     assert (found.scopes, found.registration_url, found.takes_metadata_document) == ((), None, False)
@@ -67,7 +67,7 @@ async def test_what_metadata_does_not_say_is_not_assumed() -> None:
     assert found.auth_methods == ("client_secret_basic",)
 
 
-async def test_the_place_that_a_challenge_names_comes_before_all_others() -> None:
+async def test_the_metadata_url_of_a_challenge_takes_precedence() -> None:
     place = "https://meta.example.com/custom.json"
     internet = protected({MCP: turned_away(f'Bearer resource_metadata="{place}"'), place: of_resource()})
 
@@ -76,7 +76,7 @@ async def test_the_place_that_a_challenge_names_comes_before_all_others() -> Non
     assert internet.asked == [place, METADATA]
 
 
-async def test_a_challenge_that_is_known_is_not_asked_for_again() -> None:
+async def test_a_known_challenge_needs_no_probe() -> None:
     internet = protected()
 
     found = await discover(internet, MCP, challenge=Challenge(scopes=("files:write",)))
@@ -86,7 +86,7 @@ async def test_a_challenge_that_is_known_is_not_asked_for_again() -> None:
 
 
 @pytest.mark.parametrize("place", ["http://mcp.example.com/meta", "file:///meta", f"{SITE}/gone", "not a url"])
-async def test_where_the_named_place_is_none_the_known_places_are_looked_at(place: str) -> None:
+async def test_without_a_usable_metadata_url_the_well_known_urls_are_tried(place: str) -> None:
     internet = protected()
 
     found = await discover(internet, MCP, challenge=Challenge(place))
@@ -97,7 +97,7 @@ async def test_where_the_named_place_is_none_the_known_places_are_looked_at(plac
 @pytest.mark.parametrize(
     "gone", [NOT_FOUND, Page(body=b"<html>"), Page(403), Page(302, headers={"location": MCP}), [], {}, {"a": 1}, Page()]
 )
-async def test_metadata_is_looked_for_at_the_path_and_then_at_the_root(gone: Page) -> None:
+async def test_metadata_is_requested_at_the_path_and_then_at_the_root(gone: Page) -> None:
     internet = protected({f"{PROTECTED}/team/mcp": gone, PROTECTED: of_resource(SITE)})
 
     found = await discover(internet, MCP)
@@ -108,7 +108,7 @@ async def test_metadata_is_looked_for_at_the_path_and_then_at_the_root(gone: Pag
 
 @pytest.mark.requirement("OAU-10")
 @pytest.mark.parametrize("resource", [SITE, f"{SITE}/", f"{SITE}/team/", "HTTPS://mcp.example.com/team/mcp"])
-async def test_the_resource_is_asked_for_as_it_is_published(resource: str) -> None:
+async def test_the_published_resource_identifier_is_requested(resource: str) -> None:
     found = await discover(protected({f"{PROTECTED}/team/mcp": of_resource(resource)}), MCP)
 
     assert found.resource == found.provider.resource == resource
@@ -116,7 +116,7 @@ async def test_the_resource_is_asked_for_as_it_is_published(resource: str) -> No
 
 @pytest.mark.requirement("OAU-10")
 @pytest.mark.parametrize("resource", ["https://evil.example.com/mcp", f"{SITE}/other", "http://mcp.example.com/", "x"])
-async def test_metadata_about_another_resource_ends_it_before_anybody_else_is_asked(resource: str) -> None:
+async def test_metadata_of_another_resource_ends_the_discovery(resource: str) -> None:
     internet = protected({f"{PROTECTED}/team/mcp": of_resource(resource), PROTECTED: of_resource(SITE)})
 
     assert await why_not(internet) == "foreign_resource"
@@ -137,7 +137,7 @@ async def test_metadata_about_another_resource_ends_it_before_anybody_else_is_as
         ),
     ],
 )
-async def test_an_authorization_servers_metadata_is_looked_for_in_the_order_of_the_protocol(
+async def test_metadata_of_an_authorization_server_is_requested_in_the_specified_order(
     issuer: str, places: list[str]
 ) -> None:
     urls = [f"{ISSUER}{place}" for place in places]
@@ -154,13 +154,13 @@ async def test_an_authorization_servers_metadata_is_looked_for_in_the_order_of_t
 
 @pytest.mark.requirement("OAU-04")
 @pytest.mark.parametrize("claimed", ["https://honest.example.com", f"{ISSUER}//", f"{ISSUER}/x", ISSUER.upper()])
-async def test_metadata_of_another_issuer_is_not_believed_by_one_byte(claimed: str) -> None:
+async def test_an_issuer_must_match_its_metadata_to_the_byte(claimed: str) -> None:
     internet = protected(issuer=claimed)
 
     assert await why_not(internet) == "other_issuer"
 
 
-async def test_a_last_slash_makes_no_other_issuer_and_what_its_metadata_say_is_what_callbacks_are_held_to() -> None:
+async def test_a_trailing_slash_of_an_issuer_is_tolerated_and_its_metadata_spelling_is_kept() -> None:
     found = await discover(protected(issuer=f"{ISSUER}/"), MCP)
 
     assert found.provider.issuer == f"{ISSUER}/"
@@ -193,14 +193,14 @@ async def test_an_endpoint_that_is_no_https_url_is_refused(name: str, url: objec
 
 
 @pytest.mark.requirement("OAU-08")
-async def test_what_can_be_done_without_is_left_out_where_its_url_is_bad() -> None:
+async def test_an_optional_endpoint_with_an_invalid_url_is_left_out() -> None:
     found = await discover(protected(registration_endpoint="http://as.example.com/r", revocation_endpoint="x"), MCP)
 
     assert (found.registration_url, found.provider.revocation) == (None, None)
 
 
 @pytest.mark.requirement("OAU-09")
-async def test_what_was_found_once_names_every_place_that_is_asked_later() -> None:
+async def test_a_discovered_server_keeps_all_its_endpoints() -> None:
     before = await discover(protected(revocation_endpoint=f"{ISSUER}/revoke"), MCP)
     after = await discover(protected(token_endpoint="https://evil.example.com/token"), MCP)
 
@@ -208,7 +208,7 @@ async def test_what_was_found_once_names_every_place_that_is_asked_later() -> No
     assert after.provider != before.provider
 
 
-async def test_of_several_authorization_servers_the_first_that_can_be_used_is_taken() -> None:
+async def test_the_first_usable_authorization_server_is_chosen() -> None:
     second = "https://second.example.com"
     several = of_resource(MCP, "http://plain.example.com", f"{ISSUER}?tenant=1", ISSUER, second)
     more = {
@@ -221,7 +221,7 @@ async def test_of_several_authorization_servers_the_first_that_can_be_used_is_ta
 
 
 @pytest.mark.parametrize("servers", [[], ["http://as.example.com"], "https://as.example.com", [7], None])
-async def test_metadata_that_names_nobody_usable_leads_nowhere(servers: object) -> None:
+async def test_metadata_without_a_usable_authorization_server_is_refused(servers: object) -> None:
     internet = protected({f"{PROTECTED}/team/mcp": {"resource": MCP, "authorization_servers": servers}})
 
     assert await why_not(internet) == "no_server"
@@ -238,7 +238,7 @@ async def test_a_server_with_many_authorization_servers_and_no_metadata_costs_te
 
 
 @pytest.mark.parametrize("trouble", [Page(503), Page(500), Page(429), UpstreamTimeout("."), Unreachable(".")])
-async def test_trouble_of_somebody_who_was_named_is_told_and_not_worked_around(
+async def test_a_failure_of_a_named_location_is_an_error(
     trouble: Page | UpstreamTimeout | Unreachable,
 ) -> None:
     place, second = f"{SITE}/meta", "https://second.example.com"
@@ -254,7 +254,7 @@ async def test_trouble_of_somebody_who_was_named_is_told_and_not_worked_around(
             await discover(internet, MCP)
 
 
-async def test_trouble_in_one_of_several_places_matters_only_where_none_has_it() -> None:
+async def test_a_failure_of_one_location_matters_only_if_all_lack_the_document() -> None:
     down = {f"{PROTECTED}/team/mcp": Page(500)}
 
     assert (await discover(protected(down | {PROTECTED: of_resource(SITE)}), MCP)).resource == SITE
@@ -263,7 +263,7 @@ async def test_trouble_in_one_of_several_places_matters_only_where_none_has_it()
     assert caught.value.status == 500
 
 
-async def test_metadata_that_a_challenge_promises_and_nobody_has_is_no_reason_to_guess() -> None:
+async def test_missing_metadata_named_by_a_challenge_is_an_error() -> None:
     internet = Internet({MCP: turned_away(f'Bearer resource_metadata="{SITE}/meta"'), OWN_METADATA: of_server(SITE)})
 
     assert await why_not(internet) == "unreadable"
@@ -271,7 +271,7 @@ async def test_metadata_that_a_challenge_promises_and_nobody_has_is_no_reason_to
 
 
 @pytest.mark.parametrize("size", [262_144, 262_145])
-async def test_metadata_is_read_up_to_a_quarter_of_a_megabyte(size: int) -> None:
+async def test_metadata_is_limited_to_256_kib(size: int) -> None:
     said = json.dumps(of_server()).encode()
     internet = protected({METADATA: Page(body=said.ljust(size))})
 
@@ -292,13 +292,13 @@ async def test_a_server_without_metadata_of_its_own_is_its_own_authorization_ser
 
 
 @pytest.mark.requirement("OAU-04")
-async def test_a_server_that_is_its_own_authorization_server_cannot_be_another() -> None:
+async def test_a_server_as_its_own_issuer_cannot_name_another() -> None:
     internet = Internet({MCP: turned_away(), OWN_METADATA: of_server("https://honest.example.com")})
 
     assert await why_not(internet) == "other_issuer"
 
 
-async def test_without_any_metadata_the_endpoints_of_2025_03_26_are_taken() -> None:
+async def test_without_metadata_the_default_endpoints_of_2025_03_26_are_used() -> None:
     found = await discover(Internet({f"{MCP}?key=k": turned_away()}), f"{MCP}?key=k")
 
     assert found.provider == AuthorizationServer(f"{SITE}/authorize", f"{SITE}/token", issuer=SITE, resource=MCP)
@@ -306,7 +306,7 @@ async def test_without_any_metadata_the_endpoints_of_2025_03_26_are_taken() -> N
     assert found.provider.pkce
 
 
-async def test_a_url_that_could_be_read_in_two_ways_is_not_asked() -> None:
+async def test_an_ambiguous_url_gets_no_request() -> None:
     internet = Internet({})
 
     assert await why_not(internet, "https://user@mcp.example.com/") == "unreadable"

@@ -18,7 +18,7 @@ OFFLINE = {"scopes_supported": ["files:read", "offline_access"]}
         (None, ["files:read", 7, "", "a b", 'a"b', "é", "x" * 201], ("files:read",)),
     ],
 )
-async def test_the_challenge_says_which_scopes_and_else_what_the_resource_supports(
+async def test_scopes_are_those_of_the_challenge_or_else_of_the_resource(
     challenged: tuple[str, ...] | None, supported: object, asked: tuple[str, ...]
 ) -> None:
     internet = protected({f"{PROTECTED}/team/mcp": of_resource(scopes_supported=supported)})
@@ -38,7 +38,7 @@ async def test_the_challenge_says_which_scopes_and_else_what_the_resource_suppor
         ([str(number) for number in range(200)], OFFLINE, (*map(str, range(99)), "offline_access")),
     ],
 )
-async def test_access_that_lasts_is_asked_for_where_it_can_be_had(
+async def test_offline_access_is_requested_if_supported(
     supported: object, server: dict[str, object], asked: tuple[str, ...]
 ) -> None:
     internet = protected({f"{PROTECTED}/team/mcp": of_resource(scopes_supported=supported)}, **server)
@@ -46,7 +46,7 @@ async def test_access_that_lasts_is_asked_for_where_it_can_be_had(
     assert (await discover(internet, MCP)).scopes == asked
 
 
-async def test_a_client_that_asks_for_itself_needs_no_pkce_and_no_page_for_users() -> None:
+async def test_client_credentials_need_neither_pkce_nor_an_authorization_endpoint() -> None:
     machines = protected(
         {f"{PROTECTED}/team/mcp": of_resource(scopes_supported=["files:read"])},
         authorization_endpoint=None,

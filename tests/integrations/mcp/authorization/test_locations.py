@@ -42,7 +42,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", GOOD)
-def test_a_plain_url_is_one_and_keeps_its_text(text: str) -> None:
+def test_a_plain_url_is_valid_and_unchanged(text: str) -> None:
     found = parse_url(text)
 
     assert found
@@ -51,7 +51,7 @@ def test_a_plain_url_is_one_and_keeps_its_text(text: str) -> None:
 
 @pytest.mark.requirement("OAU-08")
 @pytest.mark.parametrize("text", HOSTILE)
-def test_what_could_be_read_in_two_ways_is_no_url(text: str) -> None:
+def test_an_ambiguous_url_is_refused(text: str) -> None:
     assert parse_url(text) is None
 
 
@@ -64,7 +64,7 @@ def test_what_could_be_read_in_two_ways_is_no_url(text: str) -> None:
         ("https://mcp.example.com:8443/mcp/?key=secret", "https://mcp.example.com:8443/mcp/"),
     ],
 )
-def test_the_name_of_a_resource_has_one_form_and_no_query(text: str, canonical: str) -> None:
+def test_a_resource_identifier_is_canonical_and_has_no_query(text: str, canonical: str) -> None:
     found = parse_url(text)
 
     assert found
@@ -98,7 +98,7 @@ def test_the_name_of_a_resource_has_one_form_and_no_query(text: str, canonical: 
         ("https://h.example/other/..", "https://h.example/other/../mcp", False),
     ],
 )
-def test_a_resource_is_the_server_itself_or_what_it_is_part_of(resource: str, url: str, holds: bool) -> None:
+def test_a_resource_is_the_server_or_a_parent_of_it(resource: str, url: str, holds: bool) -> None:
     named, server = parse_url(resource), parse_url(url)
 
     assert named
@@ -114,9 +114,7 @@ def test_a_resource_is_the_server_itself_or_what_it_is_part_of(resource: str, ur
         ("https://as.example/t/", "https://as.example/.well-known/x/t", "https://as.example/t/.well-known/x"),
     ],
 )
-def test_a_well_known_place_is_between_host_and_path_or_after_the_path(
-    issuer: str, inserted: str, appended: str
-) -> None:
+def test_a_well_known_path_is_inserted_or_appended(issuer: str, inserted: str, appended: str) -> None:
     found = parse_url(issuer)
 
     assert found
@@ -134,7 +132,7 @@ def test_a_well_known_place_is_between_host_and_path_or_after_the_path(
         ("http://localhost:3000/mcp", "javascript:alert(1)", False),
     ],
 )
-def test_plain_http_is_for_servers_that_are_spoken_to_so(server: str, text: str, is_safe: bool) -> None:
+def test_plain_http_is_allowed_only_for_plain_http_servers(server: str, text: str, is_safe: bool) -> None:
     beside = parse_url(server)
 
     assert beside

@@ -34,7 +34,7 @@ def answering(**said: object) -> Internet:
     return Internet({REGISTER: Page(201, body.encode())})
 
 
-async def test_we_say_who_we_are_and_what_we_want_to_do() -> None:
+async def test_a_registration_has_complete_client_metadata() -> None:
     internet = answering()
 
     found = await register(internet, await known(scopes=["files:read", "files:write"]))
@@ -60,7 +60,7 @@ def sent(internet: Internet) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("callback", ["http://localhost:8400/cb", "http://127.0.0.1:8400/cb", "http://[::1]/cb"])
-async def test_a_client_on_somebodys_own_machine_says_so(callback: str) -> None:
+async def test_a_client_on_localhost_registers_as_native(callback: str) -> None:
     internet = answering()
 
     await register(internet, await known(), callback)
@@ -68,7 +68,7 @@ async def test_a_client_on_somebodys_own_machine_says_so(callback: str) -> None:
     assert sent(internet)["application_type"] == "native"
 
 
-async def test_nothing_is_asked_for_that_is_not_offered() -> None:
+async def test_only_supported_features_are_registered() -> None:
     internet = answering()
 
     await register_client(
@@ -99,7 +99,7 @@ async def test_nothing_is_asked_for_that_is_not_offered() -> None:
         (["client_secret_basic"], {"token_endpoint_auth_method": "none"}, OAuthClient("c-1", "none")),
     ],
 )
-async def test_we_prove_ourselves_as_we_are_told(
+async def test_the_assigned_authentication_method_is_used(
     offered: list[str], answer: dict[str, Any], client: OAuthClient
 ) -> None:
     assert (await register(answering(**answer), await known(*offered))).client == client
@@ -117,7 +117,7 @@ async def test_we_prove_ourselves_as_we_are_told(
         (1e300, None),
     ],
 )
-async def test_a_secret_may_have_an_end(until: object, expires_at: float | None) -> None:
+async def test_a_secret_may_expire(until: object, expires_at: float | None) -> None:
     assert (await register(answering(client_secret_expires_at=until), await known())).expires_at == expires_at
 
 
@@ -136,7 +136,7 @@ async def test_a_secret_may_have_an_end(until: object, expires_at: float | None)
         {"redirect_uris": ["https://evil.example.com/callback"]},
     ],
 )
-async def test_an_answer_that_nothing_can_be_built_upon_is_refused(answer: dict[str, Any]) -> None:
+async def test_an_unusable_registration_response_is_refused(answer: dict[str, Any]) -> None:
     with pytest.raises(NotAuthorizable) as caught:
         await register(answering(**answer), await known())
 
@@ -144,7 +144,7 @@ async def test_an_answer_that_nothing_can_be_built_upon_is_refused(answer: dict[
 
 
 @pytest.mark.parametrize("status", [301, 307, 400, 401, 403, 404, 405])
-async def test_a_refusal_says_what_to_do_and_nothing_of_the_servers_words(status: int) -> None:
+async def test_a_refusal_says_what_to_do_without_text_of_the_server(status: int) -> None:
     told = json.dumps({"error": "invalid_redirect_uri", "error_description": "<script>canary</script>"}).encode()
     internet = Internet({REGISTER: Page(status, told, {"location": "https://evil.example.com/"})})
 
@@ -167,7 +167,7 @@ async def test_a_refusal_says_what_to_do_and_nothing_of_the_servers_words(status
         (Unreachable("."), Unreachable),
     ],
 )
-async def test_trouble_is_no_refusal(page: Page | UpstreamError, error: type[Exception]) -> None:
+async def test_a_server_error_is_not_a_refusal(page: Page | UpstreamError, error: type[Exception]) -> None:
     with pytest.raises(error):
         await register(Internet({REGISTER: page}), await known())
 
@@ -175,7 +175,7 @@ async def test_trouble_is_no_refusal(page: Page | UpstreamError, error: type[Exc
 @pytest.mark.parametrize(
     "changed", [{"registration_endpoint": None}, {"token_endpoint_auth_methods_supported": ["private_key_jwt"]}]
 )
-async def test_where_nobody_can_register_nobody_is_asked(changed: dict[str, Any]) -> None:
+async def test_without_a_registration_endpoint_no_request_is_sent(changed: dict[str, Any]) -> None:
     internet = answering()
 
     with pytest.raises(NotAuthorizable) as caught:
