@@ -55,13 +55,13 @@ def test_a_cursor_is_safe_in_a_url(scope: str, position: str) -> None:
 
 
 @given(st.text())
-def test_a_foreign_text_is_no_cursor(text: str) -> None:
+def test_a_foreign_text_is_refused_as_a_cursor(text: str) -> None:
     with pytest.raises(InvalidCursor):
         CURSORS.read(SCOPE, text)
 
 
 @given(st.binary(max_size=100))
-def test_foreign_bytes_are_no_cursor(raw: bytes) -> None:
+def test_foreign_bytes_are_refused_as_a_cursor(raw: bytes) -> None:
     with pytest.raises(InvalidCursor):
         CURSORS.read(SCOPE, spelt(raw))
 

@@ -235,7 +235,7 @@ async def test_a_leased_run_ends_with_its_lease(clock: StillClock, store: Sqlite
     assert outcomes(job) == {"failed": 1}
 
 
-async def test_a_name_is_taken_once_and_a_lease_needs_a_store(clock: StillClock) -> None:
+async def test_job_names_are_unique_and_a_lease_needs_a_store(clock: StillClock) -> None:
     jobs = new_jobs(clock)
     jobs.add("sweep", 60.0, Work())
     with pytest.raises(ValueError, match="sweep already"):

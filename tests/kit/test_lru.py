@@ -1,7 +1,7 @@
 from api.kit.lru import LruCache
 
 
-def test_the_entry_that_was_not_used_for_longest_makes_room() -> None:
+def test_the_least_recently_used_entry_makes_room() -> None:
     cache = LruCache[str, int](3)
     for number, key in enumerate("abc"):
         cache.put(key, number)

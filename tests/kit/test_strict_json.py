@@ -16,13 +16,13 @@ def nested(depth: int) -> bytes:
 
 
 @given(documents)
-def test_json_values_are_read_as_meant(document: Any) -> None:
+def test_json_values_are_parsed(document: Any) -> None:
     assert parse_json(json.dumps(document).encode()) == document
     assert parse_json(json.dumps(document, ensure_ascii=False).encode()) == document
 
 
 @given(st.binary())
-def test_bytes_are_read_or_refused_and_nothing_else(raw: bytes) -> None:
+def test_any_bytes_are_parsed_or_refused(raw: bytes) -> None:
     try:
         value = parse_json(raw)
     except InvalidJson:
@@ -72,13 +72,13 @@ def test_ambiguous_json_is_refused(text: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig", "latin-1"])
-def test_only_utf_8_without_a_mark_is_read(encoding: str) -> None:
+def test_only_utf_8_without_a_byte_order_mark_is_accepted(encoding: str) -> None:
     with pytest.raises(InvalidJson):
         parse_json('{"a":"ä"}'.encode(encoding))
 
 
 @pytest.mark.requirement("AUT-16")
-def test_64_levels_are_the_most() -> None:
+def test_nesting_is_limited_to_64_levels() -> None:
     assert parse_json(nested(MAX_DEPTH))
     assert MAX_DEPTH == 64
     for depth in (65, 500, 10_000, 100_000):
@@ -86,21 +86,21 @@ def test_64_levels_are_the_most() -> None:
             parse_json(nested(depth))
 
 
-def test_objects_and_lists_count_alike() -> None:
+def test_objects_and_lists_both_count_as_levels() -> None:
     assert parse_json(b'{"a":[' * 32 + b"]}" * 32)
     with pytest.raises(InvalidJson, match="64 levels"):
         parse_json(b'{"a":[' * 33 + b"]}" * 33)
 
 
-def test_wide_is_not_deep() -> None:
+def test_a_wide_document_is_not_deep() -> None:
     assert len(list(parse_json(b"[" + b"[]," * 10_000 + b"[]]"))) == 10_001  # type: ignore[call-overload]
 
 
-def test_whole_surrogate_pairs_are_text() -> None:
+def test_complete_surrogate_pairs_are_valid_text() -> None:
     assert parse_json(b'"\\ud83d\\ude00"') == "\U0001f600"
 
 
-def test_zero_may_be_spelt_small() -> None:
+def test_a_number_that_underflows_to_zero_is_accepted() -> None:
     assert parse_json(b"[1e-999, -0.0, 0]") == [0.0, 0.0, 0]
 
 

@@ -100,7 +100,7 @@ async def test_a_failure_reaches_the_waiting_callers_and_is_not_kept() -> None:
     assert kept == {"a": "A"}
 
 
-async def test_a_result_forgotten_while_it_is_made_is_not_kept() -> None:
+async def test_a_result_forgotten_during_its_computation_is_not_kept() -> None:
     kept: dict[str, str] = {}
     flight, loads = SingleFlight[str, str](kept.__setitem__), Loads()
     old = flight.start("a", lambda: loads.load("a"))

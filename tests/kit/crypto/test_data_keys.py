@@ -193,7 +193,7 @@ async def test_old_keys_are_not_destroyed_when_the_head_has_moved_on(store: Stor
 
 
 @pytest.mark.requirement("ENC-09")
-async def test_a_rotation_does_not_bring_back_versions_that_are_retired_meanwhile(store: Store) -> None:
+async def test_a_rotation_does_not_restore_versions_that_were_retired_meanwhile(store: Store) -> None:
     roots = Watched(new_roots())
     ring = await ring_with_key(store, roots)
     await ring.rotate(W)

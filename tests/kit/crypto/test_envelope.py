@@ -56,7 +56,7 @@ def test_the_format_is_the_one_described() -> None:
     assert decrypt(KEY, CONTEXT, written_out(KEY, CONTEXT, os.urandom(32), os.urandom(12))) == TOKEN
 
 
-def test_an_envelope_of_the_first_release_opens_for_ever() -> None:
+def test_an_envelope_of_the_first_release_still_opens() -> None:
     assert decrypt(KEY, CONTEXT, from_text(FIRST_RELEASE)) == TOKEN
 
 
@@ -84,7 +84,7 @@ def test_no_altered_envelope_opens(plaintext: bytes, data: st.DataObject) -> Non
 
 
 @pytest.mark.requirement("ENC-02")
-def test_no_shorter_and_no_longer_envelope_opens() -> None:
+def test_a_shorter_or_longer_envelope_does_not_open() -> None:
     envelope = encrypt(KEY, 7, CONTEXT, TOKEN)
 
     for wrong in [envelope[:length] for length in range(len(envelope))] + [envelope + b"\0", envelope * 2]:

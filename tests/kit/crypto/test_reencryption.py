@@ -276,7 +276,7 @@ async def test_a_concurrent_write_of_a_user_wins(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("ENC-08")
-async def test_a_rotation_during_a_rewrap_is_noticed(tmp_path: Path) -> None:
+async def test_a_rotation_during_a_rewrap_is_detected(tmp_path: Path) -> None:
     store = Overtaken(tmp_path / "test.db")
     ring = KeyRing(store, LocalRootKeys({"old": OLD}), SystemClock())
     await store.write(*await ring.first_key_changes(W))
@@ -370,7 +370,7 @@ asyncio.run(rewrap(store, ring, "WS#w"))
 
 
 @pytest.mark.requirement("ENC-08")
-async def test_a_rewrap_that_was_killed_goes_on_where_it_was(store: SqliteStore, tmp_path: Path) -> None:
+async def test_a_killed_rewrap_continues_where_it_stopped(store: SqliteStore, tmp_path: Path) -> None:
     create_key_file(tmp_path / "root.key")
     roots = LocalRootKeys.from_file(tmp_path / "root.key")
     ring = KeyRing(store, roots, SystemClock())

@@ -55,7 +55,7 @@ async def test_a_data_key_does_not_open_for_another_owner_or_version(changed: di
         await roots.unwrap(wrapped, CONTEXT | changed)
 
 
-async def test_the_first_key_seals_and_all_of_them_read() -> None:
+async def test_the_first_key_seals_and_every_key_reads() -> None:
     old, new = random_key(), random_key()
     before = LocalRootKeys.parse(Secret(f"old:{old}"))
     after = LocalRootKeys.parse(Secret(f"new:{new},old:{old}"))
@@ -151,7 +151,7 @@ def test_random_keys_are_not_taken_for_weak_ones() -> None:
 
 
 @pytest.mark.requirement("ENC-06")
-def test_every_root_key_that_the_project_shows_anywhere_is_refused() -> None:
+def test_every_example_root_key_of_the_project_is_refused() -> None:
     shown = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/_-]{43}=")
     pages = [
         page

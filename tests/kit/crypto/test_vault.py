@@ -206,7 +206,7 @@ async def test_keyed_hashes_have_keys_of_their_own_by_owner_and_purpose(ring: Ke
     assert {key.version for key in keys} == {1}
 
 
-async def test_a_derived_key_is_found_again_by_its_version_after_a_rotation(ring: KeyRing, vault: Vault) -> None:
+async def test_a_derived_key_is_found_by_its_version_after_a_rotation(ring: KeyRing, vault: Vault) -> None:
     before = await vault.derived_key(W, "pepper")
     await ring.rotate(W)
     after = await vault.derived_key(W, "pepper")

@@ -63,13 +63,13 @@ def test_the_neighbours_of_special_blocks_are_public(text: str) -> None:
         ("fe80::1%eth0", "link-local"),
     ],
 )
-def test_the_narrowest_block_gives_an_address_its_name(text: str, name: str) -> None:
+def test_the_narrowest_block_names_an_address(text: str, name: str) -> None:
     block = non_public_range(ip_address(text))
     assert block is not None
     assert block.name == name
 
 
-def test_no_block_stands_behind_a_wider_one_that_hides_it() -> None:
+def test_no_block_is_hidden_by_a_wider_one() -> None:
     for table in (IPV4, IPV6):
         for place, block in enumerate(table):
             assert not [wider for wider in table[:place] if block.network.subnet_of(wider.network)], block

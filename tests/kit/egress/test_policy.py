@@ -20,7 +20,7 @@ def refusal(url: str, egress: EgressPolicy = CLOSED) -> str:
     return refused.value.reason
 
 
-def test_the_corpus_is_large_and_holds_no_url_twice() -> None:
+def test_the_corpus_is_large_and_has_no_duplicate() -> None:
     urls = [case.url for case in HOSTILE] + [case.url for case in LEADING_INSIDE] + GOOD
     assert len(urls) == len(set(urls))
     assert len(HOSTILE) >= 150
@@ -37,19 +37,19 @@ def test_a_hostile_url_is_refused_for_its_own_reason(case: Hostile) -> None:
 
 @pytest.mark.requirement("EGR-02")
 @pytest.mark.parametrize("url", GOOD, ids=lambda url: url[:60])
-def test_a_good_url_passes_as_it_was_given(url: str) -> None:
+def test_a_valid_url_is_accepted_unchanged(url: str) -> None:
     assert check_url(url, CLOSED).url == url
 
 
 @pytest.mark.requirement("EGR-02")
 @pytest.mark.parametrize("case", LEADING_INSIDE, ids=lambda case: case.url)
-def test_a_name_that_leads_inside_passes_as_text_and_is_stopped_by_its_answers(case: LeadingInside) -> None:
+def test_a_name_with_private_addresses_is_accepted_as_text_and_denied_when_resolved(case: LeadingInside) -> None:
     host = check_url(case.url, CLOSED).host
     admitted = [CLOSED.allows_address(host, ip_address(answer)) for answer in case.answers]
     assert not admitted or not all(admitted)
 
 
-def test_a_url_is_taken_apart_into_what_a_client_needs() -> None:
+def test_a_url_is_parsed_into_its_parts() -> None:
     target = check_url("HTTPS://Mcp.Example.COM.:8443/a/b?c=d", CLOSED)
     assert (target.scheme, target.host, target.port, target.path) == ("https", "mcp.example.com", 8443, "/a/b?c=d")
     assert target.origin == Origin("https", "mcp.example.com", 8443)
@@ -59,7 +59,7 @@ def test_a_url_is_taken_apart_into_what_a_client_needs() -> None:
     assert target.address is None
 
 
-def test_an_address_in_a_url_is_given_as_an_address() -> None:
+def test_an_address_in_a_url_is_parsed_as_an_address() -> None:
     target = check_url("https://[2606:4700:4700:0::1111]:8443?a", CLOSED)
     assert target.address == ip_address("2606:4700:4700::1111")
     assert target.wire_url == "https://[2606:4700:4700::1111]:8443/?a"
@@ -109,7 +109,7 @@ def test_a_target_does_not_show_its_path_and_query() -> None:
 
 
 @pytest.mark.requirement("EGR-13")
-def test_what_looks_like_a_template_stays_as_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_template_syntax_is_not_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY", "secret")
     target = check_url("https://example.com/$CANARY/%CANARY%25?k=$(CANARY)", CLOSED)
     assert target.path == "/$CANARY/%CANARY%25?k=$(CANARY)"
@@ -136,7 +136,7 @@ def test_what_looks_like_a_template_stays_as_it_was_given(monkeypatch: pytest.Mo
         ("a.example.com, 10.0.0.0/8", "http://10.1.2.3:80/"),
     ],
 )
-def test_what_the_operator_lists_may_be_internal_and_use_http_and_any_port(allow: str, url: str) -> None:
+def test_a_listed_host_may_be_internal_and_use_http_and_any_port(allow: str, url: str) -> None:
     refusal(url)
     check_url(url, EgressPolicy.parse(allow))
 
@@ -161,11 +161,11 @@ def test_what_the_operator_lists_may_be_internal_and_use_http_and_any_port(allow
         ("localhost", "ftp://localhost/"),
     ],
 )
-def test_what_the_operator_lists_opens_nothing_beside_it(allow: str, url: str) -> None:
+def test_a_list_entry_allows_only_itself(allow: str, url: str) -> None:
     refusal(url, EgressPolicy.parse(allow))
 
 
-def test_a_metadata_address_is_opened_only_by_its_own_entry() -> None:
+def test_a_metadata_address_is_allowed_only_by_its_own_entry() -> None:
     check_url("http://169.254.169.254/", EgressPolicy.parse("169.254.169.254"))
     check_url("http://[fd00:ec2::254]/", EgressPolicy.parse("fd00:ec2::254/128"))
 
@@ -195,11 +195,11 @@ def test_a_listed_name_may_lead_to_private_addresses_but_not_to_metadata(
     assert egress.allows_address(name, ip_address(address)) is admitted
 
 
-def test_an_empty_list_opens_nothing() -> None:
+def test_an_empty_list_allows_nothing() -> None:
     assert EgressPolicy.parse("") == EgressPolicy.parse(" , ,") == CLOSED
 
 
-def test_a_list_shows_what_it_opens() -> None:
+def test_a_list_shows_what_it_allows() -> None:
     egress = EgressPolicy.parse("b.internal,10.0.0.0/8, A.internal, ::1,10.0.0.0/8")
     assert str(egress) == "a.internal, b.internal, 10.0.0.0/8, ::1/128"
 
@@ -225,7 +225,7 @@ def test_a_list_shows_what_it_opens() -> None:
         "::ffff:10.0.0.0/104",
     ],
 )
-def test_an_entry_that_holds_addresses_carrying_others_is_refused(entry: str) -> None:
+def test_an_entry_of_translated_addresses_is_refused(entry: str) -> None:
     with pytest.raises(InvalidEgressPolicy, match="which embed other addresses"):
         EgressPolicy.parse(f"10.0.0.0/8,{entry}")
 
@@ -234,7 +234,7 @@ def test_an_entry_that_holds_addresses_carrying_others_is_refused(entry: str) ->
 @pytest.mark.parametrize(
     "entry", ["0.0.0.0/0", "::/0", "0.0.0.0/1", "128.0.0.0/1", "8.0.0.0/7", "fc00::/6", "8000::/1"]
 )
-def test_an_entry_that_opens_the_internet_is_refused(entry: str) -> None:
+def test_an_entry_that_allows_the_internet_is_refused(entry: str) -> None:
     with pytest.raises(InvalidEgressPolicy, match="wider than a private network"):
         EgressPolicy.parse(entry)
 
@@ -262,7 +262,7 @@ def test_an_entry_that_opens_the_internet_is_refused(entry: str) -> None:
         "-",
     ],
 )
-def test_an_entry_that_is_no_host_and_no_network_is_refused_by_name(entry: str) -> None:
+def test_an_entry_that_is_neither_host_nor_network_is_refused_by_name(entry: str) -> None:
     with pytest.raises(InvalidEgressPolicy) as refused:
         EgressPolicy.parse(f"mcp.internal, {entry} ")
     assert repr(entry) in str(refused.value)
@@ -330,7 +330,7 @@ def test_an_address_passes_as_text_exactly_when_it_would_pass_at_connecting(addr
 
 
 @given(st.lists(st.text(max_size=20), max_size=4).map(",".join) | st.ip_addresses(network=ip_network("::/8")).map(str))
-def test_any_text_is_a_list_that_reads_the_same_again_or_is_refused(text: str) -> None:
+def test_any_text_is_a_stable_list_or_is_refused(text: str) -> None:
     try:
         egress = EgressPolicy.parse(text)
     except InvalidEgressPolicy:

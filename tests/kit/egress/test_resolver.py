@@ -33,7 +33,7 @@ async def test_a_name_has_at_most_32_addresses(count: int, passes: bool) -> None
 
 
 @pytest.mark.parametrize("answer", ["", "localhost", "127.1", "0x7f.1", "93.184.215.14/32"])
-async def test_an_answer_that_is_no_address_is_denied(answer: str) -> None:
+async def test_an_invalid_address_from_the_resolver_is_denied(answer: str) -> None:
     names = Resolver(lambda _: [answer])
 
     with pytest.raises(AddressBlocked):
@@ -41,7 +41,7 @@ async def test_an_answer_that_is_no_address_is_denied(answer: str) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError("unknown"), UnicodeError("label")])
-async def test_a_name_that_is_not_known_is_unreachable(error: Exception) -> None:
+async def test_an_unknown_name_is_unreachable(error: Exception) -> None:
     def unknown(_: str) -> list[str]:
         raise error
 
@@ -54,7 +54,7 @@ async def test_a_name_that_is_not_known_is_unreachable(error: Exception) -> None
 
 
 @pytest.mark.requirement("EGR-21")
-async def test_a_name_server_that_does_not_answer_is_waited_for_no_longer_than_allowed() -> None:
+async def test_a_silent_name_server_times_out() -> None:
     answers = threading.Event()
 
     def stuck(_: str) -> list[str]:
@@ -70,7 +70,7 @@ async def test_a_name_server_that_does_not_answer_is_waited_for_no_longer_than_a
 
 
 @pytest.mark.requirement("EGR-21")
-async def test_a_name_that_hangs_is_soon_asked_for_no_more() -> None:
+async def test_a_hanging_name_is_soon_no_longer_looked_up() -> None:
     answers, asked = threading.Event(), Counter[str]()
 
     def stuck(name: str) -> list[str]:
@@ -88,7 +88,7 @@ async def test_a_name_that_hangs_is_soon_asked_for_no_more() -> None:
 
 
 @pytest.mark.requirement("EGR-21")
-async def test_who_has_names_that_hang_holds_up_nobody_else() -> None:
+async def test_hanging_names_of_one_owner_delay_no_other_owner() -> None:
     answers, begun = threading.Event(), Counter[str]()
 
     def lookup(name: str) -> list[str]:
@@ -112,7 +112,7 @@ async def test_who_has_names_that_hang_holds_up_nobody_else() -> None:
     assert begun["evil.example"] == THREADS_OF_ONE
 
 
-async def test_many_names_of_one_owner_are_resolved_one_after_the_other() -> None:
+async def test_names_of_one_owner_are_resolved_one_at_a_time() -> None:
     at_once, most = Counter[str](), 0
     lock = threading.Lock()
 
@@ -135,7 +135,7 @@ async def test_many_names_of_one_owner_are_resolved_one_after_the_other() -> Non
     assert most <= THREADS_OF_ONE
 
 
-async def test_a_lookup_that_nobody_waits_for_any_more_gives_its_turn_back() -> None:
+async def test_an_abandoned_lookup_releases_its_turn() -> None:
     answers = threading.Event()
 
     def stuck(_: str) -> list[str]:
@@ -153,7 +153,7 @@ async def test_a_lookup_that_nobody_waits_for_any_more_gives_its_turn_back() -> 
     assert await names.addresses(NAME, EgressPolicy(), "one") == [ip_address("93.184.215.14")]
 
 
-def test_a_process_ends_while_names_hang() -> None:
+def test_a_process_exits_while_lookups_hang() -> None:
     program = (
         "import asyncio, time\n"
         "from api.kit.egress.resolver import Resolver\n"
@@ -168,5 +168,5 @@ def test_a_process_ends_while_names_hang() -> None:
     assert ended.stdout.strip() == "TransportTimeout"
 
 
-def test_the_system_knows_localhost() -> None:
+def test_the_system_resolver_knows_localhost() -> None:
     assert set(system_lookup("localhost")) <= {"127.0.0.1", "::1"}

@@ -37,7 +37,7 @@ SERVED = Settings(
         "https://dynamodb.eu-west-1.api.aws/",
     ],
 )
-def test_the_service_itself_is_nobodys_upstream(url: str) -> None:
+def test_the_service_itself_cannot_be_an_upstream(url: str) -> None:
     with pytest.raises(UrlRefused, match="this service itself"):
         check_url(url, SERVED.reachable)
 
@@ -53,11 +53,11 @@ def test_the_service_itself_is_nobodys_upstream(url: str) -> None:
         "https://mykms.lambda-url.eu-west-1.on.aws/",
     ],
 )
-def test_its_neighbours_are(url: str) -> None:
+def test_other_hosts_beside_the_service_can_be_upstreams(url: str) -> None:
     assert check_url(url, SERVED.reachable).url == url
 
 
-async def test_a_name_that_leads_to_the_service_itself_is_not_dialled() -> None:
+async def test_a_name_that_resolves_to_the_service_itself_is_not_dialled() -> None:
     names = Resolver(lambda _: ["127.0.0.1"])
     egress = replace(SERVED, egress=EgressPolicy.parse("127.0.0.0/8, mcp.example.com")).reachable
     outbound = HttpClient(egress, names=names)

@@ -41,7 +41,7 @@ async def text(
         return (await reply.read()).decode()
 
 
-async def test_a_request_arrives_as_it_was_given() -> None:
+async def test_a_request_arrives_unchanged() -> None:
     async with upstream(echoing()) as there, outbound() as out:
         told = await text(
             out, at(there.url("/a/../b/%2e?x=1&y=%20")), method="POST", body=b'{"a":1}', Authorization="k"
@@ -58,7 +58,7 @@ async def test_a_request_arrives_as_it_was_given() -> None:
     ]
 
 
-async def test_status_reason_and_headers_come_back_in_lower_case() -> None:
+async def test_a_response_has_status_reason_and_lower_case_headers() -> None:
     answer = raw(b"HTTP/1.1 404 Not Here\r\nX-One: 1\r\nX-One: 2\r\nContent-Length: 0\r\n\r\n")
     async with (
         upstream(answer) as there,
@@ -70,7 +70,7 @@ async def test_status_reason_and_headers_come_back_in_lower_case() -> None:
 
 
 @pytest.mark.requirement("EGR-18")
-async def test_headers_of_the_connection_are_not_the_callers() -> None:
+async def test_callers_cannot_set_connection_headers() -> None:
     theirs = {"accept-encoding": "br", "HOST": "elsewhere", "Expect": "100-continue", "Connection": "close"}
     async with upstream(echoing()) as there, outbound() as out:
         told = await text(out, at(there.url()), **theirs)
@@ -80,7 +80,7 @@ async def test_headers_of_the_connection_are_not_the_callers() -> None:
 
 
 @pytest.mark.requirement("EGR-06")
-async def test_the_name_is_kept_where_the_address_is_dialled() -> None:
+async def test_the_host_header_keeps_the_name() -> None:
     async with upstream(echoing()) as there, outbound() as out:
         told = await text(out, at(there.url(host="api.example.com")))
 
@@ -88,7 +88,7 @@ async def test_the_name_is_kept_where_the_address_is_dialled() -> None:
 
 
 @pytest.mark.requirement("EGR-08")
-async def test_a_redirect_is_an_answer_and_is_not_followed() -> None:
+async def test_a_redirect_is_returned_and_not_followed() -> None:
     async with upstream(saying()) as canary:
         away = saying(b"", "302 Found", Location=canary.url(), Set_Cookie="a=b")
         async with (
@@ -101,7 +101,7 @@ async def test_a_redirect_is_an_answer_and_is_not_followed() -> None:
     assert canary.connections == 0
 
 
-async def test_cookies_are_not_kept() -> None:
+async def test_cookies_are_not_stored() -> None:
     async with upstream(saying(Set_Cookie="id=1; Path=/")) as there, outbound() as out:
         for _ in range(2):
             await text(out, at(there.url()))
@@ -110,7 +110,7 @@ async def test_cookies_are_not_kept() -> None:
 
 
 @pytest.mark.requirement("EGR-09")
-async def test_what_stands_in_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_environment_variables_have_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
     async with upstream(saying(b"canary")) as canary, upstream(saying(b"there")) as there:
         for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, canary.url())
@@ -120,7 +120,7 @@ async def test_what_stands_in_the_environment_changes_nothing(monkeypatch: pytes
     assert canary.connections == 0
 
 
-async def test_a_connection_is_used_again_by_the_same_pool() -> None:
+async def test_a_pool_reuses_its_connection() -> None:
     async with upstream(saying()) as there, outbound() as out:
         for _ in range(5):
             await text(out, at(there.url()), method="POST", body=b"x")
@@ -146,7 +146,7 @@ async def test_no_connection_carries_two_credentials() -> None:
     assert {len(credentials) for credentials in seen.values()} == {1}
 
 
-async def test_there_are_never_more_idle_pools_than_allowed() -> None:
+async def test_the_number_of_idle_pools_is_limited() -> None:
     async with upstream(saying()) as there, outbound(max_pools=3) as out:
         for number in range(10):
             await text(out, at(there.url()), pool=str(number))
@@ -174,7 +174,7 @@ async def test_no_request_is_sent_twice(method: str) -> None:
     assert (len(there.visits), there.connections) == (2, 1)
 
 
-async def test_an_answer_cut_off_in_its_body_is_no_answer() -> None:
+async def test_a_truncated_body_is_an_error() -> None:
     async with upstream(cutting_off(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as there, outbound() as out:
         with pytest.raises(ConnectionFailed) as caught:
             await text(out, at(there.url()))
@@ -183,7 +183,7 @@ async def test_an_answer_cut_off_in_its_body_is_no_answer() -> None:
 
 
 @pytest.mark.requirement("EGR-16")
-async def test_denied_unknown_and_refused_read_the_same() -> None:
+async def test_denied_unknown_and_refused_destinations_have_the_same_error() -> None:
     def unknown(_: str) -> list[str]:
         raise OSError("Name or service not known")
 
@@ -203,7 +203,7 @@ async def test_denied_unknown_and_refused_read_the_same() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1_000_000, 1_000_001, 3_000_000])
-async def test_a_body_of_any_size_arrives_whole(size: int) -> None:
+async def test_a_body_of_any_size_arrives_complete(size: int) -> None:
     async with upstream(saying()) as there, outbound() as out:
         await text(out, at(there.url()), method="POST", body=b"x" * size)
 

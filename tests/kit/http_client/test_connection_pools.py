@@ -45,7 +45,7 @@ async def turns(count: int = 20) -> None:
 
 
 @pytest.mark.requirement("REL-14")
-async def test_a_connection_that_ended_while_it_was_kept_is_replaced_and_nothing_is_lost() -> None:
+async def test_an_idle_connection_that_was_closed_is_replaced_without_loss() -> None:
     async with asked_of(cutting_off(OK + b"\r\nok")) as (out, target, there):
         for count in range(1, 4):
             assert await text(out, target, "POST") == "ok"
@@ -54,7 +54,7 @@ async def test_a_connection_that_ended_while_it_was_kept_is_replaced_and_nothing
             assert (len(there.visits), there.connections) == (count, count)
 
 
-async def test_who_talks_out_of_turn_is_not_listened_to() -> None:
+async def test_unsolicited_bytes_on_an_idle_connection_are_not_used() -> None:
     async def again(visit: Visit, writer: asyncio.StreamWriter) -> None:
         await saying(visit.headers["x-name"].encode())(visit, writer)
         await heard.wait()
@@ -77,7 +77,7 @@ async def test_who_talks_out_of_turn_is_not_listened_to() -> None:
         b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
     ],
 )
-async def test_some_answers_are_the_last_of_their_connection(answer: bytes) -> None:
+async def test_some_responses_end_their_connection(answer: bytes) -> None:
     async with asked_of(raw(answer)) as (out, target, there):
         assert [await text(out, target), await text(out, target)] == ["ok", "ok"]
 
@@ -94,7 +94,7 @@ async def test_some_answers_are_the_last_of_their_connection(answer: bytes) -> N
         ("GET", b"HTTP/1.1 103 Early\r\nX: y\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
     ],
 )
-async def test_an_answer_without_body_leaves_its_connection_to_the_next(method: str, answer: bytes) -> None:
+async def test_a_response_without_a_body_leaves_its_connection_reusable(method: str, answer: bytes) -> None:
     async with asked_of(raw(answer)) as (out, target, there):
         assert [await text(out, target, method) for _ in range(3)] == [""] * 3
 
@@ -103,7 +103,7 @@ async def test_an_answer_without_body_leaves_its_connection_to_the_next(method: 
 
 @pytest.mark.requirement("EGR-19")
 @pytest.mark.parametrize(("length", "connections"), [(2, 1), (3, 2)])
-async def test_a_body_that_nobody_reads_is_kept_only_where_all_of_it_is_there(length: int, connections: int) -> None:
+async def test_an_unread_body_keeps_its_connection_only_if_it_is_complete(length: int, connections: int) -> None:
     head = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n".encode()
     async with asked_of(raw(head + b"ok")) as (out, target, there):
         for _ in range(2):
@@ -113,7 +113,7 @@ async def test_a_body_that_nobody_reads_is_kept_only_where_all_of_it_is_there(le
         assert there.connections == connections
 
 
-async def test_a_connection_is_not_kept_for_long() -> None:
+async def test_an_idle_connection_expires() -> None:
     async with asked_of(saying()) as (out, target, there):
         await text(out, target)
         pool = next(iter(out._pools.values()))
@@ -129,7 +129,7 @@ async def test_a_connection_is_not_kept_for_long() -> None:
         assert not out._pools
 
 
-async def test_no_more_connections_than_allowed_are_open_and_who_comes_first_is_served_first() -> None:
+async def test_open_connections_are_limited_and_waiters_are_served_in_order() -> None:
     crowd = Crowd()
     async with asked_of(crowd) as (out, target, there):
         first = [asyncio.ensure_future(text(out, target)) for _ in range(MAX_CONNECTIONS)]
@@ -148,7 +148,7 @@ async def test_no_more_connections_than_allowed_are_open_and_who_comes_first_is_
         assert not any(pool.busy for pool in out._pools.values())
 
 
-async def test_a_free_connection_goes_to_who_has_waited_longest() -> None:
+async def test_a_free_connection_goes_to_the_longest_waiter() -> None:
     async with asked_of(saying()) as (out, target, there):
         for _ in range(2):
             await text(out, target)
@@ -193,7 +193,7 @@ async def test_the_deadline_covers_the_wait_for_a_connection() -> None:
         assert not any(pool.busy for pool in out._pools.values())
 
 
-async def test_a_place_is_free_again_where_no_connection_came_about() -> None:
+async def test_a_failed_connect_frees_its_slot() -> None:
     async with upstream(saying()) as there:
         closed = check_url(there.url(), HERE)
     out = HttpClient(HERE)
@@ -203,7 +203,7 @@ async def test_a_place_is_free_again_where_no_connection_came_about() -> None:
     await out.close()
 
 
-async def test_who_waits_for_a_place_when_all_is_closed_sends_nothing() -> None:
+async def test_a_waiter_sends_nothing_after_the_pools_are_closed() -> None:
     crowd = Crowd()
     async with asked_of(crowd) as (out, target, there):
         asking = [asyncio.ensure_future(text(out, target)) for _ in range(MAX_CONNECTIONS + 20)]
@@ -217,7 +217,7 @@ async def test_who_waits_for_a_place_when_all_is_closed_sends_nothing() -> None:
         assert len(there.visits) == MAX_CONNECTIONS
 
 
-async def test_closing_ends_what_is_under_way() -> None:
+async def test_closing_ends_requests_in_progress() -> None:
     async with asked_of(silent()) as (out, target, there):
         asking = asyncio.ensure_future(text(out, target))
         await asyncio.wait_for(there.visited.wait(), 5)

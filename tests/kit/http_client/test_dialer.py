@@ -42,7 +42,7 @@ def named(url: str) -> CheckedUrl:
 
 @pytest.mark.requirement("EGR-07")
 @pytest.mark.requirement("EGR-03")
-async def test_a_name_that_leads_out_and_in_by_turns_never_leads_in() -> None:
+async def test_a_name_that_alternates_between_public_and_private_addresses_never_connects_privately() -> None:
     turns = itertools.cycle([["127.0.0.2"], ["127.0.0.1"]])
     async with upstream(cutting_off(b"HTTP/1.1 204 No Content\r\n\r\n")) as canary:
         out = HttpClient(ONE, names=Resolver(lambda _: next(turns)))
@@ -55,7 +55,7 @@ async def test_a_name_that_leads_out_and_in_by_turns_never_leads_in() -> None:
 
 
 @pytest.mark.requirement("EGR-07")
-async def test_a_connection_that_was_kept_is_judged_when_it_is_made_again() -> None:
+async def test_a_new_connection_checks_its_address_again() -> None:
     turns = iter([["127.0.0.1"], ["127.0.0.2"]])
     async with upstream(cutting_off(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) as there:
         out = HttpClient(EgressPolicy.parse("127.0.0.1/32"), names=Resolver(lambda _: next(turns)))
@@ -72,7 +72,7 @@ async def test_a_connection_that_was_kept_is_judged_when_it_is_made_again() -> N
 
 @pytest.mark.requirement("EGR-04")
 @pytest.mark.parametrize("answers", list(itertools.permutations(["127.0.0.2", "127.0.0.1", "127.0.0.2"])))
-async def test_one_bad_answer_refuses_the_name(answers: tuple[str, ...]) -> None:
+async def test_one_forbidden_address_refuses_the_name(answers: tuple[str, ...]) -> None:
     async with upstream(saying()) as canary:
         out = HttpClient(ONE, names=Resolver(lambda _: answers))
         error = await ask(out, named(canary.url(host="api.example.com")))
@@ -84,7 +84,7 @@ async def test_one_bad_answer_refuses_the_name(answers: tuple[str, ...]) -> None
 
 @pytest.mark.requirement("EGR-03")
 @pytest.mark.parametrize("case", LEADING_INSIDE, ids=lambda case: case.url)
-async def test_a_good_name_with_bad_answers_is_not_connected_to(case: LeadingInside) -> None:
+async def test_a_name_with_forbidden_addresses_gets_no_connection(case: LeadingInside) -> None:
     async with upstream(saying()) as canary:
         out = HttpClient(EgressPolicy(), names=Resolver(lambda _: case.answers))
         error = await ask(out, check_url(f"{case.url.rstrip('/')}:{canary.port}/", EgressPolicy()))
@@ -100,7 +100,7 @@ async def test_a_good_name_with_bad_answers_is_not_connected_to(case: LeadingIns
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "0.0.0.0", "::1", "::ffff:127.0.0.1", "::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"]
 )
-async def test_an_address_in_the_url_is_judged_though_no_resolver_is_asked(host: str) -> None:
+async def test_an_address_in_the_url_is_checked_without_a_resolver(host: str) -> None:
     async with upstream(saying()) as canary:
         out = HttpClient(ONE)
         error = await ask(out, CheckedUrl("", "http", host, canary.port, "/", ip_address(host)))
@@ -111,7 +111,7 @@ async def test_an_address_in_the_url_is_judged_though_no_resolver_is_asked(host:
 
 
 @pytest.mark.requirement("EGR-05")
-async def test_what_is_dialled_is_judged_even_where_nobody_else_did() -> None:
+async def test_the_dialer_checks_addresses_that_no_other_part_checked() -> None:
     names = Resolver()
     dialling = Dialer(EgressPolicy(), names, ssl.create_default_context())
     async with upstream(saying()) as canary:
@@ -122,7 +122,7 @@ async def test_what_is_dialled_is_judged_even_where_nobody_else_did() -> None:
 
 
 @pytest.mark.requirement("EGR-21")
-async def test_a_name_with_many_dead_addresses_is_dialled_four_times() -> None:
+async def test_at_most_four_addresses_of_a_name_are_dialled() -> None:
     async with upstream(saying()) as there:
         closed = named(there.url(host="api.example.com"))
     out = HttpClient(
@@ -136,7 +136,7 @@ async def test_a_name_with_many_dead_addresses_is_dialled_four_times() -> None:
     assert [address for address, port in dialled if port == closed.port] == [f"127.0.0.{n}" for n in range(2, 6)]
 
 
-async def test_the_next_address_is_tried_where_one_does_not_answer() -> None:
+async def test_the_next_address_is_tried_after_a_refused_connection() -> None:
     async with upstream(saying()) as there:
         out = HttpClient(EgressPolicy.parse("127.0.0.0/8"), names=Resolver(lambda _: ["127.0.0.9", "127.0.0.1"]))
         error = await ask(out, named(there.url(host="api.example.com")))
@@ -147,7 +147,7 @@ async def test_the_next_address_is_tried_where_one_does_not_answer() -> None:
 
 
 @pytest.mark.requirement("EGR-21")
-async def test_an_address_that_stays_silent_does_not_keep_the_next_from_being_tried() -> None:
+async def test_the_next_address_is_tried_after_a_connect_timeout() -> None:
     loop, names = asyncio.get_running_loop(), Resolver(lambda _: ["127.0.0.9", "127.0.0.1"])
     async with upstream(saying()) as there:
         dialling = Dialer(EgressPolicy.parse("127.0.0.0/8"), names, ssl.create_default_context(), patience=0.2)

@@ -61,7 +61,7 @@ async def body(out: HttpClient, target: CheckedUrl, seconds: float = 5, sent: by
         ("Ü", "a"),
     ],
 )
-async def test_no_header_breaks_out_of_its_line(name: str, value: str) -> None:
+async def test_a_header_cannot_inject_a_line(name: str, value: str) -> None:
     async with asked_of(saying()) as (out, target, there):
         for _ in range(2):
             with pytest.raises(AddressBlocked):
@@ -74,7 +74,7 @@ async def test_no_header_breaks_out_of_its_line(name: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", "/a HTTP/1.1"), ("GET", "/\r\nX: y"), ("GET /", "/"), ("GE\nT", "/"), ("", "/")]
 )
-async def test_no_request_line_is_read_in_two_ways(method: str, path: str) -> None:
+async def test_an_ambiguous_request_line_is_refused(method: str, path: str) -> None:
     async with asked_of(saying()) as (out, target, there):
         odd = CheckedUrl("", "http", "127.0.0.1", there.port, path, target.address)
         with pytest.raises(AddressBlocked):
@@ -85,7 +85,7 @@ async def test_no_request_line_is_read_in_two_ways(method: str, path: str) -> No
 
 
 @pytest.mark.parametrize(("method", "told"), [("POST", "0"), ("PUT", "0"), ("GET", None), ("DELETE", None)])
-async def test_a_length_is_told_where_a_body_is_expected(method: str, told: str | None) -> None:
+async def test_a_content_length_is_sent_where_a_body_is_expected(method: str, told: str | None) -> None:
     async with asked_of(saying()) as (out, target, there):
         async with out.request(method, target, {"X": "\xfc"}, pool="a", seconds=5):
             pass
@@ -94,7 +94,7 @@ async def test_a_length_is_told_where_a_body_is_expected(method: str, told: str 
         assert there.visits[0].headers["x"] == "\xfc"
 
 
-async def test_an_answer_before_the_request_was_written_is_taken() -> None:
+async def test_a_response_that_precedes_the_end_of_the_request_is_accepted() -> None:
     async def hasty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 413 Too Much\r\nContent-Length: 2\r\n\r\nno")
@@ -107,7 +107,7 @@ async def test_an_answer_before_the_request_was_written_is_taken() -> None:
         (await left).transport.abort()
 
 
-async def test_a_long_body_goes_out_as_fast_as_the_upstream_reads() -> None:
+async def test_a_long_body_is_sent_at_the_pace_of_the_upstream() -> None:
     async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         met.set()
         await go_on.wait()
@@ -131,7 +131,7 @@ async def test_a_long_body_goes_out_as_fast_as_the_upstream_reads() -> None:
 
 
 @pytest.mark.requirement("EGR-17")
-async def test_what_nobody_reads_yet_is_not_taken_in() -> None:
+async def test_reading_pauses_while_the_caller_does_not_consume() -> None:
     async with (
         asked_of(pouring(ENDLESS, b"x" * 65_536)) as (out, target, there),
         out.request(
@@ -151,7 +151,7 @@ async def test_what_nobody_reads_yet_is_not_taken_in() -> None:
     assert peak < 8_000_000
 
 
-async def test_a_body_as_long_as_the_upstream_likes_is_whole_only_where_the_upstream_ends_it() -> None:
+async def test_a_body_without_a_length_is_complete_only_after_an_orderly_close() -> None:
     async with asked_of(cutting_off(ENDLESS, b"hello")) as (out, target, _):
         assert await body(out, target) == b"hello"
     async with asked_of(raw(ENDLESS + b"hello")) as (out, target, there):
@@ -165,7 +165,7 @@ async def test_a_body_as_long_as_the_upstream_likes_is_whole_only_where_the_upst
                 await reply.read()
 
 
-async def test_nothing_is_read_after_leaving() -> None:
+async def test_nothing_is_read_after_a_release() -> None:
     async with asked_of(raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as (out, target, _):
         async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
             pass
@@ -173,7 +173,7 @@ async def test_nothing_is_read_after_leaving() -> None:
             await reply.read()
 
 
-async def test_errors_become_what_the_asker_knows() -> None:
+async def test_errors_are_translated_for_the_caller() -> None:
     class Own(Exception):
         pass
 
@@ -201,7 +201,7 @@ async def streaming(exchange: Exchange) -> None:
 
 @pytest.mark.requirement("REL-13")
 @pytest.mark.parametrize("stage", ["name", "dial", "handshake", "head", "body", "write"])
-async def test_a_thousand_that_leave_leave_nothing_behind(stage: str) -> None:
+async def test_a_thousand_cancelled_requests_leave_no_state(stage: str) -> None:
     answer = dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n", pause=1) if stage == "body" else silent()
     loop, scheme = asyncio.get_running_loop(), "https" if stage == "handshake" else "http"
     async with upstream(answer) as there:

@@ -60,7 +60,7 @@ async def failure(answer: Answer, seconds: float = 5, limits: ResponseLimits = U
         pytest.param(raw(HEAD + b"Content-Length: 9\r\n\r\nabc"), id="a body that stops"),
     ],
 )
-async def test_the_deadline_covers_all_of_a_request(answer: Answer) -> None:
+async def test_the_deadline_covers_every_phase_of_a_request(answer: Answer) -> None:
     begun = time.monotonic()
     error = await failure(answer, 0.3)
 
@@ -70,7 +70,7 @@ async def test_the_deadline_covers_all_of_a_request(answer: Answer) -> None:
 
 
 @pytest.mark.requirement("REL-12")
-async def test_chunks_come_as_they_arrive_and_end_with_the_deadline() -> None:
+async def test_chunks_are_delivered_on_arrival_until_the_deadline() -> None:
     async with (
         asked_of(dripping(ENDLESS, b"data: 1\n\n")) as (out, target, _),
         out.request("GET", target, {}, pool="a", seconds=0.3) as reply,
@@ -82,7 +82,7 @@ async def test_chunks_come_as_they_arrive_and_end_with_the_deadline() -> None:
 
 
 @pytest.mark.requirement("REL-12")
-async def test_an_upstream_that_does_not_read_is_not_waited_for() -> None:
+async def test_an_upstream_that_does_not_read_times_out() -> None:
     async def deaf(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         left.set_result((reader, writer))
 
@@ -121,7 +121,7 @@ async def test_an_upstream_that_does_not_read_is_not_waited_for() -> None:
         pytest.param(pouring(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), id="endless heads"),
     ],
 )
-async def test_an_answer_larger_than_is_taken_in_is_cut(answer: Answer) -> None:
+async def test_a_response_over_the_limit_is_cut_off(answer: Answer) -> None:
     error = await failure(answer, limits=ResponseLimits(head=300, wire=1000, decoded=1000))
 
     assert isinstance(error, (ResponseTooLarge, MalformedResponse, ConnectionFailed))
@@ -130,7 +130,7 @@ async def test_an_answer_larger_than_is_taken_in_is_cut(answer: Answer) -> None:
 
 @pytest.mark.requirement("EGR-17")
 @pytest.mark.parametrize("size", [999, 1000])
-async def test_an_answer_of_just_that_size_is_taken_in(size: int) -> None:
+async def test_a_response_at_the_limit_is_accepted(size: int) -> None:
     async with asked_of(saying(b"x" * size)) as (out, target, _):
         assert len(await body(out, target, limits=ResponseLimits(wire=1000, decoded=1000))) == size
 
@@ -145,7 +145,7 @@ async def test_an_answer_of_just_that_size_is_taken_in(size: int) -> None:
         ("identity", b"hello"),
     ],
 )
-async def test_an_encoding_that_nobody_asked_for_is_understood(encoding: str, encoded: bytes) -> None:
+async def test_an_unrequested_content_encoding_is_decoded(encoding: str, encoded: bytes) -> None:
     async with asked_of(saying(encoded, Content_Encoding=encoding)) as (out, target, _):
         assert await body(out, target) == b"hello"
 
@@ -163,18 +163,18 @@ async def test_an_encoding_that_nobody_asked_for_is_understood(encoding: str, en
         ("gzip", gzip.compress(b"x", mtime=0) * 2),
     ],
 )
-async def test_what_is_encoded_otherwise_cannot_be_read(encoding: str, encoded: bytes) -> None:
+async def test_an_unknown_content_encoding_is_an_error(encoding: str, encoded: bytes) -> None:
     assert isinstance(await failure(saying(encoded, Content_Encoding=encoding)), MalformedResponse)
 
 
 @pytest.mark.parametrize("encoded", [b"", gzip.compress(b"", mtime=0)])
-async def test_an_empty_body_may_say_that_it_is_encoded(encoded: bytes) -> None:
+async def test_an_empty_body_may_have_a_content_encoding(encoded: bytes) -> None:
     async with asked_of(saying(encoded, Content_Encoding="gzip")) as (out, target, _):
         assert await body(out, target) == b""
 
 
 @pytest.mark.requirement("EGR-17")
-async def test_a_bomb_takes_no_memory() -> None:
+async def test_a_decompression_bomb_uses_little_memory() -> None:
     bomb = gzip.compress(b"\0" * 200_000_000, mtime=0)
     async with asked_of(saying(bomb, Content_Encoding="gzip")) as (out, target, _):
         tracemalloc.start()
@@ -187,12 +187,12 @@ async def test_a_bomb_takes_no_memory() -> None:
 
 
 @pytest.mark.parametrize("start", [b"SSH-2.0-OpenSSH_9\r\n", b"HTTP/1.1 999999 OK\r\n\r\n", b"HTTP/1.1 101 Go\r\n\r\n"])
-async def test_what_is_no_http_cannot_be_read(start: bytes) -> None:
+async def test_a_response_that_is_not_http_is_malformed(start: bytes) -> None:
     assert isinstance(await failure(raw(start)), MalformedResponse)
 
 
 @pytest.mark.requirement("EGR-19")
-async def test_a_body_that_nobody_reads_is_not_drained() -> None:
+async def test_an_unread_body_is_not_drained() -> None:
     async with asked_of(pouring(HEAD.replace(b"200", b"302") + b"\r\n", b"x" * 1000)) as (out, target, there):
         async with out.request("GET", target, {}, pool="a", seconds=5) as reply:
             assert reply.status == 302

@@ -121,7 +121,7 @@ def damaged(draw: st.DrawFn) -> list[bytes]:
 
 
 @given(in_pieces())
-def test_an_answer_is_the_same_in_whichever_pieces_it_comes(
+def test_a_response_is_parsed_equally_in_any_pieces(
     loop: asyncio.AbstractEventLoop, case: tuple[list[bytes], Told]
 ) -> None:
     pieces, told = case
@@ -130,14 +130,14 @@ def test_an_answer_is_the_same_in_whichever_pieces_it_comes(
 
 
 @given(answers())
-def test_an_answer_is_the_same_byte_by_byte(loop: asyncio.AbstractEventLoop, case: tuple[bytes, Told]) -> None:
+def test_a_response_is_parsed_equally_byte_by_byte(loop: asyncio.AbstractEventLoop, case: tuple[bytes, Told]) -> None:
     raw, told = case
 
     assert read(loop, *[raw[at : at + 1] for at in range(len(raw))]) == told
 
 
 @given(damaged())
-def test_of_damage_comes_a_refusal_or_an_answer(loop: asyncio.AbstractEventLoop, pieces: list[bytes]) -> None:
+def test_a_damaged_response_is_parsed_or_refused(loop: asyncio.AbstractEventLoop, pieces: list[bytes]) -> None:
     told = read(loop, *pieces)
 
     assert isinstance(told, tuple) or issubclass(told, TransportError)
@@ -176,19 +176,19 @@ def test_of_damage_comes_a_refusal_or_an_answer(loop: asyncio.AbstractEventLoop,
         CHUNKED + b"fffffffffffffffff\r\nhello\r\n0\r\n\r\n",
     ],
 )
-def test_what_can_be_read_in_two_ways_is_not_read(loop: asyncio.AbstractEventLoop, raw: bytes) -> None:
+def test_an_ambiguous_response_is_refused(loop: asyncio.AbstractEventLoop, raw: bytes) -> None:
     assert read(loop, raw) is MalformedResponse
 
 
 @pytest.mark.parametrize("raw", [b"", OK, OK + b"Content-Length: 3\r\n\r\nok", CHUNKED + b"5\r\nhel", CHUNKED + HELLO])
-def test_what_ends_early_is_cut_off(loop: asyncio.AbstractEventLoop, raw: bytes) -> None:
+def test_a_response_that_ends_early_is_truncated(loop: asyncio.AbstractEventLoop, raw: bytes) -> None:
     assert read(loop, raw) is ConnectionFailed
 
 
 @pytest.mark.requirement("EGR-17")
 @pytest.mark.parametrize("spare", [0, 1])
 @pytest.mark.parametrize("before", [b"", CONTINUE])
-def test_a_head_is_counted_to_the_byte(loop: asyncio.AbstractEventLoop, before: bytes, spare: int) -> None:
+def test_the_size_of_a_head_is_limited_to_the_byte(loop: asyncio.AbstractEventLoop, before: bytes, spare: int) -> None:
     head = before + OK + b"X:" + b" " * 500 + b"y\r\n\r\n"
     told = read(loop, head + b"body" * 1000, limits=ResponseLimits(head=len(head) - 1 + spare))
 
@@ -197,7 +197,7 @@ def test_a_head_is_counted_to_the_byte(loop: asyncio.AbstractEventLoop, before: 
 
 @pytest.mark.requirement("EGR-17")
 @pytest.mark.parametrize(("heads", "passes"), [(16, True), (17, False)])
-def test_only_so_many_heads_come_before_the_head(loop: asyncio.AbstractEventLoop, heads: int, passes: bool) -> None:
+def test_the_number_of_interim_responses_is_limited(loop: asyncio.AbstractEventLoop, heads: int, passes: bool) -> None:
     told = read(loop, CONTINUE * heads + OK + b"Content-Length: 0\r\n\r\n")
 
     assert (told[0] == 200) if passes else told is ResponseTooLarge
@@ -205,14 +205,14 @@ def test_only_so_many_heads_come_before_the_head(loop: asyncio.AbstractEventLoop
 
 @pytest.mark.requirement("EGR-17")
 @pytest.mark.parametrize(("fields", "passes"), [(128, True), (129, False)])
-def test_only_so_many_fields_are_in_a_head(loop: asyncio.AbstractEventLoop, fields: int, passes: bool) -> None:
+def test_the_number_of_header_fields_is_limited(loop: asyncio.AbstractEventLoop, fields: int, passes: bool) -> None:
     told = read(loop, OK + b"X: y\r\n" * (fields - 1) + b"Content-Length: 0\r\n\r\n")
 
     assert (told[0] == 200) if passes else told is ResponseTooLarge
 
 
 @pytest.mark.requirement("EGR-17")
-def test_what_is_no_body_is_counted_too(loop: asyncio.AbstractEventLoop) -> None:
+def test_bytes_outside_the_body_are_counted_too(loop: asyncio.AbstractEventLoop) -> None:
     limits = ResponseLimits(wire=1000)
     answer = ResponseParser(loop, limits, is_bodiless=False)
     answer.feed(CHUNKED)
@@ -234,7 +234,9 @@ def test_what_is_no_body_is_counted_too(loop: asyncio.AbstractEventLoop) -> None
         (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "GET"),
     ],
 )
-def test_some_answers_have_no_body_whatever_they_say(loop: asyncio.AbstractEventLoop, raw: bytes, to: str) -> None:
+def test_some_responses_have_no_body_despite_their_headers(
+    loop: asyncio.AbstractEventLoop, raw: bytes, to: str
+) -> None:
     assert read(loop, raw, to=to)[3] == b""
     assert reuse(loop, raw, to=to)
     assert not reuse(loop, raw + b"hello", to=to)
@@ -255,13 +257,13 @@ def test_some_answers_have_no_body_whatever_they_say(loop: asyncio.AbstractEvent
         ([OK + b"\r\nok"], False),
     ],
 )
-def test_a_connection_is_kept_after_a_whole_answer_with_nothing_behind(
+def test_a_connection_is_reusable_after_a_complete_response_without_trailing_bytes(
     loop: asyncio.AbstractEventLoop, pieces: list[bytes], passes: bool
 ) -> None:
     assert reuse(loop, *pieces) is passes
 
 
-def test_an_answer_that_was_left_ends(loop: asyncio.AbstractEventLoop) -> None:
+def test_an_abandoned_response_ends(loop: asyncio.AbstractEventLoop) -> None:
     answer = ResponseParser(loop, USUAL, is_bodiless=False)
     answer.feed(OK + b"Content-Length: 9\r\n\r\nabc")
     answer.leave()

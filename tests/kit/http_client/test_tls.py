@@ -67,7 +67,7 @@ async def ask(there: Upstream, name: str, trust: ssl.SSLContext) -> str:
 
 
 @pytest.mark.requirement("EGR-06")
-async def test_the_certificate_is_that_of_the_name_and_not_of_the_address(certificate: Path) -> None:
+async def test_the_certificate_must_match_the_name_and_not_the_address(certificate: Path) -> None:
     names: list[str | None] = []
     async with upstream(echoing(), tls=served_with(certificate, names)) as there:
         told = await ask(there, NAME, trusting(certificate))
@@ -78,7 +78,7 @@ async def test_the_certificate_is_that_of_the_name_and_not_of_the_address(certif
 
 @pytest.mark.requirement("EGR-06")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-async def test_the_certificate_of_another_name_is_not_accepted(certificate: Path) -> None:
+async def test_a_certificate_for_another_name_is_refused(certificate: Path) -> None:
     async with upstream(echoing(), tls=served_with(certificate, [])) as there:
         with pytest.raises(ConnectionFailed) as caught:
             await ask(there, "other.example.com", trusting(certificate))
@@ -88,7 +88,9 @@ async def test_the_certificate_of_another_name_is_not_accepted(certificate: Path
 
 
 @pytest.mark.requirement("EGR-09")
-async def test_the_environment_makes_no_certificate_trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_environment_variables_add_no_trusted_certificate(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     logged = certificate.parent / "keys.log"
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     monkeypatch.setenv("SSL_CERT_DIR", str(certificate.parent))
@@ -121,7 +123,7 @@ async def test_a_handshake_that_stalls_ends_with_the_deadline(certificate: Path)
     assert not caught.value.sent
 
 
-async def test_a_server_that_hangs_up_in_the_handshake_is_unreachable(certificate: Path) -> None:
+async def test_a_server_that_closes_during_the_handshake_is_unreachable(certificate: Path) -> None:
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     with pytest.raises(ConnectionFailed) as caught:
         await ask(Upstream(server.sockets[0].getsockname()[1]), NAME, trusting(certificate))

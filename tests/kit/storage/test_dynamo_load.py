@@ -76,7 +76,9 @@ async def outcomes(store: DynamoStore, clock: StillClock, times: int) -> tuple[i
 
 
 @pytest.mark.requirement("REL-09")
-async def test_three_in_ten_throttled_still_succeed_soon(store: DynamoStore, faults: Faults, clock: StillClock) -> None:
+async def test_operations_succeed_soon_while_three_in_ten_are_throttled(
+    store: DynamoStore, faults: Faults, clock: StillClock
+) -> None:
     for seed, operation in enumerate(("GetItem", "TransactWriteItems")):
         faults.put(operation, some_throttled(0.3, seed))
 
@@ -101,7 +103,9 @@ async def test_operations_throttled_once_cost_one_more_try_each(
 
 
 @pytest.mark.requirement("REL-09")
-async def test_an_outage_is_not_answered_by_a_storm(store: DynamoStore, faults: Faults, clock: StillClock) -> None:
+async def test_an_outage_does_not_cause_a_storm_of_retries(
+    store: DynamoStore, faults: Faults, clock: StillClock
+) -> None:
     faults.put("GetItem", some_throttled(1.0, 0))
     faults.put("TransactWriteItems", some_throttled(1.0, 0))
 
@@ -111,7 +115,9 @@ async def test_an_outage_is_not_answered_by_a_storm(store: DynamoStore, faults: 
     assert len(faults.sent) <= 300 + 200
 
 
-async def test_after_an_outage_tries_are_earned_again(store: DynamoStore, faults: Faults, clock: StillClock) -> None:
+async def test_successes_after_an_outage_refill_the_retry_budget(
+    store: DynamoStore, faults: Faults, clock: StillClock
+) -> None:
     faults.put("GetItem", [throttled] * 1000)
     faults.put("TransactWriteItems", [throttled] * 1000)
     await outcomes(store, clock, 300)
@@ -128,7 +134,7 @@ async def test_after_an_outage_tries_are_earned_again(store: DynamoStore, faults
 
 @pytest.mark.requirement("REL-09")
 @pytest.mark.parametrize(("tries", "most"), [(1, 0.05), (2, 0.1), (5, 0.8), (6, 1.0), (20, 1.0)])
-def test_pauses_are_spread_over_all_of_their_length(tries: int, most: float) -> None:
+def test_pauses_are_spread_over_their_whole_range(tries: int, most: float) -> None:
     pauses = [PAUSES.pause(tries - 1) for _ in range(500)]
 
     assert 0 <= min(pauses) < most * 0.1
@@ -172,7 +178,7 @@ async def test_temporary_failures_are_retried_for_a_limited_time(
     ],
     ids=["conflict", "throttled", "throughput", "in progress"],
 )
-async def test_a_transaction_in_the_way_of_others_is_tried_again_and_not_for_ever(
+async def test_a_conflicting_transaction_is_retried_for_a_limited_time(
     store: DynamoStore, faults: Faults, clock: StillClock, fault: Fault
 ) -> None:
     changes = Put(A, {}, IfAbsent()), Check(B, IfPresent())
@@ -187,7 +193,9 @@ async def test_a_transaction_in_the_way_of_others_is_tried_again_and_not_for_eve
     assert 2.0 < clock.now() - started <= 10.0
 
 
-async def test_a_failed_condition_outweighs_a_busy_neighbour(store: DynamoStore, faults: Faults) -> None:
+async def test_a_failed_condition_takes_precedence_over_a_transaction_conflict(
+    store: DynamoStore, faults: Faults
+) -> None:
     faults.put("TransactWriteItems", [cancelled("TransactionConflict", "ConditionalCheckFailed")])
 
     with pytest.raises(Conflict) as caught:
@@ -242,7 +250,7 @@ async def test_a_server_that_never_answers_is_given_up(clock: StillClock) -> Non
 
 
 @pytest.mark.requirement("REL-22")
-async def test_the_event_loop_goes_on_while_every_call_hangs(store: DynamoStore, faults: Faults) -> None:
+async def test_the_event_loop_runs_while_every_call_hangs(store: DynamoStore, faults: Faults) -> None:
     release, all_hang, hanging = threading.Event(), asyncio.Event(), []
     loop = asyncio.get_running_loop()
 
@@ -268,7 +276,7 @@ async def test_the_event_loop_goes_on_while_every_call_hangs(store: DynamoStore,
 
 
 @pytest.mark.requirement("REL-22")
-def test_the_client_has_short_patience_and_a_connection_for_each_thread() -> None:
+def test_the_client_has_short_timeouts_and_a_connection_for_each_thread() -> None:
     client = dynamo_client(NOTHING, 7, region="eu-west-1")
     config = client.meta.config
 
@@ -280,7 +288,7 @@ def test_the_client_has_short_patience_and_a_connection_for_each_thread() -> Non
 
 
 @pytest.mark.requirement("DB-05")
-async def test_fifty_writers_of_one_hot_item_all_get_through(clock: StillClock) -> None:
+async def test_fifty_writers_of_one_hot_item_all_succeed(clock: StillClock) -> None:
     """DynamoDB turns a transaction away while another holds one of its items."""
     with moto_endpoint() as endpoint:
         client = dynamo_client(endpoint, read_seconds=PATIENT)

@@ -130,7 +130,7 @@ async def test_unprocessed_keys_are_requested_again(store: DynamoStore, faults: 
 
 
 @pytest.mark.requirement("REL-10")
-async def test_keys_that_are_never_read_end_in_busy(store: DynamoStore, faults: Faults) -> None:
+async def test_keys_that_are_never_processed_make_the_store_unavailable(store: DynamoStore, faults: Faults) -> None:
     def reads_nothing(request: AWSPreparedRequest) -> AWSResponse | None:
         return answers({"Responses": {}, "UnprocessedKeys": body_of(request)["RequestItems"]})(request)
 

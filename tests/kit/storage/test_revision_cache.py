@@ -158,7 +158,7 @@ async def test_an_open_snapshot_never_shows_less_than_its_beginning(store: Count
     assert await read(memory, "KEY#k") == [2]
 
 
-async def test_a_slow_reader_leaves_nothing_stale_behind(store: CountingStore) -> None:
+async def test_a_slow_reader_leaves_no_stale_item_in_the_cache(store: CountingStore) -> None:
     """It read before a write and remembers what it read after the next request did."""
     await put(store, "KEY#k", 1)
     slow = SlowStore(store)

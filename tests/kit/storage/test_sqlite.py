@@ -59,7 +59,7 @@ async def test_replaced_data_is_no_longer_on_the_disk_after_a_while(tmp_path: Pa
     await store.close()
 
 
-async def test_a_reader_in_the_way_delays_only_the_cleaning(tmp_path: Path) -> None:
+async def test_a_concurrent_reader_delays_only_the_cleaning(tmp_path: Path) -> None:
     store, other = (SqliteStore(tmp_path / "plugboard.db") for _ in range(2))
     await store.write(Put(KEY, {"wrapped": "canary-key"}, IfAbsent()))
     other._reading.execute("BEGIN")
@@ -76,7 +76,7 @@ async def test_a_reader_in_the_way_delays_only_the_cleaning(tmp_path: Path) -> N
     await other.close()
 
 
-async def test_a_damaged_file_is_a_store_that_cannot_answer(tmp_path: Path) -> None:
+async def test_a_damaged_file_makes_the_store_unavailable(tmp_path: Path) -> None:
     path = tmp_path / "plugboard.db"
     store = SqliteStore(path)
     await store.write(*(Put(Key("p", f"{number:03d}"), {"x": "y" * 1000}, IfAbsent()) for number in range(90)))

@@ -53,7 +53,7 @@ def test_a_table_is_created_with_expiry_recovery_and_protection(client: Any) -> 
     assert backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == "ENABLED"
 
 
-def test_a_table_that_is_there_already_is_left_alone(client: Any) -> None:
+def test_an_existing_table_is_left_unchanged(client: Any) -> None:
     assert create_table(client, "made-twice")
     faults = Faults(client)
 
