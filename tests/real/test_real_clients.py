@@ -52,7 +52,7 @@ def said(result: dict[str, Any]) -> str:
     return "\n".join(part["text"] for part in result["content"] if part["type"] == "text")
 
 
-async def test_how_it_speaks_is_found_and_its_tools_are_listed(run: Running) -> None:
+async def test_the_protocol_is_detected_and_tools_are_listed(run: Running) -> None:
     async with client_of(run) as client:
         found = await client.list_tools()
 
@@ -71,7 +71,7 @@ async def test_a_call_is_answered(run: Running) -> None:
     assert run.server.structured in (None, result.get("structuredContent"))
 
 
-async def test_what_was_found_serves_the_next_client(run: Running) -> None:
+async def test_a_detected_protocol_serves_the_next_client(run: Running) -> None:
     async with client_of(run) as first:
         await first.list_tools()
         assert first.era
@@ -83,13 +83,13 @@ async def test_what_was_found_serves_the_next_client(run: Running) -> None:
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
-async def test_whatever_it_is_thought_to_speak_a_call_is_answered(run: Running, kind: Kind) -> None:
+async def test_a_call_succeeds_with_any_remembered_protocol(run: Running, kind: Kind) -> None:
     async with client_of(run, Era(kind)) as client:
         assert run.server.says in said(await client.call_tool(run.server.tool, run.args))
 
 
 @pytest.mark.parametrize("server", WITH_SUMS, ids=named)
-async def test_calls_at_once_get_each_its_own_answer(server: RealServer, tmp_path: Path) -> None:
+async def test_concurrent_calls_get_their_own_responses(server: RealServer, tmp_path: Path) -> None:
     with running(server, tmp_path) as run:
         async with client_of(run) as client:
             adding = "add" if "add" in server.tools else "get-sum"
@@ -99,7 +99,7 @@ async def test_calls_at_once_get_each_its_own_answer(server: RealServer, tmp_pat
 
 
 @pytest.mark.parametrize("server", RESTARTED, ids=named)
-async def test_a_server_that_was_restarted_is_called_as_before(server: RealServer, tmp_path: Path) -> None:
+async def test_a_restarted_server_is_called_without_errors(server: RealServer, tmp_path: Path) -> None:
     with running(server, tmp_path) as run:
         async with client_of(run) as client:
             assert server.says in said(await client.call_tool(server.tool, run.args))

@@ -34,7 +34,7 @@ def assert_answered(run: Running, called: Json) -> None:
     assert run.server.structured in (None, called.get("structuredContent"))
 
 
-def test_a_check_tells_how_it_speaks(run: Running, office: Office) -> None:
+def test_a_check_reports_the_protocol(run: Running, office: Office) -> None:
     checked = office.check(office.server(run))
 
     assert (checked["status"], checked["toolCount"]) == ("ok", len(run.server.tools)), checked
@@ -64,7 +64,7 @@ def test_an_agent_lists_and_calls_its_tools(run: Running, office: Office) -> Non
 
 
 @pytest.mark.parametrize("form", ["openai", "anthropic"])
-def test_every_tool_is_listed_for_the_clients_of_vendors(run: Running, office: Office, form: str) -> None:
+def test_every_tool_is_listed_in_the_formats_of_vendors(run: Running, office: Office, form: str) -> None:
     listed = office.agent_tools(office.agent(office.server(run)), form)
 
     assert listed["unavailable"] == []
@@ -86,7 +86,7 @@ def test_any_method_can_be_called_by_the_generic_tool(run: Running, office: Offi
     assert run.server.says in called["text"]
 
 
-def test_an_agent_with_all_of_them_has_every_tool(office: Office, tmp_path: Path) -> None:
+def test_an_agent_with_all_servers_has_every_tool(office: Office, tmp_path: Path) -> None:
     with ExitStack() as stack:
         runs = [stack.enter_context(running(server, tmp_path / named(server))) for server in SERVERS]
         stored = [office.server(run) for run in runs]
@@ -105,7 +105,7 @@ def test_an_agent_with_all_of_them_has_every_tool(office: Office, tmp_path: Path
 
 
 @pytest.mark.parametrize("server", RESTARTED, ids=named)
-def test_a_server_that_was_restarted_is_called_as_before(server: RealServer, office: Office, tmp_path: Path) -> None:
+def test_a_restarted_server_is_called_without_errors(server: RealServer, office: Office, tmp_path: Path) -> None:
     with running(server, tmp_path) as run:
         stored = office.server(run)
         agent, tool = office.agent(stored), name_of(office, stored, server.tool)
@@ -114,7 +114,7 @@ def test_a_server_that_was_restarted_is_called_as_before(server: RealServer, off
         assert_answered(run, office.call(agent, tool, run.args))
 
 
-def test_a_server_that_stopped_costs_only_its_own_tools(office: Office, tmp_path: Path) -> None:
+def test_a_stopped_server_costs_only_its_own_tools(office: Office, tmp_path: Path) -> None:
     with running(EVERYTHING, tmp_path / "everything") as run, running(SDK, tmp_path / "sdk") as other:
         stopped, going = office.server(run), office.server(other)
         agent = office.agent(stopped, going)
@@ -127,7 +127,7 @@ def test_a_server_that_stopped_costs_only_its_own_tools(office: Office, tmp_path
 
 
 @OF_EVERYTHING
-def test_an_image_is_handed_on(server: RealServer, office: Office, tmp_path: Path) -> None:
+def test_an_image_is_passed_on(server: RealServer, office: Office, tmp_path: Path) -> None:
     with running(server, tmp_path) as run:
         stored = office.server(run)
         called = office.call(office.agent(stored), name_of(office, stored, "get-tiny-image"), {})
@@ -136,7 +136,7 @@ def test_an_image_is_handed_on(server: RealServer, office: Office, tmp_path: Pat
 
 
 @OF_EVERYTHING
-def test_a_call_that_tells_of_its_progress_is_waited_for(server: RealServer, office: Office, tmp_path: Path) -> None:
+def test_a_call_that_reports_progress_is_waited_for(server: RealServer, office: Office, tmp_path: Path) -> None:
     with running(server, tmp_path) as run:
         stored = office.server(run)
         tool = name_of(office, stored, "trigger-long-running-operation")
@@ -146,7 +146,7 @@ def test_a_call_that_tells_of_its_progress_is_waited_for(server: RealServer, off
 
 
 @OF_EVERYTHING
-def test_arguments_that_do_not_fit_are_refused_with_what_would(
+def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(
     server: RealServer, office: Office, tmp_path: Path
 ) -> None:
     with running(server, tmp_path) as run:
@@ -171,7 +171,7 @@ def test_a_resource_is_read_by_the_generic_tool(server: RealServer, office: Offi
     assert "trigger-long-running-operation" in called["text"]
 
 
-def test_an_error_of_plain_json_rpc_is_told_word_for_word(office: Office, tmp_path: Path) -> None:
+def test_a_plain_json_rpc_error_is_passed_on_unchanged(office: Office, tmp_path: Path) -> None:
     with running(PLAIN, tmp_path) as run:
         stored = office.server(run)
         called = office.call(office.agent(stored), name_of(office, stored, "forecast"), {"city": "Atlantis"})
