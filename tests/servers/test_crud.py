@@ -1,7 +1,7 @@
 from tests.harness import WEATHER, Workspace
 
 
-def test_a_stored_server_is_answered_without_its_credentials(any_workspace: Workspace) -> None:
+def test_a_stored_server_is_returned_without_its_credentials(any_workspace: Workspace) -> None:
     answer = any_workspace.admin.post(any_workspace.servers, json=WEATHER)
 
     assert answer.status_code == 201

@@ -22,7 +22,7 @@ def agents_of(workspace: Workspace, server_id: str, many: int) -> list[dict[str,
     ]
 
 
-def test_a_deleted_server_is_gone(any_workspace: Workspace) -> None:
+def test_a_deleted_server_is_not_found(any_workspace: Workspace) -> None:
     made = any_workspace.make_server()
 
     answer = any_workspace.admin.delete(f"{any_workspace.servers}/{made['id']}")
@@ -32,7 +32,7 @@ def test_a_deleted_server_is_gone(any_workspace: Workspace) -> None:
     assert actions(any_workspace)[-1] == ("server.deleted", made["id"])
 
 
-def test_a_server_in_use_stays_and_the_refusal_names_its_agents(any_workspace: Workspace) -> None:
+def test_a_server_in_use_is_not_deleted_and_the_error_names_its_agents(any_workspace: Workspace) -> None:
     made = any_workspace.make_server()
     agents = agents_of(any_workspace, made["id"], 2)
     path = f"{any_workspace.servers}/{made['id']}"
@@ -45,7 +45,7 @@ def test_a_server_in_use_stays_and_the_refusal_names_its_agents(any_workspace: W
     assert any_workspace.admin.get(path).json() == made
 
 
-def test_the_refusal_names_ten_agents_and_says_when_there_are_more(workspace: Workspace) -> None:
+def test_the_error_names_ten_agents_and_counts_the_others(workspace: Workspace) -> None:
     made = workspace.make_server()
     agents = agents_of(workspace, made["id"], 11)
 
@@ -55,7 +55,7 @@ def test_the_refusal_names_ten_agents_and_says_when_there_are_more(workspace: Wo
     assert "and more" in detail
 
 
-def test_a_server_that_no_agent_enables_any_more_can_be_deleted(any_workspace: Workspace) -> None:
+def test_a_server_that_no_agent_enables_can_be_deleted(any_workspace: Workspace) -> None:
     made, other = any_workspace.make_server(), any_workspace.make_server()
     kept, gone = agents_of(any_workspace, made["id"], 2)
     path = f"{any_workspace.servers}/{made['id']}"
@@ -67,7 +67,7 @@ def test_a_server_that_no_agent_enables_any_more_can_be_deleted(any_workspace: W
     assert any_workspace.admin.delete(path).status_code == 204
 
 
-def test_a_server_is_deleted_and_taken_off_its_agents(any_workspace: Workspace) -> None:
+def test_a_server_is_deleted_and_detached_from_its_agents(any_workspace: Workspace) -> None:
     made, other = any_workspace.make_server(), any_workspace.make_server()
     agents = [
         any_workspace.make_agent(
@@ -100,7 +100,7 @@ def test_a_server_is_deleted_and_taken_off_its_agents(any_workspace: Workspace) 
 
 @pytest.mark.requirement("REL-07", "AUD-01")
 @pytest.mark.parametrize("many", [10, 11, 70])
-def test_a_server_is_taken_off_however_many_agents(workspace: Workspace, many: int) -> None:
+def test_a_server_is_detached_from_any_number_of_agents(workspace: Workspace, many: int) -> None:
     made = workspace.make_server()
     agents = agents_of(workspace, made["id"], many)
 
@@ -118,7 +118,7 @@ def test_a_server_is_taken_off_however_many_agents(workspace: Workspace, many: i
     )
 
 
-def test_a_server_is_taken_off_agents_that_are_as_large_as_can_be(any_workspace: Workspace) -> None:
+def test_a_server_is_detached_from_agents_of_the_maximum_size(any_workspace: Workspace) -> None:
     made, *others = [any_workspace.make_server()["id"] for _ in range(6)]
     rules = {each: [f"{number:0128}" for number in range(500)] for each in others}
     for _ in range(15):
@@ -130,7 +130,7 @@ def test_a_server_is_taken_off_agents_that_are_as_large_as_can_be(any_workspace:
     assert all(agent["enabledMcpServerIds"] == others for agent in any_workspace.admin.get(any_workspace.agents).json())
 
 
-def test_a_server_is_taken_off_many_agents_on_every_store(any_workspace: Workspace) -> None:
+def test_a_server_is_detached_from_many_agents_on_every_store(any_workspace: Workspace) -> None:
     made = any_workspace.make_server()
     agents_of(any_workspace, made["id"], 31)  # one more than a single write takes
 
@@ -141,14 +141,14 @@ def test_a_server_is_taken_off_many_agents_on_every_store(any_workspace: Workspa
     assert any_workspace.admin.get(any_workspace.servers).json() == []
 
 
-def test_detaching_is_harmless_where_no_agent_is(workspace: Workspace) -> None:
+def test_detaching_without_agents_has_no_effect(workspace: Workspace) -> None:
     made = workspace.make_server()
 
     assert workspace.admin.delete(f"{workspace.servers}/{made['id']}?detach=true").status_code == 204
 
 
 @pytest.mark.parametrize("text", ["1", "yes", "True", ""])
-def test_detach_is_true_or_false(workspace: Workspace, text: str) -> None:
+def test_detach_must_be_true_or_false(workspace: Workspace, text: str) -> None:
     made = workspace.make_server()
     path = f"{workspace.servers}/{made['id']}"
 
@@ -156,7 +156,7 @@ def test_detach_is_true_or_false(workspace: Workspace, text: str) -> None:
     assert workspace.admin.get(path).status_code == 200
 
 
-def test_a_stale_delete_detaches_nobody(workspace: Workspace) -> None:
+def test_a_stale_delete_detaches_no_agent(workspace: Workspace) -> None:
     made = workspace.make_server()
     agents = agents_of(workspace, made["id"], 2)
     path = f"{workspace.servers}/{made['id']}"
@@ -167,7 +167,7 @@ def test_a_stale_delete_detaches_nobody(workspace: Workspace) -> None:
     assert workspace.admin.get(workspace.agents).json() == agents
 
 
-def test_a_delete_that_knows_the_version_detaches_everybody(workspace: Workspace) -> None:
+def test_a_delete_with_the_current_version_detaches_all_agents(workspace: Workspace) -> None:
     made = workspace.make_server()
     agents_of(workspace, made["id"], 33)
 

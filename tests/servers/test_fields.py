@@ -62,7 +62,7 @@ BAD_CONFIG: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("field", "value"), GOOD)
-def test_a_field_is_stored_as_it_was_sent(workspace: Workspace, field: str, value: object) -> None:
+def test_a_field_is_stored_unchanged(workspace: Workspace, field: str, value: object) -> None:
     made = workspace.make_server(**{field: value})
     assert made[field] == value
 
@@ -77,7 +77,7 @@ def test_a_field_is_stored_as_it_was_sent(workspace: Workspace, field: str, valu
 
 
 @pytest.mark.parametrize(("field", "value"), BAD)
-def test_a_bad_field_is_refused_by_its_path(workspace: Workspace, field: str, value: object) -> None:
+def test_an_invalid_field_is_refused_by_its_path(workspace: Workspace, field: str, value: object) -> None:
     refused = workspace.admin.post(workspace.servers, json=WEATHER | {field: value})
     assert complaints(refused) == [field]
     assert workspace.admin.get(workspace.servers).json() == []
@@ -89,7 +89,7 @@ def test_a_bad_field_is_refused_by_its_path(workspace: Workspace, field: str, va
 
 
 @pytest.mark.parametrize(("field", "value"), BAD_CONFIG)
-def test_a_bad_credential_is_refused_by_its_path(workspace: Workspace, field: str, value: object) -> None:
+def test_an_invalid_credential_is_refused_by_its_path(workspace: Workspace, field: str, value: object) -> None:
     refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": {"headerValue": "v", field: value}})
     assert complaints(refused) == [f"config.{field}"]
 
@@ -102,7 +102,7 @@ def test_a_bad_credential_is_refused_by_its_path(workspace: Workspace, field: st
 
 
 @pytest.mark.parametrize("field", ["name", "authType"])
-def test_what_is_needed_is_asked_for(workspace: Workspace, field: str) -> None:
+def test_a_missing_required_field_is_named(workspace: Workspace, field: str) -> None:
     draft = {name: value for name, value in WEATHER.items() if name != field}
 
     assert complaints(workspace.admin.post(workspace.servers, json=draft)) == [field]
@@ -114,7 +114,7 @@ def test_an_external_server_needs_a_url(workspace: Workspace) -> None:
     assert complaints(refused) == ["url"]
 
 
-def test_what_is_left_out_has_a_default(workspace: Workspace) -> None:
+def test_an_omitted_field_has_a_default(workspace: Workspace) -> None:
     made = workspace.admin.post(
         workspace.servers, json={"name": "Weather", "authType": "none", "url": "https://example.com"}
     ).json()
@@ -130,7 +130,7 @@ def test_what_is_left_out_has_a_default(workspace: Workspace) -> None:
     assert "oauthConnected" not in made
 
 
-def test_every_wrong_field_is_named_at_once(workspace: Workspace) -> None:
+def test_all_invalid_fields_are_named_together(workspace: Workspace) -> None:
     wrong = {"name": "", "authType": "x", "timeoutSeconds": 0, "config": {"token": "t"}, "extra": 1}
 
     assert sorted(complaints(workspace.admin.post(workspace.servers, json=wrong))) == [
@@ -168,14 +168,14 @@ def test_a_body_that_is_no_object_is_refused(workspace: Workspace, body: object)
         {"apiKey": "canary"},
     ],
 )
-def test_a_complaint_does_not_repeat_a_credential(workspace: Workspace, config: dict[str, Any]) -> None:
+def test_an_error_does_not_repeat_a_credential(workspace: Workspace, config: dict[str, Any]) -> None:
     refused = workspace.admin.post(workspace.servers, json=WEATHER | {"config": config})
 
     assert refused.status_code == 422
     assert "canary" not in refused.text
 
 
-def test_long_names_do_not_make_long_complaints(workspace: Workspace) -> None:
+def test_long_names_do_not_lengthen_errors(workspace: Workspace) -> None:
     refused = workspace.admin.post(workspace.servers, json=WEATHER | {f"{each}" + "x" * 5000: 1 for each in range(50)})
 
     assert complaints(refused) == ["…"] * 20

@@ -36,7 +36,7 @@ def on_kms(outage: ExitStack, clock: StillClock, tmp_path: Path) -> Iterator[Plu
 
 
 @pytest.mark.requirement("ENC-12")
-def test_while_kms_is_away_known_keys_serve_and_then_a_retryable_503_says_so(
+def test_during_a_kms_outage_cached_keys_serve_until_they_expire(
     on_kms: Plugboard, outage: ExitStack, clock: StillClock, tmp_path: Path
 ) -> None:
     workspace = on_kms.make_workspace()

@@ -29,7 +29,7 @@ def cursor(workspace: Workspace, path: str) -> str:
     return str(url).partition("cursor=")[2]
 
 
-def test_servers_are_listed_in_the_order_of_their_making(any_workspace: Workspace) -> None:
+def test_servers_are_listed_in_the_order_of_their_creation(any_workspace: Workspace) -> None:
     made = make(any_workspace, 5)
     any_workspace.admin.put(f"{any_workspace.servers}/{made[2]['id']}", json={"name": "AAA"})
 
@@ -47,7 +47,7 @@ def test_an_empty_list_is_an_empty_array(any_workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 8])
-def test_following_the_links_shows_everything_once(any_workspace: Workspace, limit: int) -> None:
+def test_paging_lists_every_server_once(any_workspace: Workspace, limit: int) -> None:
     made = make(any_workspace, 7)
 
     found = pages(any_workspace, any_workspace.servers, limit)
@@ -57,7 +57,7 @@ def test_following_the_links_shows_everything_once(any_workspace: Workspace, lim
     assert [server for page in found for server in page] == made
 
 
-def test_a_page_has_fifty_unless_asked_otherwise(workspace: Workspace) -> None:
+def test_a_page_has_fifty_servers_by_default(workspace: Workspace) -> None:
     make(workspace, 51)
 
     first = workspace.admin.get(workspace.servers)
@@ -67,7 +67,7 @@ def test_a_page_has_fifty_unless_asked_otherwise(workspace: Workspace) -> None:
     assert len(workspace.admin.get(workspace.servers, params={"limit": 100}).json()) == 51
 
 
-def test_a_link_keeps_what_was_asked(workspace: Workspace) -> None:
+def test_a_next_link_keeps_the_query(workspace: Workspace) -> None:
     make(workspace, 3)
 
     link = workspace.admin.get(workspace.servers, params={"limit": 1}).headers["Link"]
@@ -76,7 +76,7 @@ def test_a_link_keeps_what_was_asked(workspace: Workspace) -> None:
     assert link.endswith('>; rel="next"')
 
 
-def test_changes_between_pages_lose_nothing_and_show_nothing_twice(any_workspace: Workspace) -> None:
+def test_changes_between_pages_cause_no_gaps_or_duplicates(any_workspace: Workspace) -> None:
     made = make(any_workspace, 6)
     first = any_workspace.admin.get(any_workspace.servers, params={"limit": 2})
     any_workspace.admin.delete(f"{any_workspace.servers}/{made[1]['id']}")  # where the next page begins
@@ -92,7 +92,7 @@ def test_changes_between_pages_lose_nothing_and_show_nothing_twice(any_workspace
 
 
 @pytest.mark.requirement("REL-11")
-def test_a_cursor_is_good_for_its_own_list_only(workspace: Workspace) -> None:
+def test_a_cursor_is_valid_for_its_own_list_only(workspace: Workspace) -> None:
     other = workspace.plugboard.make_workspace()
     for each in (workspace, other):
         make(each, 2)
@@ -131,11 +131,11 @@ def test_a_forged_cursor_is_refused(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "101", "1000000000000", "", "ten", "1.0", "1e1", "+5", " 5", "٣", "0x5"])
-def test_a_page_has_one_to_a_hundred(workspace: Workspace, limit: str) -> None:
+def test_a_page_has_one_to_a_hundred_servers(workspace: Workspace, limit: str) -> None:
     assert complaints(workspace.admin.get(workspace.servers, params={"limit": limit})) == ["limit"]
 
 
-def test_only_ones_own_servers_are_listed(workspace: Workspace) -> None:
+def test_only_servers_of_the_workspace_are_listed(workspace: Workspace) -> None:
     other = workspace.plugboard.make_workspace()
     mine, theirs = workspace.make_server(), other.make_server()
 

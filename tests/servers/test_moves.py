@@ -49,9 +49,7 @@ def put(workspace: Workspace, made: dict[str, Any], **fields: Any) -> dict[str, 
 
 
 @pytest.mark.parametrize(("before", "after"), SAME_ORIGIN)
-def test_another_address_of_the_same_origin_keeps_the_credentials(
-    workspace: Workspace, before: str, after: str
-) -> None:
+def test_another_url_of_the_same_origin_keeps_the_credentials(workspace: Workspace, before: str, after: str) -> None:
     made = workspace.make_server(url=before, config=CONFIGS["header"])
     stored = workspace.stored_credentials(made["id"])
 
@@ -72,7 +70,7 @@ def test_another_origin_drops_the_credentials(workspace: Workspace, auth_type: s
     assert put(workspace, made, url=before)["configured"] == []
 
 
-def test_another_origin_takes_the_credentials_that_come_along(workspace: Workspace) -> None:
+def test_another_origin_accepts_new_credentials(workspace: Workspace) -> None:
     made = workspace.make_server(url=URL, config=CONFIGS["header"])
 
     changed = put(workspace, made, url="https://mcp.example.org", config={"headerValue": "Bearer canary-new"})
@@ -82,7 +80,9 @@ def test_another_origin_takes_the_credentials_that_come_along(workspace: Workspa
 
 
 @pytest.mark.parametrize("config", [{}, {"headerValue": None}, {"headers": None}])
-def test_another_origin_drops_what_an_empty_config_would_keep(workspace: Workspace, config: dict[str, None]) -> None:
+def test_another_origin_drops_credentials_despite_an_empty_config(
+    workspace: Workspace, config: dict[str, None]
+) -> None:
     made = workspace.make_server(url=URL, config=CONFIGS["header"])
 
     assert put(workspace, made, url="https://mcp.example.org", config=config)["configured"] == []
@@ -91,7 +91,7 @@ def test_another_origin_drops_what_an_empty_config_would_keep(workspace: Workspa
 
 @pytest.mark.parametrize("after", CONFIGS)
 @pytest.mark.parametrize("before", CONFIGS)
-def test_another_way_of_signing_in_drops_the_credentials(workspace: Workspace, before: str, after: str) -> None:
+def test_another_auth_type_drops_the_credentials(workspace: Workspace, before: str, after: str) -> None:
     made = workspace.make_server(url=URL, authType=before, config=CONFIGS[before])
 
     changed = put(workspace, made, authType=after)
@@ -104,7 +104,7 @@ def test_another_way_of_signing_in_drops_the_credentials(workspace: Workspace, b
 
 @pytest.mark.parametrize("after", CONFIGS)
 @pytest.mark.parametrize("before", CONFIGS)
-def test_another_way_of_signing_in_takes_its_own_credentials(workspace: Workspace, before: str, after: str) -> None:
+def test_another_auth_type_accepts_its_own_credentials(workspace: Workspace, before: str, after: str) -> None:
     made = workspace.make_server(url=URL, authType=before, config=CONFIGS[before])
 
     changed = put(workspace, made, authType=after, config=CONFIGS[after])
@@ -126,7 +126,7 @@ def test_a_move_to_a_service_and_back_drops_the_credentials(workspace: Workspace
     assert put(workspace, made, config=CONFIGS["header"])["configured"] == ["headerValue", "headers"]
 
 
-def test_a_service_that_becomes_external_needs_an_address(workspace: Workspace) -> None:
+def test_a_service_that_becomes_external_needs_a_url(workspace: Workspace) -> None:
     made = workspace.make_server(serviceType="linear", authType="oauth", url=None, config={})
 
     refused = workspace.admin.put(f"{workspace.servers}/{made['id']}", json={"serviceType": "external"})
@@ -135,7 +135,7 @@ def test_a_service_that_becomes_external_needs_an_address(workspace: Workspace) 
     assert [error["path"] for error in refused.json()["errors"]] == ["url"]
 
 
-def test_the_same_address_and_header_under_another_service_drop_the_credentials(workspace: Workspace) -> None:
+def test_another_service_with_the_same_url_drops_the_credentials(workspace: Workspace) -> None:
     made = workspace.make_server(**POSTHOG)
 
     external = put(workspace, made, serviceType="external")
@@ -155,7 +155,7 @@ def test_the_other_region_of_posthog_is_another_origin(workspace: Workspace) -> 
 
 
 @pytest.mark.parametrize("config", [{"headerValue": "Bearer canary"}, {"apiKey": "k", "headers": {"X-Key": "v"}}])
-def test_a_move_does_not_take_credentials_of_another_kind(workspace: Workspace, config: dict[str, Any]) -> None:
+def test_a_move_refuses_credentials_of_another_type(workspace: Workspace, config: dict[str, Any]) -> None:
     made = workspace.make_server(url=US, config=CONFIGS["header"])
 
     path = f"{workspace.servers}/{made['id']}"
@@ -166,7 +166,7 @@ def test_a_move_does_not_take_credentials_of_another_kind(workspace: Workspace, 
     assert len(workspace.stored_credentials(made["id"])) == 2
 
 
-def test_the_audit_trail_tells_of_dropped_credentials(workspace: Workspace) -> None:
+def test_the_audit_trail_records_dropped_credentials(workspace: Workspace) -> None:
     made = workspace.make_server(url=URL, config=CONFIGS["header"])
     put(workspace, made, url="https://mcp.example.org")
 

@@ -23,7 +23,7 @@ API_KEY = {"name": "CI", "scope": "read"}
 
 
 @pytest.mark.parametrize("field", STARTS_A_PROGRAM)
-def test_nothing_that_starts_a_program_is_taken(workspace: Workspace, field: str) -> None:
+def test_a_field_that_would_start_a_program_is_refused(workspace: Workspace, field: str) -> None:
     extra = {field: STARTS_A_PROGRAM[field]}
     server, agent = workspace.make_server(), workspace.make_agent()
     takes: list[tuple[str, str, dict[str, Any]]] = [
@@ -45,7 +45,7 @@ def test_nothing_that_starts_a_program_is_taken(workspace: Workspace, field: str
 
 
 @pytest.mark.parametrize("field", STARTS_A_PROGRAM)
-def test_nor_is_it_taken_among_the_credentials(workspace: Workspace, field: str) -> None:
+def test_a_credential_that_would_start_a_program_is_refused(workspace: Workspace, field: str) -> None:
     config = {"headerValue": "Bearer canary", field: STARTS_A_PROGRAM[field]}
     made = workspace.make_server()
 
@@ -56,12 +56,12 @@ def test_nor_is_it_taken_among_the_credentials(workspace: Workspace, field: str)
 
 
 @pytest.mark.parametrize("service_type", ["stdio", "command", "local"])
-def test_there_is_no_such_service(workspace: Workspace, service_type: str) -> None:
+def test_no_service_type_starts_a_program(workspace: Workspace, service_type: str) -> None:
     refused = workspace.admin.post(workspace.servers, json=WEATHER | {"serviceType": service_type})
 
     assert complaints(refused) == ["serviceType"]
 
 
 @pytest.mark.parametrize("url", ["stdio:///bin/sh", "file:///etc/passwd", "npx:some-server", "unix:///tmp/socket"])
-def test_there_is_no_such_address(workspace: Workspace, url: str) -> None:
+def test_no_url_starts_a_program(workspace: Workspace, url: str) -> None:
     assert complaints(workspace.admin.post(workspace.servers, json=WEATHER | {"url": url})) == ["url"]

@@ -37,7 +37,7 @@ async def append_many(workspace: Workspace, path: str, words: list[list[str]]) -
 
 
 @pytest.mark.requirement("REL-06")
-async def test_many_writers_lose_no_update_of_a_server(any_workspace: Workspace) -> None:
+async def test_concurrent_writers_lose_no_update_of_a_server(any_workspace: Workspace) -> None:
     path = f"{any_workspace.servers}/{any_workspace.make_server()['id']}"
     words = [[f"w{writer}"] for writer in range(WRITERS)]
 
@@ -48,7 +48,7 @@ async def test_many_writers_lose_no_update_of_a_server(any_workspace: Workspace)
 
 
 @pytest.mark.requirement("REL-06")
-async def test_many_writers_who_go_on_lose_no_update_of_an_agent(workspace: Workspace) -> None:
+async def test_concurrent_writers_that_retry_lose_no_update_of_an_agent(workspace: Workspace) -> None:
     path = f"{workspace.agents}/{workspace.make_agent()['id']}"
     words = [[f"{writer:x}.{turn}" for turn in range(2)] for writer in range(WRITERS)]
 
@@ -58,7 +58,7 @@ async def test_many_writers_who_go_on_lose_no_update_of_an_agent(workspace: Work
     assert after["version"] == 1 + 2 * WRITERS
 
 
-async def test_changes_of_different_fields_at_once_are_all_kept(any_workspace: Workspace) -> None:
+async def test_concurrent_changes_of_different_fields_are_all_kept(any_workspace: Workspace) -> None:
     path = f"{any_workspace.servers}/{any_workspace.make_server()['id']}"
     changes: dict[str, Any] = {
         "name": "Forecast",
@@ -82,7 +82,7 @@ async def test_changes_of_different_fields_at_once_are_all_kept(any_workspace: W
     assert after["configured"] == ["headerValue", "headers"]
 
 
-async def test_of_many_deletes_one_finds_the_server(any_workspace: Workspace) -> None:
+async def test_one_of_many_concurrent_deletes_succeeds(any_workspace: Workspace) -> None:
     path = f"{any_workspace.servers}/{any_workspace.make_server()['id']}"
 
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
@@ -97,7 +97,7 @@ async def test_of_many_deletes_one_finds_the_server(any_workspace: Workspace) ->
 
 @pytest.mark.requirement("REL-07")
 @pytest.mark.parametrize("detach", ["false", "true"])
-async def test_no_agent_is_left_with_a_server_that_is_gone(any_workspace: Workspace, detach: str) -> None:
+async def test_no_agent_keeps_a_deleted_server(any_workspace: Workspace, detach: str) -> None:
     """One deletes a server while others enable it, in a new agent and in one that is there."""
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
         for turn in range(ROUNDS):
@@ -124,7 +124,7 @@ async def test_no_agent_is_left_with_a_server_that_is_gone(any_workspace: Worksp
                 assert in_use.status_code == 409
 
 
-async def test_a_detached_server_stays_off_agents_that_change_meanwhile(any_workspace: Workspace) -> None:
+async def test_a_detached_server_stays_off_concurrently_changed_agents(any_workspace: Workspace) -> None:
     server, other = any_workspace.make_server(), any_workspace.make_server()
     both = {"enabledMcpServerIds": [server["id"], other["id"]]}
     agents = [any_workspace.make_agent(**both) for _ in range(4)]

@@ -45,7 +45,7 @@ def draft(service: str, auth_type: str, config: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("service", "auth_type"), [*product(SERVICES, AUTH_TYPES)])
-def test_only_what_can_work_is_stored(workspace: Workspace, service: str, auth_type: str) -> None:
+def test_only_valid_combinations_are_stored(workspace: Workspace, service: str, auth_type: str) -> None:
     for config, values in CONFIGS.items():
         answer = workspace.admin.post(workspace.servers, json=draft(service, auth_type, config))
 
@@ -60,7 +60,7 @@ def test_only_what_can_work_is_stored(workspace: Workspace, service: str, auth_t
 
 
 @pytest.mark.parametrize(("service", "auth_type"), [*product(SERVICES, AUTH_TYPES)])
-def test_a_change_is_held_to_the_same_table(workspace: Workspace, service: str, auth_type: str) -> None:
+def test_a_change_follows_the_same_rules(workspace: Workspace, service: str, auth_type: str) -> None:
     for config, values in CONFIGS.items():
         made = workspace.make_server(authType="none", config={})
         wanted = draft(service, auth_type, config)
@@ -94,13 +94,13 @@ def test_a_change_is_held_to_the_same_table(workspace: Workspace, service: str, 
         ("linear", "oauth", "apiKey", ["config.apiKey"]),
     ],
 )
-def test_the_refusal_says_which_credential(
+def test_the_error_names_the_missing_credential(
     workspace: Workspace, service: str, auth_type: str, config: str, wrong: list[str]
 ) -> None:
     assert complaints(workspace.admin.post(workspace.servers, json=draft(service, auth_type, config))) == wrong
 
 
-def test_the_refusal_says_what_the_service_needs(workspace: Workspace) -> None:
+def test_the_error_names_the_requirements_of_the_service(workspace: Workspace) -> None:
     def message(**sent: Any) -> str:
         answer = workspace.admin.post(workspace.servers, json={"name": "S"} | sent)
         assert answer.status_code == 422
@@ -116,7 +116,7 @@ def test_the_refusal_says_what_the_service_needs(workspace: Workspace) -> None:
 
 @pytest.mark.requirement("EGR-10")
 @pytest.mark.parametrize("url", POSTHOG)
-def test_posthog_is_at_one_of_two_addresses(workspace: Workspace, url: str) -> None:
+def test_posthog_has_one_of_two_urls(workspace: Workspace, url: str) -> None:
     made = workspace.make_server(serviceType="posthog", url=url, config={"apiKey": "phx_canary"})
 
     assert made["url"] == url
@@ -141,7 +141,7 @@ def test_posthog_is_at_one_of_two_addresses(workspace: Workspace, url: str) -> N
         "https://example.com",
     ],
 )
-def test_posthog_is_nowhere_else(workspace: Workspace, url: str | None) -> None:
+def test_posthog_accepts_no_other_url(workspace: Workspace, url: str | None) -> None:
     sent = {"name": "P", "serviceType": "posthog", "authType": "header", "config": {"apiKey": "k"}, "url": url}
     assert complaints(workspace.admin.post(workspace.servers, json=sent)) == ["url"]
 
@@ -150,7 +150,7 @@ def test_posthog_is_nowhere_else(workspace: Workspace, url: str | None) -> None:
 
 
 @pytest.mark.parametrize("service", WITH_OAUTH)
-def test_a_service_brings_its_own_address(workspace: Workspace, service: str) -> None:
+def test_a_service_has_its_own_url(workspace: Workspace, service: str) -> None:
     made = workspace.make_server(serviceType=service, authType="oauth", url=None, config={})
     path = f"{workspace.servers}/{made['id']}"
 
@@ -171,7 +171,7 @@ def test_any_remote_server_can_have_oauth(workspace: Workspace) -> None:
 
 @pytest.mark.parametrize("service", ["posthog", *WITH_OAUTH])
 @pytest.mark.parametrize("exposure", ["generic", "tools"])
-def test_a_service_has_no_exposure_to_choose(workspace: Workspace, service: str, exposure: str) -> None:
+def test_a_service_has_no_exposure(workspace: Workspace, service: str, exposure: str) -> None:
     auth_type, config = ("header", "apiKey") if service == "posthog" else ("oauth", "nothing")
     sent = draft(service, auth_type, config)
     assert complaints(workspace.admin.post(workspace.servers, json=sent | {"exposure": exposure})) == ["exposure"]
@@ -182,7 +182,7 @@ def test_a_service_has_no_exposure_to_choose(workspace: Workspace, service: str,
     assert workspace.admin.get(path).json() == made
 
 
-def test_an_external_server_with_an_exposure_cannot_become_a_service_unseen(workspace: Workspace) -> None:
+def test_a_server_with_an_exposure_cannot_silently_become_a_service(workspace: Workspace) -> None:
     made = workspace.make_server(exposure="tools")
     path = f"{workspace.servers}/{made['id']}"
     becomes = {"serviceType": "linear", "authType": "oauth"}

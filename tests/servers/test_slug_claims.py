@@ -7,19 +7,19 @@ from api.kit.ids import id_pattern
 from tests.harness import WEATHER, Workspace, complaints, many_callers
 
 
-def test_servers_of_one_name_are_numbered(any_workspace: Workspace) -> None:
+def test_slugs_of_servers_with_one_name_are_numbered(any_workspace: Workspace) -> None:
     slugs = [any_workspace.make_server()["slug"] for _ in range(4)]
 
     assert slugs == ["weather-api", "weather-api-2", "weather-api-3", "weather-api-4"]
 
 
-def test_numbering_goes_on_beyond_what_is_looked_up_at_once(workspace: Workspace) -> None:
+def test_numbering_continues_beyond_one_lookup(workspace: Workspace) -> None:
     slugs = [workspace.make_server(name="W")["slug"] for _ in range(60)]
 
     assert slugs == ["w", *(f"w-{number}" for number in range(2, 61))]
 
 
-def test_a_long_slug_makes_room_for_its_number(workspace: Workspace) -> None:
+def test_a_long_slug_is_shortened_for_its_number(workspace: Workspace) -> None:
     slugs = [workspace.make_server(name="b" * 50)["slug"] for _ in range(10)]
 
     assert slugs == ["b" * 24, *("b" * 22 + f"-{number}" for number in range(2, 10)), "b" * 21 + "-10"]
@@ -37,7 +37,7 @@ def test_a_name_in_any_script_gives_a_slug(workspace: Workspace, name: str, slug
     assert slug is None or made["slug"] == slug
 
 
-def test_a_given_slug_is_taken_as_it_is(workspace: Workspace) -> None:
+def test_a_given_slug_is_kept_unchanged(workspace: Workspace) -> None:
     assert workspace.make_server(slug="my-own")["slug"] == "my-own"
     assert workspace.make_server(slug=None)["slug"] == "weather-api"
 
@@ -77,7 +77,7 @@ def test_a_new_slug_frees_the_old_one(any_workspace: Workspace) -> None:
     assert refused.status_code == 409
 
 
-def test_a_servers_own_slug_can_be_given_again(workspace: Workspace) -> None:
+def test_a_server_can_keep_its_own_slug(workspace: Workspace) -> None:
     made = workspace.make_server()
     path = f"{workspace.servers}/{made['id']}"
 
@@ -92,7 +92,7 @@ def test_a_deleted_server_frees_its_slug(workspace: Workspace) -> None:
     assert workspace.make_server()["slug"] == "weather-api"
 
 
-def test_each_workspace_has_slugs_of_its_own(workspace: Workspace) -> None:
+def test_each_workspace_has_its_own_slugs(workspace: Workspace) -> None:
     other = workspace.plugboard.make_workspace()
 
     assert workspace.make_server()["slug"] == other.make_server()["slug"] == "weather-api"
@@ -107,7 +107,7 @@ def test_an_id_cannot_be_a_slug(workspace: Workspace) -> None:
     assert complaints(refused) == ["slug"]
 
 
-async def test_twenty_servers_of_one_name_at_once_get_twenty_slugs(any_workspace: Workspace) -> None:
+async def test_twenty_concurrent_servers_with_one_name_get_twenty_slugs(any_workspace: Workspace) -> None:
     async with many_callers(any_workspace.plugboard.url, any_workspace.key) as callers:
         answers = await asyncio.gather(*(callers.post(any_workspace.servers, json=WEATHER) for _ in range(20)))
 
@@ -116,7 +116,7 @@ async def test_twenty_servers_of_one_name_at_once_get_twenty_slugs(any_workspace
     assert slugs == {"weather-api", *(f"weather-api-{number}" for number in range(2, 21))}
 
 
-async def test_of_many_who_ask_for_one_slug_at_once_one_gets_it(any_workspace: Workspace) -> None:
+async def test_one_of_many_concurrent_claims_to_a_slug_succeeds(any_workspace: Workspace) -> None:
     made = [any_workspace.make_server(name=f"S{number}") for number in range(4)]
     wanted: dict[str, Any] = {"slug": "wanted"}
 

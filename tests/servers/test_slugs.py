@@ -40,12 +40,12 @@ SLUGS = {
 
 
 @pytest.mark.parametrize(("name", "slug"), SLUGS.items())
-def test_a_slug_is_made_from_a_name(name: str, slug: str) -> None:
+def test_a_slug_is_derived_from_a_name(name: str, slug: str) -> None:
     assert slug_of(name) == slug
 
 
 @given(st.text(min_size=1, max_size=100))
-def test_every_name_gives_a_legal_slug(name: str) -> None:
+def test_every_name_yields_a_valid_slug(name: str) -> None:
     slug = slug_of(name)
 
     assert LEGAL.fullmatch(slug)
@@ -57,12 +57,12 @@ def test_every_name_gives_a_legal_slug(name: str) -> None:
     st.sampled_from(["server", "Server-", "SERVER_1", "\uff53\uff45\uff52\uff56\uff45\uff52", "-server-"]),
     st.text(max_size=40),
 )
-def test_no_name_gives_a_reserved_slug(start: str, rest: str) -> None:
+def test_no_name_yields_a_reserved_slug(start: str, rest: str) -> None:
     assert not is_reserved(slug_of(start + rest))
 
 
 @given(st.from_regex(SLUG_PATTERN, fullmatch=True).filter(lambda slug: not is_reserved(slug)))
-def test_numbers_keep_a_slug_legal_and_distinct(slug: str) -> None:
+def test_numbered_slugs_are_valid_and_distinct(slug: str) -> None:
     slugs = list(islice(numbered(slug), 120))
 
     assert slugs[0] == slug
@@ -76,5 +76,5 @@ def test_numbers_count_from_two() -> None:
     assert list(islice(numbered("a" * 21 + "-bb"), 2))[1] == "a" * 21 + "-2"
 
 
-def test_what_is_left_when_nothing_is_left_is_legal() -> None:
+def test_the_fallback_slug_is_valid() -> None:
     assert LEGAL.fullmatch(NOTHING_LEFT)

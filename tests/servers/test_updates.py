@@ -21,7 +21,7 @@ CHANGES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_one_field_changes_alone(workspace: Workspace, field: str) -> None:
+def test_a_change_of_one_field_leaves_the_others(workspace: Workspace, field: str) -> None:
     made = workspace.make_server(description="Today's.")
     path = f"{workspace.servers}/{made['id']}"
 
@@ -34,7 +34,7 @@ def test_one_field_changes_alone(workspace: Workspace, field: str) -> None:
     assert workspace.admin.get(workspace.servers).json() == [expected]
 
 
-def test_all_fields_change_together(any_workspace: Workspace) -> None:
+def test_all_fields_can_change_together(any_workspace: Workspace) -> None:
     made = any_workspace.make_server()
 
     changed = any_workspace.admin.put(f"{any_workspace.servers}/{made['id']}", json=CHANGES).json()
@@ -42,7 +42,7 @@ def test_all_fields_change_together(any_workspace: Workspace) -> None:
     assert changed == made | CHANGES | {"version": 2, "updatedAt": changed["updatedAt"]}
 
 
-def test_a_change_moves_the_time_of_the_change_alone(tmp_path: Path) -> None:
+def test_a_change_updates_only_the_time_of_the_change(tmp_path: Path) -> None:
     clock = StillClock()
     with served(Settings(data_dir=tmp_path), clock) as plugboard:
         workspace = plugboard.make_workspace()
@@ -54,7 +54,7 @@ def test_a_change_moves_the_time_of_the_change_alone(tmp_path: Path) -> None:
     assert (changed["createdAt"], changed["updatedAt"]) == ("2027-01-15T08:00:00.000Z", "2027-01-15T08:00:01.500Z")
 
 
-def test_versions_count_the_changes(any_workspace: Workspace) -> None:
+def test_every_change_increments_the_version(any_workspace: Workspace) -> None:
     path = f"{any_workspace.servers}/{any_workspace.make_server()['id']}"
 
     for version in range(2, 6):
@@ -63,7 +63,7 @@ def test_versions_count_the_changes(any_workspace: Workspace) -> None:
         assert changed.headers["ETag"] == any_workspace.admin.get(path).headers["ETag"] == f'"{version}"'
 
 
-def test_a_refused_change_makes_no_version(workspace: Workspace) -> None:
+def test_a_refused_change_keeps_the_version(workspace: Workspace) -> None:
     made = workspace.make_server()
     path = f"{workspace.servers}/{made['id']}"
 
@@ -76,7 +76,7 @@ def test_a_refused_change_makes_no_version(workspace: Workspace) -> None:
 
 @pytest.mark.requirement("REL-04")
 @pytest.mark.parametrize("tags", ['"2"', "*", '"1", "2"', '"7","2"', '"2" ,"7"'])
-def test_a_write_that_knows_the_version_is_carried_out(workspace: Workspace, tags: str) -> None:
+def test_a_write_with_the_current_version_succeeds(workspace: Workspace, tags: str) -> None:
     path = f"{workspace.servers}/{workspace.make_server()['id']}"
     workspace.admin.put(path, json={"name": "Second"})
 
@@ -104,7 +104,7 @@ def test_a_stale_write_changes_nothing(workspace: Workspace, tags: str) -> None:
 
 
 @pytest.mark.requirement("REL-04")
-def test_versions_are_held_to_on_every_store(any_workspace: Workspace) -> None:
+def test_every_store_enforces_versions(any_workspace: Workspace) -> None:
     path = f"{any_workspace.servers}/{any_workspace.make_server()['id']}"
 
     second = any_workspace.admin.put(path, json={"name": "Second"}, headers={"If-Match": '"1"'})
@@ -116,7 +116,7 @@ def test_versions_are_held_to_on_every_store(any_workspace: Workspace) -> None:
     assert any_workspace.admin.delete(path, headers={"If-Match": '"2"'}).status_code == 204
 
 
-def test_a_stale_write_is_told_so_before_its_content_is_judged_against_the_rules(workspace: Workspace) -> None:
+def test_a_stale_write_is_refused_before_its_content_is_checked(workspace: Workspace) -> None:
     path = f"{workspace.servers}/{workspace.make_server()['id']}"
 
     stale = workspace.admin.put(path, json={"authType": "basic", "url": None}, headers={"If-Match": '"9"'})
@@ -124,14 +124,14 @@ def test_a_stale_write_is_told_so_before_its_content_is_judged_against_the_rules
     assert stale.status_code == 412
 
 
-def test_a_write_without_a_version_is_carried_out(workspace: Workspace) -> None:
+def test_a_write_without_a_version_succeeds(workspace: Workspace) -> None:
     path = f"{workspace.servers}/{workspace.make_server()['id']}"
 
     assert workspace.admin.put(path, json={"name": "Forecast"}).status_code == 200
     assert workspace.admin.delete(path).status_code == 204
 
 
-def test_a_server_can_be_switched_off_and_on(workspace: Workspace) -> None:
+def test_a_server_can_be_disabled_and_enabled(workspace: Workspace) -> None:
     made = workspace.make_server(enabled=False)
     path = f"{workspace.servers}/{made['id']}"
 
@@ -142,14 +142,14 @@ def test_a_server_can_be_switched_off_and_on(workspace: Workspace) -> None:
     assert workspace.admin.put(path, json={"enabled": False}).json()["configured"] == ["headerValue"]
 
 
-def test_an_agent_may_enable_a_server_that_is_switched_off(workspace: Workspace) -> None:
+def test_an_agent_may_enable_a_disabled_server(workspace: Workspace) -> None:
     made = workspace.make_server(enabled=False)
 
     assert workspace.make_agent(enabledMcpServerIds=[made["id"]])["enabledMcpServerIds"] == [made["id"]]
 
 
 @pytest.mark.parametrize("server_id", ["server_x", "x", "server_" + "0" * 33, "%00", "ü", "a" * 500])
-def test_what_is_no_server_is_not_found(workspace: Workspace, server_id: str) -> None:
+def test_an_id_of_another_kind_is_not_found(workspace: Workspace, server_id: str) -> None:
     path = f"{workspace.servers}/{server_id}"
 
     for method in ("GET", "DELETE"):
@@ -157,7 +157,7 @@ def test_what_is_no_server_is_not_found(workspace: Workspace, server_id: str) ->
     assert workspace.admin.put(path, json={"name": "New"}).status_code == 404
 
 
-def test_a_server_that_is_gone_is_not_found(any_workspace: Workspace) -> None:
+def test_a_deleted_server_is_not_found(any_workspace: Workspace) -> None:
     path = f"{any_workspace.servers}/{any_workspace.make_server()['id']}"
     assert any_workspace.admin.delete(path).status_code == 204
 
@@ -170,7 +170,7 @@ def test_a_server_that_is_gone_is_not_found(any_workspace: Workspace) -> None:
     assert any_workspace.admin.get(any_workspace.servers).json() == []
 
 
-def test_another_workspaces_server_is_answered_like_one_that_does_not_exist(workspace: Workspace) -> None:
+def test_a_server_of_another_workspace_looks_nonexistent(workspace: Workspace) -> None:
     theirs = workspace.plugboard.make_workspace().make_server()["id"]
     nobodys = "server_" + "0" * 33
 

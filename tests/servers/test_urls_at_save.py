@@ -37,7 +37,7 @@ def test_a_hostile_url_is_refused_on_create_and_on_update(in_one_workspace: Work
 
 
 @pytest.mark.parametrize("url", GOOD)
-def test_a_good_url_is_taken_on_create_and_on_update(in_one_workspace: Workspace, url: str) -> None:
+def test_a_valid_url_is_accepted_on_create_and_on_update(in_one_workspace: Workspace, url: str) -> None:
     workspace = in_one_workspace
     made = workspace.make_server(url=url)
     assert made["url"] == url
@@ -54,7 +54,7 @@ def test_a_refused_url_is_not_repeated(workspace: Workspace) -> None:
     assert "canary" not in refused.text
 
 
-def test_a_url_is_judged_also_when_another_part_of_the_server_changes(workspace: Workspace) -> None:
+def test_a_url_is_checked_when_another_field_changes(workspace: Workspace) -> None:
     made = workspace.make_server(serviceType="linear", authType="oauth", url=None, config={})
     path = f"{workspace.servers}/{made['id']}"
 
