@@ -33,7 +33,7 @@ def test_there_are_five_services(plugboard: Plugboard) -> None:
     assert "Link" not in answer.headers
 
 
-def test_each_says_what_it_needs(plugboard: Plugboard) -> None:
+def test_every_service_lists_its_requirements(plugboard: Plugboard) -> None:
     for name, service in services(plugboard).items():
         assert set(service) == {
             "serviceType",
@@ -57,7 +57,7 @@ def test_each_says_what_it_needs(plugboard: Plugboard) -> None:
 
 
 @pytest.mark.parametrize("name", WITH_OAUTH)
-def test_a_service_with_oauth_tells_how_to_set_it_up(plugboard: Plugboard, name: str) -> None:
+def test_an_oauth_service_describes_its_setup(plugboard: Plugboard, name: str) -> None:
     service = services(plugboard)[name]
 
     assert service["authTypes"] == ["oauth"]
@@ -86,14 +86,14 @@ def test_every_tool_is_named_after_its_service(plugboard: Plugboard) -> None:
 
 
 @pytest.mark.requirement("ENC-17")
-def test_an_app_of_the_operators_makes_its_service_configured_and_stays_unsaid(tmp_path: Path) -> None:
+def test_an_operators_app_configures_its_service_and_is_not_shown(tmp_path: Path) -> None:
     found = served_with(tmp_path, APP | {"SLACK_OAUTH_CLIENT_ID": "canary", "LINEAR_OAUTH_CLIENT_SECRET": "canary"})
 
     assert {name for name, service in found.items() if service["configured"]} == {"notion", "posthog"}
 
 
 @pytest.mark.parametrize("secret", ["", "   "])
-def test_half_an_app_is_none(tmp_path: Path, secret: str) -> None:
+def test_an_incomplete_app_does_not_configure_its_service(tmp_path: Path, secret: str) -> None:
     found = served_with(tmp_path, APP | {"NOTION_OAUTH_CLIENT_SECRET": secret})
 
     assert found["notion"]["configured"] is False
@@ -107,16 +107,16 @@ def test_the_redirect_uri_is_at_the_public_address(tmp_path: Path, base: str) ->
 
 
 @pytest.mark.parametrize("scope", ["admin", "manage", "read", "invoke"])
-def test_any_key_may_read_it(workspace: Workspace, scope: str) -> None:
+def test_any_key_may_list_services(workspace: Workspace, scope: str) -> None:
     assert len(workspace.caller(scope).get("/api/services").json()) == 5
 
 
-def test_nobody_reads_it_without_a_key(plugboard: Plugboard) -> None:
+def test_a_key_is_required_to_list_services(plugboard: Plugboard) -> None:
     assert plugboard.caller().get("/api/services").status_code == 401
     assert plugboard.caller("pb_x_y").get("/api/services").status_code == 401
 
 
-def test_what_a_service_says_it_needs_is_enough_to_store_one(workspace: Workspace) -> None:
+def test_the_listed_requirements_suffice_to_store_a_service(workspace: Workspace) -> None:
     for name, service in services(workspace.plugboard).items():
         for url in service["urls"] or [None]:
             made = workspace.make_server(
