@@ -90,11 +90,11 @@ def lacks(before: Any, now: Any) -> bool:
             return bool(before != now)
 
 
-def test_there_is_a_database_of_each_released_version() -> None:
+def test_every_released_version_has_a_stored_database() -> None:
     assert "0.1.0" in database.versions()
 
 
-def test_all_that_was_stored_is_read(stored: Opened) -> None:
+def test_every_stored_record_is_read(stored: Opened) -> None:
     bodies = {view["path"]: stored.workspace.admin.get(view["path"]).json() for view in stored.facts["views"]}
 
     assert [view["path"] for view in stored.facts["views"] if lacks(view["body"], bodies[view["path"]])] == []
@@ -112,7 +112,7 @@ def test_all_that_was_stored_is_read(stored: Opened) -> None:
         ({"lastUsedAt": None}, {"lastUsedAt": "now"}, False),
     ],
 )
-def test_a_field_that_is_lost_or_changed_is_noticed(before: Any, now: Any, expected: bool) -> None:
+def test_a_lost_or_changed_field_is_detected(before: Any, now: Any, expected: bool) -> None:
     assert lacks(before, now) is expected
 
 
@@ -161,7 +161,7 @@ def test_tools_are_called_with_the_stored_credentials(stored: Opened) -> None:
     assert header.headers["x-tenant"] == "canary-tenant"
 
 
-def test_a_generic_tool_and_the_rules_of_agents_are_as_they_were(stored: Opened) -> None:
+def test_generic_tools_and_tool_rules_are_unchanged(stored: Opened) -> None:
     ids, admin = stored.facts["ids"], stored.workspace.admin
     limited = admin.get(f"{stored.workspace.agents}/{ids['limited']}/tools").json()
 
@@ -182,7 +182,7 @@ def test_a_grant_is_used_and_its_tokens_are_renewed(stored: Opened, name: str) -
     assert (tenant.counts["refreshes"], tenant.counts["reuses"], tenant.counts["registrations"]) == (1, 0, 0)
 
 
-def test_a_client_of_its_own_gets_another_token(stored: Opened) -> None:
+def test_a_client_credentials_server_gets_a_new_token(stored: Opened) -> None:
     tenant = stored.network.provider.tenant("acme")
     assert '"client": "machine"' in stored.text("mcp_machine_whoami")
 
@@ -201,7 +201,7 @@ def test_services_are_called_with_their_grants(stored: Opened) -> None:
 
 
 @pytest.mark.parametrize("name", ["acme", "slack", "linear"])
-def test_a_server_is_connected_anew(stored: Opened, name: str) -> None:
+def test_a_server_can_be_connected_again(stored: Opened, name: str) -> None:
     tenant = stored.network.provider.tenant(name)
     consent = begin_consent(stored.workspace, stored.facts["ids"][name])
 
@@ -212,7 +212,7 @@ def test_a_server_is_connected_anew(stored: Opened, name: str) -> None:
     assert tenant.counts["registrations"] == 0, "the stored client is still known"
 
 
-def test_a_consent_that_was_begun_is_completed(stored: Opened) -> None:
+def test_a_pending_consent_can_be_completed(stored: Opened) -> None:
     consent = stored.facts["consent"]
     assert stored.plugboard.caller().get(stored.facts["page"]).status_code == 200
     assert press_button(stored.plugboard, stored.facts["page"])["location"].startswith(network.PROVIDER)
@@ -224,7 +224,7 @@ def test_a_consent_that_was_begun_is_completed(stored: Opened) -> None:
 
 
 @pytest.mark.parametrize("version", database.versions())
-def test_a_revocation_that_failed_is_made_later(version: str, tmp_path: Path) -> None:
+def test_a_failed_revocation_is_retried(version: str, tmp_path: Path) -> None:
     with opened(version, tmp_path, later=HOUR) as stored:
         until(lambda: stored.network.provider.tenant("linear").live("refresh") == [])
 
@@ -238,7 +238,7 @@ def test_a_repeated_request_gets_the_stored_response(stored: Opened) -> None:
     assert stored.network.weather.seen == []
 
 
-def test_changes_are_made_and_audited(stored: Opened) -> None:
+def test_stored_records_can_be_changed_and_changes_are_audited(stored: Opened) -> None:
     admin, ids = stored.workspace.admin, stored.facts["ids"]
     server = admin.get(stored.server("header")).json()
     before = admin.get(stored.workspace.audit, params={"kind": "config", "limit": 100}).json()
