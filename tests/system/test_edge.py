@@ -17,7 +17,7 @@ SAFE = {
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
-def test_every_answer_has_an_id_and_is_safe_to_show(workspace: Workspace, operation: Operation) -> None:
+def test_every_response_has_a_request_id_and_security_headers(workspace: Workspace, operation: Operation) -> None:
     for caller in (workspace.admin, workspace.plugboard.caller()):
         answer = operation.send(caller, {**SOME_IDS, "workspaceId": "ws_3kq8v0zj5m1t7r2x9c4b"})
 
@@ -33,7 +33,7 @@ def test_no_two_requests_have_the_same_id(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("given", ["0123abcd", "a" * 64, "deploy_7.2-rc.1"])
-def test_a_caller_may_give_the_id(workspace: Workspace, given: str) -> None:
+def test_a_caller_may_set_the_request_id(workspace: Workspace, given: str) -> None:
     for path in (workspace.servers, "/nowhere", "/healthz"):
         assert workspace.admin.get(path, headers={"X-Request-Id": given}).headers["X-Request-Id"] == given
 
@@ -41,7 +41,7 @@ def test_a_caller_may_give_the_id(workspace: Workspace, given: str) -> None:
 @pytest.mark.parametrize(
     "given", ["short", "a" * 65, "with space", 'quote"quote', "<script>alert", "ünïcödé1", "tab\ttab9"]
 )
-def test_an_id_that_could_confuse_a_log_is_replaced(workspace: Workspace, given: str) -> None:
+def test_an_unsafe_request_id_is_replaced(workspace: Workspace, given: str) -> None:
     answer = workspace.admin.get("/healthz", headers=[(b"X-Request-Id", given.encode())])
 
     assert re.fullmatch(r"[0-9a-f]{24}", answer.headers["X-Request-Id"])
@@ -57,7 +57,7 @@ def test_an_id_that_could_confuse_a_log_is_replaced(workspace: Workspace, given:
         ("DELETE", "/healthz", 405, "method_not_allowed"),
     ],
 )
-def test_what_is_not_there_is_a_problem_too(
+def test_a_missing_path_is_a_problem_document(
     workspace: Workspace, method: str, path: str, status: int, code: str
 ) -> None:
     answer = workspace.admin.request(method, path)

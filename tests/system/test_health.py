@@ -18,7 +18,7 @@ from tests.fakes.wire import Wire, wire_to
 from tests.harness import Plugboard, served
 
 
-def test_a_plugboard_that_runs_is_alive_and_ready(any_plugboard: Plugboard) -> None:
+def test_a_running_process_is_alive_and_ready(any_plugboard: Plugboard) -> None:
     anyone = any_plugboard.caller()
 
     assert (anyone.get("/healthz").status_code, anyone.get("/healthz").json()) == (200, {"status": "alive"})
@@ -45,7 +45,7 @@ def timed(caller: httpx2.Client, path: str) -> tuple[httpx2.Response, float]:
 
 
 @pytest.mark.requirement("REL-24")
-def test_while_the_store_is_silent_it_is_alive_and_not_ready_within_a_second(moto_beside: str) -> None:
+def test_with_a_silent_store_the_process_is_alive_and_not_ready_within_a_second(moto_beside: str) -> None:
     with on_a_wire(moto_beside) as (wire, plugboard):
         anyone = plugboard.caller()
         assert anyone.get("/readyz").status_code == 200
@@ -65,7 +65,7 @@ def test_while_the_store_is_silent_it_is_alive_and_not_ready_within_a_second(mot
 
 
 @pytest.mark.requirement("REL-23")
-def test_a_request_that_finds_the_store_gone_may_be_tried_again(moto_beside: str) -> None:
+def test_a_request_during_a_store_outage_gets_a_retryable_503(moto_beside: str) -> None:
     settings = _settings(moto_beside, new_table(moto_beside))
     with served(settings) as plugboard:
         workspace = plugboard.make_workspace()

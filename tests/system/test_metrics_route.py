@@ -43,12 +43,12 @@ def test_an_operator_reads_the_metrics(plugboard: Plugboard) -> None:
     assert "\nplugboard_call_records_dropped_total 0.0\n" in answer.text
 
 
-def test_nobody_else_does(workspace: Workspace) -> None:
+def test_other_keys_cannot_read_the_metrics(workspace: Workspace) -> None:
     assert workspace.plugboard.caller().get("/metrics").status_code == 401
     assert workspace.admin.get("/metrics").status_code == 403
 
 
-def test_nothing_of_a_workspace_is_in_them(workspace: Workspace) -> None:
+def test_metrics_contain_nothing_of_a_workspace(workspace: Workspace) -> None:
     server = workspace.make_server(name="canary-server")
     workspace.admin.get(f"{workspace.servers}/{server['id']}")
 
@@ -58,7 +58,7 @@ def test_nothing_of_a_workspace_is_in_them(workspace: Workspace) -> None:
         assert each not in text
 
 
-def test_who_is_on_the_machine_reads_them_on_a_port_of_their_own(tmp_path: Path) -> None:
+def test_metrics_are_served_on_a_local_port(tmp_path: Path) -> None:
     port = free_ports(1)
     with served(Settings(data_dir=tmp_path, metrics_port=port)) as plugboard:
         assert plugboard.caller().get("/metrics").status_code == 401
@@ -70,7 +70,7 @@ def test_who_is_on_the_machine_reads_them_on_a_port_of_their_own(tmp_path: Path)
         read(port)
 
 
-async def test_every_process_has_a_port_and_one_that_begins_anew_takes_the_place_of_the_old() -> None:
+async def test_every_process_has_a_port_and_a_restarted_one_reuses_it() -> None:
     settings = Settings(metrics_port=free_ports(2), workers=2)
     first, second = metrics_ports(settings)
 
@@ -82,7 +82,7 @@ async def test_every_process_has_a_port_and_one_that_begins_anew_takes_the_place
             assert 'version="three"' in (await asyncio.to_thread(read, second)).text
 
 
-async def test_a_process_that_finds_no_port_serves_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_process_without_a_free_metrics_port_serves(caplog: pytest.LogCaptureFixture) -> None:
     settings = Settings(metrics_port=free_ports(1))
 
     async with metrics_listener(settings, Metrics("one")), metrics_listener(settings, Metrics("two")):
@@ -93,7 +93,7 @@ async def test_a_process_that_finds_no_port_serves_all_the_same(caplog: pytest.L
     assert caplog.records[0].__dict__["detail"] == f"{port} to {port} are taken"
 
 
-def test_a_port_that_is_taken_keeps_it_from_starting() -> None:
+def test_a_taken_port_prevents_the_start() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -104,7 +104,7 @@ def test_a_port_that_is_taken_keeps_it_from_starting() -> None:
                 check_bindable(settings)
 
 
-def test_the_apis_own_port_is_not_one_for_metrics() -> None:
+def test_the_port_of_the_api_cannot_serve_metrics() -> None:
     port = free_ports(3)
 
     with pytest.raises(InvalidSetting, match="PLUGBOARD_METRICS_PORT: the API itself listens on port"):
