@@ -76,7 +76,7 @@ def refusing(status: int) -> Callable[[], Fake]:
         (lambda: StuckServer("tools/list"), "unreachable", "no answer in time."),
     ],
 )
-def test_a_server_that_does_not_work_says_why(
+def test_a_broken_server_is_reported_with_the_reason(
     office: Office, make: Callable[[], Fake], status: str, detail: str
 ) -> None:
     found = office.check(office.server(make(), timeoutSeconds=1))
@@ -109,7 +109,7 @@ def test_a_disabled_server_can_be_checked(office: Office) -> None:
     assert office.check(office.server(PlainServer(), enabled=False))["status"] == "ok"
 
 
-def test_tools_that_are_left_out_are_counted(office: Office) -> None:
+def test_omitted_tools_are_counted(office: Office) -> None:
     found = office.check(office.server(PlainServer([ECHO, ECHO, {"name": ""}, {}])))
 
     assert (found["status"], found["toolCount"]) == ("ok", 1)
@@ -117,7 +117,7 @@ def test_tools_that_are_left_out_are_counted(office: Office) -> None:
 
 
 @pytest.mark.requirement("TRS-03")
-def test_a_check_tells_no_secret(office: Office) -> None:
+def test_a_check_reveals_no_secret(office: Office) -> None:
     def told(seen: Any) -> Reply:
         said = seen.headers["authorization"]
         meta = {"io.modelcontextprotocol/serverInfo": {"name": said, "version": "1\x1b[31m\u202e"}}
@@ -133,7 +133,7 @@ def test_a_check_tells_no_secret(office: Office) -> None:
     assert SECRET not in json.dumps([good, bad])
 
 
-def test_a_check_asks_anew_each_time(office: Office) -> None:
+def test_a_check_bypasses_the_cache(office: Office) -> None:
     fake = PlainServer()
     server = office.server(fake)
 

@@ -97,7 +97,7 @@ async def all_ways(workspace: Workspace, server_ids: Sequence[str]) -> list[str]
 @pytest.mark.requirement("EGR-02")
 @pytest.mark.requirement("EGR-03")
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_hostile_url_that_came_to_be_stored_is_not_connected_to(stored: Stored, kind: str) -> None:
+async def test_a_stored_hostile_url_gets_no_connection(stored: Stored, kind: str) -> None:
     ids = stored.by_kind[kind]
     with dialled_except(port_of(stored.plugboard)) as dialled:
         told = await all_ways(stored.workspace, ids)
@@ -113,7 +113,7 @@ def port_of(plugboard: Plugboard) -> int:
 @pytest.mark.requirement("EGR-03")
 @pytest.mark.requirement("EGR-16")
 @pytest.mark.parametrize("fields", [HEADER, NONE], ids=["with a credential", "without"])
-def test_what_the_operator_no_longer_allows_is_not_connected_to(tmp_path: Path, fields: dict[str, Any]) -> None:
+def test_a_host_that_is_no_longer_allowed_gets_no_connection(tmp_path: Path, fields: dict[str, Any]) -> None:
     with upstream_beside(mcp({})) as there:
         with served(Settings(data_dir=tmp_path, egress=EgressPolicy.parse("127.0.0.1/32"))) as allowing:
             workspace = allowing.make_workspace()
@@ -133,7 +133,7 @@ def test_what_the_operator_no_longer_allows_is_not_connected_to(tmp_path: Path, 
 @pytest.mark.requirement("EGR-03")
 @pytest.mark.requirement("EGR-04")
 @pytest.mark.requirement("EGR-16")
-def test_a_good_name_that_leads_inside_is_not_connected_to(tmp_path: Path) -> None:
+def test_a_name_with_a_private_address_gets_no_connection(tmp_path: Path) -> None:
     answers = {str(urlsplit(case.url).hostname): case.answers for case in LEADING_INSIDE}
     with (
         upstream_beside(cutting_off()) as canary,
@@ -166,7 +166,7 @@ def slamming(host: str, port: int) -> Iterator[list[object]]:
 
 
 @pytest.mark.requirement("EGR-07")
-def test_a_name_that_leads_out_and_in_by_turns_never_leads_in(tmp_path: Path) -> None:
+def test_a_name_that_alternates_between_public_and_private_addresses_never_connects_privately(tmp_path: Path) -> None:
     """127.0.0.2 stands for what is outside."""
     turns = itertools.cycle([["127.0.0.2"], ["127.0.0.1"], ["127.0.0.2", "127.0.0.1"]])
     settings = Settings(data_dir=tmp_path, egress=EgressPolicy.parse("127.0.0.2/32"))

@@ -42,7 +42,7 @@ def test_data_of_any_kind_is_shown(data: object, shown: str) -> None:
     assert upstream_error("Bad", data) == f"Error calling MCP server: Bad - {shown}"
 
 
-def test_data_without_end_is_left_out() -> None:
+def test_endless_data_is_left_out() -> None:
     data: list[object] = []
     for _ in range(100_000):
         data = [data]
@@ -68,7 +68,7 @@ def test_an_error_is_one_capped_line(message: str, data: str) -> None:
 @pytest.mark.parametrize(
     "echo", ["my-secret-token", "my-sec\u200bret-token", "my-\x1b[31msecret-token", "bXktc2VjcmV0LXRva2Vu"]
 )
-def test_an_error_holds_no_secret_not_even_a_disguised_one(echo: str) -> None:
+def test_an_error_contains_no_secret_in_any_encoding(echo: str) -> None:
     told = upstream_error(f"bad token {echo}", {"seen": echo}, Redactor(["my-secret-token"]))
 
     assert told.startswith("Error calling MCP server: bad token [removed] - ")
@@ -77,10 +77,10 @@ def test_an_error_holds_no_secret_not_even_a_disguised_one(echo: str) -> None:
 
 
 @pytest.mark.requirement("TRS-03")
-def test_a_secret_is_gone_before_a_text_is_cut() -> None:
+def test_a_secret_is_removed_before_a_text_is_cut() -> None:
     assert "my-sec" not in safe_line("x" * 90 + "my-secret-token", Redactor(["my-secret-token"]), limit=100)
 
 
 @pytest.mark.requirement("TRS-03")
-def test_a_secret_of_several_lines_is_gone_before_they_become_one() -> None:
+def test_a_multi_line_secret_is_removed_before_lines_are_joined() -> None:
     assert safe_line("key: BEGIN\r\nabcdef", Redactor(["BEGIN\r\nabcdef"])) == "key: [removed]"

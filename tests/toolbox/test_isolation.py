@@ -70,7 +70,7 @@ def credentials_in(seen: list[Seen]) -> set[str]:
 
 
 @pytest.mark.requirement("EGR-10", "REL-18")
-async def test_of_a_thousand_mixed_calls_each_upstream_sees_its_own_credential_only(
+async def test_each_upstream_of_a_thousand_mixed_calls_sees_its_own_credential_only(
     connected: Plugboard, street: Street
 ) -> None:
     fakes = [KINDS[number % len(KINDS)]() for number in range(WORKSPACES)]
@@ -106,7 +106,7 @@ async def test_workspaces_that_use_the_same_upstream_share_no_connection_and_no_
 
 
 @pytest.mark.requirement("REL-18")
-def test_a_new_credential_takes_no_connection_of_the_old_one(connected: Plugboard, street: Street) -> None:
+def test_a_new_credential_does_not_reuse_a_connection_of_the_old_one(connected: Plugboard, street: Street) -> None:
     watched = ConnectionsSeen(PlainServer())
     office = Office(connected.make_workspace(), street)
     server = office.server(watched, config={"headerValue": credential(1)})

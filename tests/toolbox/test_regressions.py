@@ -18,7 +18,7 @@ A_MOMENT = 3.0  # seconds; what is asked here took minutes
 
 
 @pytest.mark.requirement("TRS-03")
-def test_many_long_secrets_that_begin_alike_are_removed_from_a_long_text_in_a_moment() -> None:
+def test_many_long_secrets_with_a_common_prefix_are_removed_quickly() -> None:
     short = "a" * 300 + "b"
     scrubbed = Redactor({short, *("a" * (8000 + number) + "/%b" for number in range(19))})
     began = time.monotonic()
@@ -27,7 +27,7 @@ def test_many_long_secrets_that_begin_alike_are_removed_from_a_long_text_in_a_mo
     assert time.monotonic() - began < A_MOMENT
 
 
-def test_thousands_of_values_that_are_not_among_thousands_are_refused_in_a_moment() -> None:
+def test_thousands_of_values_are_checked_against_thousands_quickly() -> None:
     choices = {"enum": [f"value-{number}" for number in range(2000)]}
     validator = Validator.of({"properties": {"many": {"type": "array", "items": choices}}})
     began = time.monotonic()
@@ -58,7 +58,7 @@ def test_a_call_that_ends_after_its_server_was_changed_shows_no_credential(offic
 
 
 @pytest.mark.requirement("TRS-03")
-def test_a_secret_of_digits_does_not_come_back_as_a_number(office: Office) -> None:
+def test_a_secret_of_digits_is_not_returned_as_a_number(office: Office) -> None:
     digits = "483920174455"
     fake = PlainServer(tools_call=lambda seen: result(seen, {"content": [], "structuredContent": {"n": int(digits)}}))
     agent = office.agent(office.server(fake, authType="header", config={"headerValue": digits}))
@@ -67,7 +67,7 @@ def test_a_secret_of_digits_does_not_come_back_as_a_number(office: Office) -> No
 
 
 @pytest.mark.requirement("REL-14")
-def test_a_call_whose_answer_was_cut_off_keeps_its_idempotency_key(office: Office) -> None:
+def test_a_call_with_a_truncated_response_keeps_its_idempotency_key(office: Office) -> None:
     fake = SessionServer(tools_call=lambda _: stream(event("", id="e1", retry=0)), GET=lambda _: Reply(429))
     agent = office.agent(office.server(fake))
     path = f"{office.workspace.agents}/{agent}/tool-calls"
@@ -82,14 +82,14 @@ def test_a_call_whose_answer_was_cut_off_keeps_its_idempotency_key(office: Offic
     assert len(fake.asked("tools/call")) == 1
 
 
-def test_a_stream_that_ends_before_the_answer_leaves_open_what_became_of_the_call(office: Office) -> None:
+def test_a_stream_that_ends_before_the_response_leaves_the_outcome_unknown(office: Office) -> None:
     kind, text = failure(answering(office, lambda _: stream(b": nothing\n\n")))
 
     assert kind == "upstream_unavailable"
     assert text.endswith("The stream ended before the answer. It is not known whether the call was carried out.")
 
 
-def test_the_trail_says_which_tool_the_generic_one_called(office: Office) -> None:
+def test_the_audit_trail_names_the_tool_that_the_generic_tool_called(office: Office) -> None:
     server = office.server(PlainServer())
     agent = office.agent(server)
 
@@ -104,7 +104,7 @@ def test_the_trail_says_which_tool_the_generic_one_called(office: Office) -> Non
 
 
 @pytest.mark.requirement("EGR-15")
-def test_no_address_of_this_machine_leads_to_the_ports_of_the_service() -> None:
+def test_no_address_of_this_machine_reaches_the_ports_of_the_service() -> None:
     egress = Settings(host="0.0.0.0", port=8400, metrics_port=9400, workers=2, egress=AT_HOME).reachable
 
     assert egress.self_ports == {8400, 9400, 9401}

@@ -20,7 +20,7 @@ def saying(**answer: Any) -> Callable[[Seen], Reply]:
     return lambda seen: result(seen, answer)
 
 
-def test_images_sounds_and_files_come_along(office: Office) -> None:
+def test_images_sounds_and_files_are_passed_on(office: Office) -> None:
     image = {"type": "image", "data": base64.b64encode(b"png" * 500).decode(), "mimeType": "image/png"}
     sound = {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}
     link = {"type": "resource_link", "uri": "file:///report", "name": "Report"}
@@ -57,7 +57,7 @@ def test_a_long_text_is_cut_and_says_so(office: Office) -> None:
 
 
 @pytest.mark.requirement("TRS-02")
-def test_all_texts_together_have_one_limit(office: Office) -> None:
+def test_all_texts_share_one_limit(office: Office) -> None:
     blocks = [{"type": "text", "text": f"{number} " * 5000} for number in range(20)]
 
     called = answering(office, saying(content=blocks))
@@ -105,7 +105,7 @@ def echo_of_the_secret(seen: Seen) -> dict[str, Any]:
 
 @BOTH_WAYS
 @pytest.mark.requirement("TRS-03")
-def test_a_secret_that_an_upstream_sends_back_is_removed(office: Office, way: str) -> None:
+def test_a_secret_echoed_by_an_upstream_is_removed(office: Office, way: str) -> None:
     called = answering(office, lambda seen: result(seen, echo_of_the_secret(seen)), way)
 
     shown = json.dumps(called)

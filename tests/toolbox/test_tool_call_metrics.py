@@ -49,7 +49,7 @@ def test_calls_are_timed_by_service() -> None:
     assert samples(calls, "plugboard_tool_call_seconds_sum")["external",] == pytest.approx(91.002)
 
 
-def test_to_count_a_call_costs_microseconds() -> None:
+def test_counting_a_call_costs_microseconds() -> None:
     """The best of some tries: what else the machine does is not counted. 1 µs where it was made."""
     calls = ToolCallCollector()
 

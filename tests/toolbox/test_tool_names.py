@@ -31,14 +31,14 @@ def test_a_plain_name_is_unchanged() -> None:
         (LONG, r"mcp_docs_x{45}__[a-z2-7]{8}"),
     ],
 )
-def test_what_no_vendor_would_take_is_altered_and_ends_with_a_hash(upstream: str, expected: str) -> None:
+def test_a_name_that_no_vendor_accepts_is_altered_and_ends_with_a_hash(upstream: str, expected: str) -> None:
     name = tool_name("docs", upstream)
 
     assert re.fullmatch(expected, name)
     assert LEGAL.fullmatch(name)
 
 
-def test_a_name_is_the_same_today_and_tomorrow() -> None:
+def test_a_name_is_stable() -> None:
     assert tool_name("docs", "files.read") == "mcp_docs_files_read__mape5nqi"
 
 
@@ -91,7 +91,7 @@ def test_an_invalid_slug_names_no_tool(slug: str) -> None:
 
 
 @given(st.text(alphabet="server-x1_", max_size=26))
-def test_a_slug_here_is_a_slug_of_servers(slug: str) -> None:
+def test_slugs_of_tools_and_of_servers_have_one_format(slug: str) -> None:
     legal = re.fullmatch(SLUG_PATTERN, slug) is not None and not is_reserved(slug)
     try:
         tool_name(slug, "read")
@@ -107,12 +107,12 @@ def test_a_services_tool_ends_with_the_slug() -> None:
 
 @pytest.mark.requirement("TRS-06")
 @pytest.mark.parametrize("base", ["", "mcp", "mcp_x", "a.b", "x" * 60])
-def test_a_services_tool_cannot_look_like_a_servers(base: str) -> None:
+def test_a_services_tool_cannot_look_like_a_servers_tool(base: str) -> None:
     with pytest.raises(ValueError, match="no name for a service's tool"):
         service_tool_name(base, "acme")
 
 
-def test_services_tools_never_run_into_each_other() -> None:
+def test_tools_of_services_never_collide() -> None:
     named = [service_tool_name(*each) for each in product(["notion", "notion_read", "notion_read_page"], ["a", "read"])]
 
     assert len(set(named)) == len(named)

@@ -48,7 +48,7 @@ def test_refused_calls_leave_nothing_behind() -> None:
 
 
 @pytest.mark.requirement("REL-16")
-def test_a_server_that_never_answers_takes_its_own_room_only() -> None:
+def test_a_server_that_never_answers_fills_its_own_limit_only() -> None:
     bulkheads = Bulkheads()
     for _ in range(64):
         bulkheads.enter("WS#a", "slow")
@@ -60,7 +60,7 @@ def test_a_server_that_never_answers_takes_its_own_room_only() -> None:
 
 
 @pytest.mark.requirement("REL-16")
-def test_a_workspace_whose_servers_never_answer_takes_its_own_room_only() -> None:
+def test_a_workspace_whose_servers_never_answer_fills_its_own_limit_only() -> None:
     bulkheads = Bulkheads()
     for number in range(256):
         bulkheads.enter("WS#a", f"slow_{number % 10}")
@@ -70,7 +70,7 @@ def test_a_workspace_whose_servers_never_answer_takes_its_own_room_only() -> Non
         bulkheads.enter("WS#b", f"slow_{number % 10}")
 
 
-def test_a_process_takes_a_thousand_and_twenty_four() -> None:
+def test_a_process_admits_1024_calls() -> None:
     bulkheads = Bulkheads()
     for number in range(1024):
         bulkheads.enter(f"WS#{number % 100}", "server_1")
@@ -78,7 +78,7 @@ def test_a_process_takes_a_thousand_and_twenty_four() -> None:
     assert refused(bulkheads, "WS#new", "server_1").which == "process"
 
 
-def test_leaving_twice_counts_once() -> None:
+def test_releasing_a_permit_twice_counts_once() -> None:
     bulkheads = Bulkheads()
     slot, _ = bulkheads.enter("WS#a", "server_1"), bulkheads.enter("WS#a", "server_1")
 
@@ -88,7 +88,7 @@ def test_leaving_twice_counts_once() -> None:
     assert bulkheads.in_flight() == InFlight(1, 2)
 
 
-def test_a_call_that_raises_leaves_too() -> None:
+def test_a_call_that_raises_releases_its_permit() -> None:
     bulkheads = Bulkheads()
 
     with suppress(ZeroDivisionError), bulkheads.enter("WS#a", "server_1"):
@@ -98,7 +98,7 @@ def test_a_call_that_raises_leaves_too() -> None:
     assert bulkheads.in_flight() == IDLE
 
 
-def test_calls_under_way_are_counted() -> None:
+def test_calls_in_progress_are_counted() -> None:
     bulkheads = Bulkheads()
     with ExitStack() as under_way:
         for server in [("WS#a", "server_1")] * 3 + [("WS#a", "server_2"), ("WS#b", "server_3")]:

@@ -30,7 +30,7 @@ def test_gauges_are_exposed(office: Office) -> None:
     assert 'plugboard_tool_call_seconds_bucket{le="+Inf",service="external"}' in text
 
 
-def test_each_call_is_in_the_trail(office: Office) -> None:
+def test_each_call_is_in_the_audit_trail(office: Office) -> None:
     server = office.server(PlainServer())
     agent = office.agent(server)
     office.call(agent, "mcp_weather_echo", {"text": "canary-argument"})

@@ -42,7 +42,7 @@ def saying(**answer: Any) -> Callable[[Seen], Reply]:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_tool_is_called_whatever_its_server_speaks(office: Office, era: str) -> None:
+def test_a_tool_is_called_over_every_protocol(office: Office, era: str) -> None:
     fake = ERAS[era]()
     agent = office.agent(office.server(fake))
 
@@ -89,7 +89,7 @@ def test_the_generic_tool_calls_tools_and_any_other_method(office: Office, era: 
     assert read["content"] == [{"type": "text", "text": read["text"]}]
 
 
-def test_a_method_without_params_is_sent_without_any(office: Office) -> None:
+def test_a_method_without_params_is_sent_without_params(office: Office) -> None:
     fake = PlainServer(ping=saying())
     server = office.server(fake)
 
@@ -110,7 +110,7 @@ def test_a_method_without_params_is_sent_without_any(office: Office) -> None:
         ({"method": "notifications/initialized"}, "belongs to the connection"),
     ],
 )
-def test_the_generic_tool_says_what_to_change_about_wrong_arguments(
+def test_the_generic_tool_says_how_to_correct_invalid_arguments(
     office: Office, args: dict[str, Any], told: str
 ) -> None:
     fake = PlainServer()
@@ -124,7 +124,7 @@ def test_the_generic_tool_says_what_to_change_about_wrong_arguments(
     assert not fake.seen
 
 
-def test_arguments_that_do_not_fit_are_answered_with_what_to_change(office: Office) -> None:
+def test_invalid_arguments_get_an_error_that_says_how_to_correct_them(office: Office) -> None:
     fake = PlainServer()
     agent = office.agent(office.server(fake))
 
@@ -180,7 +180,7 @@ def test_an_error_status_has_its_exact_text(
 
 
 @BOTH_WAYS
-def test_a_tool_that_fails_says_so_itself(office: Office, way: str) -> None:
+def test_the_error_of_a_failed_tool_is_passed_on(office: Office, way: str) -> None:
     content = [{"type": "text", "text": "No such city"}]
 
     called = answering(office, saying(content=content, isError=True), way)
@@ -189,7 +189,7 @@ def test_a_tool_that_fails_says_so_itself(office: Office, way: str) -> None:
 
 
 @BOTH_WAYS
-def test_structured_content_comes_along(office: Office, way: str) -> None:
+def test_structured_content_is_passed_on(office: Office, way: str) -> None:
     found = {"celsius": 4, "sky": ["rain", None, 1.5], "deep": {"a": [{"b": True}]}}
 
     called = answering(office, saying(content=[{"type": "text", "text": "4"}], structuredContent=found), way)
@@ -199,7 +199,7 @@ def test_structured_content_comes_along(office: Office, way: str) -> None:
 
 @BOTH_WAYS
 @pytest.mark.requirement("EGR-10")
-def test_nothing_is_sent_where_a_credential_was_not_entered_for(office: Office, way: str) -> None:
+def test_a_credential_is_sent_only_to_the_origin_it_was_entered_for(office: Office, way: str) -> None:
     old_home, new_home = PlainServer(), PlainServer()
     server = office.server(old_home)
     agent = office.agent(server)
@@ -225,7 +225,7 @@ def test_nothing_is_sent_where_a_credential_was_not_entered_for(office: Office, 
 
 @pytest.mark.requirement("EGR-10", "EGR-11")
 @pytest.mark.parametrize("auth_type", ["none", "header"])
-def test_a_url_is_judged_at_each_call(office: Office, auth_type: str) -> None:
+def test_a_url_is_checked_at_each_call(office: Office, auth_type: str) -> None:
     """It was acceptable when it was stored, and is not where the operator has thought better of it."""
     fake, config = PlainServer(), {"headerValue": "Bearer canary"} if auth_type == "header" else {}
     server = office.server(fake, authType=auth_type, config=config)
@@ -252,7 +252,7 @@ def test_a_url_is_judged_at_each_call(office: Office, auth_type: str) -> None:
         {"toolName": ECHO_TOOL, "arguments": {}},
     ],
 )
-def test_a_call_that_is_none_is_refused(office: Office, body: dict[str, Any]) -> None:
+def test_a_malformed_call_is_refused(office: Office, body: dict[str, Any]) -> None:
     agent = office.agent()
 
     answer = office.admin.post(f"{office.workspace.agents}/{agent}/tool-calls", json=body)
@@ -260,7 +260,7 @@ def test_a_call_that_is_none_is_refused(office: Office, body: dict[str, Any]) ->
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
 
 
-def test_arguments_may_be_left_out(office: Office) -> None:
+def test_arguments_may_be_omitted(office: Office) -> None:
     agent = office.agent(office.server(PlainServer()))
 
     answer = office.admin.post(f"{office.workspace.agents}/{agent}/tool-calls", json={"toolName": ECHO_TOOL})

@@ -134,7 +134,7 @@ def test_a_tool_outside_the_rule_is_neither_listed_nor_called(office: Office) ->
 
 
 @pytest.mark.parametrize("allowed", [["echo", "second"], ["second"], []])
-def test_where_there_is_a_rule_the_generic_tool_is_not_offered(office: Office, allowed: list[str]) -> None:
+def test_a_tool_rule_hides_the_generic_tool(office: Office, allowed: list[str]) -> None:
     fake = two_tools()
     server = office.server(fake)
     agent = office.agent(server, enabledMcpServerToolNames={server["id"]: allowed})
@@ -162,7 +162,7 @@ def test_a_rule_takes_effect_at_once(office: Office) -> None:
     assert not fake.seen
 
 
-def test_the_rule_of_one_agent_is_not_the_rule_of_another(office: Office) -> None:
+def test_a_tool_rule_applies_to_its_agent_only(office: Office) -> None:
     server = office.server(two_tools())
     bound = office.agent(server, enabledMcpServerToolNames={server["id"]: ["echo"]})
     free = office.agent(server)
@@ -173,7 +173,7 @@ def test_the_rule_of_one_agent_is_not_the_rule_of_another(office: Office) -> Non
     assert office.ask(free, SECOND_TOOL).status_code == 200
 
 
-def test_a_server_that_shows_its_tools_only_takes_no_method(office: Office) -> None:
+def test_a_server_that_exposes_only_its_tools_accepts_no_method(office: Office) -> None:
     fake = two_tools()
     server = office.server(fake, exposure="tools")
     agent = office.agent(server)
@@ -186,7 +186,7 @@ def test_a_server_that_shows_its_tools_only_takes_no_method(office: Office) -> N
     assert office.call(agent, ECHO_TOOL)["isError"] is False
 
 
-def test_a_server_that_shows_the_generic_tool_only_has_no_others(office: Office) -> None:
+def test_a_server_that_exposes_only_the_generic_tool_has_no_others(office: Office) -> None:
     fake = two_tools()
     server = office.server(fake, exposure="generic")
     agent = office.agent(server)
@@ -197,7 +197,7 @@ def test_a_server_that_shows_the_generic_tool_only_has_no_others(office: Office)
     assert office.call(agent, generic(server), CALL_ECHO)["isError"] is False
 
 
-def test_a_rule_on_a_server_that_shows_the_generic_tool_only_leaves_nothing(office: Office) -> None:
+def test_a_tool_rule_on_a_server_that_exposes_only_the_generic_tool_leaves_nothing(office: Office) -> None:
     fake = two_tools()
     server = office.server(fake, exposure="generic")
     agent = office.agent(server, enabledMcpServerToolNames={server["id"]: ["echo"]})

@@ -28,7 +28,7 @@ def failing(clock: StillClock) -> CircuitBreaker:
 
 
 @pytest.mark.requirement("REL-15")
-def test_the_fifth_failure_in_a_row_opens_it() -> None:
+def test_the_fifth_failure_in_a_row_opens_the_breaker() -> None:
     breaker = CircuitBreaker(StillClock(), middle)
 
     fail(breaker, 4)
@@ -38,7 +38,7 @@ def test_the_fifth_failure_in_a_row_opens_it() -> None:
     assert breaker.health() == BreakerHealth("open", 5, 10)
 
 
-def test_a_success_in_between_starts_the_count_anew() -> None:
+def test_a_success_resets_the_count_of_failures() -> None:
     breaker = CircuitBreaker(StillClock(), middle)
     fail(breaker, 4)
     call(breaker)
@@ -49,7 +49,7 @@ def test_a_success_in_between_starts_the_count_anew() -> None:
     assert breaker.state == "closed"
 
 
-def test_what_says_nothing_about_health_neither_counts_nor_forgives() -> None:
+def test_an_outcome_that_says_nothing_about_health_is_ignored() -> None:
     breaker = CircuitBreaker(StillClock(), middle)
     fail(breaker, 4)
     for _ in range(20):
@@ -63,7 +63,7 @@ def test_what_says_nothing_about_health_neither_counts_nor_forgives() -> None:
 
 
 @pytest.mark.requirement("REL-15", "REL-17")
-def test_an_open_one_tells_the_last_failure_and_when_to_come_back() -> None:
+def test_an_open_breaker_reports_the_last_failure_and_the_retry_time() -> None:
     clock = StillClock()
     breaker = CircuitBreaker(clock, middle)
     fail(breaker, 4, "Error: refused")
@@ -77,7 +77,7 @@ def test_an_open_one_tells_the_last_failure_and_when_to_come_back() -> None:
 
 
 @pytest.mark.requirement("REL-15")
-def test_after_the_pause_a_single_call_is_let_through_at_once() -> None:
+def test_after_the_pause_a_single_trial_is_admitted() -> None:
     clock = StillClock()
     breaker = failing(clock)
     clock.advance(10)
@@ -102,7 +102,7 @@ def test_a_trial_that_succeeds_closes_the_breaker_and_resets_it() -> None:
     assert breaker.health() == BreakerHealth("open", 5, 10)
 
 
-def test_each_try_that_fails_makes_the_pause_twice_as_long_up_to_five_minutes() -> None:
+def test_each_failed_trial_doubles_the_pause_up_to_five_minutes() -> None:
     clock = StillClock()
     breaker = failing(clock)
     pauses = []
@@ -115,7 +115,7 @@ def test_each_try_that_fails_makes_the_pause_twice_as_long_up_to_five_minutes() 
     assert breaker.admit() == CircuitOpen("Error: still down", 300)
 
 
-def test_years_of_failures_are_counted_and_nothing_overflows() -> None:
+def test_thousands_of_failures_do_not_overflow_the_count() -> None:
     clock = StillClock()
     breaker = failing(clock)
     for _ in range(5_000):
@@ -126,7 +126,7 @@ def test_years_of_failures_are_counted_and_nothing_overflows() -> None:
 
 
 @pytest.mark.parametrize(("chance", "pause"), [(0.0, 8), (0.25, 9), (0.5, 10), (0.75, 11), (1.0, 12)])
-def test_a_pause_is_spread_so_that_not_everybody_tries_at_once(chance: float, pause: int) -> None:
+def test_a_pause_is_spread_so_that_trials_do_not_coincide(chance: float, pause: int) -> None:
     breaker = CircuitBreaker(StillClock(), lambda: chance)
 
     fail(breaker, 5)
@@ -134,7 +134,7 @@ def test_a_pause_is_spread_so_that_not_everybody_tries_at_once(chance: float, pa
     assert breaker.health().retry_after == pause
 
 
-def test_the_spread_is_new_for_each_pause_and_does_not_add_up() -> None:
+def test_the_spread_is_drawn_for_each_pause_and_does_not_accumulate() -> None:
     clock, chances = StillClock(), iter([1.0, 1.0, 0.5])
     breaker = CircuitBreaker(clock, lambda: next(chances))
     fail(breaker, 5)
@@ -147,7 +147,7 @@ def test_the_spread_is_new_for_each_pause_and_does_not_add_up() -> None:
     assert pauses == [12, 24, 40]
 
 
-def test_chance_spreads_the_pauses_of_many() -> None:
+def test_pauses_of_many_breakers_are_spread_at_random() -> None:
     clock = StillClock(1_000.0)
     breakers = [CircuitBreaker(clock) for _ in range(200)]
     for breaker in breakers:
@@ -159,7 +159,7 @@ def test_chance_spreads_the_pauses_of_many() -> None:
     assert len(pauses) > 1
 
 
-def test_a_try_that_learned_nothing_makes_room_for_another() -> None:
+def test_a_trial_without_a_verdict_admits_another() -> None:
     clock = StillClock()
     breaker = failing(clock)
     clock.advance(10)
@@ -185,7 +185,7 @@ def test_an_earlier_call_that_fails_while_the_breaker_is_open_is_no_trial() -> N
     assert breaker.admit() == CircuitOpen("Error: refused", 6)
 
 
-def test_what_began_before_and_succeeds_shows_that_the_server_is_back() -> None:
+def test_an_earlier_call_that_succeeds_closes_the_breaker() -> None:
     clock = StillClock()
     breaker = CircuitBreaker(clock, middle)
     for _ in range(6):
@@ -210,7 +210,7 @@ def with_one_from_before(clock: StillClock) -> CircuitBreaker:
 
 
 @pytest.mark.requirement("REL-15")
-def test_the_end_of_a_call_from_before_lets_no_second_try_in() -> None:
+def test_the_end_of_an_earlier_call_admits_no_second_trial() -> None:
     breaker = with_one_from_before(StillClock())
 
     breaker.record_nothing()
@@ -218,7 +218,7 @@ def test_the_end_of_a_call_from_before_lets_no_second_try_in() -> None:
     assert breaker.admit() == CircuitOpen(DOWN, 1)
 
 
-def test_of_a_call_from_before_and_the_try_a_single_failure_counts_once_both_have_ended() -> None:
+def test_an_earlier_call_and_the_trial_count_as_one_failure() -> None:
     breaker = with_one_from_before(StillClock())
 
     breaker.failed("Error: still down")
@@ -228,7 +228,7 @@ def test_of_a_call_from_before_and_the_try_a_single_failure_counts_once_both_hav
     assert breaker.admit() == CircuitOpen("Error: still down", 20)
 
 
-def test_a_success_closes_the_breaker_whatever_else_is_under_way() -> None:
+def test_a_success_closes_the_breaker_despite_other_calls_in_progress() -> None:
     breaker = with_one_from_before(StillClock())
 
     breaker.succeeded()

@@ -39,7 +39,7 @@ def test_a_server_has_one_breaker_and_reading_its_health_creates_none() -> None:
     assert breakers.get("WS#a", "server_1") is breakers.get("WS#a", "server_1")
 
 
-def test_the_closed_one_that_was_not_used_for_longest_is_dropped_first() -> None:
+def test_the_least_recently_used_closed_breaker_is_dropped_first() -> None:
     breakers = CircuitBreakers(StillClock(), middle, at_most=3)
     fail(breakers.get("WS#a", "open"), 5)
     fail(breakers.get("WS#a", "old"), 1)
@@ -52,7 +52,7 @@ def test_the_closed_one_that_was_not_used_for_longest_is_dropped_first() -> None
     assert failures == {"open": 5, "old": 1, "older": 0}
 
 
-def test_one_that_is_open_outlasts_any_number_of_newcomers() -> None:
+def test_an_open_breaker_outlasts_any_number_of_new_ones() -> None:
     breakers = CircuitBreakers(StillClock(), middle, at_most=3)
     fail(breakers.get("WS#a", "open"), 5)
 
@@ -62,7 +62,7 @@ def test_one_that_is_open_outlasts_any_number_of_newcomers() -> None:
     assert breakers.get("WS#a", "open").admit() == CircuitOpen(DOWN, 10)
 
 
-def test_where_all_are_open_the_one_that_was_not_used_for_longest_is_dropped() -> None:
+def test_the_least_recently_used_is_dropped_if_all_are_open() -> None:
     breakers = CircuitBreakers(StillClock(), middle, at_most=2)
     fail(breakers.get("WS#a", "first"), 5)
     fail(breakers.get("WS#a", "second"), 5)
@@ -74,7 +74,7 @@ def test_where_all_are_open_the_one_that_was_not_used_for_longest_is_dropped() -
     assert breakers.health("WS#a", "second").state == "closed"
 
 
-def test_one_whose_pause_is_over_is_dropped_like_a_closed_one() -> None:
+def test_a_breaker_whose_pause_is_over_is_dropped_like_a_closed_one() -> None:
     clock = StillClock()
     breakers = CircuitBreakers(clock, middle, at_most=3)
     fail(breakers.get("WS#a", "abandoned"), 5)
@@ -89,7 +89,7 @@ def test_one_whose_pause_is_over_is_dropped_like_a_closed_one() -> None:
     assert failures == {"abandoned": 0, "open": 5, "closed": 1}
 
 
-def test_one_that_was_spared_is_dropped_once_its_pause_is_over() -> None:
+def test_a_spared_breaker_is_dropped_once_its_pause_is_over() -> None:
     clock = StillClock()
     breakers = CircuitBreakers(clock, middle, at_most=2)
     fail(breakers.get("WS#a", "open"), 5)
@@ -104,7 +104,7 @@ def test_one_that_was_spared_is_dropped_once_its_pause_is_over() -> None:
     assert failures == {"open": 0, "newer": 1, "newest": 1}
 
 
-def test_one_that_was_spared_and_is_used_again_is_the_last_to_be_dropped() -> None:
+def test_a_spared_breaker_that_is_used_again_is_dropped_last() -> None:
     breakers = CircuitBreakers(StillClock(), middle, at_most=2)
     spared = breakers.get("WS#a", "spared")
     fail(spared, 5)
@@ -123,7 +123,7 @@ def test_one_that_was_spared_and_is_used_again_is_the_last_to_be_dropped() -> No
     at_most=st.integers(1, 5),
     uses=st.lists(st.tuples(st.integers(0, 8), st.sampled_from([5, 1, 0]), st.sampled_from([0, 3, 10])), max_size=60),
 )
-def test_no_more_are_kept_than_that_many_and_none_that_is_shut_is_dropped_before_one_that_is_not(
+def test_the_number_of_breakers_is_limited_and_closed_ones_are_dropped_before_open_ones(
     at_most: int, uses: list[tuple[int, int, int]]
 ) -> None:
     clock = StillClock()
@@ -144,7 +144,7 @@ def test_no_more_are_kept_than_that_many_and_none_that_is_shut_is_dropped_before
         assert shown == expected
 
 
-def test_a_call_under_way_ends_as_usual_when_its_breaker_is_dropped() -> None:
+def test_a_call_in_progress_ends_as_usual_when_its_breaker_is_dropped() -> None:
     breakers = CircuitBreakers(StillClock(), middle, at_most=1)
     dropped = breakers.get("WS#a", "server_1")
     assert dropped.admit() is None

@@ -32,7 +32,7 @@ def break_it(office: Office, agent: str, times: int = 5) -> list[str]:
 
 
 @pytest.mark.requirement("REL-15")
-def test_after_five_failures_calls_get_the_last_failure_at_once(office: Office) -> None:
+def test_after_five_failures_calls_fail_at_once_with_the_last_error(office: Office) -> None:
     statuses = iter([500, 502, 503, 500, 504])
     fake = PlainServer(tools_call=lambda _: Reply(next(statuses)))
     server = office.server(fake)
@@ -49,7 +49,7 @@ def test_after_five_failures_calls_get_the_last_failure_at_once(office: Office) 
 
 
 @pytest.mark.requirement("REL-15")
-def test_a_server_that_cannot_be_reached_is_left_alone(office: Office) -> None:
+def test_an_unreachable_server_opens_its_breaker(office: Office) -> None:
     server = office.server(PlainServer(), url="http://127.0.0.1:9/mcp")
     agent = office.agent(server)
 
@@ -92,7 +92,7 @@ def test_an_open_breaker_shows_in_the_list_without_a_request(office: Office) -> 
     ],
     ids=["JSON-RPC error", "400", "401", "404", "429", "the tool failed", "no JSON"],
 )
-def test_what_a_server_thinks_of_a_call_does_not_count(office: Office, answer: Callable[[Seen], Reply]) -> None:
+def test_an_error_of_a_tool_does_not_count_as_a_failure(office: Office, answer: Callable[[Seen], Reply]) -> None:
     fake = PlainServer(tools_call=answer)
     agent = office.agent(office.server(fake))
 
@@ -104,7 +104,7 @@ def test_what_a_server_thinks_of_a_call_does_not_count(office: Office, answer: C
 
 
 @pytest.mark.requirement("REL-15")
-def test_a_success_between_failures_starts_the_count_anew(office: Office) -> None:
+def test_a_success_between_failures_resets_the_count(office: Office) -> None:
     fake = PlainServer()
     agent = office.agent(office.server(fake))
     for _ in range(3):
@@ -128,7 +128,7 @@ def test_each_server_has_its_own_breaker(office: Office, street: Street) -> None
 
 
 @pytest.mark.requirement("REL-15")
-def test_after_a_pause_one_call_finds_out(timed_office: Office, clock: StillClock) -> None:
+def test_after_a_pause_one_call_is_the_trial(timed_office: Office, clock: StillClock) -> None:
     fake = PlainServer(tools_call=saying(503))
     server = timed_office.server(fake)
     agent = timed_office.agent(server)
@@ -147,7 +147,7 @@ def test_after_a_pause_one_call_finds_out(timed_office: Office, clock: StillCloc
 
 
 @pytest.mark.requirement("REL-15")
-def test_to_ask_for_tools_anew_does_not_disturb_the_breaker(timed_office: Office, clock: StillClock) -> None:
+def test_refreshing_tools_does_not_affect_the_breaker(timed_office: Office, clock: StillClock) -> None:
     fake = PlainServer()
     server = timed_office.server(fake)
     agent = timed_office.agent(server)
@@ -161,7 +161,7 @@ def test_to_ask_for_tools_anew_does_not_disturb_the_breaker(timed_office: Office
     assert timed_office.check(server)["breaker"]["retryAfter"] >= 15
 
 
-def test_a_server_that_was_mended_is_called_at_once(office: Office) -> None:
+def test_a_server_with_a_new_url_is_called_at_once(office: Office) -> None:
     broken, mended = PlainServer(tools_call=saying(500)), PlainServer()
     server = office.server(broken)
     agent = office.agent(server)
@@ -189,7 +189,7 @@ def hanging() -> dict[str, Fake]:
 
 
 @pytest.mark.requirement("REL-12")
-async def test_a_call_is_over_when_its_time_is(office: Office) -> None:
+async def test_a_call_ends_at_its_deadline(office: Office) -> None:
     agents = {
         name: office.agent(office.server(fake, f"s-{number}", timeoutSeconds=1))
         for number, (name, fake) in enumerate(hanging().items())
@@ -215,7 +215,7 @@ async def test_a_call_is_over_when_its_time_is(office: Office) -> None:
 
 @pytest.mark.requirement("REL-14")
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 429, 404])
-def test_a_call_that_may_have_been_executed_is_sent_once(office: Office, status: int) -> None:
+def test_a_call_that_may_have_been_executed_is_not_repeated(office: Office, status: int) -> None:
     fake = PlainServer(tools_call=saying(status))
     agent = office.agent(office.server(fake))
 
@@ -264,7 +264,7 @@ async def test_a_slow_server_fills_its_own_slots_and_no_others(
 
 
 @pytest.mark.requirement("REL-16", "REL-17")
-async def test_a_workspace_has_only_so_many_calls_under_way(connected: Plugboard, street: Street) -> None:
+async def test_calls_in_progress_of_a_workspace_are_limited(connected: Plugboard, street: Street) -> None:
     office, other = (Office(connected.make_workspace(), street) for _ in range(2))
     stuck = [StuckServer("tools/call") for _ in range(5)]
     agent = office.agent(*(office.server(each, f"s-{number}") for number, each in enumerate(stuck)))

@@ -65,18 +65,18 @@ def field(schema: dict[str, Any], value: object) -> list[str]:
         ),
     ],
 )
-def test_an_error_says_where_what_was_expected_and_what_came(schema: Any, value: object, sentence: str) -> None:
+def test_an_error_names_the_path_the_expected_and_the_actual_value(schema: Any, value: object, sentence: str) -> None:
     assert field(schema, value) == [sentence]
 
 
 @pytest.mark.parametrize("word", ["additionalProperties", "unevaluatedProperties"])
-def test_an_unknown_field_is_named_with_those_there_are(word: str) -> None:
+def test_an_unknown_field_is_named_with_the_known_ones(word: str) -> None:
     assert check({"properties": {"city": {}, "day": {}}, word: False}, {"ctiy": 1}) == [
         "The arguments object has unknown fields: `ctiy`. Did you mean `city`? It may have `city`, `day`."
     ]
 
 
-def test_known_fields_are_found_behind_references_and_in_lists() -> None:
+def test_known_fields_are_found_through_references_and_in_lists() -> None:
     there = {"properties": {"x": {}}, "additionalProperties": False}
     referred = {"allOf": [{"properties": {"f": {"$ref": "#/$defs/d"}}}], "$defs": {"d": there}}
 
@@ -84,7 +84,7 @@ def test_known_fields_are_found_behind_references_and_in_lists() -> None:
     assert check({"additionalProperties": False}, {"z": 1})[0].endswith("It may have none.")
 
 
-def test_arguments_that_fit_have_nothing_to_mend() -> None:
+def test_valid_arguments_have_no_errors() -> None:
     assert check({"type": "object", "properties": {"a": {"type": "string"}}}, {"a": "x", "b": 1}) == []
 
 
@@ -117,7 +117,7 @@ def test_long_lists_of_allowed_values_are_cut() -> None:
         "object",
     ],
 )
-def test_a_schema_that_is_wrong_blocks_no_call_and_says_why(schema: object) -> None:
+def test_an_invalid_schema_blocks_no_call_and_is_reported(schema: object) -> None:
     validator = Validator.of(schema)
 
     assert validator.check({"any": "thing"}) == []
@@ -125,7 +125,7 @@ def test_a_schema_that_is_wrong_blocks_no_call_and_says_why(schema: object) -> N
     assert len(validator.problem) <= 200
 
 
-def test_a_missing_schema_is_no_problem() -> None:
+def test_a_missing_schema_accepts_any_arguments() -> None:
     assert Validator.of(None).problem is None
 
 
@@ -156,7 +156,7 @@ def test_nothing_is_fetched_for_a_schema(word: str) -> None:
 
 
 @pytest.mark.parametrize("args", [None, [], "x", 3])
-def test_arguments_are_an_object(args: object) -> None:
+def test_arguments_must_be_an_object(args: object) -> None:
     assert Validator.of(None).check(args) == ["The arguments must be a JSON object."]
 
 
@@ -187,28 +187,28 @@ def doubling(levels: int) -> dict[str, Any]:
         ({"allOf": [{"$ref": "#"}, {"$ref": "#"}]}, {}),
     ],
 )
-def test_a_schema_that_would_take_hours_validates_nothing(schema: dict[str, Any], args: object) -> None:
+def test_a_schema_that_would_take_hours_is_not_applied(schema: dict[str, Any], args: object) -> None:
     assert check(schema, args) == []
 
 
-def test_a_modest_doubling_is_still_validated() -> None:
+def test_a_schema_that_doubles_moderately_is_applied() -> None:
     assert check({**doubling(8), "required": ["x"]}, {}) == [
         "The arguments object needs the field `x`, which is missing."
     ]
 
 
-def test_a_pattern_that_backtracks_without_end_is_given_up() -> None:
+def test_a_pattern_with_catastrophic_backtracking_is_given_up() -> None:
     assert field({"pattern": r"^(?:(?=a)a|(?=a)aa)*c(x)?\1?$|(?=a)a+b$"}, "a" * 30 + "b") == []
 
 
-def test_an_old_draft_that_a_schema_names_is_kept_to() -> None:
+def test_a_schema_is_validated_by_the_draft_it_names() -> None:
     schema = {"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"f": {"items": [{"type": "null"}]}}}
 
     assert check(schema, {"f": [1]}) == ["`f[0]` must be null; it is the number 1."]
 
 
 @given(SCHEMAS, st.dictionaries(st.text(max_size=5), JSON, max_size=4))
-def test_whatever_the_schema_the_answer_is_a_few_short_sentences(schema: dict[str, Any], args: dict[str, Any]) -> None:
+def test_every_schema_yields_a_few_short_errors(schema: dict[str, Any], args: dict[str, Any]) -> None:
     sentences = check(schema, args)
 
     assert len(sentences) <= MAX_ERRORS + 1

@@ -68,17 +68,17 @@ def test_a_schema_that_refers_to_itself_is_unchanged() -> None:
     ["https://example.org/s.json", "file:///etc/passwd", "other.json#/x", "#/$defs/none", "#/required/7", "#name", 3],
 )
 @pytest.mark.parametrize("word", ["$ref", "$dynamicRef"])
-def test_a_reference_to_elsewhere_becomes_any_value_with_a_note(word: str, reference: object) -> None:
+def test_an_external_reference_becomes_any_value_with_a_note(word: str, reference: object) -> None:
     schema = {"type": "object", "properties": {"a": {word: reference, "description": "An a."}}, "required": ["a"]}
 
     assert normalise(schema)["properties"] == {"a": {"description": f"An a.\n{ELSEWHERE}"}}
 
 
-def test_a_reference_to_elsewhere_at_the_top_too() -> None:
+def test_an_external_reference_at_the_top_becomes_any_value() -> None:
     assert normalise({"$ref": "https://example.org/s.json"}) == EMPTY | {"description": ELSEWHERE}
 
 
-def test_references_find_names_with_slashes_and_places_in_lists() -> None:
+def test_references_resolve_escaped_names_and_list_indexes() -> None:
     schema = {"type": "object", "properties": {"a/b": {}, "c": {"$ref": "#/properties/a~1b"}}, "anyOf": []}
 
     assert normalise(schema)["properties"]["c"] == {"$ref": "#/properties/a~1b"}
@@ -104,7 +104,7 @@ def test_alternatives_at_the_top_are_merged_and_described() -> None:
     assert made["description"] == "Give exactly one of: by, id; or name, by."
 
 
-def test_choices_that_only_require_keep_the_properties_there_are() -> None:
+def test_alternatives_that_only_require_keep_the_properties() -> None:
     schema = {
         "type": "object",
         "description": "Look up.",
@@ -118,7 +118,7 @@ def test_choices_that_only_require_keep_the_properties_there_are() -> None:
     assert made["description"] == "Look up.\nGive at least one of: a; or b; or none of these."
 
 
-def test_all_that_holds_at_the_top_becomes_one() -> None:
+def test_allof_at_the_top_is_merged() -> None:
     schema = {
         "properties": {"a": {"type": "string"}},
         "allOf": [
@@ -133,7 +133,7 @@ def test_all_that_holds_at_the_top_becomes_one() -> None:
     assert made["required"] == ["a", "b"]
 
 
-def test_a_reference_at_the_top_is_followed_also_twice() -> None:
+def test_chained_references_at_the_top_are_followed() -> None:
     defs = {"a": {"$ref": "#/$defs/b", "required": ["x"]}, "b": {"properties": {"x": {}}, "allOf": [{"title": "B"}]}}
 
     made = normalise({"$ref": "#/$defs/a", "allOf": [{"title": "A"}], "$defs": defs})
@@ -141,7 +141,7 @@ def test_a_reference_at_the_top_is_followed_also_twice() -> None:
     assert (made["properties"], made["required"], made["title"]) == ({"x": {}}, ["x"], "A")
 
 
-def test_choices_without_end_are_cut_off_in_time() -> None:
+def test_endless_alternatives_are_cut_off_in_time() -> None:
     layers = {str(n): {"anyOf": [{"$ref": f"#/$defs/{n + 1}"}] * 20} for n in range(20)}
 
     made = normalise({"anyOf": [{"$ref": "#/$defs/0"}, {"$ref": "#/$defs/loop"}], "$defs": {**layers, "20": {}}})
@@ -172,11 +172,11 @@ def test_choices_without_end_are_cut_off_in_time() -> None:
         ({"description": "a\U000e0041\u202eb"}, {"description": "ab"}),
     ],
 )
-def test_what_2020_12_does_not_know_is_said_in_its_words_or_left_out(old: object, new: object) -> None:
+def test_keywords_of_older_drafts_are_translated_or_left_out(old: object, new: object) -> None:
     assert normalise({"type": "object", "properties": {"a": old}})["properties"]["a"] == new
 
 
-def test_a_deep_schema_ends_somewhere() -> None:
+def test_a_deep_schema_is_cut_at_a_limit() -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(40):
         schema = {"type": "object", "properties": {"a": schema}}
@@ -203,7 +203,7 @@ def test_a_large_schema_becomes_an_outline_or_nothing(count: int, kept: int) -> 
     assert len(json.dumps(made)) < MAX_BYTES
 
 
-def test_a_schema_that_is_no_unicode_becomes_any_object() -> None:
+def test_a_schema_with_lone_surrogates_becomes_any_object() -> None:
     made = normalise({"type": "object", "properties": {"a": {"const": "\ud800"}}})
 
     assert made["properties"] == {}
@@ -212,7 +212,7 @@ def test_a_schema_that_is_no_unicode_becomes_any_object() -> None:
 
 @settings(max_examples=300)
 @given(SCHEMAS)
-def test_whatever_comes_a_strict_client_accepts_it(schema: dict[str, Any]) -> None:
+def test_a_strict_client_accepts_every_result(schema: dict[str, Any]) -> None:
     made = normalise(schema)
 
     assert made["type"] == "object"
@@ -234,7 +234,7 @@ TOOL = Tool(
 )
 
 
-def test_mcp_clients_get_what_the_protocol_says() -> None:
+def test_mcp_clients_get_the_format_of_the_protocol() -> None:
     assert as_mcp(TOOL) == {
         "name": "mcp_weather_get",
         "title": "Get",
@@ -263,7 +263,7 @@ def test_anthropic_gets_an_input_schema() -> None:
     }
 
 
-def test_a_tool_that_says_nothing_of_itself_shows_nothing() -> None:
+def test_a_tool_without_a_description_has_none() -> None:
     bare = Tool("mcp_a_b", None, None, EMPTY, None, "server_1", "b")
 
     assert as_mcp(bare) == {"name": "mcp_a_b", "inputSchema": EMPTY}
@@ -272,7 +272,7 @@ def test_a_tool_that_says_nothing_of_itself_shows_nothing() -> None:
 
 
 @pytest.mark.requirement("TRS-01", "TRS-02")
-def test_descriptions_are_clean_and_no_longer_than_the_vendor_takes() -> None:
+def test_descriptions_are_clean_and_within_the_vendors_limit() -> None:
     long = Tool("mcp_a_b", None, "Do\u202e it. " * 400, EMPTY, None, "server_1", "b", {"type": "object"})
 
     assert len(as_openai(long)["function"]["description"]) <= 1024
@@ -280,7 +280,7 @@ def test_descriptions_are_clean_and_no_longer_than_the_vendor_takes() -> None:
     assert as_mcp(long)["outputSchema"] == {"type": "object"}
 
 
-def test_a_hint_that_is_no_yes_or_no_is_left_out() -> None:
+def test_an_annotation_that_is_no_boolean_is_left_out() -> None:
     odd = Tool("mcp_a_b", None, None, EMPTY, {"readOnlyHint": "yes", "title": 3, "openWorldHint": False}, "s", "b")
 
     assert as_mcp(odd)["annotations"] == {"openWorldHint": False}

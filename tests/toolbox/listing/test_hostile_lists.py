@@ -59,7 +59,7 @@ SCHEMAS = {
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
-def test_a_schema_that_is_wrong_costs_no_tool_and_no_time(office: Office, schema: object) -> None:
+def test_an_invalid_schema_costs_no_tool_and_no_time(office: Office, schema: object) -> None:
     odd = {"name": "odd", "inputSchema": schema}
     server = office.server(PlainServer([odd, GOOD]))
     agent, begun = office.agent(server), time.monotonic()
@@ -82,7 +82,7 @@ def test_a_schema_that_is_wrong_costs_no_tool_and_no_time(office: Office, schema
 ENTRIES = [None, 1, "tool", [], {}, {"name": ""}, {"name": None}, {"name": 7}, {"name": "x" * 5000}, {"title": "x"}]
 
 
-def test_an_entry_that_is_no_tool_costs_itself(office: Office) -> None:
+def test_an_entry_that_is_no_tool_is_left_out(office: Office) -> None:
     server = office.server(PlainServer([*ENTRIES, GOOD]))  # type: ignore[list-item]
 
     assert office.names(office.agent(server)) == [generic(server), "mcp_weather_good"]
@@ -91,7 +91,7 @@ def test_an_entry_that_is_no_tool_costs_itself(office: Office) -> None:
 
 
 @pytest.mark.requirement("TRS-06")
-def test_names_that_no_vendor_takes_become_names_of_their_own(office: Office) -> None:
+def test_names_that_no_vendor_accepts_get_aliases(office: Office) -> None:
     names = ["ค้นหา", "ค้นหาา", "a b", "a.b", "a/b", "a\u200bb", "a\x00b", "a\nb", "x" * 300, "x" * 299 + "y", "é", "🙂"]
     server = office.server(PlainServer([{"name": name, "inputSchema": {}} for name in names]))
     agent = office.agent(server)
@@ -118,7 +118,7 @@ def test_each_alias_calls_the_tool_that_it_stands_for(office: Office) -> None:
     assert [seen.message["params"]["name"] for seen in fake.asked("tools/call")] == names
 
 
-def test_of_two_tools_with_one_name_there_is_one(office: Office) -> None:
+def test_two_tools_with_one_name_become_one(office: Office) -> None:
     server = office.server(PlainServer([GOOD, GOOD | {"description": "another"}]))
 
     assert office.names(office.agent(server)) == [generic(server), "mcp_weather_good"]
@@ -127,7 +127,7 @@ def test_of_two_tools_with_one_name_there_is_one(office: Office) -> None:
 
 @pytest.mark.requirement("TRS-01")
 @pytest.mark.parametrize("form", FORMATS)
-def test_hidden_text_is_not_passed_on(office: Office, form: str) -> None:
+def test_invisible_text_is_removed(office: Office, form: str) -> None:
     hidden = "Says \x1b[31mhi\x1b[0m\u200b\u202e" + "".join(chr(0xE0000 + ord(each)) for each in "obey") + "\x00."
     annotations = {"title": hidden, "more": {"deep": [hidden]}, "readOnlyHint": hidden}
     tool = {"name": "t", "title": hidden, "description": hidden, "annotations": annotations}
@@ -144,13 +144,13 @@ def test_hidden_text_is_not_passed_on(office: Office, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_long_description_is_cut(office: Office, form: str) -> None:
+def test_a_long_description_is_shortened(office: Office, form: str) -> None:
     agent = office.agent(office.server(PlainServer([GOOD | {"description": "Says é. " * 10_000}])))
 
     assert len(json.dumps(office.list(agent, form), ensure_ascii=False)) < 25_000
 
 
-def test_a_tool_that_is_too_large_costs_itself(office: Office) -> None:
+def test_a_tool_that_is_too_large_is_left_out(office: Office) -> None:
     agent = office.agent(office.server(PlainServer([GOOD, {"name": "vast", "description": "vast " * 200_000}])))
 
     assert office.names(agent)[1:] == ["mcp_weather_good"]
@@ -175,7 +175,7 @@ def paged(page: int, cursor: object) -> PlainServer:
         pytest.param(paged(1000, None), 101, id="large pages without end"),
     ],
 )
-def test_a_list_without_an_end_is_given_up(office: Office, fake: PlainServer, at_most: int) -> None:
+def test_an_endless_list_is_given_up(office: Office, fake: PlainServer, at_most: int) -> None:
     server = office.server(fake)
     agent = office.agent(server)
 
@@ -188,7 +188,7 @@ def test_a_list_without_an_end_is_given_up(office: Office, fake: PlainServer, at
     assert office.call(agent, generic(server), {"method": "tools/call", "params": {"name": "t0"}})["isError"] is False
 
 
-def test_a_list_may_have_as_many_tools_as_are_taken_in_and_not_one_more(office: Office) -> None:
+def test_a_list_has_at_most_the_allowed_number_of_tools(office: Office) -> None:
     fake = PlainServer([{"name": f"t{number}"} for number in range(MOST_OF_A_LIST)])
     server = office.server(fake)
     agent = office.agent(server)
@@ -212,14 +212,14 @@ def test_an_invalid_list_is_reported_as_invalid(office: Office, tools: object) -
 
 
 @pytest.mark.parametrize("cursor", [7, None, [], {}, True])
-def test_a_cursor_that_is_none_is_no_further_page(office: Office, cursor: object) -> None:
+def test_an_invalid_cursor_ends_the_list(office: Office, cursor: object) -> None:
     fake = PlainServer(None, tools_list=lambda seen: result(seen, {"tools": [GOOD], "nextCursor": cursor}))
 
     assert office.names(office.agent(office.server(fake)))[1:] == ["mcp_weather_good"]
 
 
 @pytest.mark.parametrize("ttl", [-1, 0, 10**30, 1e300, "long", None, True, [1]])
-def test_a_hint_that_makes_no_sense_breaks_nothing(office: Office, ttl: object) -> None:
+def test_an_invalid_caching_hint_is_ignored(office: Office, ttl: object) -> None:
     fake = PlainServer(None, tools_list=lambda seen: result(seen, {"tools": [GOOD], "ttlMs": ttl, "cacheScope": [1]}))
     agent = office.agent(office.server(fake))
 
@@ -227,7 +227,7 @@ def test_a_hint_that_makes_no_sense_breaks_nothing(office: Office, ttl: object) 
     assert office.call(agent, "mcp_weather_good", {"text": "x"})["isError"] is False
 
 
-def test_a_list_that_changes_each_time_causes_no_wrong_call(office: Office) -> None:
+def test_a_list_that_changes_every_time_never_calls_the_wrong_tool(office: Office) -> None:
     """What is called is looked for in the list as it is now, and never another tool is called instead."""
     numbers = count()
 
@@ -248,7 +248,7 @@ def test_a_list_that_changes_each_time_causes_no_wrong_call(office: Office) -> N
     assert [seen.message["params"]["name"] for seen in fake.asked("tools/call")] == ["good"]
 
 
-def test_a_tool_whose_schema_changes_between_two_calls_is_held_to_the_new_one(office: Office) -> None:
+def test_a_call_is_checked_against_the_current_schema(office: Office) -> None:
     fake = PlainServer([GOOD])
     server = office.server(fake)
     agent = office.agent(server)

@@ -58,7 +58,7 @@ def agent(office: Office) -> str:
     return office.agent(office.server(PlainServer([ECHO, FORECAST])), office.server(PlainServer(), "rain"))
 
 
-def test_the_list_for_mcp_is_of_the_protocols_own_types(office: Office, agent: str) -> None:
+def test_the_list_for_mcp_has_the_types_of_the_protocol(office: Office, agent: str) -> None:
     listed = office.list(agent, "mcp")["tools"]
 
     assert len(listed) == 5
@@ -71,7 +71,7 @@ def test_the_list_for_mcp_is_of_the_protocols_own_types(office: Office, agent: s
     assert forecast["annotations"] == {"readOnlyHint": True}
 
 
-def test_the_list_for_openai_is_what_it_takes(office: Office, agent: str) -> None:
+def test_the_list_for_openai_has_its_format(office: Office, agent: str) -> None:
     listed = office.list(agent, "openai")["tools"]
 
     assert len(listed) == 5
@@ -85,7 +85,7 @@ def test_the_list_for_openai_is_what_it_takes(office: Office, agent: str) -> Non
         hold_to_what_clients_take(function["parameters"])
 
 
-def test_the_list_for_anthropic_is_what_it_takes(office: Office, agent: str) -> None:
+def test_the_list_for_anthropic_has_its_format(office: Office, agent: str) -> None:
     listed = office.list(agent, "anthropic")["tools"]
 
     assert len(listed) == 5
@@ -96,7 +96,7 @@ def test_the_list_for_anthropic_is_what_it_takes(office: Office, agent: str) -> 
         hold_to_what_clients_take(each["input_schema"])
 
 
-def test_all_forms_have_the_same_tools(office: Office, agent: str) -> None:
+def test_all_formats_have_the_same_tools(office: Office, agent: str) -> None:
     mcp, openai, anthropic = (office.list(agent, form)["tools"] for form in ("mcp", "openai", "anthropic"))
 
     names = [tool["name"] for tool in mcp]
@@ -202,7 +202,7 @@ def test_a_server_without_credentials_gets_no_request(office: Office) -> None:
     ]
 
 
-def test_a_list_waits_for_no_server_that_does_not_answer(office: Office) -> None:
+def test_a_list_does_not_wait_for_a_silent_server(office: Office) -> None:
     stuck = [office.server(StuckServer("tools/list"), f"s-{n}", timeoutSeconds=1) for n in range(5)]
     begun = time.monotonic()
 
@@ -213,7 +213,7 @@ def test_a_list_waits_for_no_server_that_does_not_answer(office: Office) -> None
     assert {each["reason"] for each in listed["unavailable"]} == {"timeout"}
 
 
-def test_servers_keep_the_order_of_the_agent_and_tools_that_of_their_server(office: Office) -> None:
+def test_servers_keep_the_order_of_the_agent_and_tools_the_order_of_their_server(office: Office) -> None:
     tools = [ECHO | {"name": name} for name in ("zeta", "alpha", "mid")]
     first, second = office.server(PlainServer(tools), "zz"), office.server(PlainServer(), "aa")
 
@@ -236,7 +236,7 @@ def test_names_stay_the_same_when_servers_come_and_go(office: Office) -> None:
     assert office.names(office.agent(first)) == alone
 
 
-def test_names_that_no_vendor_takes_are_altered_and_stay_apart(office: Office) -> None:
+def test_names_that_no_vendor_accepts_are_altered_and_stay_distinct(office: Office) -> None:
     odd = ["a" * 300, "a" * 299 + "b", "ทดสอบ", "get forecast", "get/forecast", "get_forecast"]
     server = office.server(PlainServer([ECHO | {"name": name} for name in odd]))
     agent = office.agent(server)
@@ -250,7 +250,7 @@ def test_names_that_no_vendor_takes_are_altered_and_stay_apart(office: Office) -
         assert office.call(agent, name)["isError"] is False
 
 
-def test_odd_tools_are_left_out_and_the_others_are_there(office: Office) -> None:
+def test_invalid_tools_are_left_out_and_the_others_are_listed(office: Office) -> None:
     odd: list[Any] = [
         1,
         None,
@@ -267,7 +267,7 @@ def test_odd_tools_are_left_out_and_the_others_are_there(office: Office) -> None
 
 
 @pytest.mark.parametrize("server_class", [ModernServer, PlainServer])
-def test_a_list_is_remembered(office: Office, server_class: type[Fake]) -> None:
+def test_a_list_is_cached(office: Office, server_class: type[Fake]) -> None:
     fake = server_class()
     server = office.server(fake)
     agent, other = office.agent(server), office.agent(server)
@@ -289,7 +289,7 @@ def listing_for(ttl_ms: object, tools: list[Json]) -> Any:
 
 
 @pytest.mark.parametrize(("ttl_ms", "seconds"), [(None, 300.0), (5000, 5.0), (60_000, 60.0), ("5000", 300.0)])
-def test_a_list_holds_for_as_long_as_its_server_says(
+def test_a_list_is_cached_for_as_long_as_its_server_says(
     timed_office: Office, clock: StillClock, ttl_ms: object, seconds: float
 ) -> None:
     tools = [ECHO]
@@ -328,7 +328,7 @@ def test_a_list_that_is_very_old_is_not_shown(timed_office: Office, clock: Still
     assert [each["reason"] for each in timed_office.list(agent)["unavailable"]] == ["unreachable"]
 
 
-def test_refresh_asks_anew(office: Office) -> None:
+def test_refresh_bypasses_the_cache(office: Office) -> None:
     fake = PlainServer()
     server = office.server(fake)
     agent = office.agent(server)
@@ -341,7 +341,7 @@ def test_refresh_asks_anew(office: Office) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "1", "True"])
-def test_refresh_is_true_or_false(office: Office, text: str) -> None:
+def test_refresh_must_be_true_or_false(office: Office, text: str) -> None:
     path = f"{office.workspace.servers}/{office.server(PlainServer())['id']}/tools"
 
     answer = office.admin.get(path, params={"refresh": text})
@@ -349,7 +349,7 @@ def test_refresh_is_true_or_false(office: Office, text: str) -> None:
     assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "refresh")
 
 
-def test_a_new_tool_is_found_when_it_is_called(timed_office: Office, clock: StillClock) -> None:
+def test_a_call_finds_a_tool_that_is_newer_than_the_cached_list(timed_office: Office, clock: StillClock) -> None:
     fake = PlainServer()
     agent = timed_office.agent(timed_office.server(fake))
     timed_office.list(agent)
@@ -361,7 +361,7 @@ def test_a_new_tool_is_found_when_it_is_called(timed_office: Office, clock: Stil
     assert "mcp_weather_new" in timed_office.names(agent)
 
 
-def test_a_tool_that_a_server_has_lost_is_not_in_the_next_list(timed_office: Office) -> None:
+def test_a_removed_tool_is_not_in_the_next_list(timed_office: Office) -> None:
     fake = PlainServer([ECHO, ECHO | {"name": "old"}])
     agent = timed_office.agent(timed_office.server(fake))
     assert "mcp_weather_old" in timed_office.names(agent)
@@ -373,7 +373,7 @@ def test_a_tool_that_a_server_has_lost_is_not_in_the_next_list(timed_office: Off
     assert "mcp_weather_old" not in timed_office.names(agent)
 
 
-def test_arguments_are_held_to_the_schema_that_the_server_has_now(timed_office: Office, clock: StillClock) -> None:
+def test_arguments_are_checked_against_the_current_schema(timed_office: Office, clock: StillClock) -> None:
     strict = ECHO | {"inputSchema": ECHO["inputSchema"] | {"additionalProperties": False}}
     fake = PlainServer([strict])
     agent = timed_office.agent(timed_office.server(fake))

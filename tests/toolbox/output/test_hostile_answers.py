@@ -173,9 +173,7 @@ WRONG = [
 
 @pytest.mark.requirement("REL-12")
 @pytest.mark.parametrize("answer", SILENT)
-async def test_an_upstream_that_does_not_come_to_an_end_is_given_up_in_time(
-    workspace: Workspace, answer: Answer
-) -> None:
+async def test_an_endless_response_is_given_up_in_time(workspace: Workspace, answer: Answer) -> None:
     called, (checked, listed) = await asyncio.gather(
         hostile_call(workspace, answer, seconds=1), hostile_otherwise(neighbour(workspace), answer, seconds=1)
     )
@@ -188,7 +186,7 @@ async def test_an_upstream_that_does_not_come_to_an_end_is_given_up_in_time(
 
 @pytest.mark.requirement("EGR-17")
 @pytest.mark.parametrize(("answer", "text"), LARGE)
-async def test_an_answer_that_is_too_much_is_not_taken_in(workspace: Workspace, answer: Answer, text: str) -> None:
+async def test_a_response_that_is_too_large_is_not_read(workspace: Workspace, answer: Answer, text: str) -> None:
     called = await hostile_call(workspace, answer)
     checked, listed = await hostile_otherwise(neighbour(workspace), answer)
 
@@ -216,7 +214,7 @@ def neighbour(workspace: Workspace) -> Workspace:
 
 @pytest.mark.requirement("EGR-08")
 @pytest.mark.parametrize("status", ["301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect"])
-async def test_a_redirect_is_an_answer_and_leads_nowhere(workspace: Workspace, status: str) -> None:
+async def test_a_redirect_is_not_followed(workspace: Workspace, status: str) -> None:
     async with upstream(result({})) as elsewhere:
         answer = saying(status=status, Location=elsewhere.url("/mcp"))
         called = await hostile_call(workspace, answer)
@@ -230,7 +228,7 @@ async def test_a_redirect_is_an_answer_and_leads_nowhere(workspace: Workspace, s
 
 
 @pytest.mark.requirement("EGR-19")
-async def test_the_endless_body_of_an_error_is_not_waited_for(workspace: Workspace) -> None:
+async def test_an_endless_error_body_is_not_read(workspace: Workspace) -> None:
     called = await hostile_call(workspace, pouring(b"HTTP/1.1 500 Oh No\r\n\r\n", b"x" * 10_000))
 
     assert called["text"] == "Error calling MCP server: MCP server request failed: 500 Oh No"
@@ -251,7 +249,7 @@ async def test_the_endless_body_of_an_error_is_not_waited_for(workspace: Workspa
         pytest.param(with_result(b'{"content":[],"content":[]}'), id="content given twice"),
     ],
 )
-async def test_what_can_be_understood_is_understood(workspace: Workspace, answer: Answer) -> None:
+async def test_unusual_but_valid_responses_are_accepted(workspace: Workspace, answer: Answer) -> None:
     assert await hostile_call(workspace, answer) == {"text": "", "content": [], "isError": False}
 
 
@@ -259,7 +257,7 @@ async def test_what_can_be_understood_is_understood(workspace: Workspace, answer
     ("unit", "shown"),
     [("\x90", ""), ("\x1b]a", "]a"), ("\x1b[1", "[1"), ("\u200d", ""), ("é\u200b", "é"), ("\U000e0041", "")],
 )
-async def test_text_full_of_invisible_characters_is_cleaned_in_time(
+async def test_text_full_of_invisible_characters_is_cleaned_quickly(
     workspace: Workspace, unit: str, shown: str
 ) -> None:
     text = unit * (300_000 // len(unit.encode()))

@@ -29,7 +29,7 @@ GOOD = ["naïve café", "می‌خواهم", "👩‍👩‍👧 ❤️", "ค�
 
 @pytest.mark.requirement("TRS-01")
 @pytest.mark.parametrize("text", DIRTY)
-def test_what_a_reader_cannot_see_is_gone(text: str) -> None:
+def test_invisible_characters_are_removed(text: str) -> None:
     assert clean(text) == DIRTY[text]
 
 
@@ -40,7 +40,7 @@ def test_text_of_any_language_stays(text: str) -> None:
 
 @pytest.mark.requirement("TRS-01")
 @given(st.text(alphabet=st.characters(codec=None)))
-def test_clean_text_holds_no_control_and_stays_clean(text: str) -> None:
+def test_cleaned_text_has_no_control_characters_and_is_stable(text: str) -> None:
     cleaned = clean(text)
 
     assert clean(cleaned) == cleaned
@@ -58,7 +58,7 @@ def test_one_line_is_one_line_and_short(text: str, limit: int) -> None:
 
 @pytest.mark.requirement("TRS-02")
 @given(st.text(min_size=1, max_size=3000), st.integers(0, 600))
-def test_a_shortened_text_keeps_to_its_limit(text: str, limit: int) -> None:
+def test_a_shortened_text_is_within_its_limit(text: str, limit: int) -> None:
     assert len(shortened(text, limit)) <= limit
 
 
@@ -93,18 +93,18 @@ def test_a_text_that_fits_is_left_alone() -> None:
         ("\ud83d\ude00" * 300, "\ude00"),
     ],
 )
-def test_a_cut_is_made_where_a_reader_would_make_it(text: str, ending: str) -> None:
+def test_a_text_is_cut_at_a_natural_boundary(text: str, ending: str) -> None:
     for limit in range(200, 220):
         kept = shortened(text, limit).rpartition("\n[")[0]
 
         assert kept.endswith(ending)
 
 
-def test_an_endless_heap_of_marks_is_cut_all_the_same() -> None:
+def test_an_endless_sequence_of_combining_marks_is_cut() -> None:
     assert len(shortened("e" + "\u0301" * 5000, 300)) > 250
 
 
-def test_where_not_even_a_note_fits_the_text_is_only_cut() -> None:
+def test_a_text_is_cut_without_a_note_that_does_not_fit() -> None:
     assert shortened("a long text that goes on", 7, "Ask again.") == "a long…"
     assert shortened("text", 1) == "…"
     assert shortened("text", 0) == ""

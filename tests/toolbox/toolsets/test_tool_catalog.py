@@ -22,7 +22,7 @@ def test_a_tool_that_is_listed_twice_is_one_tool() -> None:
 
 @pytest.mark.requirement("TRS-06")
 @given(st.permutations(["a", "b", "c"]))
-def test_of_tools_with_the_same_name_the_first_in_the_alphabet_has_it_in_any_order(names: list[str]) -> None:
+def test_the_alphabetically_first_tool_keeps_a_shared_name(names: list[str]) -> None:
     tools = {name: CatalogTool({"name": name}) for name in names}
     listed = ToolCatalog(tuple(tools.values()), 0, 0, 0, tools, naming=lambda *_: "mcp_docs_same")
 

@@ -53,7 +53,7 @@ async def test_first_calls_at_the_same_time_leave_one_session(office: Office) ->
     await asyncio.to_thread(until, lambda: len(fake.sessions) == 1)
 
 
-def test_a_session_that_is_over_is_begun_again(office: Office) -> None:
+def test_an_expired_session_is_replaced(office: Office) -> None:
     fake = SessionServer()
     agent = office.agent(office.server(fake))
     office.call(agent, ECHO_TOOL)
@@ -105,7 +105,9 @@ def test_sessions_end_with_the_process(tmp_path: Path, street: Street) -> None:
 
 
 @pytest.mark.requirement("REL-19")
-def test_a_server_that_does_not_answer_a_goodbye_does_not_delay_shutdown(tmp_path: Path, street: Street) -> None:
+def test_a_server_that_does_not_answer_the_end_of_a_session_does_not_delay_shutdown(
+    tmp_path: Path, street: Street
+) -> None:
     fakes = [SessionServer(DELETE=lambda _: NEVER) for _ in range(3)]
     with served(Settings(data_dir=tmp_path, egress=AT_HOME)) as plugboard:
         office = Office(plugboard.make_workspace(), street)
@@ -169,7 +171,7 @@ async def test_an_idle_session_ends(office: Office) -> None:
         await parts.close()
 
 
-async def test_a_list_under_way_survives_a_change_of_its_server(office: Office) -> None:
+async def test_a_list_in_progress_survives_a_change_of_its_server(office: Office) -> None:
     fake = PlainServer()
     server_id = office.server(fake)["id"]
     parts = await build_container(office.workspace.plugboard.settings)
