@@ -91,17 +91,17 @@ EACH = [pytest.param(shown, id=shown.tool.name) for shown in tools()]
 
 
 @pytest.mark.parametrize("shown", EACH)
-def test_a_person_has_read_what_a_model_reads_in_each_case(shown: Shown) -> None:
+def test_every_case_has_an_approved_text(shown: Shown) -> None:
     assert shown.lacking() == [], f"{shown.tool.name} has no scene for these cases, in snapshots/{shown.service}"
 
 
-def test_each_scene_that_is_kept_is_played() -> None:
+def test_every_approved_scene_is_played() -> None:
     played = {f"{texts}/{case}{file}.txt" for texts in ALL for case in texts.cases for file in FILES}
 
     assert {str(path.relative_to(SNAPSHOTS)) for path in SNAPSHOTS.rglob("*.txt")} == played
 
 
-def test_each_exemption_is_of_a_tool_that_there_is_and_needed() -> None:
+def test_every_exemption_names_an_existing_tool_and_is_needed() -> None:
     known = {shown.tool.name: shown for shown in tools()}
 
     for tool, case in {**EXEMPT, **UNHARMED}:
@@ -110,13 +110,13 @@ def test_each_exemption_is_of_a_tool_that_there_is_and_needed() -> None:
 
 
 @pytest.mark.parametrize("shown", EACH[:1])
-def test_a_tool_that_nobody_has_read_lacks_all(shown: Shown) -> None:
+def test_a_tool_without_approved_texts_lacks_every_case(shown: Shown) -> None:
     unread = Shown("no-such-service", shown.tool)
 
     assert unread.lacking() == [case for case, demand in DEMANDS.items() if demand.of(shown.tool)]
 
 
-def test_a_scene_that_tells_something_else_is_none() -> None:
+def test_a_scene_of_another_case_does_not_count() -> None:
     shown = tools()[0]
 
     assert "rate_limited" in shown.kinds(Scene.BUSY)

@@ -152,7 +152,7 @@ def written(desk: ToolDesk) -> Json:
 
 
 @pytest.mark.requirement("TRS-01")
-async def test_half_a_character_in_an_answer_is_marked_as_such(folder: Path) -> None:
+async def test_a_lone_surrogate_in_a_response_is_replaced(folder: Path) -> None:
     odd = Odd(POST=b'{"said": "hello \\ud83d!"}')
 
     called = await used(odd, folder, written)
@@ -164,9 +164,7 @@ async def test_half_a_character_in_an_answer_is_marked_as_such(folder: Path) -> 
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999"])
-async def test_an_answer_with_a_number_beyond_all_numbers_does_not_mean_that_nothing_was_done(
-    folder: Path, number: str
-) -> None:
+async def test_a_response_with_an_infinite_number_leaves_the_outcome_open(folder: Path, number: str) -> None:
     odd = Odd(POST=b'{"said": "hello", "number": %s}' % number.encode())
 
     called = await used(odd, folder, written)
@@ -188,7 +186,9 @@ async def test_an_answer_with_a_number_beyond_all_numbers_does_not_mean_that_not
         ("404 Not Found", "upstream_refused"),
     ],
 )
-async def test_what_was_begun_is_not_begun_again_with_the_same_key(folder: Path, second: str, kind: str) -> None:
+async def test_a_write_with_an_unknown_outcome_is_not_repeated_under_its_idempotency_key(
+    folder: Path, second: str, kind: str
+) -> None:
     odd = Odd(PUT=f"HTTP/1.1 {second}".encode())
 
     def use(desk: ToolDesk) -> list[Json]:
@@ -202,7 +202,7 @@ async def test_what_was_begun_is_not_begun_again_with_the_same_key(folder: Path,
     assert odd.seen.count("POST /said") == 1
 
 
-async def test_of_a_credential_that_ends_midway_it_is_told_that_something_was_done(folder: Path) -> None:
+async def test_a_credential_rejected_midway_is_reported_with_what_was_done(folder: Path) -> None:
     odd = Odd(PUT=b"HTTP/1.1 401 Unauthorized")
 
     called = await used(odd, folder, lambda desk: desk.call("odd_write_twice", name="a"))
@@ -216,7 +216,7 @@ async def test_of_a_credential_that_ends_midway_it_is_told_that_something_was_do
     [("x" * 3000, "odd_read"), ("é", "odd_read"), ("\ud83d", "odd_read"), ("\ud83d", "odd_write")],
     ids=["too long", "not ASCII", "half a character", "half a character to write"],
 )
-async def test_what_cannot_be_sent_is_the_callers_mistake_and_shuts_nothing(folder: Path, name: str, tool: str) -> None:
+async def test_arguments_that_cannot_be_sent_do_not_open_the_breaker(folder: Path, name: str, tool: str) -> None:
     odd = Odd()
 
     def use(desk: ToolDesk) -> list[Json]:
@@ -237,7 +237,7 @@ async def test_what_cannot_be_sent_is_the_callers_mistake_and_shuts_nothing(fold
 
 @pytest.mark.requirement("REL-15")
 @pytest.mark.parametrize(("status", "is_shut"), [(b"HTTP/1.1 500 Internal Server Error", False), (DOWN, True)])
-async def test_trouble_with_one_thing_shuts_a_service_only_where_it_says_that_it_is_down(
+async def test_a_server_error_opens_the_breaker_only_if_the_service_is_down(
     folder: Path, status: bytes, is_shut: bool
 ) -> None:
     odd = Odd(POST=status)
@@ -250,7 +250,7 @@ async def test_trouble_with_one_thing_shuts_a_service_only_where_it_says_that_it
     assert (await used(odd, folder, use))["isError"] is is_shut
 
 
-async def test_texts_call_tools_as_the_agent_knows_them(folder: Path) -> None:
+async def test_texts_use_the_tool_names_of_the_agent(folder: Path) -> None:
     """But for a vendor's data, which are as they are."""
     odd = Odd(GET=b'{"said": "odd_write"}')
 

@@ -122,7 +122,7 @@ def sixth(tmp_path: Path) -> Path:
     return folder.parent
 
 
-def test_a_service_keeps_the_rules_of_the_project_without_a_line_elsewhere(sixth: Path, tmp_path: Path) -> None:
+def test_a_new_service_passes_the_architecture_rules_without_other_changes(sixth: Path, tmp_path: Path) -> None:
     """The rules about tests and links say nothing about a service, so they are left out."""
     project = Path(__file__).parents[2]
     copy = shutil.copytree(project, tmp_path / "project", ignore=shutil.ignore_patterns(*NOT_SOURCES))
@@ -160,7 +160,7 @@ class Numbers:
         await writer.drain()
 
 
-async def test_a_service_with_a_key_and_two_tools_is_one_folder(sixth: Path, tmp_path: Path) -> None:
+async def test_a_service_with_an_api_key_and_two_tools_needs_one_folder(sixth: Path, tmp_path: Path) -> None:
     numbers = Numbers()
     async with upstream(numbers) as there:
         settings = Settings(
@@ -204,7 +204,7 @@ def two(plugboard: Plugboard, provider: Server) -> tuple[ToolDesk, ToolDesk]:
     return first, second
 
 
-def test_two_of_one_service_and_one_name_are_told_apart(two: tuple[ToolDesk, ToolDesk]) -> None:
+def test_tools_of_two_servers_with_one_name_stay_distinct(two: tuple[ToolDesk, ToolDesk]) -> None:
     first, second = two
 
     assert first.slug != second.slug
@@ -213,7 +213,7 @@ def test_two_of_one_service_and_one_name_are_told_apart(two: tuple[ToolDesk, Too
     assert not second.call("slack_list_channels")["isError"]
 
 
-def test_to_take_one_away_renames_nothing(two: tuple[ToolDesk, ToolDesk]) -> None:
+def test_removing_a_server_renames_no_tool(two: tuple[ToolDesk, ToolDesk]) -> None:
     first, second = two
     before = set(second.listed())
 
@@ -224,7 +224,7 @@ def test_to_take_one_away_renames_nothing(two: tuple[ToolDesk, ToolDesk]) -> Non
     assert not second.call("slack_list_channels")["isError"]
 
 
-def test_what_an_agent_may_use_holds_for_services_too(plugboard: Plugboard) -> None:
+def test_tool_rules_of_agents_apply_to_services(plugboard: Plugboard) -> None:
     desk = ToolDesk.of(plugboard, "linear")
     allowed = {"enabledMcpServerToolNames": {desk.server: ["linear_list_teams"]}}
     agent = f"{desk.workspace.agents}/{desk.agent}"

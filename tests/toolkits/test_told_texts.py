@@ -20,7 +20,7 @@ EACH = [pytest.param(texts, case, id=case.tool) for texts in ALL for case in tex
 
 
 @pytest.mark.parametrize(("texts", "case"), EACH)
-def test_what_a_model_reads_when_it_asks_well_or_wrongly(
+def test_texts_for_valid_and_invalid_calls_are_the_approved_ones(
     plugboard: Plugboard, provider: Server, texts: Texts, case: Case
 ) -> None:
     with connected(texts.kind, plugboard, provider, strict=case.strict) as found:
@@ -30,9 +30,7 @@ def test_what_a_model_reads_when_it_asks_well_or_wrongly(
 
 
 @pytest.mark.parametrize("texts", ALL, ids=str)
-def test_what_a_model_reads_when_it_is_not_given_what_it_asks_for(
-    plugboard: Plugboard, provider: Server, texts: Texts
-) -> None:
+def test_texts_for_failed_calls_are_the_approved_ones(plugboard: Plugboard, provider: Server, texts: Texts) -> None:
     strict = all(case.strict for case in texts.cases)
     connecting = partial(connected, texts.kind, plugboard, provider, strict=strict)
 

@@ -31,7 +31,7 @@ def search(**body: Any) -> Seen:
     ],
     ids=lambda seen: seen.path,
 )
-def test_what_hubspot_takes_is_let_pass(seen: Seen) -> None:
+def test_requests_that_hubspot_accepts_pass(seen: Seen) -> None:
     CONTRACT.takes(seen)
 
 
@@ -59,5 +59,5 @@ def test_what_hubspot_takes_is_let_pass(seen: Seen) -> None:
         (search(filterGroups=[{"filters": [NO_FILTER | {"operator": "LIKE"}]}]), "no operator LIKE"),
     ],
 )
-def test_what_hubspot_would_refuse_is_noticed(seen: Seen, complaint: str) -> None:
+def test_requests_that_hubspot_would_refuse_are_detected(seen: Seen, complaint: str) -> None:
     CONTRACT.refuses(seen, complaint)

@@ -42,7 +42,7 @@ def many_contacts(world: World, number: int, **properties: Any) -> None:
         ("hubspot_search_owners", "owners", {"query": "acme.example"}, ["7001", "7002", "7003"]),
     ],
 )  # fmt: skip
-def test_pages_lead_to_the_end_without_a_gap_or_a_double(
+def test_paging_reaches_the_end_without_gaps_or_duplicates(
     plugboard: Plugboard, provider: Server, tool: str, what: str, args: Json, expected: list[str]
 ) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
@@ -60,7 +60,7 @@ def test_pages_lead_to_the_end_without_a_gap_or_a_double(
         ("hubspot_search_owners", {"query": "grace"}, 1),
     ],
 )
-def test_a_token_that_ends_in_the_middle_is_not_noticed(
+def test_a_token_that_expires_during_a_call_is_renewed(
     plugboard: Plugboard, provider: Server, tool: str, args: Json, requests: int
 ) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
@@ -74,7 +74,7 @@ def test_a_token_that_ends_in_the_middle_is_not_noticed(
             assert hubspot.tenant.counts["refreshes"] == refreshed + 1
 
 
-def test_names_that_cannot_be_had_are_missing_and_nothing_else(plugboard: Plugboard, provider: Server) -> None:
+def test_only_names_are_missing_if_they_cannot_be_read(plugboard: Plugboard, provider: Server) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         hubspot.world.hidden = OWNERS
         found = hubspot.desk.found("hubspot_list_deals")
@@ -85,14 +85,14 @@ def test_names_that_cannot_be_had_are_missing_and_nothing_else(plugboard: Plugbo
     assert note.startswith("Names of owners could not be read: HubSpot does not allow this connection to view that")
 
 
-def test_nobody_is_asked_for_names_that_nobody_reads(plugboard: Plugboard, provider: Server) -> None:
+def test_names_that_are_not_shown_are_not_requested(plugboard: Plugboard, provider: Server) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         hubspot.desk.found("hubspot_list_deals", properties=["amount"])
 
         assert hubspot.asked() == [f"GET {OBJECTS}/deals"]
 
 
-def test_a_record_opens_in_hubspot_also_where_it_does_not_say_how(plugboard: Plugboard, provider: Server) -> None:
+def test_a_record_without_a_link_gets_one(plugboard: Plugboard, provider: Server) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         said = hubspot.desk.found("hubspot_get_deal", dealId=301)["url"]
         hubspot.world.says_urls = False
@@ -104,7 +104,7 @@ def test_a_record_opens_in_hubspot_also_where_it_does_not_say_how(plugboard: Plu
     )
 
 
-def test_more_properties_than_a_url_holds_are_read_in_parts(plugboard: Plugboard, provider: Server) -> None:
+def test_properties_that_do_not_fit_into_a_url_are_read_in_parts(plugboard: Plugboard, provider: Server) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         custom = {f"a_property_with_a_rather_long_name_{n:03}": str(n) for n in range(300)}
         hubspot.world.records["contacts"][0]["properties"] |= custom
@@ -114,7 +114,7 @@ def test_more_properties_than_a_url_holds_are_read_in_parts(plugboard: Plugboard
     assert {name: value for name, value in found["properties"].items() if name in custom} == custom
 
 
-def test_a_list_with_more_properties_than_a_url_holds_is_refused_with_advice(
+def test_a_list_whose_properties_do_not_fit_into_a_url_is_refused_with_advice(
     plugboard: Plugboard, provider: Server
 ) -> None:
     names = [f"a_property_with_a_rather_long_name_{n:03}" for n in range(60)]
@@ -126,7 +126,7 @@ def test_a_list_with_more_properties_than_a_url_holds_is_refused_with_advice(
     assert "use `hubspot_search_deals_acme`" in failed["text"]
 
 
-def test_what_belongs_to_many_tells_how_to_see_them_all(plugboard: Plugboard, provider: Server) -> None:
+def test_a_record_with_many_associations_says_how_to_list_them(plugboard: Plugboard, provider: Server) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         hubspot.world.associated["201", "contacts"] = [str(n) for n in range(60)]
         found = hubspot.desk.found("hubspot_get_company", companyId=201)
@@ -138,7 +138,7 @@ def test_what_belongs_to_many_tells_how_to_see_them_all(plugboard: Plugboard, pr
     )
 
 
-def test_a_full_page_of_long_values_is_read_whole_and_shortened(plugboard: Plugboard, provider: Server) -> None:
+def test_a_full_page_of_long_values_is_read_and_shortened(plugboard: Plugboard, provider: Server) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         many_contacts(hubspot.world, 100, company="c" * 9_000, jobtitle="j" * 9_000, phone="1" * 9_000)
         called = hubspot.desk.call("hubspot_list_contacts", limit=100)
@@ -151,7 +151,7 @@ def test_a_full_page_of_long_values_is_read_whole_and_shortened(plugboard: Plugb
     assert called["text"].endswith("`properties` reads up to 40,000 characters of it.")
 
 
-def test_a_search_ends_where_hubspot_pages_no_further(plugboard: Plugboard, provider: Server) -> None:
+def test_a_search_ends_at_hubspots_paging_limit(plugboard: Plugboard, provider: Server) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         many_contacts(hubspot.world, 10_050)
         last = hubspot.desk.found("hubspot_search_contacts", query="ada", after="9990", properties=["email"])
@@ -160,7 +160,7 @@ def test_a_search_ends_where_hubspot_pages_no_further(plugboard: Plugboard, prov
     assert last["notes"][0].startswith("HubSpot returns no more than 10,000 results of one search.")
 
 
-def test_too_many_conditions_are_told_before_hubspot_is_asked(plugboard: Plugboard, provider: Server) -> None:
+def test_too_many_conditions_are_refused_without_a_request(plugboard: Plugboard, provider: Server) -> None:
     filters = [{"name": "amount", "operator": "GT", "value": n} for n in range(6)]
     with connected_hubspot(plugboard, provider) as hubspot:
         failed = hubspot.desk.failed("hubspot_search_deals", "invalid_arguments", filters=filters, companyId=201)
@@ -169,9 +169,7 @@ def test_too_many_conditions_are_told_before_hubspot_is_asked(plugboard: Plugboa
         assert hubspot.asked() == []
 
 
-def test_a_property_that_is_misspelt_is_told_with_those_that_are_like_it(
-    plugboard: Plugboard, provider: Server
-) -> None:
+def test_a_misspelt_property_is_reported_with_similar_ones(plugboard: Plugboard, provider: Server) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         found = hubspot.desk.found("hubspot_list_companies", properties=["annual_revenue", "createdate", "zebra"])
 
@@ -181,7 +179,7 @@ def test_a_property_that_is_misspelt_is_told_with_those_that_are_like_it(
     ]
 
 
-def test_an_owner_is_found_among_more_than_one_answer_holds(plugboard: Plugboard, provider: Server) -> None:
+def test_an_owner_is_found_on_a_later_page(plugboard: Plugboard, provider: Server) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         one = hubspot.world.owners[0]
         hubspot.world.owners = [one | {"id": str(n), "firstName": f"Nr{n}"} for n in range(1_200)]
@@ -191,7 +189,7 @@ def test_an_owner_is_found_among_more_than_one_answer_holds(plugboard: Plugboard
         assert hubspot.asked() == [f"GET {OWNERS}"] * 3
 
 
-def test_an_owner_with_an_address_that_nobody_has_is_not_there(plugboard: Plugboard, provider: Server) -> None:
+def test_an_owner_with_an_unknown_address_is_not_found(plugboard: Plugboard, provider: Server) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         failed = hubspot.desk.failed("hubspot_get_owner", "upstream_refused", ownerId="nobody@acme.example")
         left = hubspot.desk.found("hubspot_get_owner", ownerId="charles@acme.example", archived=True)
@@ -202,7 +200,7 @@ def test_an_owner_with_an_address_that_nobody_has_is_not_there(plugboard: Plugbo
     assert (left["id"], left["archived"]) == ("7009", True)
 
 
-def test_of_more_owners_than_are_looked_through_it_is_told(plugboard: Plugboard, provider: Server) -> None:
+def test_a_search_through_too_many_owners_is_reported_as_incomplete(plugboard: Plugboard, provider: Server) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         one = hubspot.world.owners[0]
         hubspot.world.owners = [one | {"id": str(n)} for n in range(5_001)]
@@ -212,7 +210,7 @@ def test_of_more_owners_than_are_looked_through_it_is_told(plugboard: Plugboard,
     assert found["notes"] == ["Only the first 5,000 owners were searched."]
 
 
-def test_what_would_write_is_noticed_by_the_world(plugboard: Plugboard, provider: Server) -> None:
+def test_the_demo_account_detects_writes(plugboard: Plugboard, provider: Server) -> None:
     with connected_hubspot(plugboard, provider) as hubspot:
         (token,) = hubspot.tenant.live("access")
         request = Request("PATCH", f"{OBJECTS}/contacts/101", "", {"authorization": f"Bearer {token}"}, b"{}")

@@ -35,7 +35,7 @@ def linear(plugboard: Plugboard, provider: Server) -> Iterator[Linear]:
         (SEARCH, "issues", {"first": 100, "query": "shelf"}, 250),
     ],
 )
-def test_pages_lead_to_the_end_and_each_thing_is_on_one_of_them(
+def test_paging_lists_every_object_once(
     linear: Linear, tool: str, what: str, args: dict[str, object], number: int
 ) -> None:
     linear.world.data.add_many(250, description="It is dusty. " * 400)
@@ -44,7 +44,7 @@ def test_pages_lead_to_the_end_and_each_thing_is_on_one_of_them(
     assert len({each["id"] for each in found}) == number
 
 
-def test_comments_are_paged_to_the_first_of_them(linear: Linear) -> None:
+def test_comments_are_paged_back_to_the_first(linear: Linear) -> None:
     issue = linear.world.data.issue("ENG-101")
     for number in range(47):
         linear.world.data.comment(issue, "ada", f"number {number}", 10 + number)
@@ -54,7 +54,7 @@ def test_comments_are_paged_to_the_first_of_them(linear: Linear) -> None:
     assert found[-1] == "number 46"
 
 
-def test_a_long_description_is_read_part_by_part(linear: Linear) -> None:
+def test_a_long_description_is_read_in_parts(linear: Linear) -> None:
     whole = "".join(f"{number} " for number in range(10_000))
     linear.world.data.issue("ENG-102")["description"] = whole
     found, start = "", 0
@@ -65,7 +65,7 @@ def test_a_long_description_is_read_part_by_part(linear: Linear) -> None:
     assert found == whole
 
 
-def test_the_structure_says_the_same_as_the_text(linear: Linear) -> None:
+def test_structured_content_agrees_with_the_text(linear: Linear) -> None:
     assert linear.desk.found(ISSUES, parent="ENG-101", state="open") == {
         "hasMore": False,
         "notes": [],
@@ -109,64 +109,64 @@ def test_the_structure_says_the_same_as_the_text(linear: Linear) -> None:
         ({"query": "cookie", "includeComments": True, "project": "Checkout 2.0"}, ["ENG-101", "ENG-111"]),
     ],
 )
-def test_filters_take_what_people_call_things(linear: Linear, args: dict[str, object], expected: list[str]) -> None:
+def test_filters_accept_names_of_objects(linear: Linear, args: dict[str, object], expected: list[str]) -> None:
     tool = SEARCH if "query" in args else ISSUES
     assert sorted(linear.identifiers(tool, **args)) == expected
 
 
-def test_archived_issues_are_found_only_where_they_are_asked_for(linear: Linear) -> None:
+def test_archived_issues_are_listed_only_on_request(linear: Linear) -> None:
     linear.world.data.issue("DES-23")["archivedAt"] = "2026-11-01T00:00:00.000Z"
     assert linear.identifiers(team="DES", state="backlog") == []
     assert linear.identifiers(team="DES", state="backlog", includeArchived="true") == ["DES-23"]
 
 
-def test_the_order_is_that_of_the_latest_change_or_that_of_creation(linear: Linear) -> None:
+def test_issues_are_ordered_by_change_or_by_creation(linear: Linear) -> None:
     linear.world.data.issue("ENG-110")["createdAt"] = "2026-11-18T12:00:00.000Z"
     assert linear.identifiers(first=1) == ["ENG-101"]
     assert linear.identifiers(first=1, orderBy="createdAt") == ["ENG-110"]
 
 
 @each_read
-def test_a_token_that_expires_is_renewed_unnoticed(linear: Linear, tool: str, args: dict[str, object]) -> None:
+def test_an_expired_token_is_renewed(linear: Linear, tool: str, args: dict[str, object]) -> None:
     linear.tenant.expire()
     linear.desk.found(tool, **args)
     assert linear.tenant.counts["refreshes"] == 1
 
 
-def test_a_token_that_expires_in_the_middle_of_a_call_is_renewed_unnoticed(linear: Linear) -> None:
+def test_a_token_that_expires_during_a_call_is_renewed(linear: Linear) -> None:
     linear.world.afterwards(linear.tenant.expire)
     found = linear.desk.found(ISSUES, team="Enginering", state="open")
     assert found["notes"][0].startswith("There is no team `Enginering`")
     assert linear.tenant.counts["refreshes"] == 1
 
 
-def test_what_goes_wrong_once_goes_unnoticed(linear: Linear) -> None:
+def test_a_single_failure_is_retried(linear: Linear) -> None:
     linear.tenant.fault("api", Fault("close", after=True), times=len(READS))
     assert [called["isError"] for called in linear.desk.together(READS).values()] == [False] * len(READS)
     assert len(linear.sent()) == 2 * len(READS)
 
 
-def test_a_limit_that_is_soon_over_is_waited_for(linear: Linear) -> None:
+def test_a_short_rate_limit_is_waited_out(linear: Linear) -> None:
     linear.world.limit("Endpoint-Requests", seconds=0)
     assert linear.identifiers(SEARCH, query="loop") == ["ENG-108"]
     assert len(linear.sent()) == 2
 
 
-def test_a_limit_that_lasts_is_told_with_its_seconds(linear: Linear) -> None:
+def test_a_long_rate_limit_is_reported_with_its_seconds(linear: Linear) -> None:
     linear.world.limit("Complexity", seconds=1200)
     called = linear.desk.failed(TEAMS, "rate_limited")
     assert 1190 < called["error"]["retryAfter"] < 1210
     assert len(linear.sent()) == 1
 
 
-def test_thirty_searches_a_minute_are_taken_and_no_more(linear: Linear) -> None:
+def test_at_most_thirty_searches_a_minute_are_accepted(linear: Linear) -> None:
     linear.desk.change(timeoutSeconds=2)
     assert {linear.desk.call(SEARCH, query="loop")["isError"] for _ in range(30)} == {False}
     called = linear.desk.failed(SEARCH, "rate_limited", query="loop")
     assert 50 < called["error"]["retryAfter"] < 70
 
 
-def test_what_linear_leaves_out_is_told_with_what_it_gives(linear: Linear) -> None:
+def test_a_partial_response_is_returned_with_its_errors(linear: Linear) -> None:
     linear.world.broken = {"Issue.project": "Projects are being moved.", "Issue.cycle": "Cycles are off."}
     found = linear.desk.found(ISSUES, team="DES", orderBy="createdAt")
     assert [each["identifier"] for each in found["issues"]] == ["DES-21", "DES-22", "DES-23"]
@@ -176,7 +176,7 @@ def test_what_linear_leaves_out_is_told_with_what_it_gives(linear: Linear) -> No
     ]
 
 
-def test_where_nothing_is_left_of_an_answer_it_is_told_as_a_failure(linear: Linear) -> None:
+def test_a_response_with_errors_and_no_data_is_a_failure(linear: Linear) -> None:
     linear.desk.change(timeoutSeconds=2)
     linear.world.broken = {"Issue.labels": "Labels are not available."}
     called = linear.desk.failed(ISSUE, "upstream_unavailable", issueId="ENG-101")
@@ -193,7 +193,7 @@ def test_where_nothing_is_left_of_an_answer_it_is_told_as_a_failure(linear: Line
         '{"data": {"issue": {"comments": {"edges": [], "pageInfo": {"hasNextPage": 0}}, "children": {"nodes": 5}}}}',
     ],
 )
-def test_what_is_not_as_the_schema_promises_is_told_and_breaks_nothing(
+def test_a_response_that_violates_the_schema_is_reported(
     linear: Linear, tool: str, args: dict[str, object], body: str
 ) -> None:
     linear.tenant.fault("api", Fault("text", body=body))
@@ -201,7 +201,7 @@ def test_what_is_not_as_the_schema_promises_is_told_and_breaks_nothing(
     assert called["text"] == "Error: Linear's response does not match its schema. Try again later."
 
 
-def test_an_answer_that_is_too_large_is_asked_for_in_smaller_pages(linear: Linear) -> None:
+def test_a_response_that_is_too_large_is_requested_in_smaller_pages(linear: Linear) -> None:
     linear.world.data.add_many(60, description="x" * 200_000)
     found = linear.desk.found(SEARCH, query="shelf", first=60)
     assert [each["variables"]["first"] for each in linear.sent()][-1] == 6
@@ -210,7 +210,7 @@ def test_an_answer_that_is_too_large_is_asked_for_in_smaller_pages(linear: Linea
     assert len(linear.paged(SEARCH, "issues", query="shelf", first=20)) == 60
 
 
-def test_two_linears_with_the_same_name_are_told_apart(linear: Linear) -> None:
+def test_tools_of_two_linear_servers_with_one_name_stay_distinct(linear: Linear) -> None:
     first, second = linear.desk, linear.desk.another("linear")
     first.enable(first, second)
     both = first.listed().keys()
@@ -221,7 +221,7 @@ def test_two_linears_with_the_same_name_are_told_apart(linear: Linear) -> None:
     assert first.listed().keys() == {name for name in both if name.endswith(f"_{first.slug}")}
 
 
-def test_no_secret_and_no_other_thing_than_the_query_is_sent(linear: Linear) -> None:
+def test_a_request_contains_only_the_query_and_its_credential(linear: Linear) -> None:
     linear.desk.found(TEAMS)
     seen = linear.tenant.asked("api")[-1]
     assert seen.method == "POST"
@@ -230,7 +230,7 @@ def test_no_secret_and_no_other_thing_than_the_query_is_sent(linear: Linear) -> 
     assert json.loads(seen.body).keys() == {"query", "variables"}
 
 
-def test_a_queries_cost_stays_far_below_what_linear_allows(linear: Linear) -> None:
+def test_the_complexity_of_a_query_stays_far_below_linears_limit(linear: Linear) -> None:
     for tool, most in ((TEAMS, 100), (PROJECTS, 100), (ISSUES, 100), (SEARCH, 100)):
         words = {"query": "s"} if tool == SEARCH else {}
         linear.desk.call(tool, first=most, **words)

@@ -49,13 +49,13 @@ def _of_object(ours: GraphQLObjectType, theirs: GraphQLObjectType) -> Iterator[s
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_the_world_has_nothing_that_linear_has_not(name: str) -> None:
+def test_the_schema_of_the_fake_is_part_of_linears(name: str) -> None:
     theirs = schema().type_map.get(name)
     assert theirs is not None, f"Linear has no {name}"
     assert list(differences(SCHEMA.type_map[name], theirs)) == []
 
 
-def test_every_query_there_is_is_taken() -> None:
+def test_every_query_of_the_toolkit_is_accepted() -> None:
     asked = [(f"{word}0", word, *kind) for word, kind in KINDS.items()]
     makers = (queries.teams, queries.projects, queries.issues, queries.search, queries.issue)
     needed: dict[str, Any] = {"first": 1, "term": "x", "id": "x", "comments": 1}
@@ -84,5 +84,5 @@ def test_every_query_there_is_is_taken() -> None:
         (sent("{ teams { nodes { id } } }", method="GET"), "POST and JSON"),
     ],
 )
-def test_what_linear_would_refuse_is_noticed(seen: Seen, complaint: str) -> None:
+def test_queries_that_linear_would_refuse_are_detected(seen: Seen, complaint: str) -> None:
     CONTRACT.refuses(seen, complaint)

@@ -40,7 +40,7 @@ def sent(method: str, path: str, **body: Any) -> Seen:
     ],
     ids=lambda seen: f"{seen.method} {seen.path}",
 )
-def test_what_notion_takes_is_let_pass(seen: Seen) -> None:
+def test_requests_that_notion_accepts_pass(seen: Seen) -> None:
     CONTRACT.takes(seen)
 
 
@@ -65,7 +65,7 @@ def test_what_notion_takes_is_let_pass(seen: Seen) -> None:
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_what_notion_would_refuse_is_noticed(seen: Seen, complaint: str) -> None:
+def test_requests_that_notion_would_refuse_are_detected(seen: Seen, complaint: str) -> None:
     CONTRACT.refuses(seen, complaint)
 
 
@@ -78,7 +78,7 @@ def test_what_notion_would_refuse_is_noticed(seen: Seen, complaint: str) -> None
         ("block", "BlockObjectResponse"),
     ],
 )
-def test_what_the_fake_shows_has_the_shape_of_notions_own(kind: str, type_name: str) -> None:
+def test_responses_of_the_fake_have_the_shape_of_notions(kind: str, type_name: str) -> None:
     shown: Sequence[Json] = furnished().of_kind(kind)
 
     assert shown

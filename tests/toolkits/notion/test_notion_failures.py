@@ -18,13 +18,13 @@ def notion(plugboard: Plugboard, provider: Server) -> Iterator[Notion]:
 
 
 @pytest.mark.parametrize("tool", RIGHT)
-def test_a_short_pause_is_made_and_nobody_notices(notion: Notion, tool: str) -> None:
+def test_a_short_rate_limit_is_waited_out(notion: Notion, tool: str) -> None:
     notion.world.limit(seconds=int(tool == READ))
 
     assert notion.desk.call(tool, **RIGHT[tool])["isError"] is False
 
 
-def test_reads_are_sent_again_when_their_answers_are_lost(notion: Notion) -> None:
+def test_a_read_is_retried_after_a_lost_response(notion: Notion) -> None:
     reads = {tool: RIGHT[tool] for tool in (READ, SEARCH, QUERY)}
     notion.tenant.fault("api", Fault("close", after=True), times=len(reads))
 
@@ -33,7 +33,7 @@ def test_reads_are_sent_again_when_their_answers_are_lost(notion: Notion) -> Non
 
 
 @pytest.mark.parametrize("tool", RIGHT)
-def test_a_token_that_has_ended_is_renewed_in_the_middle_of_a_call(notion: Notion, tool: str) -> None:
+def test_an_expired_token_is_renewed_during_a_call(notion: Notion, tool: str) -> None:
     notion.desk.call(SEARCH)  # so that there is a token that is taken to be good
     notion.tenant.expire()
 
@@ -41,7 +41,7 @@ def test_a_token_that_has_ended_is_renewed_in_the_middle_of_a_call(notion: Notio
     assert notion.tenant.counts["refreshes"] == 1
 
 
-def test_a_connection_that_was_removed_at_notion_is_to_be_made_again(notion: Notion) -> None:
+def test_a_connection_removed_at_notion_requires_connecting_again(notion: Notion) -> None:
     notion.desk.call(SEARCH)
     notion.tenant.forget_grants()
 
@@ -50,7 +50,7 @@ def test_a_connection_that_was_removed_at_notion_is_to_be_made_again(notion: Not
     assert "must connect it again" in called["text"]
 
 
-def test_the_reading_tools_send_nothing_but_reads(notion: Notion) -> None:
+def test_read_tools_send_only_reads(notion: Notion) -> None:
     notion.world.capabilities = {"read"}
     for tool in (READ, SEARCH, QUERY):
         assert notion.desk.call(tool, **RIGHT[tool])["isError"] is False

@@ -31,14 +31,14 @@ def filtered(notion: Notion) -> Json:
 
 
 @pytest.mark.parametrize("kind", ["database", "databases", "data_source", {"property": "object", "value": "database"}])
-def test_databases_are_looked_for_as_data_sources(notion: Notion, kind: object) -> None:
+def test_databases_are_searched_as_data_sources(notion: Notion, kind: object) -> None:
     found = notion.desk.found(SEARCH, filter=kind)["results"]
 
     assert [each["title"] for each in found] == ["Tasks", "Accounts", "Leads"]
     assert found[0]["databaseId"] == TASKS
 
 
-def test_the_order_of_a_search_can_be_written_as_notion_has_it(notion: Notion) -> None:
+def test_a_search_accepts_notions_sort_object(notion: Notion) -> None:
     args = {"q": "launch", "sort": {"direction": "ascending", "timestamp": "last_edited_time"}, "limit": "5"}
 
     titles = [each["title"] for each in notion.desk.found(SEARCH, **args)["results"]]
@@ -46,7 +46,7 @@ def test_the_order_of_a_search_can_be_written_as_notion_has_it(notion: Notion) -
     assert titles == ["Write the launch announcement", "Launch plan"]
 
 
-def test_a_search_leads_to_the_end(notion: Notion) -> None:
+def test_a_search_is_paged_to_its_end(notion: Notion) -> None:
     crowd(notion, 130)
 
     parts = notion.pages(SEARCH, query="Note", pageSize=50)
@@ -56,7 +56,7 @@ def test_a_search_leads_to_the_end(notion: Notion) -> None:
     assert [part["hasMore"] for part in parts] == [True, True, False]
 
 
-def test_a_search_that_notion_gave_up_is_told_to_be_incomplete(notion: Notion) -> None:
+def test_a_search_that_notion_gave_up_is_reported_as_incomplete(notion: Notion) -> None:
     notion.world.incomplete = True
 
     told = "Notion did not search everything, so there may be more: use a narrower query."
@@ -64,7 +64,7 @@ def test_a_search_that_notion_gave_up_is_told_to_be_incomplete(notion: Notion) -
     assert told in notion.text(QUERY, databaseId=TASKS)
 
 
-def test_large_results_come_in_parts_of_their_own(notion: Notion) -> None:
+def test_large_results_are_returned_in_parts(notion: Notion) -> None:
     """Whole objects of a hundred pages are more than goes into one answer."""
     crowd(notion, 100, title="x" * 1500)
 
@@ -132,7 +132,7 @@ def test_large_results_come_in_parts_of_their_own(notion: Notion) -> None:
         ),
     ],
 )
-def test_a_filter_is_understood(notion: Notion, given: object, sent: Json, count: int) -> None:
+def test_a_filter_is_parsed_in_every_form(notion: Notion, given: object, sent: Json, count: int) -> None:
     assert len(rows(notion, filter=given)) == count
     assert filtered(notion) == sent
 
@@ -147,11 +147,11 @@ def test_a_filter_is_understood(notion: Notion, given: object, sent: Json, count
         ("-last_edited_time", "Prepare the board meeting"),
     ],
 )
-def test_an_order_is_understood(notion: Notion, sorts: object, first: str) -> None:
+def test_an_order_is_parsed_in_every_form(notion: Notion, sorts: object, first: str) -> None:
     assert rows(notion, sorts=sorts)[0] == first
 
 
-def test_a_query_leads_to_the_end(notion: Notion) -> None:
+def test_a_query_is_paged_to_its_end(notion: Notion) -> None:
     parts = notion.pages(QUERY, databaseId=TASKS, pageSize=5, sorts=["No."])
 
     titles = [each["title"] for part in parts for each in part["results"]]
@@ -160,7 +160,7 @@ def test_a_query_leads_to_the_end(notion: Notion) -> None:
     assert titles[-1] == "Prepare the board meeting"
 
 
-def test_rows_with_long_values_come_in_parts_of_their_own(notion: Notion) -> None:
+def test_rows_with_long_values_are_returned_in_parts(notion: Notion) -> None:
     for number in range(1, 13):
         for name in ("Notes", "Link"):
             found = notion.world.store.objects[task_id(number)]["properties"][name]
@@ -172,7 +172,7 @@ def test_rows_with_long_values_come_in_parts_of_their_own(notion: Notion) -> Non
     assert len({each["id"] for part in parts for each in part["results"]}) == 12
 
 
-def test_a_long_value_is_shortened_and_told_to_be(notion: Notion) -> None:
+def test_a_long_value_is_shortened_and_marked(notion: Notion) -> None:
     notes = notion.world.store.objects[task_id(1)]["properties"]["Notes"]
     notes["rich_text"][0]["plain_text"] = "x" * 5000
 
@@ -181,7 +181,7 @@ def test_a_long_value_is_shortened_and_told_to_be(notion: Notion) -> None:
     assert shown == f"{'x' * 500}… [4,500 more characters]"
 
 
-def test_a_long_list_is_shortened_and_told_to_be(notion: Notion) -> None:
+def test_a_long_list_is_shortened_and_marked(notion: Notion) -> None:
     tags = notion.world.store.objects[task_id(1)]["properties"]["Tags"]
     tags["multi_select"] = [{"name": f"Tag {each}"} for each in range(40)]
 
@@ -190,7 +190,7 @@ def test_a_long_list_is_shortened_and_told_to_be(notion: Notion) -> None:
     assert shown == [*(f"Tag {each}" for each in range(25)), "… (15 more)"]
 
 
-def test_a_database_is_asked_for_its_properties_before_it_is_queried(notion: Notion) -> None:
+def test_a_query_first_reads_the_properties_of_its_database(notion: Notion) -> None:
     rows(notion)
 
     assert notion.asked() == [
@@ -201,7 +201,7 @@ def test_a_database_is_asked_for_its_properties_before_it_is_queried(notion: Not
     ]
 
 
-def test_a_view_of_another_database_tells_where_to_look(notion: Notion) -> None:
+def test_a_linked_database_says_where_its_source_is(notion: Notion) -> None:
     notion.world.store.objects[TASKS]["data_sources"] = []
 
     assert "it is a view of another database" in notion.refused(QUERY, "upstream_refused", databaseId=TASKS)

@@ -26,7 +26,7 @@ def nest(notion: Notion, block: str, kind: str, text: str) -> str:
     return str(notion.world.store.block(block, {"type": kind, kind: {"rich_text": text}})["id"])
 
 
-def test_the_structure_says_the_same_as_the_text(notion: Notion) -> None:
+def test_structured_content_agrees_with_the_text(notion: Notion) -> None:
     found = notion.desk.found(READ, pageId=task_id(1))
 
     assert found["kind"] == "page"
@@ -38,7 +38,7 @@ def test_the_structure_says_the_same_as_the_text(notion: Notion) -> None:
     assert "object" not in found["page"]
 
 
-def test_notions_own_object_comes_on_request(notion: Notion) -> None:
+def test_the_original_notion_object_is_returned_on_request(notion: Notion) -> None:
     found = notion.desk.found(READ, pageId=task_id(1), full=True)
 
     assert found["page"]["object"]["properties"]["Status"]["status"]["name"] == "In progress"
@@ -56,11 +56,11 @@ def test_notions_own_object_comes_on_request(notion: Notion) -> None:
     ],
     ids=["without dashes", "snake case", "capitals", "an address", "in front of a database", "spaces"],
 )
-def test_a_page_is_found_however_it_is_named(notion: Notion, said: dict[str, str | None]) -> None:
+def test_a_page_is_found_by_every_form_of_its_id(notion: Notion, said: dict[str, str | None]) -> None:
     assert notion.text(READ, **said).startswith("# Onboarding guide\n")
 
 
-def test_a_long_page_comes_in_parts_and_each_line_is_in_one_of_them(notion: Notion) -> None:
+def test_a_long_page_is_returned_in_parts_without_loss(notion: Notion) -> None:
     write(notion, PLAN, 230, length=400)
 
     parts = notion.pages(READ, pageId=PLAN)
@@ -71,7 +71,7 @@ def test_a_long_page_comes_in_parts_and_each_line_is_in_one_of_them(notion: Noti
     assert all(len(part["content"]) <= 31_000 for part in parts)
 
 
-def test_a_part_tells_how_to_go_on(notion: Notion) -> None:
+def test_a_part_says_how_to_read_the_next(notion: Notion) -> None:
     write(notion, PLAN, 90, length=400)
 
     told = notion.text(READ, pageId=PLAN)
@@ -79,14 +79,14 @@ def test_a_part_tells_how_to_go_on(notion: Notion) -> None:
     assert told.endswith('More follow: call again with the same arguments and `startCursor` "75.".')
 
 
-def test_short_pages_of_notions_are_read_together(notion: Notion) -> None:
+def test_short_pages_of_notions_api_are_combined(notion: Notion) -> None:
     write(notion, PLAN, 250)
 
     assert notion.desk.found(READ, pageId=PLAN)["content"].count("Line ") == 250
     assert len(notion.asked()) == 1 + 3
 
 
-def test_one_block_with_too_much_in_it_is_cut_and_can_be_read_by_itself(notion: Notion) -> None:
+def test_a_block_with_too_much_content_is_cut_and_can_be_read_separately(notion: Notion) -> None:
     toggle = nest(notion, PLAN, "toggle", "All of it")
     write(notion, toggle, 150, length=1000)
 
@@ -98,7 +98,7 @@ def test_one_block_with_too_much_in_it_is_cut_and_can_be_read_by_itself(notion: 
     assert sum(part["content"].count("Line ") for part in parts) == 150
 
 
-def test_no_answer_costs_more_than_so_many_requests(notion: Notion) -> None:
+def test_a_call_sends_a_limited_number_of_requests(notion: Notion) -> None:
     for number in range(120):
         nest(notion, nest(notion, PLAN, "toggle", f"Outer {number}"), "paragraph", f"Inner {number}")
 
@@ -110,7 +110,7 @@ def test_no_answer_costs_more_than_so_many_requests(notion: Notion) -> None:
     assert len(notion.asked()) <= 120 + 2 * 60
 
 
-def test_what_is_nested_without_end_is_followed_only_so_far(notion: Notion) -> None:
+def test_deep_nesting_is_followed_to_a_limit(notion: Notion) -> None:
     block = PLAN
     for number in range(30):
         block = nest(notion, block, "toggle", f"Level {number}")
@@ -122,7 +122,7 @@ def test_what_is_nested_without_end_is_followed_only_so_far(notion: Notion) -> N
     assert "More blocks in here are not shown" in content
 
 
-def test_what_is_nested_and_cannot_be_read_is_told_and_the_rest_is_shown(notion: Notion) -> None:
+def test_unreadable_nested_blocks_are_reported_and_the_rest_is_shown(notion: Notion) -> None:
     toggle = nest(notion, PLAN, "toggle", "Synced")
     nest(notion, toggle, "paragraph", "Secret")
     nest(notion, PLAN, "paragraph", "After it")
@@ -139,7 +139,7 @@ def test_what_is_nested_and_cannot_be_read_is_told_and_the_rest_is_shown(notion:
     assert content.endswith("After it")
 
 
-def test_a_relation_is_read_to_its_end(notion: Notion) -> None:
+def test_a_relation_is_read_completely(notion: Notion) -> None:
     found = notion.world.store.objects[task_id(1)]["properties"]["Blocks"]
     every = [{"id": id_of("related", str(number))} for number in range(260)]
     found |= {"has_more": True, "relation": every[:25], "all": every}
@@ -150,7 +150,7 @@ def test_a_relation_is_read_to_its_end(notion: Notion) -> None:
     assert "notes" not in shown or shown["notes"] == []
 
 
-def test_a_relation_without_end_is_told_to_be_longer(notion: Notion) -> None:
+def test_a_relation_that_is_too_long_is_reported_as_incomplete(notion: Notion) -> None:
     found = notion.world.store.objects[task_id(1)]["properties"]["Blocks"]
     every = [{"id": id_of("related", str(number))} for number in range(400)]
     found |= {"has_more": True, "relation": every[:25], "all": every}
@@ -158,7 +158,7 @@ def test_a_relation_without_end_is_told_to_be_longer(notion: Notion) -> None:
     assert "`Blocks` has more pages than the 300 that are shown." in notion.text(READ, pageId=task_id(1))
 
 
-def test_what_was_read_in_time_is_given_before_the_call_is_over(notion: Notion) -> None:
+def test_blocks_read_in_time_are_returned_before_the_deadline(notion: Notion) -> None:
     write(notion, PLAN, 130)
     whole = notion.desk.found(READ, pageId=PLAN)["content"]
     notion.desk.change(timeoutSeconds=3)
@@ -171,7 +171,7 @@ def test_what_was_read_in_time_is_given_before_the_call_is_over(notion: Notion) 
     assert "\n\n".join(part["content"] for part in parts) == whole
 
 
-def test_a_token_that_ends_in_the_middle_is_renewed_and_nobody_notices(notion: Notion) -> None:
+def test_a_token_that_expires_during_a_call_is_renewed(notion: Notion) -> None:
     whole = notion.text(READ, pageId=GUIDE)
     seen: list[str] = []
 

@@ -61,7 +61,7 @@ def values(notion: Notion, page: str) -> Json:
     return found
 
 
-def test_markdown_comes_back_as_it_was_written(notion: Notion) -> None:
+def test_markdown_round_trips(notion: Notion) -> None:
     page = notion.desk.found(CREATE, name="Minutes", parent={"page_id": WIKI}, content=MINUTES)["page"]
 
     content = notion.desk.found(READ, pageId=page["id"])["content"]
@@ -85,19 +85,19 @@ def test_markdown_comes_back_as_it_was_written(notion: Notion) -> None:
         ({"database_id": TASKS}, {"type": "data_source_id", "data_source_id": TASKS_SOURCE}),
     ],
 )
-def test_a_parent_is_understood(notion: Notion, parent: object, sent: Json) -> None:
+def test_a_parent_is_parsed_in_every_form(notion: Notion, parent: object, sent: Json) -> None:
     notion.desk.found(CREATE, name="New", parent=parent)
 
     assert notion.sent("/pages")[0]["parent"] == sent
 
 
-def test_the_title_goes_where_the_database_has_it(notion: Notion) -> None:
+def test_the_title_is_stored_in_the_title_property_of_the_database(notion: Notion) -> None:
     notion.desk.found(CREATE, title="New", parent_id=TASKS)
 
     assert notion.sent("/pages")[0]["properties"] == {"Task": {"title": [{"type": "text", "text": {"content": "New"}}]}}
 
 
-def test_long_content_is_sent_in_parts_and_in_order(notion: Notion) -> None:
+def test_long_content_is_sent_in_ordered_parts(notion: Notion) -> None:
     page = notion.desk.found(CREATE, name="Long", parent={"page_id": WIKI}, content=lines(250))["page"]
 
     content = notion.desk.found(READ, pageId=page["id"])["content"]
@@ -105,7 +105,7 @@ def test_long_content_is_sent_in_parts_and_in_order(notion: Notion) -> None:
     assert [request.partition(" ")[0] for request in notion.asked()[:3]] == ["POST", "PATCH", "PATCH"]
 
 
-def test_content_that_is_added_stays_together_behind_a_block(notion: Notion) -> None:
+def test_content_inserted_after_a_block_stays_in_order(notion: Notion) -> None:
     block = id_of("block", GUIDE, "0")
 
     notion.desk.found(APPEND, pageId=GUIDE, content=lines(150), after=block)
@@ -115,7 +115,7 @@ def test_content_that_is_added_stays_together_behind_a_block(notion: Notion) -> 
     assert content[2:152] == [f"- Line {each}" for each in range(150)]
 
 
-def test_what_stops_midway_tells_how_much_is_there(notion: Notion) -> None:
+def test_an_interrupted_write_says_how_much_was_written(notion: Notion) -> None:
     notion.tenant.fault("api", PASSES, times=2)
     notion.tenant.fault("api", Fault("close", after=True))
     content = "\n\n".join(["Line"] * 250)
@@ -125,7 +125,7 @@ def test_what_stops_midway_tells_how_much_is_there(notion: Notion) -> None:
     assert len(notion.world.done) == 3
 
 
-def test_when_there_is_no_time_for_more_it_is_told_how_much_is_there(notion: Notion) -> None:
+def test_a_write_that_runs_out_of_time_says_how_much_was_written(notion: Notion) -> None:
     notion.desk.change(timeoutSeconds=3)
     notion.tenant.fault("api", Fault("slow", seconds=1.0))
 
@@ -144,31 +144,31 @@ def test_when_there_is_no_time_for_more_it_is_told_how_much_is_there(notion: Not
         ({"database_id": "here"}, "`parent`: is not an id of Notion"),
     ],
 )
-def test_a_parent_that_cannot_be_is_refused(notion: Notion, parent: object, complaint: str) -> None:
+def test_an_invalid_parent_is_refused(notion: Notion, parent: object, complaint: str) -> None:
     assert complaint in notion.refused(CREATE, "invalid_arguments", name="New", parent=parent)
     assert notion.world.done == []
 
 
-def test_a_child_that_is_no_block_and_no_text_is_refused(notion: Notion) -> None:
+def test_a_child_that_is_neither_block_nor_text_is_refused(notion: Notion) -> None:
     told = notion.refused(APPEND, "invalid_arguments", pageId=PLAN, children=[7])
 
     assert told == "Error: `children`: each must be a block or a text in Markdown."
 
 
-def test_a_page_goes_to_the_trash_and_comes_back(notion: Notion) -> None:
+def test_a_page_is_trashed_and_restored(notion: Notion) -> None:
     notion.desk.found(UPDATE, pageId=task_id(2), archived=True)
     notion.desk.found(UPDATE, pageId=task_id(2), in_trash="false")
 
     assert notion.sent(f"/pages/{task_id(2)}") == [{"in_trash": True}, {"in_trash": False}]
 
 
-def test_nothing_is_written_of_values_that_do_not_fit(notion: Notion) -> None:
+def test_invalid_values_write_nothing(notion: Notion) -> None:
     notion.refused(CREATE_ROW, "invalid_arguments", databaseId=TASKS, properties=WRONG_ROW)
 
     assert notion.world.done == []
 
 
-def test_notions_own_property_objects_are_taken(notion: Notion) -> None:
+def test_notions_property_objects_are_accepted(notion: Notion) -> None:
     own = {
         "Task": {"title": [{"text": {"content": "Own"}}]},
         "Status": {"type": "status", "status": {"name": "Done"}},
@@ -182,13 +182,13 @@ def test_notions_own_property_objects_are_taken(notion: Notion) -> None:
     assert page["properties"] | {"Status": "Done", "Due": "2026-12-01", "Tags": ["Q4"]} == page["properties"]
 
 
-def test_values_are_emptied(notion: Notion) -> None:
+def test_values_can_be_cleared(notion: Notion) -> None:
     notion.desk.found(UPDATE_ROW, pageId=task_id(1), properties={"Due": None, "Tags": [], "Owner": None})
 
     assert values(notion, task_id(1)).keys().isdisjoint({"Due", "Tags", "Owner"})
 
 
-def test_a_page_whose_data_source_is_not_shared_is_changed_by_what_it_shows_itself(notion: Notion) -> None:
+def test_a_page_of_an_unshared_data_source_is_changed_by_its_own_properties(notion: Notion) -> None:
     notion.world.store.hidden.add(TASKS_SOURCE)
 
     notion.desk.found(UPDATE_ROW, pageId=task_id(1), properties={"status": "Done"})
@@ -196,7 +196,7 @@ def test_a_page_whose_data_source_is_not_shared_is_changed_by_what_it_shows_itse
     assert values(notion, task_id(1))["Status"] == "Done"
 
 
-def test_a_change_that_somebody_else_was_in_the_way_of_is_sent_again(notion: Notion) -> None:
+def test_a_conflicting_change_is_retried(notion: Notion) -> None:
     notion.tenant.fault("api", Fault("down", status=409))
 
     notion.desk.found(APPEND, pageId=PLAN, content="Once")
@@ -204,7 +204,7 @@ def test_a_change_that_somebody_else_was_in_the_way_of_is_sent_again(notion: Not
     assert notion.desk.found(READ, pageId=PLAN)["content"].count("Once") == 1
 
 
-def test_a_pause_that_notion_wants_is_made_and_the_page_made_once(notion: Notion) -> None:
+def test_a_rate_limited_creation_is_retried_and_creates_one_page(notion: Notion) -> None:
     notion.world.overload(seconds=1)
 
     notion.desk.found(CREATE, name="Once", parent={"page_id": WIKI})
@@ -213,7 +213,7 @@ def test_a_pause_that_notion_wants_is_made_and_the_page_made_once(notion: Notion
     assert notion.asked() == ["POST /pages", "POST /pages"]
 
 
-def test_two_servers_of_one_name_are_told_apart_and_removing_one_renames_nothing(notion: Notion) -> None:
+def test_tools_of_two_servers_with_one_name_stay_distinct_and_stable(notion: Notion) -> None:
     first, second = notion.desk, notion.desk.another("notion")
     first.enable(first, second)
 

@@ -33,7 +33,7 @@ def query(path: str = f"{PROJECT}/query/", **body: Any) -> Seen:
     ],
     ids=lambda seen: f"{seen.method} {seen.path} {seen.body[:30]}",
 )
-def test_what_posthog_takes_is_let_pass(seen: Seen) -> None:
+def test_requests_that_posthog_accepts_pass(seen: Seen) -> None:
     CONTRACT.takes(seen)
 
 
@@ -57,5 +57,5 @@ def test_what_posthog_takes_is_let_pass(seen: Seen) -> None:
         (query(query={"kind": "SqlQuery"}), "no query SqlQuery"),
     ],
 )
-def test_what_posthog_would_refuse_is_noticed(seen: Seen, complaint: str) -> None:
+def test_requests_that_posthog_would_refuse_are_detected(seen: Seen, complaint: str) -> None:
     CONTRACT.refuses(seen, complaint)

@@ -39,7 +39,7 @@ def many(posthog: PostHog, place: str, number: int, **more: Any) -> None:
         ("posthog_list_property_definitions", "property_definitions"),
     ],
 )
-def test_pages_lead_to_the_end_and_each_object_is_on_one_of_them(posthog: PostHog, tool: str, place: str) -> None:
+def test_paging_lists_every_object_once(posthog: PostHog, tool: str, place: str) -> None:
     many(posthog, place, 23)
     pages = [page["results"] for page in posthog.pages(tool, limit=10)]
 
@@ -47,7 +47,7 @@ def test_pages_lead_to_the_end_and_each_object_is_on_one_of_them(posthog: PostHo
     assert [one["id"] for each in pages for one in each] == [str(number) for number in range(1, 24)]
 
 
-def test_a_page_that_has_no_room_for_all_leads_to_the_others(posthog: PostHog) -> None:
+def test_a_page_without_room_for_every_object_leads_to_the_others(posthog: PostHog) -> None:
     many(posthog, "annotations", 60, content="x" * 2_900)
     pages = [page["results"] for page in posthog.pages("posthog_list_annotations", limit=40)]
 
@@ -56,7 +56,7 @@ def test_a_page_that_has_no_room_for_all_leads_to_the_others(posthog: PostHog) -
     assert len(posthog.told("posthog_list_annotations", limit=40)) < 50_000
 
 
-def test_events_go_on_where_they_ended_whatever_has_come_in_since(posthog: PostHog) -> None:
+def test_events_continue_at_their_position_despite_new_events(posthog: PostHog) -> None:
     first = posthog.desk.found("posthog_list_events", limit=20)
     newest = {**posthog.world.events[0], "uuid": "new", "timestamp": NOW.isoformat()}
     posthog.world.events.insert(0, newest)
@@ -66,7 +66,7 @@ def test_events_go_on_where_they_ended_whatever_has_come_in_since(posthog: PostH
     assert shown == [each["uuid"] for each in posthog.world.events[1:41]]
 
 
-def test_events_of_one_moment_are_all_shown_and_once(posthog: PostHog) -> None:
+def test_events_of_one_moment_are_each_listed_once(posthog: PostHog) -> None:
     moment = posthog.world.events[2]["timestamp"]
     for number, event in enumerate(posthog.world.events[2:20]):
         event |= {"timestamp": moment, "uuid": f"{99 - number}"}
@@ -76,13 +76,13 @@ def test_events_of_one_moment_are_all_shown_and_once(posthog: PostHog) -> None:
     assert [one["id"] for each in pages for one in each["results"]] == [each["uuid"] for each in posthog.world.events]
 
 
-def test_events_can_be_skipped_by_number_as_well(posthog: PostHog) -> None:
+def test_events_can_be_skipped_by_offset(posthog: PostHog) -> None:
     found = posthog.desk.found("posthog_list_events", limit=2, offset=3)
 
     assert [each["id"] for each in found["results"]] == [each["uuid"] for each in posthog.world.events[3:5]]
 
 
-def test_the_structure_says_what_the_text_says(posthog: PostHog) -> None:
+def test_structured_content_agrees_with_the_text(posthog: PostHog) -> None:
     assert posthog.desk.found("posthog_query", query="SELECT event, count() AS n FROM events GROUP BY event") == {
         "projectId": str(SHOP),
         "notes": [],
@@ -94,14 +94,14 @@ def test_the_structure_says_what_the_text_says(posthog: PostHog) -> None:
 
 
 @pytest.mark.parametrize(("limit", "has_more"), [(68, True), (69, False), (70, False)])
-def test_rows_that_are_cut_are_never_silent(posthog: PostHog, limit: int, has_more: bool) -> None:
+def test_omitted_rows_are_always_reported(posthog: PostHog, limit: int, has_more: bool) -> None:
     found = posthog.desk.found("posthog_query", query="SELECT uuid FROM events", limit=limit)
 
     assert (found["returned"], found["hasMore"]) == (min(limit, 69), has_more)
     assert bool(found["notes"]) is has_more
 
 
-def test_as_many_rows_as_the_querys_own_limit_may_not_be_all(posthog: PostHog) -> None:
+def test_a_result_at_the_limit_of_the_query_is_reported_as_possibly_incomplete(posthog: PostHog) -> None:
     all_of_them = posthog.desk.found("posthog_query", query="SELECT uuid FROM events LIMIT 500")
     some = posthog.desk.found("posthog_query", query="SELECT uuid FROM events LIMIT 5", limit=2)
 
@@ -110,7 +110,7 @@ def test_as_many_rows_as_the_querys_own_limit_may_not_be_all(posthog: PostHog) -
     assert "may have cut rows" in some["notes"][0]
 
 
-def test_an_insight_that_outlasts_the_call_is_told_without_its_result(posthog: PostHog) -> None:
+def test_an_insight_that_takes_too_long_is_returned_without_its_result(posthog: PostHog) -> None:
     posthog.world.looks = 9
     posthog.desk.change(timeoutSeconds=1)
     found = posthog.desk.found("posthog_get_insight", insightId=21)
@@ -119,7 +119,7 @@ def test_an_insight_that_outlasts_the_call_is_told_without_its_result(posthog: P
     assert 'queryId "q0001"' in found["notes"][0]
 
 
-def test_a_result_of_before_says_so_and_can_be_had_anew(posthog: PostHog) -> None:
+def test_a_cached_result_is_marked_and_can_be_refreshed(posthog: PostHog) -> None:
     posthog.world.cached_at = "2026-11-17T06:00:00Z"
     query = "SELECT count() FROM events"
     old = posthog.desk.found("posthog_query", query=query)
@@ -129,7 +129,7 @@ def test_a_result_of_before_says_so_and_can_be_had_anew(posthog: PostHog) -> Non
     assert new["notes"] == []
 
 
-def test_a_key_for_one_project_reads_it_without_being_told_which(plugboard: Plugboard, provider: Server) -> None:
+def test_a_key_for_one_project_needs_no_project_parameter(plugboard: Plugboard, provider: Server) -> None:
     with connected_posthog(plugboard, provider, config={"apiKey": "phx_blog"}) as posthog:
         posthog.world.keys["phx_blog"] = Key(teams=(BLOG,))
 
@@ -138,7 +138,7 @@ def test_a_key_for_one_project_reads_it_without_being_told_which(plugboard: Plug
         assert "GET /api/users/@me/" not in posthog.asked()[-2:]
 
 
-def test_without_the_right_to_list_projects_the_current_one_is_told(posthog: PostHog) -> None:
+def test_without_the_scope_to_list_projects_the_current_one_is_returned(posthog: PostHog) -> None:
     posthog.world.keys["phx_demo"] = Key(scopes=("feature_flag:read",))
     found = posthog.desk.found("posthog_list_projects")
 
@@ -146,7 +146,7 @@ def test_without_the_right_to_list_projects_the_current_one_is_told(posthog: Pos
     assert "`organization:read`" in found["notes"][0]
 
 
-def test_of_many_projects_the_first_are_told_and_any_is_found(posthog: PostHog) -> None:
+def test_the_first_of_many_projects_are_listed_and_any_is_found(posthog: PostHog) -> None:
     posthog.world.projects += [{**posthog.world.projects[1], "id": each, "name": f"P{each}"} for each in range(130)]
     found = posthog.desk.found("posthog_list_projects")
 
@@ -155,35 +155,35 @@ def test_of_many_projects_the_first_are_told_and_any_is_found(posthog: PostHog) 
     assert posthog.desk.found("posthog_list_projects", search="p129")["projects"][0]["id"] == "129"
 
 
-def test_a_link_tells_what_is_meant_and_in_which_project(posthog: PostHog) -> None:
+def test_a_link_identifies_an_object_and_its_project(posthog: PostHog) -> None:
     found = posthog.desk.found("posthog_get_feature_flag", url=f"{US}/project/{SHOP}/feature_flags/7?tab=overview")
 
     assert found["featureFlag"]["key"] == "new-checkout"
     assert posthog.asked() == [f"{FLAGS}7/"]
 
 
-def test_what_is_said_of_the_project_counts_more_than_a_link(posthog: PostHog) -> None:
+def test_a_project_parameter_takes_precedence_over_a_link(posthog: PostHog) -> None:
     link = f"{US}/project/{SHOP}/feature_flags/7"
     failed = posthog.desk.failed("posthog_get_feature_flag", "upstream_refused", id=link, project_id=BLOG)
 
     assert f"Project {BLOG} has no feature flag 7" in failed["text"]
 
 
-def test_a_person_is_found_by_whatever_they_are_called(posthog: PostHog) -> None:
+def test_a_person_is_found_by_every_identifier(posthog: PostHog) -> None:
     names = (ADA, "501", "ada@globex.example", "anon-501", f"{US}/project/{SHOP}/person/ada%40globex.example")
     found = [posthog.desk.found("posthog_get_person", personId=each)["person"]["uuid"] for each in names]
 
     assert found == [ADA] * 5
 
 
-def test_a_distinct_id_that_looks_like_a_persons_id_is_found(posthog: PostHog) -> None:
+def test_a_distinct_id_that_looks_like_a_person_id_is_found(posthog: PostHog) -> None:
     device = "019a5c1e-0000-7000-8000-00000000abcd"
     posthog.world.objects["persons"][1]["distinct_ids"].append(device)
 
     assert posthog.desk.found("posthog_get_person", personId=device)["person"]["id"] == "502"
 
 
-def test_secrets_of_a_project_are_shown_by_no_tool(posthog: PostHog) -> None:
+def test_no_tool_shows_the_secrets_of_a_project(posthog: PostHog) -> None:
     told = [
         posthog.told("posthog_get_project", full=True),
         posthog.told("posthog_get", path=f"/api/projects/{SHOP}/"),
@@ -204,7 +204,7 @@ def test_secrets_of_a_project_are_shown_by_no_tool(posthog: PostHog) -> None:
         ("/api/projects/1/event definitions/", "/api/projects/1/event definitions/"),
     ],
 )
-def test_any_path_of_the_api_is_asked_at_this_servers_posthog(
+def test_any_api_path_is_requested_from_the_posthog_of_this_server(
     plugboard: Plugboard, provider: Server, path: str, asked: str
 ) -> None:
     with connected_posthog(plugboard, provider, strict=False) as posthog:
@@ -226,13 +226,13 @@ def test_any_path_of_the_api_is_asked_at_this_servers_posthog(
         "/api//a/",
     ],
 )
-def test_what_is_no_path_of_the_api_is_asked_nowhere(posthog: PostHog, path: str) -> None:
+def test_a_path_outside_the_api_is_not_requested(posthog: PostHog, path: str) -> None:
     posthog.desk.failed("posthog_get", "invalid_arguments", path=path)
 
     assert posthog.asked() == []
 
 
-def test_lists_repeat_their_name_in_a_query(plugboard: Plugboard, provider: Server) -> None:
+def test_list_parameters_repeat_their_name_in_a_query(plugboard: Plugboard, provider: Server) -> None:
     with connected_posthog(plugboard, provider, strict=False) as posthog:
         path = f"/api/projects/{SHOP}/actions/?limit=5"
         posthog.told("posthog_get", path=path, params={"tags": ["a", "b"], "basic": True})
@@ -240,7 +240,7 @@ def test_lists_repeat_their_name_in_a_query(plugboard: Plugboard, provider: Serv
         assert posthog.tenant.asked("api")[-1].query == {"limit": "5", "tags": "b", "basic": "true"}
 
 
-def test_pages_of_any_path_lead_to_the_end(plugboard: Plugboard, provider: Server) -> None:
+def test_any_path_is_paged_to_its_end(plugboard: Plugboard, provider: Server) -> None:
     with connected_posthog(plugboard, provider, strict=False) as posthog:
         many(posthog, "actions", 30, note="x" * 3_000)
         seen, params = list[int](), {"limit": 20}
@@ -252,28 +252,28 @@ def test_pages_of_any_path_lead_to_the_end(plugboard: Plugboard, provider: Serve
         assert seen == list(range(1, 31))
 
 
-def test_a_short_wait_is_waited_for(posthog: PostHog) -> None:
+def test_a_short_rate_limit_is_waited_out(posthog: PostHog) -> None:
     posthog.world.limit(0, times=2)
     posthog.desk.found("posthog_list_feature_flags", projectId=SHOP)
 
     assert posthog.asked() == [FLAGS] * 3
 
 
-def test_a_failure_that_passes_is_not_noticed(posthog: PostHog) -> None:
+def test_a_temporary_failure_is_retried(posthog: PostHog) -> None:
     posthog.world.looks = 0
     for fault in (Fault("down"), Fault("close")):
         posthog.tenant.fault("api", fault)
         posthog.desk.found("posthog_query", query="SELECT 1", projectId=SHOP)
 
 
-def test_a_query_that_is_too_heavy_is_not_sent_again(posthog: PostHog) -> None:
+def test_a_query_that_is_too_expensive_is_not_retried(posthog: PostHog) -> None:
     posthog.world.fail(504, "server_error", "Query has hit the max execution time before completing.")
     posthog.desk.failed("posthog_query", "upstream_refused", query="SELECT 1", projectId=SHOP)
 
     assert len(posthog.asked()) == 1
 
 
-def test_two_posthogs_of_one_name_are_told_apart(posthog: PostHog) -> None:
+def test_tools_of_two_posthog_servers_with_one_name_stay_distinct(posthog: PostHog) -> None:
     other = posthog.desk.another("posthog", **{**PostHog.fields, "url": EU})
     posthog.desk.enable(posthog.desk, other)
     names = posthog.desk.listed().keys()

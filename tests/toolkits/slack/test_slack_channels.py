@@ -20,7 +20,7 @@ def walk(slack: Slack, **args: Any) -> list[list[str]]:
     return [[each["id"] for each in page["channels"]] for page in slack.pages(LIST, **args)]
 
 
-def test_the_structure_says_the_same_as_the_text(slack: Slack) -> None:
+def test_structured_content_agrees_with_the_text(slack: Slack) -> None:
     found = slack.desk.found(LIST, query="down")
     assert found == {
         "channels": [
@@ -37,14 +37,14 @@ def test_the_structure_says_the_same_as_the_text(slack: Slack) -> None:
     }
 
 
-def test_pages_lead_to_the_end_and_each_channel_is_on_one_of_them(slack: Slack) -> None:
+def test_paging_lists_every_channel_once(slack: Slack) -> None:
     slack.world.channels += crowd(230)
     pages = walk(slack, limit=90)
     assert [len(page) for page in pages] == [90, 90, 56]
     assert len({each for page in pages for each in page}) == 236
 
 
-def test_slacks_pages_that_show_nothing_are_walked_over(slack: Slack) -> None:
+def test_empty_pages_of_slack_are_skipped(slack: Slack) -> None:
     slack.world.channels = crowd(450, is_private=True, is_member=False) + slack.world.channels
     assert walk(slack) == [["C0GENERAL01", "C0RANDOM001", "C0SUPPORT01", "C0INCIDENT1", "C0NEWS00001", "C0LAUNCH001"]]
     asked = slack.calls("conversations.list")
@@ -54,7 +54,7 @@ def test_slacks_pages_that_show_nothing_are_walked_over(slack: Slack) -> None:
     }
 
 
-def test_a_search_that_is_too_long_for_one_call_goes_on_in_the_next(slack: Slack) -> None:
+def test_a_search_too_long_for_one_call_continues_in_the_next(slack: Slack) -> None:
     slack.world.channels = crowd(1700) + slack.world.channels
     assert walk(slack, query="incidents") == [[], ["C0INCIDENT1"]]
 
@@ -68,11 +68,11 @@ def test_a_search_that_is_too_long_for_one_call_goes_on_in_the_next(slack: Slack
         ("launch plan", ["launch-2027"]),
     ],
 )
-def test_a_search_looks_at_names_topics_and_purposes(slack: Slack, query: str, found: list[str]) -> None:
+def test_a_search_covers_names_topics_and_purposes(slack: Slack, query: str, found: list[str]) -> None:
     assert [each["name"] for each in slack.desk.found(LIST, search=query)["channels"]] == found
 
 
-def test_where_the_bot_can_read_and_post_can_be_asked_for(slack: Slack) -> None:
+def test_channels_can_be_limited_to_those_of_the_bot(slack: Slack) -> None:
     found = slack.desk.found(LIST, member_only="true", include_archived=True)["channels"]
     assert [each["name"] for each in found] == [
         "general",
@@ -86,18 +86,18 @@ def test_where_the_bot_can_read_and_post_can_be_asked_for(slack: Slack) -> None:
     assert slack.methods() == ["auth.test", "users.conversations"]
 
 
-def test_in_full_a_channel_comes_as_slack_has_it(slack: Slack) -> None:
+def test_a_full_channel_is_slacks_original_object(slack: Slack) -> None:
     assert slack.desk.found(LIST, full=True, query="incidents")["channels"][0]["full"]["creator"] == "U0ADA000001"
 
 
 @pytest.mark.parametrize("more", [{}, {"full": True}])
-def test_a_thousand_channels_are_given_in_readable_parts(slack: Slack, more: dict[str, bool]) -> None:
+def test_a_thousand_channels_are_returned_in_readable_parts(slack: Slack, more: dict[str, bool]) -> None:
     slack.world.channels = crowd(300)
     found = slack.paged(LIST, "channels", limit=1000, **more)
     assert [each["id"] for each in found] == [f"C0CROWD{each:04d}" for each in range(300)]
 
 
-def test_a_limit_in_the_middle_costs_no_more_than_the_rest(slack: Slack) -> None:
+def test_a_rate_limit_midway_leaves_the_rest_to_the_next_page(slack: Slack) -> None:
     slack.world.channels += crowd(300)
     slack.world.then("conversations.list", lambda work: work())
     slack.world.limit("conversations.list", seconds=60)

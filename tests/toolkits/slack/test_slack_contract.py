@@ -26,7 +26,7 @@ def post(method: str, body: str) -> Seen:
     ],
     ids=lambda seen: seen.path.rpartition("/")[2],
 )
-def test_what_slack_takes_is_let_pass(seen: Seen) -> None:
+def test_requests_that_slack_accepts_pass(seen: Seen) -> None:
     CONTRACT.takes(seen)
 
 
@@ -48,5 +48,5 @@ def test_what_slack_takes_is_let_pass(seen: Seen) -> None:
         (post("chat.postMessage", f'{{"channel": "C0GENERAL01", "markdown_text": "{"a" * 12_001}"}}'), "too long"),
     ],
 )
-def test_what_slack_would_refuse_is_noticed(seen: Seen, complaint: str) -> None:
+def test_requests_that_slack_would_refuse_are_detected(seen: Seen, complaint: str) -> None:
     CONTRACT.refuses(seen, complaint)

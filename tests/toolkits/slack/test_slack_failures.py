@@ -42,13 +42,15 @@ def expire_first(slack: Slack, work: Any) -> Answer:
 
 
 @pytest.mark.parametrize(("tool", "method", "args"), CALLS)
-def test_when_asked_too_often(slack: Slack, tool: str, method: str, args: dict[str, Any]) -> None:
+def test_a_long_rate_limit_is_reported_without_a_retry(
+    slack: Slack, tool: str, method: str, args: dict[str, Any]
+) -> None:
     slack.world.limit(method, seconds=60)
     slack.desk.failed(tool, "rate_limited", **args)
     assert len(slack.calls(method)) == 1
 
 
-def test_wrong_arguments_are_told_before_slack_is_asked(slack: Slack) -> None:
+def test_invalid_arguments_are_refused_without_a_request(slack: Slack) -> None:
     wrong = [
         (case.tool, ask) for case in TEXTS.cases for title, ask in case.asks.items() if f"{Scene.WRONG}, " in title
     ]
@@ -59,21 +61,21 @@ def test_wrong_arguments_are_told_before_slack_is_asked(slack: Slack) -> None:
 
 
 @pytest.mark.parametrize(("tool", "method", "args"), CALLS)
-def test_a_short_wait_is_waited_for(slack: Slack, tool: str, method: str, args: dict[str, Any]) -> None:
+def test_a_short_rate_limit_is_waited_out(slack: Slack, tool: str, method: str, args: dict[str, Any]) -> None:
     slack.world.limit(method, seconds=0, times=2)
     slack.desk.found(tool, **args)
     assert len(slack.calls(method)) == 3
 
 
 @pytest.mark.parametrize(("tool", "method", "args"), READS)
-def test_a_read_is_asked_again(slack: Slack, tool: str, method: str, args: dict[str, Any]) -> None:
+def test_a_failed_read_is_retried(slack: Slack, tool: str, method: str, args: dict[str, Any]) -> None:
     slack.second(Fault("down"))
     slack.desk.found(tool, **args)
     assert len(slack.calls(method)) == 2
 
 
 @pytest.mark.parametrize(("tool", "method", "args"), CALLS)
-def test_a_token_that_ends_in_the_middle_is_not_noticed(
+def test_a_token_that_expires_during_a_call_is_renewed(
     rotating: Slack, tool: str, method: str, args: dict[str, Any]
 ) -> None:
     rotating.world.then(method, lambda work: expire_first(rotating, work))
@@ -82,19 +84,19 @@ def test_a_token_that_ends_in_the_middle_is_not_noticed(
     assert len(rotating.world.posted) == (tool == POST)
 
 
-def test_a_token_that_ends_between_pages_is_not_noticed(rotating: Slack) -> None:
+def test_a_token_that_expires_between_pages_is_renewed(rotating: Slack) -> None:
     rotating.world.channels = rotating.world.channels * 40
     rotating.world.then("conversations.list", lambda work: work(), lambda work: expire_first(rotating, work))
     assert len(rotating.desk.found(LIST, limit=1000, query="incident")["channels"]) == 40
 
 
-def test_while_the_workspace_moves_nothing_is_taken_for_an_end(slack: Slack) -> None:
+def test_a_workspace_migration_does_not_end_a_list(slack: Slack) -> None:
     slack.world.refuse("conversations.list", "team_added_to_org")
     slack.desk.failed(LIST, "upstream_unavailable")
     slack.desk.found(LIST)
 
 
-def test_two_slacks_of_one_name_are_told_apart(slack: Slack) -> None:
+def test_tools_of_two_slack_servers_with_one_name_stay_distinct(slack: Slack) -> None:
     other = slack.desk.another("slack")
     slack.desk.enable(slack.desk, other)
     names = {desk.name(tool) for desk in (slack.desk, other) for tool in (LIST, READ, POST)}

@@ -36,43 +36,43 @@ def said(number: int, length: int = 20) -> list[dict[str, object]]:
     return [message(at(number - each), ADA, f"{each} {'x' * length}") for each in range(number)]
 
 
-def test_where_the_right_is_there_people_have_names(slack: Slack) -> None:
+def test_people_have_names_if_the_scope_is_granted(slack: Slack) -> None:
     named(slack)
     slack.desk.found(READ, channelId="#support")
     assert sorted(each.query["user"] for each in slack.calls("users.info")) == [ADA, GRACE]
 
 
-def test_where_the_right_is_missing_nobody_is_asked_for_names(slack: Slack) -> None:
+def test_names_are_not_requested_without_the_scope(slack: Slack) -> None:
     slack.desk.found(READ, channelId="#support")
     assert slack.calls("users.info") == []
 
 
-def test_names_that_cannot_be_had_cost_nothing_but_names(slack: Slack) -> None:
+def test_a_failed_name_lookup_loses_only_names(slack: Slack) -> None:
     slack.world.tells_rights = False
     found = slack.desk.found(READ, channelId="#support")
     assert [each["sender"] for each in found["messages"]] == [ADA, GRACE, "Helpdesk"]
     assert slack.calls("users.info")
 
 
-def test_names_that_have_to_be_waited_for_are_done_without(slack: Slack) -> None:
+def test_rate_limited_names_are_not_waited_for(slack: Slack) -> None:
     named(slack)
     slack.world.limit("users.info", seconds=60, times=9)
     assert slack.desk.found(READ, channelId="#support")["messages"][0]["sender"] == ADA
 
 
-def test_no_more_names_are_asked_for_than_are_worth_it(slack: Slack) -> None:
+def test_the_number_of_name_requests_is_limited(slack: Slack) -> None:
     named(slack)
     slack.world.messages[GENERAL] = [message(at(each), f"U0MANY{each:05d}", "Hi") for each in range(1, 40)]
     assert len(slack.desk.found(READ, channelId=GENERAL)["messages"]) == 39
     assert len(slack.calls("users.info")) <= 25
 
 
-def test_a_channel_is_found_by_its_name_among_many(slack: Slack) -> None:
+def test_a_channel_is_found_by_name_among_many(slack: Slack) -> None:
     slack.world.channels, slack.world.messages["C0CROWD0449"] = crowd(450), [message(at(1), ADA, "Found")]
     assert slack.desk.found(READ, channelId="#crowd-449")["messages"][0]["content"] == "Found"
 
 
-def test_a_message_that_tells_who_wrote_it_needs_no_question(slack: Slack) -> None:
+def test_a_message_with_an_authors_name_needs_no_lookup(slack: Slack) -> None:
     profile = {"real_name": "Ada Lovelace", "display_name": "ada"}
     slack.world.messages[GENERAL] = [message(at(1), ADA, "Hi", user_profile=profile)]
     assert slack.desk.found(READ, channelId="#general")["messages"][0]["sender"] == "ada"
@@ -92,19 +92,19 @@ def test_a_message_that_tells_who_wrote_it_needs_no_question(slack: Slack) -> No
         {"channelId": "<#C0INCIDENT1|incidents>", "message_ts": "p1794819600000200"},
     ],
 )
-def test_a_thread_is_found_however_it_is_called(slack: Slack, args: dict[str, object]) -> None:
+def test_a_thread_is_found_by_every_form_of_its_address(slack: Slack, args: dict[str, object]) -> None:
     found = slack.desk.found(READ, **args)
     assert [each["ts"] for each in found["messages"]] == [OUTAGE, at(1.1), at(1.2), at(1.5)]
 
 
-def test_a_channel_is_read_page_by_page_to_the_end(slack: Slack) -> None:
+def test_a_channel_is_paged_to_its_end(slack: Slack) -> None:
     slack.world.messages[GENERAL] = said(25)
     pages = walk(slack, channelId=GENERAL, limit=10)
     assert [len(page) for page in pages] == [10, 10, 5]
     assert [int(each.split()[0]) for page in pages for each in page] == list(range(25))
 
 
-def test_a_thread_is_read_page_by_page_and_nothing_is_told_twice(slack: Slack) -> None:
+def test_a_thread_is_paged_without_duplicates(slack: Slack) -> None:
     slack.world.messages[GENERAL] = [
         message(at(1), ADA, "root", thread_ts=at(1), reply_count=25),
         *(reply(at(2 + each), GRACE, str(each), at(1)) for each in range(25)),
@@ -113,7 +113,7 @@ def test_a_thread_is_read_page_by_page_and_nothing_is_told_twice(slack: Slack) -
     assert [each for page in pages for each in page] == ["root", *map(str, range(25))]
 
 
-def test_an_app_that_gets_fifteen_messages_is_told_that_there_are_more(slack: Slack) -> None:
+def test_an_app_limited_to_fifteen_messages_learns_that_there_are_more(slack: Slack) -> None:
     slack.world.is_marketplace_app = False
     slack.world.messages[GENERAL] = said(20)
     assert [len(page) for page in walk(slack, channelId=GENERAL)] == [15, 5]
@@ -136,14 +136,14 @@ def test_one_call_reads_one_page(slack: Slack) -> None:
         ({"oldest": "2026-11-17"}, []),
     ],
 )
-def test_a_time_can_be_written_in_many_ways(slack: Slack, args: dict[str, object], hours: list[int]) -> None:
+def test_a_time_is_accepted_in_many_forms(slack: Slack, args: dict[str, object], hours: list[int]) -> None:
     slack.world.messages[GENERAL] = [message(at(each), ADA, str(each)) for each in range(1, 7)]
     found = slack.desk.found(READ, channelId=GENERAL, **args)
     assert [int(each["content"]) for each in found["messages"]] == hours
 
 
 @pytest.mark.parametrize("more", [{}, {"full": True}])
-def test_many_long_messages_are_given_in_readable_parts(slack: Slack, more: dict[str, bool]) -> None:
+def test_many_long_messages_are_returned_in_readable_parts(slack: Slack, more: dict[str, bool]) -> None:
     slack.world.messages[GENERAL] = said(120, length=1500)
     found = slack.paged(READ, "messages", channelId=GENERAL, limit=999, **more)
     assert [int(each["content"].split()[0]) for each in found] == list(range(120))
@@ -158,7 +158,7 @@ def test_a_long_thread_in_parts_repeats_and_loses_nothing(slack: Slack) -> None:
     assert found == ["root", *map(str, range(60))]
 
 
-def test_a_very_long_message_is_cut_and_can_be_read_alone(slack: Slack) -> None:
+def test_a_very_long_message_is_cut_and_can_be_read_separately(slack: Slack) -> None:
     slack.world.messages[GENERAL] = [message(at(each), ADA, f"{each} " + "word " * 7000) for each in range(1, 30)]
     called = slack.desk.call(READ, channelId=GENERAL)
     first = called["structuredContent"]["messages"][0]
@@ -167,12 +167,12 @@ def test_a_very_long_message_is_cut_and_can_be_read_alone(slack: Slack) -> None:
     assert len(alone["messages"][0]["content"]) == 35_002
 
 
-def test_in_full_a_message_comes_as_slack_has_it(slack: Slack) -> None:
+def test_a_full_message_is_slacks_original_object(slack: Slack) -> None:
     found = slack.desk.found(READ, channelId=INCIDENTS, full=True, limit=1)
     assert found["messages"][0]["full"]["team"] == "T0ACME00001"
 
 
-def test_what_the_bot_has_posted_is_under_its_name(slack: Slack) -> None:
+def test_posts_of_the_bot_carry_its_name(slack: Slack) -> None:
     slack.desk.found("slack_post_message", channel=GENERAL, text="Hello")
     first = slack.desk.found(READ, channelId=GENERAL)["messages"][0]
     assert (first["sender"], first["senderId"], first["content"]) == ("plugboard", BOT, "Hello")

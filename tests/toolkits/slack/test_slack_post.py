@@ -28,7 +28,7 @@ def test_a_message_is_posted_as_markdown(slack: Slack) -> None:
     assert sent(slack) == [{"channel": GENERAL, "markdown_text": "**Done**: [order](https://acme.example)"}]
 
 
-def test_the_structure_says_the_same_as_the_text(slack: Slack) -> None:
+def test_structured_content_agrees_with_the_text(slack: Slack) -> None:
     assert slack.desk.found(POST, channel=GENERAL, text="Hi") == {
         "channel": GENERAL,
         "ts": "1794924060.000100",
@@ -69,25 +69,25 @@ def test_a_reply_can_be_shown_in_the_channel_too(slack: Slack) -> None:
         {"conversation": "#incidents", "replyTo": "https://acme.slack.com/archives/C0INCIDENT1/p1794819600000200"},
     ],
 )
-def test_a_reply_finds_its_thread_however_that_is_called(slack: Slack, args: dict[str, object]) -> None:
+def test_a_reply_finds_its_thread_by_every_form_of_its_address(slack: Slack, args: dict[str, object]) -> None:
     found = slack.desk.found(POST, **args, text="Thanks!")
     assert (found["channel"], found["threadTs"]) == (INCIDENTS, OUTAGE)
     assert sent(slack)[0]["thread_ts"] == OUTAGE
 
 
-def test_a_reply_to_nothing_is_not_lost_but_refused(slack: Slack) -> None:
+def test_a_reply_to_a_missing_message_is_refused(slack: Slack) -> None:
     slack.desk.failed(POST, "invalid_arguments", **{**REPLY, "threadTs": "1794819600.999999"})
     assert slack.world.posted == []
 
 
 @pytest.mark.parametrize("rights", [("chat:write",), ("chat:write", "channels:history")])
-def test_a_reply_does_not_need_the_right_to_read(slack: Slack, rights: tuple[str, ...]) -> None:
+def test_a_reply_does_not_need_the_read_scope(slack: Slack, rights: tuple[str, ...]) -> None:
     slack.grant(*rights)
     slack.desk.found(POST, **REPLY)
     assert sent(slack)[0]["thread_ts"] == OUTAGE
 
 
-def test_a_reply_does_not_wait_for_its_turn_to_read(slack: Slack) -> None:
+def test_a_reply_does_not_wait_for_the_read_limit(slack: Slack) -> None:
     slack.world.limit("conversations.replies", seconds=60)
     slack.desk.found(POST, **REPLY)
     assert sent(slack)[0]["thread_ts"] == OUTAGE
@@ -96,7 +96,7 @@ def test_a_reply_does_not_wait_for_its_turn_to_read(slack: Slack) -> None:
 @pytest.mark.parametrize(
     ("form", "text"), [("markdown", "x" * 12_000), ("plain", "&" * 8_000), ("mrkdwn", "x" * 40_000)]
 )
-def test_a_message_of_the_greatest_length_is_posted_whole(slack: Slack, form: str, text: str) -> None:
+def test_a_message_of_the_maximum_length_is_posted_completely(slack: Slack, form: str, text: str) -> None:
     slack.desk.found(POST, channel=GENERAL, text=text, format=form)
     too_long = slack.desk.failed(POST, "invalid_arguments", channel=GENERAL, text=f"{text}&", format=form)
     assert "post the first part, then the rest as replies with its `threadTs`" in too_long["text"]
@@ -140,7 +140,7 @@ def test_nothing_is_posted_twice(slack: Slack, fault: Fault, posted: int, kind: 
         ("some_new_error", False, 0, "upstream_refused"),
     ],
 )
-def test_nothing_is_posted_twice_whatever_slack_says(
+def test_nothing_is_posted_twice_after_any_error_of_slack(
     slack: Slack, error: str, is_done: bool, posted: int, kind: str | None
 ) -> None:
     slack.world.refuse("chat.postMessage", error, done=is_done)
@@ -149,13 +149,13 @@ def test_nothing_is_posted_twice_whatever_slack_says(
     assert called.get("error", {}).get("kind") == kind
 
 
-def test_a_post_without_a_word_on_it_is_posted_all_the_same(slack: Slack) -> None:
+def test_a_post_succeeds_though_the_response_has_no_message(slack: Slack) -> None:
     slack.world.then("chat.postMessage", lambda work: (work(), said({"ok": True}))[1])
     found = slack.desk.found(POST, channel=GENERAL, text="Hi")
     assert found == {"channel": GENERAL, "ts": "", "url": "https://acme.slack.com/archives/C0GENERAL01"}
 
 
-def test_half_a_character_in_the_answer_makes_no_failure_of_a_post(slack: Slack) -> None:
+def test_a_lone_surrogate_in_the_response_does_not_fail_a_post(slack: Slack) -> None:
     slack.world.then("chat.postMessage", halved)
     assert slack.desk.found(POST, channel=GENERAL, text="Hi")["message"] == "Hi �"
     assert len(slack.world.posted) == 1
