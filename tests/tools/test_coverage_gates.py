@@ -29,23 +29,23 @@ def report(**of_integrations: int) -> dict[str, Any]:
     return {"files": {"api/a.py": summary(950, 90), "integrations/b.py": summary(**given)}}
 
 
-def test_what_is_just_enough_passes() -> None:
+def test_a_coverage_at_the_minimum_passes() -> None:
     assert complaints(report()) == []
 
 
 @pytest.mark.parametrize(("kind", "given"), [("line", {"lines": 949}), ("branch", {"branches": 89})])
-def test_a_package_that_falls_short_is_named_with_its_figure(kind: str, given: dict[str, int]) -> None:
+def test_a_package_below_its_minimum_is_named_with_its_figure(kind: str, given: dict[str, int]) -> None:
     assert complaints(report(**given)) == [
         f"integrations/: {kind} coverage is {94.9 if kind == 'line' else 89:.2f} %, it must be {LEAST[kind]:.0f} %"
     ]
 
 
-def test_a_package_that_was_not_measured_falls_short() -> None:
+def test_a_package_without_measurements_fails() -> None:
     assert len(complaints({"files": {"api/a.py": summary(1000, 100)}})) == 2
 
 
 @pytest.mark.parametrize(("lines", "code"), [(950, 0), (949, 1)])
-def test_the_program_tells_by_its_exit_code(tmp_path: Path, lines: int, code: int) -> None:
+def test_the_exit_code_shows_the_result(tmp_path: Path, lines: int, code: int) -> None:
     path = tmp_path / "coverage.json"
     path.write_text(json.dumps(report(lines=lines)))
 
