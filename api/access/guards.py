@@ -118,5 +118,3 @@ def _handlers(route: Any) -> Iterable[BaseRouteHandler]:
 
 def _answers_options_only(handler: BaseRouteHandler) -> bool:
     return getattr(handler, "http_methods", None) == {"OPTIONS"}
-
-
