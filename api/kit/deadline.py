@@ -54,6 +54,10 @@ class Deadline:
         self._ticker = ticker
         self._ends_at = ticker.loop.time() + seconds
 
+    def has_passed(self, now: float) -> bool:
+        """`now`: the loop's time, as each tick has it."""
+        return now >= self._ends_at
+
     def remaining(self) -> float:
         """Seconds; negative once it has passed."""
         return self._ends_at - self._ticker.loop.time()

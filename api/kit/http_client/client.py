@@ -6,12 +6,12 @@ that was judged a moment before, and carries requests with one credential alone.
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from api.kit.deadline import Deadline
 from api.kit.egress.policy import CheckedUrl, EgressPolicy
 from api.kit.egress.resolver import Resolver
 from api.kit.http_client.connection import HttpConnection
@@ -108,7 +108,7 @@ class Exchange:
         self._target = target
         self._headers = headers
         self._body = body
-        self._deadline = asyncio.get_running_loop().time() + seconds
+        self._deadline = Deadline(pools.ticker, seconds)
         self._limits = limits
         self._raised = raised
         self._pool: ConnectionPool | None = None
@@ -140,7 +140,7 @@ class Exchange:
 
     async def _connect(self, pool: ConnectionPool) -> HttpConnection:
         try:
-            async with asyncio.timeout_at(self._deadline):
+            with self._deadline.enforce():
                 return await pool.connect(self._target)
         except TimeoutError:
             raise TransportTimeout("no connection", sent=False) from None

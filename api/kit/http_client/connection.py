@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
+from api.kit.deadline import Deadline, Ticker
 from api.kit.http_client.response import ResponseLimits
 from api.kit.http_client.response_parser import ResponseParser
 from api.kit.transport_errors import ConnectionFailed, TransportTimeout
@@ -19,16 +20,20 @@ MAX_HELD = 262_144
 class HttpConnection(asyncio.Protocol):
     """Carries one request at a time. Bytes that arrive between requests close it."""
 
-    __slots__ = ("_alarm", "_answer", "_is_full", "_loop", "_on_lost", "_transport", "_unsent", "gone", "idle_since")
+    __slots__ = (
+        *("_answer", "_deadline", "_is_full", "_loop", "_on_lost", "_ticker", "_transport", "_unsent"),
+        *("gone", "idle_since"),
+    )
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[HttpConnection], None]) -> None:
+    def __init__(self, ticker: Ticker, on_lost: Callable[[HttpConnection], None]) -> None:
+        loop = ticker.loop
         self.idle_since = 0.0
         self.gone: asyncio.Future[None] = loop.create_future()
         self._loop = loop
+        self._ticker = ticker
         self._on_lost = on_lost
         self._transport: asyncio.Transport | None = None
         self._answer: ResponseParser | None = None
-        self._alarm: asyncio.TimerHandle | None = None
         self._unsent = memoryview(b"")
         self._is_full = False
 
@@ -36,13 +41,14 @@ class HttpConnection(asyncio.Protocol):
     def is_usable(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    def send(self, method: str, head: bytes, body: bytes, limits: ResponseLimits, deadline: float) -> ResponseParser:
+    def send(self, method: str, head: bytes, body: bytes, limits: ResponseLimits, deadline: Deadline) -> ResponseParser:
         """From here on the upstream may have received the request."""
         transport = self._transport
         if transport is None or transport.is_closing():
             raise ConnectionFailed("closed before it was used", sent=False)
         answer = self._answer = ResponseParser(self._loop, limits, is_bodiless=method == "HEAD")
-        self._alarm = self._loop.call_at(deadline, self._expire)
+        self._deadline = deadline
+        self._ticker.add(self)
         if len(body) <= PIECE:
             transport.write(head + body)
         else:
@@ -54,7 +60,7 @@ class HttpConnection(asyncio.Protocol):
     def release(self) -> bool:
         """Whether another request may follow. If not, the connection is closed without draining or flushing."""
         answer, self._answer = self._answer, None
-        self._cancel_timer()
+        self._ticker.remove(self)
         if answer is not None:
             answer.leave()
             if answer.is_reusable and self.is_usable and not self._unsent and not self._is_full:
@@ -79,7 +85,7 @@ class HttpConnection(asyncio.Protocol):
             return
         answer.feed(data)
         if answer.is_complete:
-            self._cancel_timer()
+            self._ticker.remove(self)
         elif answer.error is not None:
             self.abort()
         elif answer.held > MAX_HELD and answer.eased is None and self._transport is not None:
@@ -94,11 +100,19 @@ class HttpConnection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
         self._unsent = memoryview(b"")
-        self._cancel_timer()
+        self._ticker.remove(self)
         if self._answer is not None:
             self._answer.connection_closed(error)
         self._on_lost(self)
         self.gone.set_result(None)
+
+    def on_tick(self, now: float) -> None:
+        if not self._deadline.has_passed(now):
+            return
+        self._ticker.remove(self)
+        if self._answer is not None:
+            self._answer.fail(TransportTimeout("no answer, or no end of it", sent=True))
+        self.abort()
 
     def pause_writing(self) -> None:
         self._is_full = True
@@ -116,14 +130,3 @@ class HttpConnection(asyncio.Protocol):
     def _read_on(self) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
-
-    def _expire(self) -> None:
-        self._alarm = None
-        if self._answer is not None:
-            self._answer.fail(TransportTimeout("no answer, or no end of it", sent=True))
-        self.abort()
-
-    def _cancel_timer(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None

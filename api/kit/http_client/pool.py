@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict, deque
 from contextlib import suppress
 
+from api.kit.deadline import Ticker
 from api.kit.egress.policy import CheckedUrl
 from api.kit.http_client.connection import HttpConnection
 from api.kit.http_client.dialer import Dialer
@@ -22,11 +23,23 @@ SWEEP_SECONDS = 1.0
 class ConnectionPool:
     """Connections to one origin with one credential."""
 
-    __slots__ = ("_dialling", "_free", "_is_closed", "_leased", "_loop", "_open", "_owner", "_waiting", "fixed")
+    __slots__ = (
+        "_dialling",
+        "_free",
+        "_is_closed",
+        "_leased",
+        "_loop",
+        "_open",
+        "_owner",
+        "_ticker",
+        "_waiting",
+        "fixed",
+    )
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, dialling: Dialer, target: CheckedUrl, name: str = "") -> None:
+    def __init__(self, ticker: Ticker, dialling: Dialer, target: CheckedUrl, name: str = "") -> None:
         self.fixed = origin_lines(target)
-        self._loop = loop
+        self._ticker = ticker
+        self._loop = ticker.loop
         self._dialling = dialling
         self._owner = name.partition(" ")[0]  # a workspace, as a rule
         self._leased = 0
@@ -62,7 +75,7 @@ class ConnectionPool:
         connection = None
         try:
             connection = await self._dialling.connect(
-                target, lambda: HttpConnection(self._loop, self._lost), self._owner
+                target, lambda: HttpConnection(self._ticker, self._lost), self._owner
             )
         finally:
             if connection is None:
@@ -142,6 +155,7 @@ class ConnectionPools(OrderedDict[tuple[str, str, int, str], ConnectionPool]):
         self._dialling = dialling
         self._most = most
         self._loop = asyncio.get_running_loop()
+        self.ticker = Ticker(self._loop)
         self._sweeping: asyncio.TimerHandle | None = None
         self._is_closed = False
 
@@ -149,7 +163,7 @@ class ConnectionPools(OrderedDict[tuple[str, str, int, str], ConnectionPool]):
         key = (target.scheme, target.host, target.port, credential)
         pool = self.get(key)
         if pool is None:
-            pool = self[key] = ConnectionPool(self._loop, self._dialling, target, credential)
+            pool = self[key] = ConnectionPool(self.ticker, self._dialling, target, credential)
             if self._is_closed:
                 pool.close()
             elif self._sweeping is None:

@@ -88,8 +88,9 @@ class Response:
             inflate.finish()
 
     def _counted(self, whole: bytes) -> bytes:
+        """Of a body that is not compressed: its ratio is one."""
         self._wire = _within(self._limits.wire, self._wire + len(whole), "bytes")
-        self._count(len(whole))
+        self._decoded = _within(self._limits.decoded, self._decoded + len(whole), "decoded bytes")
         return whole
 
     def _count(self, size: int) -> None:

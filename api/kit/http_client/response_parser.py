@@ -69,12 +69,12 @@ class ResponseParser:
 
     async def head(self) -> None:
         while not self.has_head:
-            await self._more()
+            await self._next_data()
 
     async def more(self) -> bytes:
         """The next bytes of the body; empty at its end."""
         while not self.held and not self.is_complete:
-            await self._more()
+            await self._next_data()
         return self.take()
 
     def take(self) -> bytes:
@@ -84,14 +84,12 @@ class ResponseParser:
             self.eased = None
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
-    async def _more(self) -> None:
-        if self.error is not None:
-            raise self.error
+    def _next_data(self) -> asyncio.Future[None]:
+        """Done with the next bytes, or the end."""
         self._waiter = self._loop.create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+        if self.error is not None:
+            self._waiter.set_exception(self.error)
+        return self._waiter
 
     def feed(self, data: bytes) -> None:
         try:

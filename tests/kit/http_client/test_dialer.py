@@ -9,6 +9,7 @@ from ipaddress import ip_address
 
 import pytest
 
+from api.kit.deadline import Ticker
 from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
 from api.kit.egress.resolver import Resolver
 from api.kit.http_client.client import HttpClient
@@ -157,7 +158,7 @@ async def test_the_next_address_is_tried_after_a_connect_timeout() -> None:
                 caller.setblocking(False)
                 caller.connect_ex(full.getsockname())
             connection = await dialling.connect(
-                named(there.url(host="api.example.com")), lambda: HttpConnection(loop, lambda _: None)
+                named(there.url(host="api.example.com")), lambda: HttpConnection(Ticker(loop), lambda _: None)
             )
         assert connection.is_usable
         connection.abort()
