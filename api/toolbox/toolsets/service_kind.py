@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from api.access.context import WorkspaceContext
 from api.kit.deadline import Deadline
 from api.servers.server import Server
@@ -23,15 +25,12 @@ from api.toolbox.toolsets.toolset import Toolset, ToolsetWrapper
 from integrations import StatusRefused, UnreadableResponse, UpstreamError, probe_service
 
 
+@dataclass(slots=True, eq=False)
 class ServiceToolList(ToolsetWrapper):
     """Lists a service's tools without a request: they are part of Plugboard, and the server's record says the rest."""
 
-    __slots__ = ("_server", "_tools")
-
-    def __init__(self, inner: Toolset, server: Server, tools: ToolCatalog | None) -> None:
-        super().__init__(inner)
-        self._server = server
-        self._tools = tools
+    _server: Server
+    _tools: ToolCatalog | None
 
     async def list_tools(self, deadline: Deadline, *, refresh: bool = False) -> ToolCatalog:  # noqa: ARG002
         connection = self._server.connection

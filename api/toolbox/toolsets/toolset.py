@@ -61,13 +61,11 @@ class Toolset(Protocol):
         ...
 
 
+@dataclass(slots=True, eq=False)
 class ToolsetWrapper(Toolset):
     """A toolset around another one. Subclasses override what they change."""
 
-    __slots__ = ("_inner",)
-
-    def __init__(self, inner: Toolset) -> None:
-        self._inner = inner
+    _inner: Toolset
 
     @property
     def redact(self) -> Redactor:

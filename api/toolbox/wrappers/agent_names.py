@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from api.kit.clock import Clock
 from api.kit.deadline import Deadline
 from api.toolbox.agent_toolbox import EnabledServer
@@ -9,19 +11,16 @@ from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.tool_names import GENERIC_PREFIX
 from api.toolbox.toolsets.catalog import CatalogTool, ToolCatalog
 from api.toolbox.toolsets.generic_tool import GENERIC_TOOL
-from api.toolbox.toolsets.toolset import ToolCall, Toolset, ToolsetWrapper, UnknownTool
+from api.toolbox.toolsets.toolset import ToolCall, ToolsetWrapper, UnknownTool
 
 LOOK_AGAIN_SECONDS = 5.0
 """A name that is missing in a list of this age or younger is taken to be missing in a new one too."""
 
 
+@dataclass(slots=True, eq=False)
 class AgentNames(ToolsetWrapper):
-    __slots__ = ("_clock", "_share")
-
-    def __init__(self, inner: Toolset, share: EnabledServer, clock: Clock) -> None:
-        super().__init__(inner)
-        self._share = share
-        self._clock = clock
+    _share: EnabledServer
+    _clock: Clock
 
     async def list_tools(self, deadline: Deadline, *, refresh: bool = False) -> ToolCatalog:
         """Ready to be shown."""

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from api.kit.clock import Clock
 from api.servers.server import Server
 from api.toolbox.failures import invalid_arguments
 from api.toolbox.output.results import failed
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.toolsets.catalog import ParsedArguments
-from api.toolbox.toolsets.toolset import ToolCall, Toolset, ToolsetWrapper, UnknownTool
+from api.toolbox.toolsets.toolset import ToolCall, ToolsetWrapper, UnknownTool
 
 
+@dataclass(slots=True, eq=False)
 class ArgumentCheck(ToolsetWrapper):
     """An old list is good enough for arguments that fit; before a call is refused, the server is asked again."""
 
-    __slots__ = ("_clock", "_server")
-
-    def __init__(self, inner: Toolset, server: Server, clock: Clock) -> None:
-        super().__init__(inner)
-        self._server = server
-        self._clock = clock
+    _server: Server
+    _clock: Clock
 
     async def call(self, call: ToolCall) -> ToolResult:
         parsed = call.tool.parse(call.arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from api.kit.deadline import Deadline
 from api.toolbox.calling.circuit_breakers import CircuitBreaker
@@ -10,15 +11,12 @@ from api.toolbox.failures import ToolsUnavailable, circuit_open, without_uncerta
 from api.toolbox.output.results import failed
 from api.toolbox.output.tool_result import ToolResult
 from api.toolbox.toolsets.catalog import ToolCatalog
-from api.toolbox.toolsets.toolset import ToolCall, Toolset, ToolsetWrapper
+from api.toolbox.toolsets.toolset import ToolCall, ToolsetWrapper
 
 
+@dataclass(slots=True, eq=False)
 class BreakerGuard(ToolsetWrapper):
-    __slots__ = ("_breaker",)
-
-    def __init__(self, inner: Toolset, breaker: Callable[[], CircuitBreaker]) -> None:
-        super().__init__(inner)
-        self._breaker = breaker
+    _breaker: Callable[[], CircuitBreaker]
 
     async def list_tools(self, deadline: Deadline, *, refresh: bool = False) -> ToolCatalog:
         if refresh:  # passes an open breaker, and the outcome counts for nothing

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from api.toolbox.calling.bulkheads import Bulkheads, LimitReached
 from api.toolbox.failures import limit_reached
 from api.toolbox.output.results import failed
 from api.toolbox.output.tool_result import ToolResult
-from api.toolbox.toolsets.toolset import ToolCall, Toolset, ToolsetWrapper
+from api.toolbox.toolsets.toolset import ToolCall, ToolsetWrapper
 
 
+@dataclass(slots=True, eq=False)
 class CallLimit(ToolsetWrapper):
-    __slots__ = ("_bulkheads", "_server_id", "_workspace_id")
-
-    def __init__(self, inner: Toolset, bulkheads: Bulkheads, workspace_id: str, server_id: str) -> None:
-        super().__init__(inner)
-        self._bulkheads = bulkheads
-        self._workspace_id = workspace_id
-        self._server_id = server_id
+    _bulkheads: Bulkheads
+    _workspace_id: str
+    _server_id: str
 
     async def call(self, call: ToolCall) -> ToolResult:
         try:

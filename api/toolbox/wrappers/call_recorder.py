@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from api.access.context import WorkspaceContext
 from api.audit.call_log import CallLog
 from api.audit.events import ToolCallRecord
@@ -9,29 +11,18 @@ from api.kit.clock import Clock
 from api.servers.server import Server
 from api.toolbox.metrics import ToolCallCollector
 from api.toolbox.output.tool_result import ToolResult
-from api.toolbox.toolsets.toolset import ToolCall, Toolset, ToolsetWrapper, UnknownTool
+from api.toolbox.toolsets.toolset import ToolCall, ToolsetWrapper, UnknownTool
 
 ABANDONED, NOT_FOUND = "abandoned", "not_found"
 
 
+@dataclass(slots=True, eq=False)
 class CallRecorder(ToolsetWrapper):
-    __slots__ = ("_clock", "_ctx", "_log", "_metrics", "_server")
-
-    def __init__(
-        self,
-        inner: Toolset,
-        ctx: WorkspaceContext,
-        server: Server,
-        log: CallLog,
-        metrics: ToolCallCollector,
-        clock: Clock,
-    ) -> None:
-        super().__init__(inner)
-        self._ctx = ctx
-        self._server = server
-        self._log = log
-        self._metrics = metrics
-        self._clock = clock
+    _ctx: WorkspaceContext
+    _server: Server
+    _log: CallLog
+    _metrics: ToolCallCollector
+    _clock: Clock
 
     async def call(self, call: ToolCall) -> ToolResult:
         started, outcome = self._clock.monotonic(), ABANDONED
