@@ -27,8 +27,8 @@ class TooManyAtOnce(Exception):
 class LimitedHttpProtocol(HttpToolsProtocol):
     """Counts the bytes of a head until it is complete, and the bytes after a body.
 
-    A head that arrives in one piece is short enough. Trailers are dropped: uvicorn would add them to the headers,
-    which have been checked by then, perhaps by a proxy that ignores trailers.
+    A head that arrives in one piece is short enough. Trailers are dropped: uvicorn would add them to the request's
+    headers, which have been checked by then, perhaps by a proxy that ignores trailers.
     """
 
     head_seconds = 10.0
@@ -68,13 +68,10 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._head_is_complete = False
         super().on_message_begin()
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._head_is_complete:
-            super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
         self._head_bytes, self._head_is_complete = 0, True
         super().on_headers_complete()
+        self.headers = []  # collects trailers from now on
 
     def on_body(self, body: bytes) -> None:
         self._head_bytes = 0
