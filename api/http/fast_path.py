@@ -6,7 +6,7 @@ guard with the same arguments, and errors are answered by the same function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -32,10 +32,12 @@ class _Route:
     """A route, with its path in segments; a segment that is a parameter has a name."""
 
     handler: HTTPRouteHandler
+    function: Callable[..., Awaitable[Any]]
     guard: Guard
     template: str
-    fixed_positions: Sequence[int]
-    fixed: Sequence[str]
+    fixed_segments: Callable[[Sequence[str]], tuple[str, ...]]
+    """Those that are no parameters."""
+    fixed: tuple[str, ...]
     parameters: Sequence[tuple[int, str]]
     providers: Mapping[str, Provider]
     body: type[RequestModel] | None
@@ -55,7 +57,7 @@ class FastPath:
         if scope["type"] == ScopeType.HTTP:
             segments = scope["path"].split("/")
             for route in self._routes.get((scope["method"], len(segments), segments[-1]), ()):
-                if [segments[position] for position in route.fixed_positions] == route.fixed:
+                if route.fixed_segments(segments) == route.fixed:
                     await self._dispatch(route, segments, scope, receive, send)
                     return
         await self._app(scope, receive, send)
@@ -69,7 +71,7 @@ class FastPath:
             arguments = {name: provide(request) for name, provide in route.providers.items()}
             if route.body:
                 arguments["data"] = validate(route.body, await request.json())
-            response = await route.handler.fn(**arguments)
+            response = await route.function(**arguments)
         except Exception as error:  # noqa: BLE001  a request ends here
             response = self._answer_problem(request, error)
         await response(scope, receive, send)
@@ -85,13 +87,15 @@ class FastPath:
                 for position, segment in enumerate(segments)
                 if segment.startswith("{")
             ]
-            fixed = [position for position, segment in enumerate(segments) if not segment.startswith("{")]
+            positions = [position for position, segment in enumerate(segments) if not segment.startswith("{")]
+            fixed_segments = itemgetter(*positions)  # of at least two: each path begins with a slash
             route = _Route(
                 handler,
+                handler.fn,
                 guard,
                 path.replace(":str}", "}"),
-                fixed,
-                [segments[position] for position in fixed],
+                fixed_segments,
+                fixed_segments(segments),
                 parameters,
                 _providers(handler, {name for _, name in parameters}),
                 request_model_of(handler),

@@ -31,7 +31,7 @@ def _is_request_model(kind: Any) -> bool:
 
 def validate(model: type[InputType], value: object) -> InputType:
     try:
-        return model.model_validate(value)
+        return model.__pydantic_validator__.validate_python(value)  # type: ignore[no-any-return]
     except ValidationError as error:
         raise invalid(error) from None
 

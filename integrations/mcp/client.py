@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from http import HTTPStatus
 from itertools import count
 from typing import Any
@@ -78,7 +78,9 @@ class McpClient:
         return outcome.value()
 
     async def _sent(self, method: str, params: Mapping[str, Any] | None, paths: Paths | None = None) -> RpcOutcome:
-        connection = await self._connected()
+        connection = self._connection
+        if connection is None or not connection.is_open:
+            connection = await self._connected()
         outcome = await _send(connection, method, params, paths)
         if no_longer_fits(outcome, connection.era.kind) and (other := await self._found_again(connection)):
             return await _send(other, method, params, paths)
@@ -119,12 +121,12 @@ class McpClient:
             return other
 
 
-async def _send(
+def _send(
     connection: McpSession, method: str, params: Mapping[str, Any] | None, paths: Paths | None
-) -> RpcOutcome:
+) -> Awaitable[RpcOutcome]:
     is_mirrored = paths and connection.era.kind == "modern"
     headers = argument_headers(paths, (params or {}).get("arguments")) if paths and is_mirrored else {}
-    return await connection.send(method, params, headers)
+    return connection.send(method, params, headers)
 
 
 def _paths_of(tool: Mapping[str, Any]) -> Paths:

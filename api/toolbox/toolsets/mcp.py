@@ -93,7 +93,8 @@ class McpToolset(Toolset):
             raise
         finally:
             self._leave()
-        await self._keep_era()
+        if self._client.era is not self._era:
+            await self._keep_era()
         return _bounded(results.of_tool, response, self._credentials.redact)
 
     async def _call_method(self, method: str, params: Mapping[str, Any] | None) -> ToolResult:
