@@ -11,11 +11,11 @@ from pathlib import Path
 from bench import processes, tables
 from bench.bare_app import MANY, ONE
 from bench.cases import Case, Product, Stage, all_cases, one, page, tools
+from bench.comparisons import Comparison, comparisons
 from bench.load import Question, Round, WrongAnswer, body_of, load
 from bench.passthrough_apps import ALL_TOOLS, ASGI, LITESTAR
 from bench.processes import Cores, Served
 from bench.seeding import Seeded, seed
-from bench.targets import Comparison, comparisons
 from bench.upstream import COUNT
 from tests.fakes.dynamodb import dynoxide_is_installed
 

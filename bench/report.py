@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.comparisons import Comparison, Time, busy, clock, p50
 from bench.load import Round
 from bench.plan import Measured
-from bench.targets import Comparison, Time, busy, clock, p50
 from tests.fakes.dynamodb import NO_DYNOXIDE
 
 

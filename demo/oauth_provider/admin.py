@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import asdict, fields
 from typing import Any
 
-from demo.oauth_provider.facts import Behaviour
 from demo.oauth_provider.faults import Fault
+from demo.oauth_provider.http import Answer, Json, Request, said
+from demo.oauth_provider.model import Behaviour
 from demo.oauth_provider.tenant import Seen, Tenant
-from demo.oauth_provider.wire import Answer, Json, Request, said
 
 NOT_THERE = said({"error": "there is nothing here"}, 404)
 

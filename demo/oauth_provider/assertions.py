@@ -13,7 +13,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from demo.oauth_provider.facts import Client, Refusal
+from demo.oauth_provider.model import Client, Refusal
 
 TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 LONGEST_SECONDS = 600

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from demo.oauth_provider.facts import Asked, Client, Family, Given, Kind, Refusal
+from demo.oauth_provider.http import Answer, Json, Request, changed, page, said, sent_to
+from demo.oauth_provider.model import Asked, Client, Family, Given, Kind, Refusal
 from demo.oauth_provider.tenant import Tenant
-from demo.oauth_provider.wire import Answer, Json, Request, changed, page, said, sent_to
 
 Handler = Callable[[Request], Answer]
 NEVER = {"Cache-Control": "no-store", "Pragma": "no-cache"}

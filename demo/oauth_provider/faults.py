@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from demo.oauth_provider.wire import Answer
+from demo.oauth_provider.http import Answer
 
 Kind = Literal["down", "busy", "slow", "hold", "html", "empty", "text", "array", "huge", "redirect", "close"]
 HUGE_BYTES = 8_000_000

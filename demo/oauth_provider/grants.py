@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from demo.oauth_provider.facts import (
+from demo.oauth_provider.model import (
     Asked,
     Behaviour,
     Client,

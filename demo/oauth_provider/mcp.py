@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from demo.oauth_provider.assertions import asserted
 from demo.oauth_provider.endpoints import AuthorizationServer, Endpoint, SentBack, seconds, word_of
-from demo.oauth_provider.facts import Asked, Client, Family, Given, Kind, Refusal
+from demo.oauth_provider.http import Answer, Json, Request, changed, said
+from demo.oauth_provider.model import Asked, Client, Family, Given, Kind, Refusal
 from demo.oauth_provider.tenant import Tenant
-from demo.oauth_provider.wire import Answer, Json, Request, changed, said
 
 GRANTS = ("authorization_code", "refresh_token", "client_credentials")
 ALGORITHMS = ["RS256", "ES256", "EdDSA"]

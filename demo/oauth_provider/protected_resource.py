@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from demo.mcp_servers import ModernServer, Reply, Seen, SessionServer, error, result
-from demo.oauth_provider.facts import Token
+from demo.oauth_provider.http import Answer, Json, Request, changed, said
+from demo.oauth_provider.model import Token
 from demo.oauth_provider.tenant import Tenant
-from demo.oauth_provider.wire import Answer, Json, Request, changed, said
 
 NO_ARGUMENTS: Json = {"type": "object", "properties": {}}
 TOOLS = [

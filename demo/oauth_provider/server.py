@@ -20,9 +20,10 @@ import uvicorn
 
 from demo.oauth_provider.admin import NOT_THERE, Admin
 from demo.oauth_provider.endpoints import AuthorizationServer, Endpoint
-from demo.oauth_provider.facts import Behaviour, Client, Token
 from demo.oauth_provider.faults import Fault
+from demo.oauth_provider.http import Answer, Cuttable, Request, app_of, said
 from demo.oauth_provider.mcp import McpAuthorizationServer
+from demo.oauth_provider.model import Behaviour, Client, Token
 from demo.oauth_provider.protected_resource import ProtectedServer
 from demo.oauth_provider.tenant import Seen, Tenant
 from demo.oauth_provider.vendors.base import Service
@@ -30,7 +31,6 @@ from demo.oauth_provider.vendors.hubspot import HubSpot
 from demo.oauth_provider.vendors.linear import Linear
 from demo.oauth_provider.vendors.notion import Notion
 from demo.oauth_provider.vendors.slack import Slack
-from demo.oauth_provider.wire import Answer, Cuttable, Request, app_of, said
 from demo.services.registry import World, world_of
 from demo.serving import listening
 

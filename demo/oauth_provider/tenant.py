@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from demo.oauth_provider.facts import Behaviour, Client, Family, Kind
 from demo.oauth_provider.faults import Fault, Gate
 from demo.oauth_provider.grants import Grants
-from demo.oauth_provider.wire import Json, Request
+from demo.oauth_provider.http import Json, Request
+from demo.oauth_provider.model import Behaviour, Client, Family, Kind
 
 PATIENCE_SECONDS = 20.0
 

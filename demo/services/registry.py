@@ -6,8 +6,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Protocol
 
+from demo.oauth_provider.http import Answer, Request
 from demo.oauth_provider.tenant import Tenant
-from demo.oauth_provider.wire import Answer, Request
 
 
 class World(Protocol):

@@ -22,11 +22,11 @@ from api.main.container import build_container
 from api.main.settings import Settings
 from demo.mcp_servers import ECHO, PlainServer, Reply, Seen, result
 from tests.fakes.still_clock import StillClock
-from tests.fakes.street import Street
-from tests.fakes.stuck import StuckServer
+from tests.fakes.stuck_server import StuckServer
+from tests.fakes.upstream_host import Street
 from tests.harness import Plugboard, Workspace, listening, many_callers, served
 from tests.operations import stripped
-from tests.toolbox.office import SECRET, Office, until
+from tests.toolbox.toolbox_client import SECRET, Office, until
 
 AT_HOME = EgressPolicy.parse("127.0.0.1/32")
 ECHO_TOOL = "mcp_weather_echo"

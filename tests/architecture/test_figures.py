@@ -39,7 +39,7 @@ from api.toolbox.tool_names import NAME_PATTERN
 from api.toolbox.toolsets.catalog import FRESH_SECONDS, LONGEST_TEXT, LONGEST_TOOL, USABLE_SECONDS
 from api.toolbox.toolsets.registry import IDLE_SECONDS
 from api.upstream_http import LIMITS
-from bench import plan, targets
+from bench import comparisons, plan
 from integrations.mcp.tools import MAX_BYTES, MAX_TOOLS
 from tests.documents import PROJECT, README, Document, guide, numbers_in
 
@@ -56,10 +56,10 @@ README_LIMITS = {
     "Calls in progress": CALLS,
     "Request body, upstream's answer": [MAX_BODY_BYTES / MB, LIMITS.decoded / MB],
     "Servers of one agent": [MAX_SERVERS],
-    "CPU of a call": [targets.CALL_ON_SQLITE],
-    "Wait for a call": [targets.CALL_WAITS],
-    "Sending a list": [targets.WARM_LIST],
-    "The same work": [targets.WHATEVER_IS_STORED],
+    "CPU of a call": [comparisons.CALL_ON_SQLITE],
+    "Wait for a call": [comparisons.CALL_WAITS],
+    "Sending a list": [comparisons.WARM_LIST],
+    "The same work": [comparisons.WHATEVER_IS_STORED],
 }
 TOOLS_LIMITS = {
     "One call": TIMEOUTS,

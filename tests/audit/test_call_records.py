@@ -24,7 +24,7 @@ from api.kit.ids import random_text
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
 from api.main.container import build_container
-from tests.audit.test_packs import CALL
+from tests.audit.test_call_batches import CALL
 from tests.harness import Workspace, complaints
 
 CHANGE = AuditRecord("", "server.updated", "server", "server_1", "Weather API", "api_key", "key_1", "CI", "")

@@ -30,7 +30,7 @@ from api.toolbox.protocol_repository import ProtocolRepository
 from api.workspaces.repository import Workspace as WorkspaceItem
 from api.workspaces.repository import WorkspaceDirectory, WorkspaceRecord
 from integrations import Era
-from tests.fakes.roots import ring_with_key
+from tests.fakes.root_keys import ring_with_key
 from tests.fakes.still_clock import StillClock
 from tests.harness import Plugboard, Workspace
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.process import Process, serving
 from tests.fakes.hostile_mcp import HEAD, STREAM, events, mcp, with_id, with_result
-from tests.fakes.upstreams import Answer, pouring, saying, upstream_beside
+from tests.fakes.raw_upstream import Answer, pouring, saying, upstream_beside
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of another process's memory"),

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.fakes.upstreams import Answer, Visit, saying
+from tests.fakes.raw_upstream import Answer, Visit, saying
 
 Json = dict[str, Any]
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

@@ -18,7 +18,7 @@ from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from demo.mcp_servers import PlainServer
 from tests.harness import Plugboard, Workspace, listening, served
-from tests.http.wire import OPERATIONS, WAYS_BACK
+from tests.http.operations_on_workspace import OPERATIONS, WAYS_BACK
 from tests.operations import APPS, NOTION
 
 EXAMPLES = 40

@@ -4,7 +4,7 @@ import pytest
 
 from api.main.settings import Settings
 from tests.harness import served
-from tests.http.wire import World
+from tests.http.operations_on_workspace import World
 from tests.operations import APPS
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.wire import WITH_BODY, Operation, World, assert_problem, resolved
+from tests.http.operations_on_workspace import WITH_BODY, Operation, World, assert_problem, resolved
 
 # One value of each kind that JSON knows, to be found again where an answer repeats it.
 VALUES: Mapping[str, Any] = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from tests.http.wire import WITH_BODY, Operation, World, assert_problem, documented
+from tests.http.operations_on_workspace import WITH_BODY, Operation, World, assert_problem, documented
 
 MEGABYTE = 1_048_576
 CANARY = "canary-8d1f"

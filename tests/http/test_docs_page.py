@@ -5,7 +5,7 @@ import pytest
 
 from api.http.openapi.docs_page import docs_page
 from tests.harness import Plugboard
-from tests.http.wire import CONTRACT, OPERATIONS
+from tests.http.operations_on_workspace import CONTRACT, OPERATIONS
 
 
 class Elements(HTMLParser):

@@ -18,7 +18,15 @@ from api.main.app import build_router_app
 from api.main.cli import main
 from api.main.settings import Settings
 from tests.harness import Plugboard
-from tests.http.wire import CONTRACT, CONTRACT_FILE, OPERATIONS, WAYS_BACK, WITH_BODY, Operation, resolved
+from tests.http.operations_on_workspace import (
+    CONTRACT,
+    CONTRACT_FILE,
+    OPERATIONS,
+    WAYS_BACK,
+    WITH_BODY,
+    Operation,
+    resolved,
+)
 
 PROJECT = Path(__file__).parents[2]
 SCHEMAS = CONTRACT["components"]["schemas"]

@@ -3,7 +3,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.harness import Plugboard, Workspace
-from tests.http.wire import OPERATIONS, Operation, World, assert_problem
+from tests.http.operations_on_workspace import OPERATIONS, Operation, World, assert_problem
 
 LISTS = [each for each in OPERATIONS if "cursor" in {part["name"] for part in each.described.get("parameters", [])}]
 

@@ -6,7 +6,15 @@ from urllib.parse import quote
 import pytest
 
 from tests.harness import Plugboard, Workspace
-from tests.http.wire import OPERATIONS, WAYS_BACK, WITH_BODY, Operation, World, assert_problem, documented
+from tests.http.operations_on_workspace import (
+    OPERATIONS,
+    WAYS_BACK,
+    WITH_BODY,
+    Operation,
+    World,
+    assert_problem,
+    documented,
+)
 
 NO_IDS = {
     "upper case": "SERVER_8JXN",

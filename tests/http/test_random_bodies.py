@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.harness import Plugboard
-from tests.http.wire import WITH_BODY, Operation, World, assert_problem, documented, resolved
+from tests.http.operations_on_workspace import WITH_BODY, Operation, World, assert_problem, documented, resolved
 
 QUICKLY = settings(max_examples=60, deadline=None)
 

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from tests.harness import Workspace
-from tests.http.wire import World
+from tests.http.operations_on_workspace import World
 
 PATIENCE_SECONDS = 20.0
 MEGABYTE = 1_048_576

@@ -4,7 +4,7 @@ import pytest
 
 from integrations import ManifestError, services
 from integrations.manifest import load_service
-from tests.integrations.sixth import SMALL, write
+from tests.integrations.sixth_service import SMALL, write
 
 WITH_MORE = f"""{SMALL}
 [oauth.account]

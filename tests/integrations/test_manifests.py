@@ -9,7 +9,7 @@ import pytest
 
 from integrations import ManifestError, Service, services
 from integrations.manifest import ManifestModel, load_service, load_services
-from tests.integrations.sixth import SMALL, write
+from tests.integrations.sixth_service import SMALL, write
 
 HERE = Path(__file__).parents[2] / "integrations"
 SERVICES = list(services().values())

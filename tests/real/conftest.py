@@ -4,7 +4,7 @@ import pytest
 
 from tests.e2e.process import serving
 from tests.real.catalogue import SERVERS, RealServer, Running, named, running
-from tests.real.office import Office
+from tests.real.rest_client import Office
 
 
 @pytest.fixture(scope="session", params=SERVERS, ids=named)

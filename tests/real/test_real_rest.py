@@ -19,7 +19,7 @@ from tests.real.catalogue import (
     named,
     running,
 )
-from tests.real.office import Json, Office
+from tests.real.rest_client import Json, Office
 
 OF_EVERYTHING = pytest.mark.parametrize("server", [EVERYTHING, EVERYTHING_SSE], ids=named)
 

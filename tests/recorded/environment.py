@@ -13,7 +13,7 @@ from api.main.settings import Settings
 from demo.mcp_servers import Fake
 from demo.oauth_provider.server import Fault, Server, authorization_server
 from tests.fakes.still_clock import StillClock
-from tests.fakes.street import Street
+from tests.fakes.upstream_host import Street
 from tests.harness import Plugboard, listening, served
 from tests.operations import SOME_IDS
 from tests.recorded.script import ProviderChange

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from tests.harness import NO_TLS, PATIENCE_SECONDS, caller
-from tests.http.wire import OPERATIONS
+from tests.http.operations_on_workspace import OPERATIONS
 from tests.recorded.environment import Environment, open_environment
 from tests.recorded.normal_form import normal_body, normal_headers
 from tests.recorded.placeholders import Placeholders, masked

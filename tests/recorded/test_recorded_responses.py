@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.http.wire import CONTRACT, OPERATIONS
+from tests.http.operations_on_workspace import CONTRACT, OPERATIONS
 from tests.recorded.comparison import differences, report
 from tests.recorded.recording import FOLDER, read
 from tests.recorded.runner import run

@@ -14,10 +14,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from demo.mcp_servers import PlainServer
-from demo.oauth_provider.facts import Client, Family, Token
+from demo.oauth_provider.http import Cuttable, app_of
+from demo.oauth_provider.model import Client, Family, Token
 from demo.oauth_provider.server import Server
 from demo.oauth_provider.tenant import Tenant
-from demo.oauth_provider.wire import Cuttable, app_of
 from demo.serving import listening
 from tests.harness import caller
 

@@ -14,7 +14,7 @@ from api.kit.storage.dynamodb.store import dynamo_client
 from api.main.settings import Settings
 from tests.conftest import ROOT_KEY
 from tests.fakes.dynamodb import new_table
-from tests.fakes.wire import Wire, wire_to
+from tests.fakes.tcp_proxy import Wire, wire_to
 from tests.harness import Plugboard, served
 
 

@@ -5,9 +5,9 @@ import pytest
 from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from tests.fakes.still_clock import StillClock
-from tests.fakes.street import Street
+from tests.fakes.upstream_host import Street
 from tests.harness import Plugboard, listening, served
-from tests.toolbox.office import Office
+from tests.toolbox.toolbox_client import Office
 
 AT_HOME = EgressPolicy.parse("127.0.0.1/32")
 

@@ -19,8 +19,8 @@ from demo.mcp_servers import (
     error,
     result,
 )
-from tests.fakes.stuck import StuckServer
-from tests.toolbox.office import SECRET, Office, failure
+from tests.fakes.stuck_server import StuckServer
+from tests.toolbox.toolbox_client import SECRET, Office, failure
 
 CLOSED = {"state": "closed", "failures": 0, "retryAfter": 0}
 NOBODY_THERE = "http://127.0.0.1:9/mcp"

@@ -20,9 +20,9 @@ from api.main.container import build_container
 from api.main.settings import Settings
 from api.servers.repository import server_key
 from tests.corpus.urls import HOSTILE, LEADING_INSIDE
-from tests.fakes.dialling import dialled_except
+from tests.fakes.connect_recorder import dialled_except
 from tests.fakes.hostile_mcp import mcp
-from tests.fakes.upstreams import cutting_off, upstream_beside
+from tests.fakes.raw_upstream import cutting_off, upstream_beside
 from tests.harness import Plugboard, Workspace, many_callers, served
 
 KINDS = sorted({hostile.kind for hostile in HOSTILE})

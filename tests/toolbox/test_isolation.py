@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from demo.mcp_servers import Fake, ModernServer, PlainServer, Seen, SessionServer
-from tests.fakes.street import Street
+from tests.fakes.upstream_host import Street
 from tests.harness import Plugboard, Workspace, many_callers
-from tests.toolbox.office import Office
+from tests.toolbox.toolbox_client import Office
 
 WORKSPACES, CALLS = 20, 1000
 KINDS = (PlainServer, ModernServer, SessionServer)

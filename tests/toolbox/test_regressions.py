@@ -10,9 +10,9 @@ from api.main.settings import Settings
 from api.toolbox.json_schema.validation import Validator
 from api.toolbox.output.redaction import REMOVED, Redactor
 from demo.mcp_servers import PlainServer, Reply, SessionServer, error, event, result, stream
-from tests.fakes.stuck import StuckServer
+from tests.fakes.stuck_server import StuckServer
 from tests.toolbox.conftest import AT_HOME
-from tests.toolbox.office import Office, answering, failure
+from tests.toolbox.toolbox_client import Office, answering, failure
 
 A_MOMENT = 3.0  # seconds; what is asked here took minutes
 

@@ -11,7 +11,7 @@ import pytest
 
 from api.toolbox.output.results import MAX_BLOCKS, MAX_TEXT
 from demo.mcp_servers import PlainServer, Reply, Seen, error, result
-from tests.toolbox.office import SECRET, Office, answering, failure
+from tests.toolbox.toolbox_client import SECRET, Office, answering, failure
 
 BOTH_WAYS = pytest.mark.parametrize("way", ["named", "generic"])
 

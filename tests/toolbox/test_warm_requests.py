@@ -14,10 +14,10 @@ from api.http.middleware import RequestMiddleware
 from api.main.app import build_router_app, problem_response
 from api.main.settings import Settings
 from demo.mcp_servers import ModernServer, PlainServer
-from tests.fakes.street import Street
+from tests.fakes.upstream_host import Street
 from tests.harness import Plugboard, listening
 from tests.toolbox.conftest import AT_HOME
-from tests.toolbox.office import Office
+from tests.toolbox.toolbox_client import Office
 
 
 @dataclass

@@ -11,8 +11,8 @@ from itertools import chain, repeat
 from typing import Any
 
 from demo.oauth_provider.server import Fault
+from tests.toolkits.connected_service import CUT, LONGEST, Connected
 from tests.toolkits.contract import Json
-from tests.toolkits.desk import CUT, LONGEST, Connected
 
 
 class Scene(StrEnum):

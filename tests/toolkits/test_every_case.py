@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pytest
 
 from integrations import ServiceTool, load_toolkit, services
-from tests.toolkits.desk import SNAPSHOTS, read_before
+from tests.toolkits.connected_service import SNAPSHOTS, read_before
 from tests.toolkits.scenes import Scene
-from tests.toolkits.test_told_texts import ALL
+from tests.toolkits.test_approved_texts import ALL
 
 FILES = ("", ".failures")
 

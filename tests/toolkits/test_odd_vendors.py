@@ -13,9 +13,9 @@ import pytest
 from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from integrations import load_services, services
-from tests.fakes.upstreams import Visit, upstream
+from tests.fakes.raw_upstream import Visit, upstream
 from tests.harness import served
-from tests.toolkits.desk import Json, ToolDesk
+from tests.toolkits.connected_service import Json, ToolDesk
 
 MANIFEST = """
 name = "odd"

@@ -17,9 +17,9 @@ from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
 from demo.oauth_provider.server import Server
 from integrations import load_services, services
-from tests.fakes.upstreams import Visit, upstream
+from tests.fakes.raw_upstream import Visit, upstream
 from tests.harness import Plugboard, served
-from tests.toolkits.desk import ToolDesk
+from tests.toolkits.connected_service import ToolDesk
 
 MANIFEST = """
 name = "sixth"

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from demo.oauth_provider.endpoints import AuthorizationServer, Endpoint
-from demo.oauth_provider.facts import Asked, Family
-from demo.oauth_provider.wire import Answer, Request, said
+from demo.oauth_provider.http import Answer, Request, said
+from demo.oauth_provider.model import Asked, Family
 
 
 def uuid_of(*parts: str) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from demo.oauth_provider.endpoints import Endpoint, seconds, word_of
-from demo.oauth_provider.facts import Asked, Client, Family, Given, Kind, Refusal
+from demo.oauth_provider.http import Answer, Json, Request, said
+from demo.oauth_provider.model import Asked, Client, Family, Given, Kind, Refusal
 from demo.oauth_provider.vendors.base import Service, number_of
-from demo.oauth_provider.wire import Answer, Json, Request, said
 
 VERSIONS = ("2026-09", "2026-03", "v3")
 STATUSES = {

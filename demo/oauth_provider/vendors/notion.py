@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from demo.oauth_provider.endpoints import Endpoint, seconds, word_of
-from demo.oauth_provider.facts import Asked, Client, Family, Given, Kind, Refusal
+from demo.oauth_provider.http import Answer, Json, Request, said
+from demo.oauth_provider.model import Asked, Client, Family, Given, Kind, Refusal
 from demo.oauth_provider.vendors.base import Service, uuid_of
-from demo.oauth_provider.wire import Answer, Json, Request, said
 
 
 class Notion(Service):

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from demo.oauth_provider.endpoints import Endpoint, seconds
-from demo.oauth_provider.facts import Asked, Client, Family, Given, Kind, Refusal
+from demo.oauth_provider.http import Answer, Json, Request, said
+from demo.oauth_provider.model import Asked, Client, Family, Given, Kind, Refusal
 from demo.oauth_provider.vendors.base import Service
-from demo.oauth_provider.wire import Answer, Json, Request, said
 
 ERRORS = {
     "unknown client": "invalid_client_id",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from demo.oauth_provider.wire import Json
+from demo.oauth_provider.http import Json
 
 KINDS = {"contacts": "0-1", "companies": "0-2", "deals": "0-3"}
 

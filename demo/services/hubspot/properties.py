@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from demo.oauth_provider.wire import Json
+from demo.oauth_provider.http import Json
 
 STRING, NUMBER, DATETIME, CHOICE = "string", "number", "datetime", "enumeration"
 LIFE = {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from demo.oauth_provider.wire import Json
+from demo.oauth_provider.http import Json
 from demo.services.hubspot.data import ASSOCIATIONS
 from demo.services.hubspot.properties import DATETIME, NUMBER, STRING, types
 

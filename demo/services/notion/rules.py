@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from demo.oauth_provider.wire import Answer, said
+from demo.oauth_provider.http import Answer, said
 from demo.services.notion.store import ADA, NOW, READ_ONLY, Json, rich, user
 
 MAX_ARRAY, MAX_TEXT, MAX_ELEMENTS, MAX_DEPTH, MAX_BYTES = 100, 2000, 1000, 2, 500_000

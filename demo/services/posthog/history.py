@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from demo.oauth_provider.wire import Request
+from demo.oauth_provider.http import Request
 from demo.services.posthog.data import KATHERINE
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from demo.oauth_provider.wire import Answer, Request, said
+from demo.oauth_provider.http import Answer, Request, said
 
 Json = dict[str, Any]
 MOST_OF_A_PAGE = 999

@@ -10,14 +10,14 @@ from urllib.parse import unquote
 
 import pytest
 
-from demo.oauth_provider.facts import Client
+from demo.oauth_provider.http import Request
+from demo.oauth_provider.model import Client
 from demo.oauth_provider.tenant import Tenant
-from demo.oauth_provider.wire import Request
-from demo.services.hubspot.world import World
+from demo.services.hubspot.fake import World
 from integrations.hubspot.client import HubSpotApi
 from integrations.service_client import ToolFailed
 from integrations.tool import Params, Result, ServiceTool
-from tests.integrations.scripted import Lasting, Scripted, Written
+from tests.integrations.scripted_http import Lasting, Scripted, Written
 
 ORIGIN = "https://api.hubapi.com"
 KINDS = ("contacts", "companies", "deals", "owners")

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from demo.oauth_provider.server import Server, authorization_server
-from demo.services.linear.world import World
+from demo.services.linear.fake import World
 from integrations.linear.client import LinearApi
 from integrations.linear.tools import TOOLS
 from tests.fakes.authorization_client import app_of
-from tests.integrations.wired import Wired
+from tests.integrations.fake_vendor_port import Wired
 
 BY_NAME = {tool.name.removeprefix("linear_"): tool for tool in TOOLS}
 

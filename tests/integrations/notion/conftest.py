@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from demo.oauth_provider.server import Server, authorization_server
-from tests.integrations.notion.at_hand import AtHand
+from tests.integrations.notion.notion_tools import AtHand
 
 
 @pytest.fixture(scope="session")

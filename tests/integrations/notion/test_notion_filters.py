@@ -9,7 +9,7 @@ from demo.services.notion.store import ADA, GRACE
 from integrations.notion.filters import to_notion_filter, to_notion_sorts
 from integrations.notion.schema import PropertyDefinition, PropertySchema
 from integrations.service_client import ToolFailed
-from tests.integrations.notion.at_hand import QUERY, AtHand
+from tests.integrations.notion.notion_tools import QUERY, AtHand
 
 ONE = "11111111-1111-4111-8111-111111111111"
 SCHEMA = PropertySchema(

@@ -12,8 +12,8 @@ from integrations.notion.params import ReadPage, SearchTitles
 from integrations.notion.reading import read_object
 from integrations.notion.tools import notion_search
 from integrations.service_client import ToolFailed
-from tests.integrations.notion.at_hand import APPEND, READ, AtHand
-from tests.integrations.scripted import Scripted, Written
+from tests.integrations.notion.notion_tools import APPEND, READ, AtHand
+from tests.integrations.scripted_http import Scripted, Written
 
 LARGE = UnreadableResponse("Larger than is taken in.")
 PAGE: Any = furnished().objects[PLAN]

@@ -4,7 +4,7 @@ import pytest
 
 from demo.services.notion.data import TASKS, task_id
 from demo.services.notion.store import ADA, GRACE, id_of
-from tests.integrations.notion.at_hand import CREATE, CREATE_ROW, QUERY, UPDATE_ROW, AtHand
+from tests.integrations.notion.notion_tools import CREATE, CREATE_ROW, QUERY, UPDATE_ROW, AtHand
 
 
 @pytest.mark.parametrize(

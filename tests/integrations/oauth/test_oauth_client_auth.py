@@ -20,7 +20,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from integrations.oauth.client_auth import BadKey, signing_algorithm
 from integrations.oauth.model import GrantRefused, OAuthClient
 from integrations.oauth.token_endpoint import client_credentials
-from tests.integrations.oauth.place import TOKENS, fields, place
+from tests.integrations.oauth.token_endpoint import TOKENS, fields, place
 
 Private = (
     rsa.RSAPrivateKey

@@ -9,8 +9,8 @@ import pytest
 
 from integrations.oauth.model import AuthorizationServer, GrantUnavailable, OAuthClient
 from integrations.oauth.token_endpoint import authorize_url, client_credentials, exchange_code, new_verifier, refresh
-from tests.fakes.upstreams import Answer, cutting_off, raw, silent
-from tests.integrations.oauth.place import CONFIDENTIAL, PUBLIC, TOKENS, fields, place, said
+from tests.fakes.raw_upstream import Answer, cutting_off, raw, silent
+from tests.integrations.oauth.token_endpoint import CONFIDENTIAL, PUBLIC, TOKENS, fields, place, said
 
 CALLBACK = "https://ours.example/api/mcp/oauth/a/callback"
 PROVIDER = AuthorizationServer("https://login.example/authorize", "https://login.example/token")

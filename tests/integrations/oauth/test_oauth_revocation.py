@@ -14,8 +14,8 @@ from integrations.oauth.model import (
     TokenKind,
 )
 from integrations.oauth.token_endpoint import revoke
-from tests.fakes.upstreams import Answer, cutting_off, saying, silent
-from tests.integrations.oauth.place import CONFIDENTIAL, Place, fields, place, said
+from tests.fakes.raw_upstream import Answer, cutting_off, saying, silent
+from tests.integrations.oauth.token_endpoint import CONFIDENTIAL, Place, fields, place, said
 
 BOTH: Mapping[TokenKind, str] = {"refresh": "token", "access": "token"}
 SLACK_WORDS = {"token_revoked": "invalid_grant", "org_login_required": "temporarily_unavailable"}

@@ -9,9 +9,9 @@ from integrations.manifest import load_service
 from integrations.oauth.model import Account, OAuthClient, Revocation, Tokens
 from integrations.oauth.service_oauth import account_of, authorization_server_of, client_auth_of
 from integrations.oauth.token_endpoint import authorize_url
-from tests.fakes.upstreams import Answer, cutting_off, saying
-from tests.integrations.oauth.place import place, said
-from tests.integrations.sixth import SMALL, write
+from tests.fakes.raw_upstream import Answer, cutting_off, saying
+from tests.integrations.oauth.token_endpoint import place, said
+from tests.integrations.sixth_service import SMALL, write
 
 SIXTH = f"""{SMALL}
 [oauth.account]

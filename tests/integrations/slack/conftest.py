@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from demo.oauth_provider.server import Server, authorization_server
-from demo.services.slack.world import World
+from demo.services.slack.fake import World
 from integrations.slack.client import SlackApi
 from integrations.slack.tools import TOOLS
 from integrations.tool import Result
 from tests.fakes.authorization_client import app_of
-from tests.integrations.wired import Wired
+from tests.integrations.fake_vendor_port import Wired
 
 BY_NAME = {tool.name.removeprefix("slack_"): tool for tool in TOOLS}
 RIGHTS = ("channels:read", "channels:history", "groups:read", "groups:history", "chat:write", "users:read")

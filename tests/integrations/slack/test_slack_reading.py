@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from demo.oauth_provider.wire import Answer
-from demo.oauth_provider.wire import said as answered
+from demo.oauth_provider.http import Answer
+from demo.oauth_provider.http import said as answered
 from demo.services.slack.data import ADA, GENERAL, GRACE, INCIDENTS, OUTAGE, at, message, reply
 from integrations.service_client import ToolFailed
 from tests.integrations.slack.conftest import Slack

@@ -12,7 +12,7 @@ from api.kit.crypto.root_keys import LocalRootKeys
 from api.kit.crypto.secret import Secret
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Conflict, Delete, IfAbsent, IfPresent, IfVersion, Key, Put, Store
-from tests.fakes.roots import W, Watched, new_roots, ring_with_key
+from tests.fakes.root_keys import W, Watched, new_roots, ring_with_key
 from tests.fakes.still_clock import StillClock
 
 

@@ -9,7 +9,7 @@ from api.kit.crypto.envelope import CannotOpen
 from api.kit.crypto.root_keys import RootKeyUnavailable
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
-from tests.fakes.roots import W, Watched, new_roots, ring_with_key
+from tests.fakes.root_keys import W, Watched, new_roots, ring_with_key
 from tests.fakes.still_clock import StillClock
 
 

@@ -8,7 +8,7 @@ from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
 from api.kit.egress.resolver import Lookup, Resolver
 from api.kit.http_client.client import HttpClient
 from api.kit.transport_errors import AddressBlocked, ConnectionFailed, TransportError
-from tests.fakes.upstreams import cutting_off, echoing, raw, saying, upstream
+from tests.fakes.raw_upstream import cutting_off, echoing, raw, saying, upstream
 
 HERE = EgressPolicy.parse("127.0.0.0/8")
 KEPT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

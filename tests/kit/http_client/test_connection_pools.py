@@ -8,8 +8,8 @@ from api.kit.egress.policy import CheckedUrl, check_url
 from api.kit.http_client.client import HttpClient
 from api.kit.http_client.pool import MAX_CONNECTIONS
 from api.kit.transport_errors import ConnectionFailed, TransportTimeout
-from tests.fakes.upstreams import Visit, cutting_off, raw, saying, silent, upstream
-from tests.kit.http_client.asked import HERE, asked_of
+from tests.fakes.raw_upstream import Visit, cutting_off, raw, saying, silent, upstream
+from tests.kit.http_client.upstream_client import HERE, asked_of
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
 

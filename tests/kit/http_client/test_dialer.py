@@ -17,8 +17,8 @@ from api.kit.http_client.connection import HttpConnection
 from api.kit.http_client.dialer import Dialer
 from api.kit.transport_errors import AddressBlocked, ConnectionFailed, TransportError
 from tests.corpus.urls import LEADING_INSIDE, LeadingInside
-from tests.fakes.dialling import dialled_except
-from tests.fakes.upstreams import cutting_off, saying, upstream
+from tests.fakes.connect_recorder import dialled_except
+from tests.fakes.raw_upstream import cutting_off, saying, upstream
 
 ONE = EgressPolicy.parse("127.0.0.2/32")  # stands for the public internet; 127.0.0.1 for what is inside
 

@@ -16,8 +16,8 @@ from api.kit.egress.resolver import Resolver
 from api.kit.http_client.client import Exchange, HttpClient
 from api.kit.http_client.response import ResponseLimits
 from api.kit.transport_errors import AddressBlocked, ConnectionFailed, TransportTimeout
-from tests.fakes.upstreams import cutting_off, dripping, pouring, raw, saying, silent, upstream
-from tests.kit.http_client.asked import HERE, asked_of
+from tests.fakes.raw_upstream import cutting_off, dripping, pouring, raw, saying, silent, upstream
+from tests.kit.http_client.upstream_client import HERE, asked_of
 
 ENDLESS = b"HTTP/1.1 200 OK\r\n\r\n"
 

@@ -18,8 +18,8 @@ from api.kit.transport_errors import (
     TransportError,
     TransportTimeout,
 )
-from tests.fakes.upstreams import Answer, dripping, pouring, raw, saying, silent
-from tests.kit.http_client.asked import HERE, asked_of
+from tests.fakes.raw_upstream import Answer, dripping, pouring, raw, saying, silent
+from tests.kit.http_client.upstream_client import HERE, asked_of
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -13,7 +13,7 @@ from api.kit.egress.policy import EgressPolicy, check_url
 from api.kit.egress.resolver import Resolver
 from api.kit.http_client.client import HttpClient, public_trust
 from api.kit.transport_errors import ConnectionFailed, TransportTimeout
-from tests.fakes.upstreams import Upstream, echoing, upstream
+from tests.fakes.raw_upstream import Upstream, echoing, upstream
 
 NAME = "api.example.com"
 HERE = EgressPolicy.parse("127.0.0.0/8")

@@ -1,7 +1,7 @@
 """Calls in the metrics and in the audit trail, which disclose no arguments."""
 
 from demo.mcp_servers import PlainServer, error
-from tests.toolbox.office import Office, until
+from tests.toolbox.toolbox_client import Office, until
 
 
 def test_calls_are_counted_by_service_and_outcome(office: Office) -> None:

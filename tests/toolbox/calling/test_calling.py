@@ -22,7 +22,7 @@ from demo.mcp_servers import (
     result,
 )
 from tests.harness import Workspace, listening, served
-from tests.toolbox.office import SECRET, Office, answering, failure, generic
+from tests.toolbox.toolbox_client import SECRET, Office, answering, failure, generic
 
 ERAS: dict[str, Callable[[], Fake]] = {
     "modern": ModernServer,

@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from demo.mcp_servers import ECHO, PlainServer
-from tests.http.wire import assert_problem
-from tests.toolbox.office import Office, generic
+from tests.http.operations_on_workspace import assert_problem
+from tests.toolbox.toolbox_client import Office, generic
 
 ECHO_TOOL, SECOND_TOOL = "mcp_weather_echo", "mcp_weather_second"
 CALL_ECHO = {"method": "tools/call", "params": {"name": "echo", "arguments": {}}}

@@ -14,9 +14,9 @@ import httpx2
 import pytest
 
 from demo.mcp_servers import LegacyServer, ModernServer, PlainServer, SessionServer
-from tests.fakes.stuck import StuckServer
+from tests.fakes.stuck_server import StuckServer
 from tests.harness import many_callers
-from tests.toolbox.office import Office, generic, until
+from tests.toolbox.toolbox_client import Office, generic, until
 
 ECHO_TOOL = "mcp_weather_echo"
 

@@ -12,10 +12,10 @@ import pytest
 
 from demo.mcp_servers import Fake, PlainServer, Reply, Seen, SessionServer, error, result
 from tests.fakes.still_clock import StillClock
-from tests.fakes.street import Street
-from tests.fakes.stuck import StuckServer
+from tests.fakes.stuck_server import StuckServer
+from tests.fakes.upstream_host import Street
 from tests.harness import Plugboard, many_callers
-from tests.toolbox.office import Json, Office, failure, generic
+from tests.toolbox.toolbox_client import Json, Office, failure, generic
 
 ECHO_TOOL = "mcp_weather_echo"
 FAILED = "Error calling MCP server: MCP server request failed: "

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from demo.mcp_servers import PlainServer, Reply, Seen, result
-from tests.toolbox.office import Office, generic
+from tests.toolbox.toolbox_client import Office, generic
 
 PATIENCE = 8.0
 GOOD = {"name": "good", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}

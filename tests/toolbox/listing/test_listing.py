@@ -13,8 +13,8 @@ from mcp_types import Tool
 
 from demo.mcp_servers import ECHO, Fake, Json, ModernServer, PlainServer, Reply, Seen, error, result
 from tests.fakes.still_clock import StillClock
-from tests.fakes.stuck import StuckServer
-from tests.toolbox.office import Office, generic, until
+from tests.fakes.stuck_server import StuckServer
+from tests.toolbox.toolbox_client import Office, generic, until
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 NOWHERE = "http://127.0.0.1:9/mcp"  # nobody listens there

@@ -21,10 +21,10 @@ from api.toolbox.toolsets.registry import IDLE_SECONDS, SHUTDOWN_SECONDS
 from api.toolbox.toolsets.toolset import Toolset
 from demo.mcp_servers import NEVER, Fake, LegacyServer, ModernServer, PlainServer, SessionServer
 from tests.fakes.still_clock import StillClock
-from tests.fakes.street import Street
+from tests.fakes.upstream_host import Street
 from tests.harness import Workspace, bearer, many_callers, served
 from tests.toolbox.conftest import AT_HOME
-from tests.toolbox.office import Office, generic, until
+from tests.toolbox.toolbox_client import Office, generic, until
 
 ECHO_TOOL = "mcp_weather_echo"
 

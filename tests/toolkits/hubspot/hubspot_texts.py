@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.toolkits.contract import Json
-from tests.toolkits.hubspot.hubspot_desk import HubSpot
+from tests.toolkits.hubspot.connected_hubspot import HubSpot
 from tests.toolkits.scenes import Ask, Case, Happens, Scene, Texts, many, nothing, runs_counted
 
 Ways = tuple[Json, ...]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from demo.oauth_provider.http import Json, Request
 from demo.oauth_provider.server import Server
-from demo.oauth_provider.wire import Json, Request
-from demo.services.hubspot.world import World
+from demo.services.hubspot.fake import World
 from tests.harness import Plugboard
-from tests.toolkits.hubspot.hubspot_desk import connected_hubspot
+from tests.toolkits.hubspot.connected_hubspot import connected_hubspot
 
 IN_GERMANY = [{"name": "country", "value": "Germany"}]
 OBJECTS, OWNERS = "/crm/objects/2026-09", "/crm/owners/2026-09"

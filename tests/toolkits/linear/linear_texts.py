@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from demo.services.linear.data import Data, id_of
-from demo.services.linear.world import World
+from demo.services.linear.fake import World
 from tests.toolkits.contract import Json
-from tests.toolkits.linear.linear_desk import ISSUE, ISSUES, PROJECTS, SEARCH, TEAMS, Linear
+from tests.toolkits.linear.connected_linear import ISSUE, ISSUES, PROJECTS, SEARCH, TEAMS, Linear
 from tests.toolkits.scenes import Ask, Case, Scene, Texts, many, outlined
 
 Ways = tuple[Json, ...]

@@ -7,7 +7,7 @@ import pytest
 
 from demo.oauth_provider.server import Fault, Server
 from tests.harness import Plugboard
-from tests.toolkits.linear.linear_desk import ISSUE, ISSUES, PROJECTS, SEARCH, TEAMS, Linear, connected_linear
+from tests.toolkits.linear.connected_linear import ISSUE, ISSUES, PROJECTS, SEARCH, TEAMS, Linear, connected_linear
 
 READS: dict[str, dict[str, object]] = {
     TEAMS: {},

@@ -10,7 +10,7 @@ from graphql import (
 )
 
 from demo.oauth_provider.tenant import Seen
-from demo.services.linear.world import SCHEMA
+from demo.services.linear.fake import SCHEMA
 from integrations.linear import queries
 from integrations.linear.lookup import KINDS
 from tests.toolkits.linear.linear_contract import CONTRACT, schema

@@ -22,7 +22,7 @@ from demo.services.notion.data import (
 from demo.services.notion.rules import error
 from demo.services.notion.store import ADA, id_of, rich
 from tests.toolkits.contract import Json
-from tests.toolkits.notion.notion_desk import (
+from tests.toolkits.notion.connected_notion import (
     APPEND,
     CREATE,
     CREATE_ROW,

@@ -5,7 +5,7 @@ import pytest
 from demo.oauth_provider.server import Fault, Server
 from demo.services.notion.data import PLAN
 from tests.harness import Plugboard
-from tests.toolkits.notion.notion_desk import QUERY, READ, SEARCH, Notion, connected_notion
+from tests.toolkits.notion.connected_notion import QUERY, READ, SEARCH, Notion, connected_notion
 from tests.toolkits.notion.notion_texts import TEXTS
 
 RIGHT = {case.tool: case.meant for case in TEXTS.cases}

@@ -6,7 +6,7 @@ from demo.oauth_provider.server import Server
 from demo.services.notion.data import TASKS, TASKS_SOURCE, WORKSPACE, task_id
 from demo.services.notion.store import ADA, Json, id_of
 from tests.harness import Plugboard
-from tests.toolkits.notion.notion_desk import QUERY, SEARCH, Notion, connected_notion
+from tests.toolkits.notion.connected_notion import QUERY, SEARCH, Notion, connected_notion
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from demo.oauth_provider.http import Request
 from demo.oauth_provider.server import Fault, Server
-from demo.oauth_provider.wire import Request
 from demo.services.notion.data import GUIDE, PLAN, TASKS, TASKS_SOURCE, task_id
 from demo.services.notion.store import id_of
 from tests.harness import Plugboard
-from tests.toolkits.notion.notion_desk import READ, Notion, connected_notion
+from tests.toolkits.notion.connected_notion import READ, Notion, connected_notion
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from demo.oauth_provider.server import Fault, Server
 from demo.services.notion.data import GUIDE, PLAN, TASKS, TASKS_SOURCE, WIKI, task_id
 from demo.services.notion.store import Json, id_of
 from tests.harness import Plugboard
-from tests.toolkits.notion.notion_desk import (
+from tests.toolkits.notion.connected_notion import (
     APPEND,
     CREATE,
     CREATE_ROW,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from demo.services.posthog.data import ADA, BLOG, SHOP, SURVEY, events, objects
-from demo.services.posthog.world import SCOPES, Key
+from demo.services.posthog.fake import SCOPES, Key
 from tests.toolkits.contract import Json
-from tests.toolkits.posthog.posthog_desk import KEY, PostHog
+from tests.toolkits.posthog.connected_posthog import KEY, PostHog
 from tests.toolkits.scenes import Ask, Case, Happens, Scene, Texts, many, runs_counted
 
 Ways = tuple[Json, ...]

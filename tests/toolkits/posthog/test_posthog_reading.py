@@ -5,9 +5,9 @@ import pytest
 
 from demo.oauth_provider.server import Fault, Server
 from demo.services.posthog.data import ADA, BLOG, NOW, SHOP
-from demo.services.posthog.world import Key
+from demo.services.posthog.fake import Key
 from tests.harness import Plugboard
-from tests.toolkits.posthog.posthog_desk import EU, US, PostHog, connected_posthog
+from tests.toolkits.posthog.connected_posthog import EU, US, PostHog, connected_posthog
 
 FLAGS = f"GET /api/projects/{SHOP}/feature_flags/"
 

@@ -5,7 +5,7 @@ import pytest
 
 from demo.oauth_provider.server import Server
 from tests.harness import Plugboard
-from tests.toolkits.slack.slack_desk import LIST, Slack, connected_slack
+from tests.toolkits.slack.connected_slack import LIST, Slack, connected_slack
 from tests.toolkits.slack.slack_texts import crowd
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from demo.oauth_provider.http import Answer
 from demo.oauth_provider.server import Fault, Server
-from demo.oauth_provider.wire import Answer
 from demo.services.slack.data import GENERAL
 from tests.harness import Plugboard
 from tests.toolkits.scenes import Ask, Scene
-from tests.toolkits.slack.slack_desk import LIST, POST, READ, Slack, connected_slack
+from tests.toolkits.slack.connected_slack import LIST, POST, READ, Slack, connected_slack
 from tests.toolkits.slack.slack_texts import TEXTS
 
 CALLS = [

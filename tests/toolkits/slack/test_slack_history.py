@@ -17,7 +17,7 @@ from demo.services.slack.data import (
     reply,
 )
 from tests.harness import Plugboard
-from tests.toolkits.slack.slack_desk import READ, Slack, connected_slack
+from tests.toolkits.slack.connected_slack import READ, Slack, connected_slack
 from tests.toolkits.slack.slack_texts import crowd, named
 
 

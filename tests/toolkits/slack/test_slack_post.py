@@ -2,11 +2,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from demo.oauth_provider.http import said
 from demo.oauth_provider.server import Fault, Server
-from demo.oauth_provider.wire import said
 from demo.services.slack.data import GENERAL, INCIDENTS, OUTAGE, at
 from tests.harness import Plugboard
-from tests.toolkits.slack.slack_desk import POST, Slack, connected_slack
+from tests.toolkits.slack.connected_slack import POST, Slack, connected_slack
 from tests.toolkits.slack.slack_texts import halved
 
 REPLY = {"channel": INCIDENTS, "threadTs": OUTAGE, "text": "Thanks!"}

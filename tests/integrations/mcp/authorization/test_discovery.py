@@ -5,7 +5,7 @@ import pytest
 from integrations.errors import StatusRefused, Unreachable, UpstreamTimeout
 from integrations.mcp.authorization import Challenge, NotAuthorizable, discover
 from integrations.oauth.model import AuthorizationServer, Revocation
-from tests.integrations.mcp.authorization.pages import (
+from tests.integrations.mcp.authorization.scripted_internet import (
     ISSUER,
     MCP,
     METADATA,

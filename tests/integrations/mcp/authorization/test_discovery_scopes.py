@@ -1,7 +1,7 @@
 import pytest
 
 from integrations.mcp.authorization import Challenge, NotAuthorizable, discover
-from tests.integrations.mcp.authorization.pages import ISSUER, MCP, PROTECTED, of_resource, protected
+from tests.integrations.mcp.authorization.scripted_internet import ISSUER, MCP, PROTECTED, of_resource, protected
 
 OFFLINE = {"scopes_supported": ["files:read", "offline_access"]}
 

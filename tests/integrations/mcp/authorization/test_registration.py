@@ -6,7 +6,15 @@ import pytest
 from integrations.errors import StatusRefused, Unreachable, UnreadableResponse, UpstreamError
 from integrations.mcp.authorization import Authorization, NotAuthorizable, RegisteredClient, discover, register_client
 from integrations.oauth.model import OAuthClient
-from tests.integrations.mcp.authorization.pages import ISSUER, MCP, PROTECTED, Internet, Page, of_resource, protected
+from tests.integrations.mcp.authorization.scripted_internet import (
+    ISSUER,
+    MCP,
+    PROTECTED,
+    Internet,
+    Page,
+    of_resource,
+    protected,
+)
 
 REGISTER = f"{ISSUER}/register"
 CALLBACK = "https://plugboard.example.com/api/mcp/oauth/external/callback"

@@ -1,0 +1,239 @@
+"""HubSpot's API with a small account behind it: reads alone, and only as its contract has them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from demo.oauth_provider.http import Answer, Json, Request, said
+from demo.oauth_provider.tenant import Tenant
+from demo.oauth_provider.vendors.base import number_of
+from demo.services.hubspot.data import ASSOCIATIONS, KINDS, OWNERS, PIPELINES, RECORDS
+from demo.services.hubspot.properties import definitions
+from demo.services.hubspot.search import BadSearch, searched
+
+VERSIONS = "2026-09|2026-03"
+OBJECT = re.compile(rf"/crm/objects/(?:{VERSIONS})/(contacts|companies|deals)(?:/([^/]+))?")
+OWNER = re.compile(rf"/crm/owners/(?:{VERSIONS})(?:/([^/]+))?")
+DEFINITIONS = re.compile(rf"/crm/properties/(?:{VERSIONS})/(contacts|companies|deals)")
+STAGES = re.compile(rf"/crm/pipelines/(?:{VERSIONS})/deals")
+LIST = {"limit", "after", "properties", "propertiesWithHistory", "associations", "archived"}
+GET = {"properties", "propertiesWithHistory", "associations", "archived", "idProperty"}
+SEARCH = {"query", "limit", "after", "properties", "sorts", "filterGroups"}
+ALWAYS = {
+    "contacts": ("createdate", "email", "firstname", "hs_object_id", "lastmodifieddate", "lastname"),
+    "companies": ("createdate", "domain", "hs_lastmodifieddate", "hs_object_id", "name"),
+    "deals": (
+        "amount",
+        "closedate",
+        "createdate",
+        "dealname",
+        "dealstage",
+        "hs_lastmodifieddate",
+        "hs_object_id",
+        "pipeline",
+    ),
+}
+LONGEST_URL = 8_000
+
+
+class Refused(Exception):
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.status)
+        self.answer = answer
+
+
+class World:
+    """Tests change `records` and `owners` as they like, and steer what goes wrong beyond faults of the wire."""
+
+    def __init__(self, tenant: Tenant) -> None:
+        self.tenant = tenant
+        self.records: dict[str, list[Json]] = json.loads(json.dumps(RECORDS))
+        self.owners: list[Json] = json.loads(json.dumps(OWNERS))
+        self.associated: dict[tuple[str, str], list[str]] = {}
+        """Of a record, by its id, those of another kind: instead of what there is."""
+        self.says_urls = True
+        self.domain = "app-eu1.hubspot.com"
+        self.hidden = ""
+        """What the one who connected may not see, as the beginning of paths."""
+        self.writes: list[str] = []
+        self.meanwhile: Callable[[Request], object] = lambda _: None
+        """Done before each answer."""
+        self._limited: list[tuple[str, int]] = []
+
+    def limit(self, times: int, policy: str = "TEN_SECONDLY_ROLLING") -> None:
+        """The next requests are too many."""
+        self._limited += [(policy, 429)] * times
+
+    def lock(self, times: int = 1) -> None:
+        self._limited += [("", 423)] * times
+
+    def answer(self, request: Request) -> Answer:
+        self.meanwhile(request)
+        try:
+            return self._answered(request)
+        except Refused as refused:
+            return refused.answer
+
+    def _answered(self, request: Request) -> Answer:
+        if len(request.path) + len(request.query_text) > LONGEST_URL:
+            return Answer(414, b"<html>URI Too Long</html>", {"Content-Type": "text/html"})
+        self._take(request)
+        self._only_read(request)
+        if found := OBJECT.fullmatch(request.path):
+            return self._object(request, found[1], found[2])
+        if found := OWNER.fullmatch(request.path):
+            return self._owner(request, found[1])
+        if found := DEFINITIONS.fullmatch(request.path):
+            self._allow(request, found[1])
+            return said({"results": list(definitions(found[1], self.records[found[1]]))})
+        if STAGES.fullmatch(request.path):
+            self._allow(request, "deals")
+            return said({"results": PIPELINES})
+        return wrong(404, "The requested resource is not found.", "OBJECT_NOT_FOUND")
+
+    def _object(self, request: Request, kind: str, one: str | None) -> Answer:
+        self._allow(request, kind)
+        if one == "search":
+            return self._search(request, kind)
+        return self._one(request, kind, one) if one else self._page(request, kind)
+
+    def _page(self, request: Request, kind: str) -> Answer:
+        query = known(request.query, LIST)
+        limit = whole(query.get("limit", "10"), 1, 100)
+        there = [each for each in self.records[kind] if each["archived"] == flag(query)]
+        start = int(query.get("after", "0")) if query.get("after", "0").isdecimal() else -1
+        if start < 0:
+            raise Refused(wrong(400, "Invalid 'after' value.", "VALIDATION_ERROR"))
+        later = [each for each in there if int(each["id"]) > start - 1] if start else there
+        page = [self._shown(kind, each, query) for each in later[:limit]]
+        rest = [each["id"] for each in later[limit:]]
+        more = {"paging": {"next": {"after": rest[0], "link": "https://api.hubapi.com/…"}}} if rest else {}
+        return said({"results": page, **more})
+
+    def _one(self, request: Request, kind: str, one: str) -> Answer:
+        query = known(request.query, GET)
+        by = query.get("idProperty", "hs_object_id")
+        if by not in ("hs_object_id", "email") or (by == "email" and kind != "contacts"):
+            raise Refused(wrong(400, f"{by} is not a unique property of {kind}.", "VALIDATION_ERROR"))
+        for each in self.records[kind]:
+            if each["properties"].get(by) == one and each["archived"] == flag(query):
+                return said(self._shown(kind, each, query))
+        return wrong(404, f"Object not found.  objectId are usually numeric. ({one})", "OBJECT_NOT_FOUND")
+
+    def _search(self, request: Request, kind: str) -> Answer:
+        if request.kind != "application/json":
+            return wrong(415, "Content-Type has to be application/json.", "VALIDATION_ERROR")
+        body = known(request.fields, SEARCH)
+        try:
+            found, total, after = searched(self.records[kind], kind, body)
+        except BadSearch as bad:
+            return wrong(400, str(bad), "VALIDATION_ERROR")
+        chosen = {"properties": ",".join(body.get("properties", ()))}
+        page = [self._shown(kind, each, chosen) for each in found]
+        more = {"paging": {"next": {"after": after, "link": "https://api.hubapi.com/…"}}} if after else {}
+        return said({"total": total, "results": page, **more})
+
+    def _owner(self, request: Request, one: str | None) -> Answer:
+        self._allow(request, "owners")
+        query = known(request.query, {"idProperty", "archived"} if one else {"limit", "after", "email", "archived"})
+        there = [each for each in self.owners if each["archived"] == flag(query)]
+        if one:
+            by = query.get("idProperty", "id")
+            found = next((each for each in there if str(each[by]) == one), None)
+            return said(found) if found else wrong(404, f"No owner {one}.", "OBJECT_NOT_FOUND")
+        there = [each for each in there if query.get("email", each["email"]) == each["email"]]
+        limit, start = whole(query.get("limit", "100"), 1, 500), whole(query.get("after", "0"), 0, 10**9)
+        more = {"paging": {"next": {"after": str(start + limit)}}} if len(there) > start + limit else {}
+        return said({"results": there[start : start + limit], **more})
+
+    def _shown(self, kind: str, record: Json, query: Mapping[str, Any]) -> Json:
+        asked = [name for name in query.get("properties", "").split(",") if name]
+        known_names = {each["name"] for each in definitions(kind, self.records[kind])}
+        names = [name for name in dict.fromkeys([*ALWAYS[kind], *asked]) if name in known_names]
+        url = f"https://{self.domain}/contacts/{self._portal}/record/{KINDS[kind]}/{record['id']}"
+        related = [each for each in query.get("associations", "").split(",") if each]
+        return {
+            **{name: record[name] for name in ("id", "createdAt", "updatedAt", "archived")},
+            "properties": {name: record["properties"].get(name) for name in names},
+            **({"associations": found} if (found := self._related(kind, record["id"], related)) else {}),
+            **({"url": url} if self.says_urls else {}),
+        }
+
+    def _related(self, kind: str, one: str, related: list[str]) -> Json:
+        found = {other: self.associated.get((one, other)) or ASSOCIATIONS(kind, one, other) for other in related}
+        return {
+            other: {"results": [{"id": each, "type": f"{kind}_to_{other}"} for each in ids for _ in range(2)]}
+            for other, ids in found.items()
+            if ids
+        }
+
+    @property
+    def _portal(self) -> int:
+        return number_of(self.tenant.behaviour.workspace)
+
+    def _take(self, request: Request) -> None:
+        """Whether it is let in at all."""
+        if self.tenant.grants.good(request.bearer) is None:
+            is_expired = self.tenant.grants.condition(request.bearer) == "expired"
+            category = "EXPIRED_AUTHENTICATION" if is_expired else "INVALID_AUTHENTICATION"
+            raise Refused(wrong(401, "The OAuth token used to make this call is no good.", category))
+        if self._limited:
+            policy, status = self._limited.pop(0)
+            raise Refused(_limited(policy) if status == 429 else wrong(423, "Locked for a moment.", "RESOURCE_LOCKED"))
+        if self.hidden and request.path.startswith(self.hidden):
+            raise Refused(wrong(403, "You do not have permissions to view this object.", "FORBIDDEN"))
+
+    def _allow(self, request: Request, kind: str) -> None:
+        token, scope = self.tenant.grants.good(request.bearer), f"crm.objects.{kind}.read"
+        if token is None or scope not in token.family.scopes:
+            problem = {
+                "message": "One or more of the following scopes are required.",
+                "context": {"requiredGranularScopes": [scope, f"crm.objects.{kind}.write"]},
+            }
+            text = "This app hasn't been granted all required scopes to make this call."
+            raise Refused(wrong(403, text, "MISSING_SCOPES", errors=[problem]))
+
+    def _only_read(self, request: Request) -> None:
+        """A search is a POST, and reads."""
+        if request.method == ("POST" if request.path.endswith("/search") else "GET"):
+            return
+        self.writes.append(f"{request.method} {request.path}")
+        raise Refused(wrong(405, "This account is only ever read.", "METHOD_NOT_ALLOWED"))
+
+
+def wrong(status: int, message: str, category: str, **more: Any) -> Answer:
+    told = {"status": "error", "message": message, "correlationId": "c0ffee", "category": category, **more}
+    return said(told, status)
+
+
+def _limited(policy: str) -> Answer:
+    told = {
+        "status": "error",
+        "message": f"You have reached your {policy.lower()} limit.",
+        "errorType": "RATE_LIMIT",
+        "correlationId": "c0ffee",
+        "policyName": policy,
+        "requestId": "fee",
+    }
+    return said(told, 429)
+
+
+def known(given: Mapping[str, Any], names: set[str]) -> Mapping[str, Any]:
+    if unknown := sorted(given.keys() - names):
+        raise Refused(wrong(400, f"Invalid input JSON or query: unknown field {unknown[0]}", "VALIDATION_ERROR"))
+    return given
+
+
+def whole(text: object, least: int, most: int) -> int:
+    if not str(text).isdecimal() or not least <= int(str(text)) <= most:
+        raise Refused(wrong(400, f"{text} is not between {least} and {most}.", "VALIDATION_ERROR"))
+    return int(str(text))
+
+
+def flag(query: Mapping[str, str]) -> bool:
+    if query.get("archived", "false") not in ("true", "false"):
+        raise Refused(wrong(400, "archived is true or false.", "VALIDATION_ERROR"))
+    return query.get("archived") == "true"

@@ -1,0 +1,183 @@
+"""The world behind the fake Linear: strict where Linear is."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import pytest
+
+from demo.oauth_provider.server import Server
+from demo.services.linear.fake import World
+from tests.fakes.authorization_client import App, app_of
+
+PATH = "/linear/graphql"
+VIEWER = "{ viewer { name app } organization { urlKey } }"
+
+
+@dataclass(frozen=True)
+class Asking:
+    app: App
+    world: World
+    token: str
+
+    def ask(self, query: str, path: str = PATH, **variables: object) -> httpx2.Response:
+        return self.sent(path, json={"query": query, "variables": variables})
+
+    def sent(self, path: str = PATH, method: str = "POST", **given: Any) -> httpx2.Response:
+        headers = {"Authorization": f"Bearer {self.token}", **given.pop("headers", {})}
+        return self.app.call(method, path, headers=headers, **given)
+
+    def found(self, query: str, **variables: object) -> Any:
+        answer = self.ask(query, **variables)
+        assert answer.status_code == 200, answer.text
+        assert "errors" not in answer.json(), answer.text
+        return answer.json()["data"]
+
+    def refused(self, query: str, status: int = 400, **variables: object) -> str:
+        answer = self.ask(query, **variables)
+        assert answer.status_code == status, answer.text
+        return f"{answer.json()['errors'][0]['extensions']['code']}: {answer.json()['errors'][0]['message']}"
+
+
+@pytest.fixture
+def linear(shared: Server) -> Asking:
+    shared.reset()
+    app, world = app_of(shared, "linear"), shared.world("linear")
+    assert isinstance(world, World)
+    return Asking(app, world, app.connect()["access_token"])
+
+
+def test_the_viewer_is_the_app(linear: Asking) -> None:
+    assert linear.found(VIEWER) == {"viewer": {"name": "Plugboard", "app": True}, "organization": {"urlKey": "acme"}}
+
+
+@pytest.mark.parametrize("authorization", ["", "Bearer other", "lin_api_key", "Basic YTpi"])
+def test_an_invalid_token_gets_no_data(linear: Asking, authorization: str) -> None:
+    answer = linear.sent(json={"query": VIEWER}, headers={"Authorization": authorization})
+    assert answer.status_code == 401
+    assert answer.json()["errors"][0]["extensions"]["code"] == "AUTHENTICATION_ERROR"
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ({"method": "GET"}, 405),
+        ({"data": {"query": VIEWER}}, 400),
+        ({"content": b"{}", "headers": {"Content-Type": "application/json"}}, 400),
+        ({"content": b"no JSON", "headers": {"Content-Type": "application/json"}}, 400),
+        ({"path": "/linear/v1/graphql", "json": {"query": VIEWER}}, 404),
+    ],
+)
+def test_invalid_graphql_is_refused(linear: Asking, given: dict[str, Any], status: int) -> None:
+    assert linear.sent(**given).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("{ teams { nodes { nickname } } }", "GRAPHQL_VALIDATION_FAILED: Cannot query field 'nickname'"),
+        ("{ teams { nodes }", "GRAPHQL_PARSE_FAILED: Syntax Error"),
+        ("{ teams(first: 0) { nodes { id } } }", "INPUT_ERROR: first must be between"),
+        ("{ teams(first: 251) { nodes { id } } }", "INPUT_ERROR: first must be between"),
+        ('{ teams(after: "x") { nodes { id } } }', "INPUT_ERROR: Argument Validation Error: after"),
+        (
+            '{ issues(filter: {team: {id: {eq: "ENG"}}}) { nodes { id } } }',
+            "INPUT_ERROR: Argument Validation Error: id",
+        ),
+        ('{ issue(id: "ENG-999") { id } }', "INPUT_ERROR: Could not find"),
+        ('{ issue(id: "OPS-7") { id } }', "INPUT_ERROR: Could not find"),
+    ],
+)
+def test_queries_that_linear_would_refuse_are_refused(linear: Asking, query: str, said: str) -> None:
+    assert linear.refused(query).startswith(said)
+
+
+@pytest.mark.parametrize("operation", ["mutation { issueDelete(id: 5) { success } }", "subscription { issues { id } }"])
+def test_a_mutation_is_refused_and_detected(linear: Asking, operation: str) -> None:
+    assert linear.refused(operation).startswith("GRAPHQL_VALIDATION_FAILED")
+    assert linear.world.not_reads != []
+
+
+def test_a_query_that_is_too_complex_is_refused_before_execution(linear: Asking) -> None:
+    query = "{ issues(first: 250) { nodes { id labels { nodes { id } } } } }"
+    assert "too complex. Complexity: 14" in linear.refused(query)
+    assert linear.found(query.replace("labels {", "labels(first: 10) {"))
+
+
+def test_every_response_reports_its_complexity(linear: Asking) -> None:
+    answer = linear.ask("{ teams(first: 10) { nodes { id name } } }")
+    assert answer.headers["X-Complexity"] == "13"
+    assert answer.headers["X-RateLimit-Complexity-Remaining"] == "1999987"
+
+
+def test_a_rate_limit_is_a_400_with_a_reset_time(linear: Asking) -> None:
+    linear.world.limit(seconds=60)
+    answer = linear.ask(VIEWER)
+    assert (answer.status_code, answer.json()["errors"][0]["extensions"]["code"]) == (400, "RATELIMITED")
+    assert answer.headers["X-RateLimit-Requests-Remaining"] == "0"
+    assert 50 < int(answer.headers["X-RateLimit-Requests-Reset"]) / 1000 - time.time() < 70
+    assert linear.ask(VIEWER).status_code == 200
+
+
+def test_a_query_over_the_complexity_limit_leaves_points_unused(linear: Asking) -> None:
+    linear.world.limit("Complexity", seconds=900)
+    told = linear.ask(VIEWER).headers
+    assert told["X-RateLimit-Complexity-Remaining"] == "312"
+    assert 890 < int(told["X-RateLimit-Complexity-Reset"]) / 1000 - time.time() < 910
+    assert int(told["X-RateLimit-Requests-Reset"]) / 1000 - time.time() > 3500
+
+
+def test_cycles_and_project_statuses_can_be_queried(linear: Asking) -> None:
+    found = linear.found(
+        '{ cycles(filter: {number: {eq: 42}, team: {key: {eq: "ENG"}}}) { nodes { number name } } '
+        "projectStatuses { nodes { name type } } }"
+    )
+    assert found["cycles"]["nodes"] == [{"number": 42, "name": None}]
+    assert {"name": "Planned", "type": "planned"} in found["projectStatuses"]["nodes"]
+
+
+def test_no_more_than_thirty_searches_a_minute_are_taken(linear: Asking) -> None:
+    query = '{ searchIssues(term: "safari") { totalCount } }'
+    assert [linear.ask(query).status_code for _ in range(31)] == [200] * 30 + [400]
+    assert linear.ask(VIEWER).status_code == 200
+
+
+def test_only_teams_of_the_app_are_visible(linear: Asking) -> None:
+    query = "{ teams { nodes { key } } issues(first: 50) { nodes { team { key } } } }"
+    assert {each["key"] for each in linear.found(query)["teams"]["nodes"]} == {"ENG", "DES"}
+    linear.world.granted = {"OPS"}
+    assert {each["team"]["key"] for each in linear.found(query)["issues"]["nodes"]} == {"OPS"}
+
+
+def test_a_broken_field_is_null_with_an_error(linear: Asking) -> None:
+    linear.world.broken = {"Issue.assignee": "Not now."}
+    answer = linear.ask('{ issue(id: "ENG-101") { identifier assignee { id } } }')
+    assert (answer.status_code, answer.json()["data"]) == (200, {"issue": {"identifier": "ENG-101", "assignee": None}})
+    assert answer.json()["errors"][0]["path"] == ["issue", "assignee"]
+
+
+def issues(linear: Asking, wanted: str) -> list[str]:
+    found = linear.found(f"{{ issues(first: 50, filter: {{{wanted}}}) {{ nodes {{ identifier }} }} }}")
+    return sorted(each["identifier"] for each in found["issues"]["nodes"])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ('team: {key: {eq: "DES"}}, priority: {gte: 1, lt: 3}', ["DES-22"]),
+        ('team: {key: {eq: "DES"}}, or: [{number: {eq: 21}}, {number: {in: [23]}}]', ["DES-21", "DES-23"]),
+        ('team: {key: {eq: "DES"}}, assignee: {null: true}', ["DES-23"]),
+        ('team: {key: {eq: "DES"}}, assignee: {null: false}, project: {name: {contains: "Check"}}', ["DES-21"]),
+        ('team: {key: {eq: "des"}}', []),
+        ('team: {key: {eqIgnoreCase: "des"}}, state: {type: {nin: ["completed", "backlog"]}}', ["DES-21"]),
+        ('labels: {some: {name: {eq: "Mobile"}}}', ["ENG-106", "ENG-107"]),
+        ('labels: {every: {name: {eq: "Mobile"}}}, priority: {eq: 0}, project: {null: false}', ["ENG-107"]),
+        ('updatedAt: {gte: "-P2D"}, priority: {eq: 1}', ["ENG-101", "ENG-112"]),
+        ('updatedAt: {lt: "2026-10-20"}', ["DES-23", "ENG-110"]),
+        ("parent: {number: {eq: 101}}", ["ENG-111", "ENG-112"]),
+        ("cycle: {isActive: {eq: true}}", ["ENG-101", "ENG-102", "ENG-111"]),
+    ],
+)
+def test_filters_work_as_linear_documents_them(linear: Asking, wanted: str, expected: list[str]) -> None:
+    assert issues(linear, wanted) == expected

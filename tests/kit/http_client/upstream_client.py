@@ -1,0 +1,22 @@
+"""An upstream that answers as a test says, and how it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from api.kit.egress.policy import CheckedUrl, EgressPolicy, check_url
+from api.kit.http_client.client import HttpClient
+from tests.fakes.raw_upstream import Answer, Upstream, upstream
+
+HERE = EgressPolicy.parse("127.0.0.0/8")
+
+
+@asynccontextmanager
+async def asked_of(answer: Answer) -> AsyncIterator[tuple[HttpClient, CheckedUrl, Upstream]]:
+    async with upstream(answer) as there:
+        out = HttpClient(HERE)
+        try:
+            yield out, check_url(there.url(), HERE), there
+        finally:
+            await out.close()

@@ -1,0 +1,102 @@
+"""A workspace whose servers are fakes on 127.0.0.1, and how its agents list and call their tools."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from demo.mcp_servers import Fake, LegacyServer, PlainServer, Reply, Seen
+from tests.fakes.upstream_host import Street
+from tests.harness import Workspace
+
+SECRET = "canary-f00d-for-the-upstream"
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Office:
+    workspace: Workspace
+    street: Street
+
+    @property
+    def admin(self) -> httpx2.Client:
+        return self.workspace.admin
+
+    def server(self, fake: Fake, slug: str = "weather", **changed: Any) -> Json:
+        """Stored with a credential, and pointing at the fake."""
+        path = "sse" if isinstance(fake, LegacyServer) else "mcp"
+        config = {"config": {"headerValue": f"Bearer {SECRET}"}} if "authType" not in changed else {}
+        fields = {"name": slug.title(), "slug": slug, "url": f"{self.street.moved_in(fake)}/{path}"}
+        return self.workspace.make_server(**{**fields, **config, **changed})
+
+    def change(self, server: Json, **changed: Any) -> Json:
+        answer = self.admin.put(f"{self.workspace.servers}/{server['id']}", json=changed)
+        assert answer.status_code == 200, answer.text
+        made: Json = answer.json()
+        return made
+
+    def agent(self, *servers: Json, **changed: Any) -> str:
+        ids = [each["id"] for each in servers]
+        made: str = self.workspace.make_agent(enabledMcpServerIds=ids, **changed)["id"]
+        return made
+
+    def ask(self, agent: str, tool: str, args: Mapping[str, Any] | None = None) -> httpx2.Response:
+        body = {"toolName": tool, "args": dict(args or {})}
+        return self.admin.post(f"{self.workspace.agents}/{agent}/tool-calls", json=body)
+
+    def call(self, agent: str, tool: str, args: Mapping[str, Any] | None = None) -> Json:
+        answer = self.ask(agent, tool, args)
+        assert answer.status_code == 200, answer.text
+        called: Json = answer.json()
+        return called
+
+    def list(self, agent: str, form: str = "mcp") -> Json:
+        return _read(self.admin.get(f"{self.workspace.agents}/{agent}/tools", params={"format": form}))
+
+    def names(self, agent: str) -> list[str]:
+        return [tool["name"] for tool in self.list(agent)["tools"]]
+
+    def tools_of(self, server: Json, **query: str) -> Json:
+        return _read(self.admin.get(f"{self.workspace.servers}/{server['id']}/tools", params=query))
+
+    def check(self, server: Json) -> Json:
+        return _read(self.admin.post(f"{self.workspace.servers}/{server['id']}/check"))
+
+
+def generic(server: Json) -> str:
+    return f"mcp_{server['id']}"
+
+
+def failure(called: Json) -> tuple[str, str]:
+    """The kind and the text of a call that failed."""
+    assert called["isError"] is True
+    assert called["content"] == [{"type": "text", "text": called["text"]}]
+    return called["error"]["kind"], called["text"]
+
+
+def answering(office: Office, answer: Callable[[Seen], Reply], way: str = "named") -> Json:
+    """What comes of a call that the upstream answers like that."""
+    server = office.server(PlainServer(tools_call=answer))
+    agent = office.agent(server)
+    if way == "named":
+        return office.call(agent, "mcp_weather_echo")
+    return office.call(agent, generic(server), {"method": "tools/call", "params": {"name": "echo", "arguments": {}}})
+
+
+def until(holds: Callable[[], bool], patience: float = 20.0) -> None:
+    """For what happens in the background, after the answer."""
+    deadline, pause = time.monotonic() + patience, threading.Event()
+    while not holds():
+        assert time.monotonic() < deadline, "it never came to that"
+        pause.wait(0.005)
+
+
+def _read(answer: httpx2.Response) -> Json:
+    assert answer.status_code == 200, answer.text
+    read: Json = answer.json()
+    return read
