@@ -8,15 +8,16 @@ from difflib import unified_diff
 from itertools import zip_longest
 from typing import Any
 
+from tests.recorded.accepted_differences import comparable, with_additions
 from tests.recorded.recording import pretty
-from tests.recorded.wording import without_wording
 
 Json = dict[str, Any]
 MOST_SHOWN = 10
 
 
 def differences(recorded: Json, run: Json) -> list[str]:
-    """What is not equal to the letter, each as a diff for people to read."""
+    """What is not equal to the letter and not an accepted difference, each as a diff for people to read."""
+    recorded, run = comparable(with_additions(recorded)), comparable(run)
     pairs = zip_longest(recorded["responses"], run["responses"], fillvalue={"name": "(nothing)"})
     return [*_all(pairs), *_diff("the background", recorded["background"], run["background"])]
 
@@ -32,7 +33,6 @@ def _all(pairs: Any) -> Iterator[str]:
 
 
 def _diff(title: str, before: Any, now: Any) -> Iterator[str]:
-    before, now = without_wording(before), without_wording(now)
     if _text(before) != _text(now):
         lines = unified_diff(pretty(before).splitlines(), pretty(now).splitlines(), "recorded", "now", lineterm="", n=2)
         yield "\n".join([f"{title}:", *lines])

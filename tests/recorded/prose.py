@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+Change = Callable[[Any], Any]
 TEXT = "<text>"
 PROBLEM = ("title", "detail", "errors.*.message")
 """In `application/problem+json`."""
@@ -31,12 +32,12 @@ def without_prose(operation: str, body: Any, *, is_service: bool) -> Any:
     if operation in TOOL_LISTS:
         body = {**body, "tools": _everywhere(("description",), body["tools"])}
     if operation == "callTool" and (is_service or body["isError"]):
-        body = _at_all(RESULT, body)
-    return _at_all(FIELDS.get(operation, ()), body)
+        body = at_all(RESULT, body)
+    return at_all(FIELDS.get(operation, ()), body)
 
 
 def problem_without_prose(body: Any) -> Any:
-    return _at_all(PROBLEM, body)
+    return at_all(PROBLEM, body)
 
 
 def contract_without_prose(contract: Any) -> Any:
@@ -47,18 +48,19 @@ def reworded(text: Any) -> Any:
     return TEXT if text and isinstance(text, str) else text
 
 
-def _at_all(paths: tuple[str, ...], value: Any) -> Any:
+def at_all(paths: tuple[str, ...], value: Any, change: Change = reworded) -> Any:
+    """A JSON value with what is at the paths changed; `*` stands for every item."""
     for path in paths:
-        value = _at(path, value)
+        value = _at(path, value, change)
     return value
 
 
-def _at(path: str, value: Any) -> Any:
+def _at(path: str, value: Any, change: Change) -> Any:
     name, _, rest = path.partition(".")
-    change: Callable[[Any], Any] = partial(_at, rest) if rest else reworded
+    deeper: Change = partial(_at, rest, change=change) if rest else change
     if name == "*":
-        return [change(item) for item in value] if isinstance(value, list) else value
-    return {**value, name: change(value[name])} if isinstance(value, dict) and name in value else value
+        return [deeper(item) for item in value] if isinstance(value, list) else value
+    return {**value, name: deeper(value[name])} if isinstance(value, dict) and name in value else value
 
 
 def _everywhere(names: tuple[str, ...], value: Any) -> Any:

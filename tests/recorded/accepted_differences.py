@@ -1,0 +1,135 @@
+"""The differences from the recordings that are accepted. Every other difference is an error.
+
+Recordings are never renewed, so what has changed since then for a good reason is named here, each as narrowly as it
+can be. Prose that the recordings do not contain in the first place is in `prose.py`.
+
+1. Texts of tools' results have been reworded. What they quote and their numbers are compared.
+2. Definitions in output schemas are named after classes, which have been renamed. Their content is compared.
+3. On the documentation page, descriptions have other code marks. The rest of the contract is compared.
+4. There are new metrics.
+5. Ids of records of calls have placeholders of their own: the batches in them depend on the load of the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from tests.recorded.prose import TEXT, at_all
+
+Json = dict[str, Any]
+RESULT_PROSE = {
+    "hubspot": ("structuredContent.notes.*",),
+    "linear": ("structuredContent.notes.*",),
+    "notion": ("structuredContent.notes.*", "structuredContent.message"),
+    "posthog": ("structuredContent.notes.*",),
+    "slack": ("structuredContent.hint",),
+}
+"""By service, the paths of prose in the result of a tool. The name of a tool begins with its service."""
+FACT = re.compile(r"`[^`]+`|[0-9]+")
+"""What must stay in a text: quoted names and values, and numbers."""
+DEFINITIONS = "#/$defs/"
+CODE_START, CODE_END = CODE = ("<code>", "</code>")
+NEW_METRICS: Json = {
+    "plugboard_job_last_success_timestamp_seconds": {"type": "gauge"},
+    "plugboard_job_running": {"type": "gauge"},
+    "plugboard_job_runs": {"type": "counter"},
+}
+"""They count jobs in the background, so their values are not compared."""
+RECORD_ID = re.compile(r"<audit \d+>(_\d\d)?|<call_record \d+>")
+"""A record of the audit. One of a call was recorded with the placeholder of its batch, and its place in it."""
+
+
+def comparable(run: Json) -> Json:
+    """A recording or a run without what may differ."""
+    return _with_numbered_records(
+        {
+            "responses": [_comparable_entry(entry) for entry in run["responses"]],
+            "background": run["background"],
+        }
+    )
+
+
+def with_additions(recorded: Json) -> Json:
+    """A recording with what has been added since."""
+    return {**recorded, "responses": [_with_new_metrics(entry) for entry in recorded["responses"]]}
+
+
+def _with_new_metrics(entry: Json) -> Json:
+    is_changed = entry.get("operation") == "getMetrics" and entry["status"] == 200
+    return {**entry, "body": entry["body"] | NEW_METRICS} if is_changed else entry
+
+
+def _comparable_entry(entry: Json) -> Json:
+    match entry:
+        case {"operation": "callTool", "body": {"isError": False}, "name": str(name)}:
+            paths = RESULT_PROSE.get(_service_of(name), ())
+            return {**entry, "body": at_all(paths, entry["body"], _facts)}
+        case {"operation": "listAgentTools" | "listServerTools", "body": {"tools": list(tools)}}:
+            return {**entry, "body": {**entry["body"], "tools": [_comparable_tool(tool) for tool in tools]}}
+        case {"operation": "getDocs", "body": dict(elements)}:
+            return {**entry, "body": _without_code_marks(elements)}
+        case _:
+            return entry
+
+
+def _service_of(name: str) -> str:
+    """Of a tool, or of a response to its call, which is named after the tool."""
+    return name.partition("_")[0]
+
+
+def _facts(text: Any) -> Any:
+    return [TEXT, *sorted(FACT.findall(text))] if text and isinstance(text, str) else text
+
+
+def _comparable_tool(tool: Json) -> Json:
+    match tool:
+        case {"name": str(name), "outputSchema": {"$defs": dict()}} if _service_of(name) in RESULT_PROSE:
+            return {**tool, "outputSchema": _with_numbered_definitions(tool["outputSchema"])}
+        case _:
+            return tool
+
+
+def _with_numbered_definitions(schema: Json) -> Json:
+    """Definitions are numbered in the order in which the schema refers to them."""
+    numbers: dict[str, str] = {}
+    numbered = _numbered({name: item for name, item in schema.items() if name != "$defs"}, numbers)
+    definitions: Json = {}
+    while len(definitions) < len(numbers):
+        name = list(numbers)[len(definitions)]
+        definitions[numbers[name]] = _numbered(schema["$defs"].get(name), numbers)
+    unused = {name: item for name, item in schema["$defs"].items() if name not in numbers}
+    return {**numbered, "$defs": definitions | unused}
+
+
+def _numbered(value: Any, numbers: dict[str, str]) -> Any:
+    match value:
+        case {"$ref": str(reference)} if reference.startswith(DEFINITIONS):
+            beside = _numbered({name: item for name, item in value.items() if name != "$ref"}, numbers)
+            number = numbers.setdefault(reference.removeprefix(DEFINITIONS), f"definition {len(numbers) + 1}")
+            return {**beside, "$ref": number}
+        case dict():
+            return {name: _numbered(value[name], numbers) for name in sorted(value)}
+        case list():
+            return [_numbered(item, numbers) for item in value]
+        case _:
+            return value
+
+
+def _without_code_marks(elements: Json) -> Json:
+    """A mark divides a text, so the number of texts depends on it. Each mark has an end."""
+    others = {element: number for element, number in elements.items() if element not in (*CODE, TEXT)}
+    return others | {"code without end": elements[CODE_START] - elements[CODE_END]}
+
+
+def _with_numbered_records(run: Json) -> Json:
+    """Records are numbered anew by first appearance, those of calls by themselves."""
+    numbers: dict[str, str] = {}
+
+    def number(match: re.Match[str]) -> str:
+        kind = "audit" if match[1] is None and match[0].startswith("<audit") else "call_record"
+        return numbers.setdefault(match[0], f"<{kind} {len(numbers) + 1}>")
+
+    numbered: Json = json.loads(RECORD_ID.sub(number, json.dumps(run, sort_keys=True)))
+    return numbered
