@@ -1,7 +1,6 @@
-"""Records responses: `python -m tests.recorded.record [SCRIPT …]`. Without a script, all are recorded.
+"""Records the responses of new scripts: `python -m tests.recorded.record SCRIPT …`.
 
-The first recording was made with the code before its names and folders changed. Record again only for an intended
-change of behaviour, and read the difference.
+A recording is never renewed, see README.md.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from tests.recorded.scripts import SCRIPTS
 
 
 def main(names: list[str]) -> None:
-    for name in names or SCRIPTS:
+    for name in names:
         write(name, run(SCRIPTS[name]))
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from tests.recorded.prose import TEXT
 
 FOLDER = Path(__file__).parent / "responses"
+CHECKSUMS = Path(__file__).parent / "SHA256SUMS"
 WIDTH = 140
 Json = dict[str, Any]
 USUAL = {
@@ -29,9 +31,13 @@ def read(name: str) -> Json:
     return unfolded(json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
 
 
-def write(name: str, run: Json) -> None:
-    FOLDER.mkdir(exist_ok=True)
-    (FOLDER / f"{name}.json").write_text(f"{pretty(folded(run))}\n", encoding="utf-8")
+def write(name: str, run: Json, folder: Path = FOLDER, checksums: Path = CHECKSUMS) -> None:
+    """An existing recording is never overwritten."""
+    text = f"{pretty(folded(run))}\n".encode()
+    with (folder / f"{name}.json").open("xb") as file:
+        file.write(text)
+    with checksums.open("a", encoding="utf-8") as lines:
+        lines.write(f"{sha256(text).hexdigest()}  responses/{name}.json\n")
 
 
 def folded(run: Json) -> Json:

@@ -1,10 +1,12 @@
 """Plugboard answers as it did when the responses were recorded."""
 
+from hashlib import sha256
+
 import pytest
 
 from tests.http.operations_on_workspace import CONTRACT, OPERATIONS
 from tests.recorded.comparison import differences, report
-from tests.recorded.recording import FOLDER, read
+from tests.recorded.recording import CHECKSUMS, FOLDER, read
 from tests.recorded.runner import run
 from tests.recorded.scripts import SCRIPTS
 
@@ -18,6 +20,13 @@ def test_responses_are_as_recorded(name: str) -> None:
     found = differences(read(name), run(SCRIPTS[name]))
 
     assert not found, report(found)
+
+
+def test_recordings_are_never_changed() -> None:
+    checksums = {f"responses/{path.name}": sha256(path.read_bytes()).hexdigest() for path in sorted(FOLDER.iterdir())}
+    lines = [line.split("  ") for line in CHECKSUMS.read_text(encoding="utf-8").splitlines()]
+
+    assert checksums == {name: checksum for checksum, name in lines}
 
 
 def test_every_script_has_a_recording_and_every_recording_a_script() -> None:
