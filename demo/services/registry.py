@@ -17,8 +17,8 @@ class World(Protocol):
 
 
 def world_of(name: str, tenant: Tenant) -> World | None:
-    """The `World` of `demo/services/<name>/world.py`, if there is one."""
-    module = f"demo.services.{name.replace('-', '_')}.world"
+    """The `World` of `demo/services/<name>/fake.py`, if there is one."""
+    module = f"demo.services.{name.replace('-', '_')}.fake"
     if find_spec(module.rpartition(".")[0]) is None or find_spec(module) is None:
         return None
     made: World = import_module(module).World(tenant)
