@@ -10,20 +10,20 @@ from pydantic import Field
 
 from integrations.json_object import Json
 from integrations.service_client import ToolFailed
-from integrations.slack.client import BOTH_KINDS, MOST_AT_ONCE, SlackApi, SlackWorkspace, next_cursor
-from integrations.slack.cursors import NOT_OURS
+from integrations.slack.client import CHANNEL_TYPES, MAX_PAGE_SIZE, SlackApi, SlackWorkspace, next_cursor
+from integrations.slack.cursors import FOREIGN_CURSOR
 from integrations.slack.markup import plain
 from integrations.slack.results import as_json, counted, in_full
 from integrations.text import more_follow, objects, one_line
 from integrations.tool import Result
 
-MOST_PAGES = 8
+MAX_PAGES = 8
 """Per call: Slack allows about twenty requests a minute for this list."""
-LONGEST = 250
+MAX_ABOUT_LENGTH = 250
 ROOM = 35_000
 """Characters of one result."""
-UNSEEN = "A private channel is listed only after one of its members has written `/invite @{bot}` in it."
-BETWEEN = "~"
+UNLISTED_HINT = "A private channel is listed only after one of its members has written `/invite @{bot}` in it."
+CURSOR_SEPARATOR = "~"
 """Separates Slack's cursor from the number of that page's channels already returned."""
 _NUMBER = re.compile("[0-9]{1,6}")
 
@@ -41,9 +41,9 @@ class Channel(Result):
     full: Json | None = Field(default=None, description="With `full`: Slack's own object.")
 
     def text(self) -> str:
-        about = " — ".join(filter(None, (self.topic, self.purpose)))
-        told = f"#{self.name} ({self.id}): {', '.join(self._facts())}{f'. {about}' if about else ''}"
-        return "\n".join([told, *as_json(self.full)])
+        description = " — ".join(filter(None, (self.topic, self.purpose)))
+        line = f"#{self.name} ({self.id}): {', '.join(self._facts())}{f'. {description}' if description else ''}"
+        return "\n".join([line, *as_json(self.full)])
 
     def _facts(self) -> Iterator[str]:
         yield "private" if self.is_private else "public"
@@ -62,12 +62,12 @@ class ChannelPage(Result):
     hint: str | None = None
 
     def text(self) -> str:
-        following = ", and more follow" if self.next_cursor else ""
-        head = f"{counted(len(self.channels), 'channel', 'channels')}{following}." if self.channels else ""
-        link = [f"Link to a channel: {each.url.removesuffix(each.id)}<ID>" for each in self.channels[-1:]]
-        more = [more_follow("cursor", self.next_cursor)] if self.next_cursor else []
-        lines = [each.text() for each in self.channels]
-        return "\n".join(each for each in (head, self.hint, *lines, *link, *more) if each)
+        suffix = ", and more follow" if self.next_cursor else ""
+        head = f"{counted(len(self.channels), 'channel', 'channels')}{suffix}." if self.channels else ""
+        link = [f"Link to a channel: {channel.url.removesuffix(channel.id)}<ID>" for channel in self.channels[-1:]]
+        next_note = [more_follow("cursor", self.next_cursor)] if self.next_cursor else []
+        lines = [channel.text() for channel in self.channels]
+        return "\n".join(line for line in (head, self.hint, *lines, *link, *next_note) if line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,12 @@ class ChannelQuery:
     archived: bool = False
     full: bool = False
 
-    def wants(self, channel: Json) -> bool:
+    def matches(self, channel: Json) -> bool:
         """Whether the name, a previous name, the topic or the purpose has all words of the query."""
         if not self.query:
             return True
         texts = [channel.get("name"), *(channel.get("previous_names") or []), _value(channel, "topic")]
-        words = " ".join(str(each) for each in (*texts, _value(channel, "purpose")) if each).lower()
+        words = " ".join(str(text) for text in (*texts, _value(channel, "purpose")) if text).lower()
         return all(word in words for word in self.query.lower().lstrip("#").split())
 
 
@@ -97,14 +97,14 @@ class _PageBuilder:
         self._search = search
         self._room = ROOM
 
-    def take(self, page: list[Json], begin: int) -> int | None:
+    def take(self, page: list[Json], start: int) -> int | None:
         """Return the index of the first channel in the page that does not fit."""
-        for number, found in enumerate(page[begin:], begin):
-            if self._search.wants(found) and not self._has_taken(_channel(found, self._workspace, self._search)):
-                return number
+        for index, channel in enumerate(page[start:], start):
+            if self._search.matches(channel) and not self._add(_channel(channel, self._workspace, self._search)):
+                return index
         return None
 
-    def _has_taken(self, channel: Channel) -> bool:
+    def _add(self, channel: Channel) -> bool:
         self._room -= len(channel.text())
         if len(self.channels) == self._search.limit or (self._room < 0 and self.channels):
             return False
@@ -114,20 +114,20 @@ class _PageBuilder:
 
 async def list_channels(api: SlackApi, workspace: SlackWorkspace, search: ChannelQuery) -> ChannelPage:
     """One of our pages may be part of a page of Slack's, or span several if few channels match."""
-    shown = _PageBuilder(workspace, search)
-    cursor, begin = _opened(search.cursor)
-    for number in range(MOST_PAGES):
+    builder = _PageBuilder(workspace, search)
+    cursor, start = _parse_cursor(search.cursor)
+    for number in range(MAX_PAGES):
         page = await _page(api, search, cursor, is_first=number == 0)
         if page is None:
             break
-        full_at = shown.take(objects(page.get("channels")), begin)
+        full_at = builder.take(objects(page.get("channels")), start)
         if full_at is not None:
-            return ChannelPage(channels=shown.channels, next_cursor=f"{cursor}{BETWEEN}{full_at}")
-        cursor, begin = next_cursor(page), 0
+            return ChannelPage(channels=builder.channels, next_cursor=f"{cursor}{CURSOR_SEPARATOR}{full_at}")
+        cursor, start = next_cursor(page), 0
         if not cursor:
             break
     return ChannelPage(
-        channels=shown.channels, next_cursor=cursor or None, hint=_hint(search, shown.channels, cursor, workspace)
+        channels=builder.channels, next_cursor=cursor or None, hint=_hint(search, builder.channels, cursor, workspace)
     )
 
 
@@ -144,47 +144,49 @@ async def _page(api: SlackApi, search: ChannelQuery, cursor: str, *, is_first: b
 
 def arguments(search: ChannelQuery) -> Json:
     """Sent with every page, because Slack's cursor does not keep them."""
-    return {"types": BOTH_KINDS, "exclude_archived": not search.archived, "limit": MOST_AT_ONCE}
+    return {"types": CHANNEL_TYPES, "exclude_archived": not search.archived, "limit": MAX_PAGE_SIZE}
 
 
-def _opened(cursor: str | None) -> tuple[str, int]:
-    slacks, between, shown = (cursor or "").rpartition(BETWEEN)
-    if not between:
+def _parse_cursor(cursor: str | None) -> tuple[str, int]:
+    slack_cursor, separator, start = (cursor or "").rpartition(CURSOR_SEPARATOR)
+    if not separator:
         return cursor or "", 0
-    if not _NUMBER.fullmatch(shown):
-        raise ToolFailed("invalid_arguments", NOT_OURS)
-    return slacks, int(shown)
+    if not _NUMBER.fullmatch(start):
+        raise ToolFailed("invalid_arguments", FOREIGN_CURSOR)
+    return slack_cursor, int(start)
 
 
-def _channel(found: Json, workspace: SlackWorkspace, search: ChannelQuery) -> Channel:
+def _channel(channel: Json, workspace: SlackWorkspace, search: ChannelQuery) -> Channel:
     return Channel(
-        id=str(found.get("id")),
-        name=one_line(str(found.get("name"))),
-        is_private=bool(found.get("is_private")),
-        is_member=bool(found.get("is_member", search.joined)),
-        is_archived=True if found.get("is_archived") else None,
-        members=found.get("num_members"),
-        topic=_value(found, "topic"),
-        purpose=_value(found, "purpose"),
-        url=workspace.link(str(found.get("id"))),
-        full=in_full(found) if search.full else None,
+        id=str(channel.get("id")),
+        name=one_line(str(channel.get("name"))),
+        is_private=bool(channel.get("is_private")),
+        is_member=bool(channel.get("is_member", search.joined)),
+        is_archived=True if channel.get("is_archived") else None,
+        members=channel.get("num_members"),
+        topic=_value(channel, "topic"),
+        purpose=_value(channel, "purpose"),
+        url=workspace.link(str(channel.get("id"))),
+        full=in_full(channel) if search.full else None,
     )
 
 
-def _value(found: Json, name: str) -> str | None:
-    value = plain(str((found.get(name) or {}).get("value") or ""), lambda _: None)
-    return one_line(value)[:LONGEST] or None
+def _value(channel: Json, name: str) -> str | None:
+    value = plain(str((channel.get(name) or {}).get("value") or ""), lambda _: None)
+    return one_line(value)[:MAX_ABOUT_LENGTH] or None
 
 
-def _hint(search: ChannelQuery, found: list[Channel], cursor: str, workspace: SlackWorkspace) -> str | None:
-    if found:
+def _hint(search: ChannelQuery, channels: list[Channel], cursor: str, workspace: SlackWorkspace) -> str | None:
+    if channels:
         return None
     if cursor:
         return "No channel matches so far."
     if search.query:
-        return f"No channel's name, topic or purpose contains {search.query!r}. {UNSEEN.format(bot=workspace.bot)}"
+        return (
+            f"No channel's name, topic or purpose contains {search.query!r}. {UNLISTED_HINT.format(bot=workspace.bot)}"
+        )
     return (
-        f"The bot is not in any channel. {UNSEEN.format(bot=workspace.bot)}"
+        f"The bot is not in any channel. {UNLISTED_HINT.format(bot=workspace.bot)}"
         if search.joined
         else "There are no channels."
     )

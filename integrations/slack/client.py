@@ -11,9 +11,9 @@ from integrations.json_object import Json
 from integrations.service_client import RateLimited, Reply, ServerTrouble, ServiceClient, Verdict
 from integrations.slack.errors import LOOK_FIRST, verdict_of
 
-MOST_AT_ONCE = 200
+MAX_PAGE_SIZE = 200
 """Slack advises against larger pages."""
-BOTH_KINDS = "public_channel,private_channel"
+CHANNEL_TYPES = "public_channel,private_channel"
 WITH_CHARSET = {"Content-Type": "application/json; charset=utf-8"}
 """Without it, Slack adds a warning to every response."""
 
@@ -49,41 +49,41 @@ class SlackApi(ServiceClient):
         if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
             return RateLimited(_seconds(reply.headers.get("retry-after")))
         self.now = _parse_date(reply.headers.get("date", "")) or self.now
-        said = reply.body
-        if not isinstance(said, dict) or not isinstance(said.get("ok"), bool):
+        body = reply.body
+        if not isinstance(body, dict) or not isinstance(body.get("ok"), bool):
             is_down = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
             return ServerTrouble(
                 self.unavailable_text(reply) if is_down else self.unexpected_response_text(reply),
                 if_maybe_applied=LOOK_FIRST,
             )
-        if (told := reply.headers.get("x-oauth-scopes")) is not None:
-            self.scopes = frozenset(each.strip() for each in told.split(","))
-        if said["ok"]:
+        if (scopes := reply.headers.get("x-oauth-scopes")) is not None:
+            self.scopes = frozenset(scope.strip() for scope in scopes.split(","))
+        if body["ok"]:
             return None
-        self.error = str(said.get("error") or "")
-        return verdict_of(said, self.bot)
+        self.error = str(body.get("error") or "")
+        return verdict_of(body, self.bot)
 
     async def call_method(self, method: str, **arguments: object) -> Json:
         """Call a method that changes nothing. Arguments that are None are not sent."""
-        found: Json = await self.get(f"/api/{method}", arguments)
-        return found
+        response: Json = await self.get(f"/api/{method}", arguments)
+        return response
 
     async def post_message(self, message: Json) -> Json:
         self.has_posted = True
-        found: Json = await self.request(
-            "POST", "/api/chat.postMessage", body=message, headers=WITH_CHARSET, lost=LOOK_FIRST
+        response: Json = await self.request(
+            "POST", "/api/chat.postMessage", body=message, headers=WITH_CHARSET, if_lost=LOOK_FIRST
         )
-        return found
+        return response
 
     async def workspace(self) -> SlackWorkspace:
         """Called first, because links and error texts need its response."""
-        found = await self.call_method("auth.test")
-        self.bot = str(found.get("user") or self.bot)
-        return SlackWorkspace(str(found.get("url") or "https://slack.com/"), self.bot)
+        response = await self.call_method("auth.test")
+        self.bot = str(response.get("user") or self.bot)
+        return SlackWorkspace(str(response.get("url") or "https://slack.com/"), self.bot)
 
-    def has_scope(self, right: str) -> bool:
+    def has_scope(self, scope: str) -> bool:
         """True also if Slack has not named the token's scopes."""
-        return self.scopes is None or right in self.scopes
+        return self.scopes is None or scope in self.scopes
 
     def seconds_left(self) -> float:
         return self._http.seconds_left()

@@ -8,9 +8,9 @@ from typing import Self
 from integrations.service_client import ToolFailed
 from integrations.slack.references import TS
 
-OURS = "ts:"
+OUR_PREFIX = "ts:"
 """The prefix of our own cursors; Slack's cursors have no colon."""
-NOT_OURS = "The `cursor` was not returned by this tool. Start again without it."
+FOREIGN_CURSOR = "The `cursor` was not returned by this tool. Start again without it."
 MILLION = 1_000_000
 
 
@@ -24,18 +24,18 @@ class HistoryCursor:
 
     @classmethod
     def parse(cls, cursor: str | None) -> Self:
-        if not cursor or not cursor.startswith(OURS):
+        if not cursor or not cursor.startswith(OUR_PREFIX):
             return cls(slack=cursor or None)
-        thread, *rest = cursor.removeprefix(OURS).split(":", 2)
+        thread, *rest = cursor.removeprefix(OUR_PREFIX).split(":", 2)
         end, slack = rest if len(rest) == 2 else ("none", "")  # noqa: PLR2004  one of three parts is the thread
-        if not all(TS.fullmatch(each) for each in (thread, end) if each):
-            raise ToolFailed("invalid_arguments", NOT_OURS)
+        if not all(TS.fullmatch(ts) for ts in (thread, end) if ts):
+            raise ToolFailed("invalid_arguments", FOREIGN_CURSOR)
         return cls(slack or None, end or None, thread or None)
 
     def encode(self) -> str | None:
         if not (self.end or self.thread):
             return self.slack
-        return f"{OURS}{self.thread or ''}:{self.end or ''}:{self.slack or ''}"
+        return f"{OUR_PREFIX}{self.thread or ''}:{self.end or ''}:{self.slack or ''}"
 
 
 def beside(ts: str, step: int) -> str:

@@ -73,9 +73,9 @@ WRONG: Mapping[str, str] = {
 """Errors caused by the arguments."""
 
 
-def verdict_of(said: Json, bot: str) -> Verdict:
+def verdict_of(response: Json, bot: str) -> Verdict:
     """The verdict on a response with `ok: false`, whatever its HTTP status."""
-    error = str(said.get("error") or "unknown_error")
+    error = str(response.get("error") or "unknown_error")
     if error in ENDED:
         return CredentialRejected()
     if error in BUSY:
@@ -86,18 +86,18 @@ def verdict_of(said: Json, bot: str) -> Verdict:
         return Rejected(MOVING_ON, "upstream_unavailable")
     if error == "request_timeout":
         return ServerTrouble("Slack received only part of the request.", not_applied=True)
-    return _no(error, said, bot)
+    return _rejection(error, response, bot)
 
 
-def _no(error: str, said: Json, bot: str) -> Rejected:
+def _rejection(error: str, response: Json, bot: str) -> Rejected:
     kind: FailedKind = "invalid_arguments" if error in WRONG else "upstream_refused"
     text = WRONG.get(error) or TEXTS.get(error)
     if text is None:
-        return Rejected(f"Slack refused the request: {error}{_details(said)}.", kind)
-    rights = {"needed": said.get("needed") or "not named", "provided": said.get("provided") or "unknown"}
-    return Rejected(text.format(bot=bot, error=error, **rights), kind)
+        return Rejected(f"Slack refused the request: {error}{_details(response)}.", kind)
+    scopes = {"needed": response.get("needed") or "not named", "provided": response.get("provided") or "unknown"}
+    return Rejected(text.format(bot=bot, error=error, **scopes), kind)
 
 
-def _details(said: Json) -> str:
-    told = (said.get("response_metadata") or {}).get("messages") or []
-    return f" ({'; '.join(map(str, told[:3]))})" if told else ""
+def _details(response: Json) -> str:
+    messages = (response.get("response_metadata") or {}).get("messages") or []
+    return f" ({'; '.join(map(str, messages[:3]))})" if messages else ""

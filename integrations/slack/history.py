@@ -15,7 +15,7 @@ from integrations.slack.client import SlackApi, SlackWorkspace, next_cursor
 from integrations.slack.cursors import HistoryCursor, beside
 from integrations.slack.references import MessageReference
 from integrations.slack.results import (
-    LONGEST,
+    MAX_SHARED,
     Message,
     counted,
     fitting,
@@ -29,11 +29,11 @@ from integrations.slack.users import UserNames
 from integrations.text import more_follow, objects
 from integrations.tool import Result
 
-MOST_ASKED = 999
+MAX_LIMIT = 999
 END_OF_TIME = "9999999999.999999"
-NONE_THEN = "This holds for the given time only: without {} the newest messages come, whatever their date."
+EMPTY_RANGE = "This holds for the given time only: without {} the newest messages come, whatever their date."
 FEWER = "Ask for fewer messages: a smaller `limit`."
-_OF_ONE = re.compile(r"/p\d{16}\b")
+_MESSAGE_PATH = re.compile(r"/p\d{16}\b")
 
 
 class History(Result):
@@ -53,15 +53,15 @@ class History(Result):
     hint: str | None = None
 
     def text(self) -> str:
-        told = [message.told(in_thread=self.thread_ts is not None) for message in self.messages]
-        return "\n\n".join([self._head(), *told, *self._foot()])
+        texts = [message.to_text(in_thread=self.thread_ts is not None) for message in self.messages]
+        return "\n\n".join([self._head(), *texts, *self._foot()])
 
     def _head(self) -> str:
-        there = counted(len(self.messages), "message", "messages") if self.messages else "No messages"
+        count_text = counted(len(self.messages), "message", "messages") if self.messages else "No messages"
         where = f"in the thread {self.thread_ts} of {self.channel_id}" if self.thread_ts else f"in {self.channel_id}"
         order = ", oldest first" if self.thread_ts else ", newest first"
         more = ", and more follow" if self.next_cursor else ""
-        return f"{there} {where}{order if len(self.messages) > 1 else ''}{more}.{self._left_out()}"
+        return f"{count_text} {where}{order if len(self.messages) > 1 else ''}{more}.{self._left_out()}"
 
     def _left_out(self) -> str:
         notices = "join or leave notice", "join or leave notices"
@@ -69,9 +69,12 @@ class History(Result):
         return f"{left_out} {self.hint}" if self.hint else left_out
 
     def _foot(self) -> list[str]:
-        links = [_OF_ONE.sub("/p<ts without the dot>", each.url) for each in self.messages[-1:]]
+        links = [_MESSAGE_PATH.sub("/p<ts without the dot>", message.url) for message in self.messages[-1:]]
         people = ", ".join(f"{name} <@{person}>" for person, name in (self.people or {}).items())
-        lines = [*(f"People: {each}" for each in (people,) if each), *(f"Link to a message: {each}" for each in links)]
+        lines = [
+            *(f"People: {names}" for names in (people,) if names),
+            *(f"Link to a message: {link}" for link in links),
+        ]
         more = [more_follow("cursor", self.next_cursor)] if self.next_cursor else []
         return ["\n".join(lines), *more] if lines else more
 
@@ -88,7 +91,7 @@ class HistoryRequest:
     full: bool = False
 
     @property
-    def of_slack(self) -> Json:
+    def arguments(self) -> Json:
         """Slack's arguments, bounds included. Without `latest`, Slack returns the messages closest to `oldest`."""
         oldest, latest = self.oldest, self.latest
         if self.where.thread_ts:
@@ -98,7 +101,7 @@ class HistoryRequest:
         return {
             "channel": self.where.channel,
             "ts": self.where.thread_ts,
-            "limit": min(self.limit, MOST_ASKED),
+            "limit": min(self.limit, MAX_LIMIT),
             "cursor": self.mark.slack,
             "oldest": oldest,
             "latest": latest,
@@ -109,59 +112,59 @@ class HistoryRequest:
     def hint(self) -> str | None:
         """The note for a time range without messages."""
         bounds = [name for name, given in (("`oldest`", self.oldest), ("`latest`", self.latest)) if given]
-        return NONE_THEN.format(" and ".join(bounds)) if bounds else None
+        return EMPTY_RANGE.format(" and ".join(bounds)) if bounds else None
 
-    def behind(self, ts: str) -> HistoryCursor:
+    def cursor_after(self, ts: str) -> HistoryCursor:
         return replace(self.mark, slack=None, end=beside(ts, 1 if self.where.thread_ts else -1))
 
 
 async def read(api: SlackApi, workspace: SlackWorkspace, request: HistoryRequest) -> History:
-    request, page = await _asked(api, request)
-    given = [each for each in objects(page.get("messages")) if has_ts(each)]
-    there = given[: request.limit + 1]  # a thread's page has its first message in addition to `limit`
-    found = [each for each in there if not _is_shown_already(each, request)]
-    spoken = [each for each in found if not is_notice(each)]
-    people = UserNames()
-    for message in spoken:
-        people.remember_author(message)
-    await people.learn(api, people_in(spoken))
-    first, channel = _beside(spoken, request), request.where.channel
-    shares = [LONGEST] * first + [longest_of(spoken[first:])] * (len(spoken) - first)
-    made = (
-        message_of(each, channel, workspace, people, longest, full=request.full)
-        for each, longest in zip(spoken, shares, strict=True)
+    request, page = await _load_page(api, request)
+    loaded = [message for message in objects(page.get("messages")) if has_ts(message)]
+    on_page = loaded[: request.limit + 1]  # a page of a thread has the thread's first message in addition to `limit`
+    new = [message for message in on_page if not _is_shown_already(message, request)]
+    messages = [message for message in new if not is_notice(message)]
+    names = UserNames()
+    for message in messages:
+        names.remember_author(message)
+    await names.learn(api, people_in(messages))
+    leading, channel = _count_outside_range(messages, request), request.where.channel
+    shares = [MAX_SHARED] * leading + [longest_of(messages[leading:])] * (len(messages) - leading)
+    built = (
+        message_of(message, channel, workspace, names, longest, full=request.full)
+        for message, longest in zip(messages, shares, strict=True)
     )
-    told = [*islice(made, first), *fitting(made)]
-    is_cut = len(told) < len(spoken) or len(there) < len(given)
-    following = _following(page, request, there, told if is_cut else None)
+    shown = [*islice(built, leading), *fitting(built)]
+    is_cut = len(shown) < len(messages) or len(on_page) < len(loaded)
+    cursor = _next_cursor(page, request, on_page, shown if is_cut else None)
     return History(
         channel_id=channel,
         thread_ts=request.where.thread_ts,
-        messages=told,
-        people=people.known_names(people_in(spoken[: len(told)])),
-        notices=len(found) - len(spoken) or None,
-        next_cursor=following,
-        hint=None if told or following else request.hint,
+        messages=shown,
+        people=names.known_names(people_in(messages[: len(shown)])),
+        notices=len(new) - len(messages) or None,
+        next_cursor=cursor,
+        hint=None if shown or cursor else request.hint,
     )
 
 
-async def _asked(api: SlackApi, request: HistoryRequest) -> tuple[HistoryRequest, Json]:
+async def _load_page(api: SlackApi, request: HistoryRequest) -> tuple[HistoryRequest, Json]:
     """For a reply's `ts` Slack returns only that reply, so its thread is read instead."""
     method = "conversations.replies" if request.where.thread_ts else "conversations.history"
     if request.mark.thread:
         request = replace(request, where=replace(request.where, thread_ts=request.mark.thread))
     with too_large_hint(FEWER):
-        page = await api.call_method(method, **request.of_slack)
-        where = _hanging_on(request.where, page)
+        page = await api.call_method(method, **request.arguments)
+        where = _at_thread_start(request.where, page)
         if where.thread_ts and not page.get("messages"):  # perhaps a reply outside the time range
             where = await thread_of(api, request.where)
         if where != request.where:
             request = replace(request, where=where, mark=replace(request.mark, thread=where.thread_ts))
-            page = await api.call_method(method, **request.of_slack)
+            page = await api.call_method(method, **request.arguments)
     return request, page
 
 
-def _hanging_on(where: MessageReference, page: Json) -> MessageReference:
+def _at_thread_start(where: MessageReference, page: Json) -> MessageReference:
     """Replace a reply by the first message of its thread."""
     if where.thread_ts is None:
         return where
@@ -171,25 +174,27 @@ def _hanging_on(where: MessageReference, page: Json) -> MessageReference:
 
 def _is_shown_already(message: Json, request: HistoryRequest) -> bool:
     """Slack begins every page of a thread with the thread's first message."""
-    goes_on = bool(request.mark.slack or request.mark.end)
-    return goes_on and message.get("ts") == request.where.thread_ts
+    is_continued = bool(request.mark.slack or request.mark.end)
+    return is_continued and message.get("ts") == request.where.thread_ts
 
 
-def _beside(spoken: Sequence[Json], request: HistoryRequest) -> int:
+def _count_outside_range(messages: Sequence[Json], request: HistoryRequest) -> int:
     """The number of leading messages outside the time range: Slack begins a thread with its first message, whatever its
     age. They do not reduce the room of the others.
     """
-    is_beside = request.where.thread_ts and len(spoken) > 1 and str(spoken[0]["ts"]) < (request.oldest or "")
-    return 1 if is_beside else 0
+    is_outside = request.where.thread_ts and len(messages) > 1 and str(messages[0]["ts"]) < (request.oldest or "")
+    return 1 if is_outside else 0
 
 
-def _following(page: Json, request: HistoryRequest, there: Sequence[Json], cut: Sequence[Message] | None) -> str | None:
-    """`cut`: the messages that fit, if not all did."""
-    if cut:
-        return request.behind(cut[-1].ts).encode()
+def _next_cursor(
+    page: Json, request: HistoryRequest, on_page: Sequence[Json], fitting_messages: Sequence[Message] | None
+) -> str | None:
+    """`fitting_messages`: the messages that fit, if not all did."""
+    if fitting_messages:
+        return request.cursor_after(fitting_messages[-1].ts).encode()
     if cursor := next_cursor(page):
         return replace(request.mark, slack=cursor).encode()
-    return request.behind(str(there[-1]["ts"])).encode() if page.get("has_more") and there else None
+    return request.cursor_after(str(on_page[-1]["ts"])).encode() if page.get("has_more") and on_page else None
 
 
 async def thread_of(api: SlackApi, where: MessageReference) -> MessageReference:
@@ -197,4 +202,4 @@ async def thread_of(api: SlackApi, where: MessageReference) -> MessageReference:
     and shows them to no one.
     """
     page = await api.call_method("conversations.replies", channel=where.channel, ts=where.thread_ts, limit=1)
-    return _hanging_on(where, page)
+    return _at_thread_start(where, page)

@@ -11,14 +11,14 @@ from integrations.text import objects
 
 _TOKEN = re.compile(r"<([^<>]*)>")
 _USER = re.compile(r"<@([UW][A-Z0-9]+)")
-_DEEPEST = 8
+_MAX_DEPTH = 8
 NameOfUser = Callable[[str], str | None]
 
 
 def plain(text: str, names: NameOfUser) -> str:
     """Write links and mentions as plain text; `names` returns a user's name by ID."""
-    shown = _TOKEN.sub(lambda found: _shown(found[1], names), text)
-    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    unmarked = _TOKEN.sub(lambda match: _token_text(match[1], names), text)
+    return unmarked.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def escaped(text: str) -> str:
@@ -26,18 +26,18 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def mentioned(text: str) -> list[str]:
+def mentioned_users(text: str) -> list[str]:
     return _USER.findall(text)
 
 
 def content(message: Json) -> str:
     """The message's text with markup. Apps often leave `text` empty and use blocks or attachments."""
-    found = str(message.get("text") or "") or _lines(_of_blocks(message.get("blocks")))
-    attached = _lines(_of_attachment(each) for each in objects(message.get("attachments")))
-    return "\n".join(each for each in (found.strip(), attached) if each)
+    text = str(message.get("text") or "") or _lines(_block_texts(message.get("blocks")))
+    attached = _lines(_attachment_text(attachment) for attachment in objects(message.get("attachments")))
+    return "\n".join(text for text in (text.strip(), attached) if text)
 
 
-def _shown(token: str, names: NameOfUser) -> str:
+def _token_text(token: str, names: NameOfUser) -> str:
     target, _, label = token.partition("|")
     match target[:1]:
         case "@":
@@ -67,38 +67,38 @@ def _link(target: str, label: str) -> str:
     return bare if not label or label in (target, bare) else f"{label} ({bare})"
 
 
-def _of_attachment(attachment: Json) -> str:
-    blocks = _lines(_of_blocks(attachment.get("blocks")))
-    parts = [attachment.get(name) for name in ("pretext", "title", "text")]
-    fields = [f"{each.get('title')}: {each.get('value')}" for each in objects(attachment.get("fields"))]
-    found = _lines([*(str(each) for each in parts if each), blocks, *fields])
-    return found or str(attachment.get("fallback") or "")
+def _attachment_text(attachment: Json) -> str:
+    blocks = _lines(_block_texts(attachment.get("blocks")))
+    texts = [attachment.get(name) for name in ("pretext", "title", "text")]
+    fields = [f"{field.get('title')}: {field.get('value')}" for field in objects(attachment.get("fields"))]
+    text = _lines([*(str(text) for text in texts if text), blocks, *fields])
+    return text or str(attachment.get("fallback") or "")
 
 
-def _of_blocks(blocks: object) -> Iterator[str]:
+def _block_texts(blocks: object) -> Iterator[str]:
     for block in objects(blocks):
         match block.get("type"):
             case "rich_text":
-                yield from _of_rich_text(block.get("elements"), 0)
+                yield from _rich_text_lines(block.get("elements"), 0)
             case "image" | "video":
                 yield str(block.get("alt_text") or "")
             case _:
-                yield from _of_block(block)
+                yield from _other_block_texts(block)
 
 
-def _of_block(block: Json) -> Iterator[str]:
+def _other_block_texts(block: Json) -> Iterator[str]:
     yield _words(block.get("text"))
-    yield from (_words(each) for each in objects(block.get("fields")))
-    yield " ".join(_words(each) for each in objects(block.get("elements")) if each.get("type") != "button")
+    yield from (_words(field) for field in objects(block.get("fields")))
+    yield " ".join(_words(element) for element in objects(block.get("elements")) if element.get("type") != "button")
 
 
-def _of_rich_text(elements: object, depth: int) -> Iterator[str]:
+def _rich_text_lines(elements: object, depth: int) -> Iterator[str]:
     """Each section and each list item becomes a line; elements below the depth limit are left out."""
-    for element in objects(elements) if depth < _DEEPEST else ():
+    for element in objects(elements) if depth < _MAX_DEPTH else ():
         inner = element.get("elements")
         match element.get("type"):
             case "rich_text_list":
-                yield from (f"- {line}" for line in _of_rich_text(inner, depth + 1))
+                yield from (f"- {line}" for line in _rich_text_lines(inner, depth + 1))
             case "rich_text_quote":
                 yield f"> {_inline(inner)}"
             case _:
@@ -106,12 +106,12 @@ def _of_rich_text(elements: object, depth: int) -> Iterator[str]:
 
 
 def _inline(elements: object) -> str:
-    return "".join(_of_element(each) for each in objects(elements))
+    return "".join(_element_markup(element) for element in objects(elements))
 
 
-def _of_element(element: Json) -> str:
-    found = _token(element)
-    return f"<{found}>" if found else escaped(_words(element))
+def _element_markup(element: Json) -> str:
+    token = _token(element)
+    return f"<{token}>" if token else escaped(_words(element))
 
 
 def _token(element: Json) -> str | None:
@@ -123,28 +123,28 @@ def _token(element: Json) -> str | None:
             return f"#{channel}"
         case {"type": "link", "url": str(url)}:
             return f"{url}|{element.get('text') or url}"
-        case {"type": "broadcast", "range": str(everybody)}:
-            return f"!{everybody}"
+        case {"type": "broadcast", "range": str(audience)}:
+            return f"!{audience}"
         case {"type": "usergroup", "usergroup_id": str(group)}:
             return f"!subteam^{group}"
         case _:
             return None
 
 
-def _words(found: object) -> str:
+def _words(value: object) -> str:
     """The text of a string or of an object with `text`."""
-    for _ in range(_DEEPEST):
-        match found:
+    for _ in range(_MAX_DEPTH):
+        match value:
             case {"type": "emoji", "name": str(name)}:
                 return f":{name}:"
             case {"text": inner}:
-                found = inner
+                value = inner
             case str():
-                return found
+                return value
             case _:
                 return ""
     return ""
 
 
-def _lines(found: Iterable[Any]) -> str:
-    return "\n".join(each for each in found if each)
+def _lines(texts: Iterable[Any]) -> str:
+    return "\n".join(text for text in texts if text)

@@ -19,8 +19,8 @@ from integrations.tool import Result
 
 NOTHING_POSTED = "Nothing was posted."
 UNREADABLE = "Slack's response could not be read. Try again later."
-BEGINNING = 300
-TO_TELL_IT = 0.2
+MAX_SHOWN = 300
+REPORT_SECONDS = 0.2
 """Seconds reserved to report the failure before the caller's deadline."""
 
 
@@ -41,11 +41,11 @@ class PostedMessage(Result):
 async def explained_failures(api: SlackApi) -> AsyncIterator[None]:
     """Add to each failure whether the message was posted, unless its text already says so."""
     try:
-        async with asyncio.timeout(max(api.seconds_left() - TO_TELL_IT, 0.0)):
+        async with asyncio.timeout(max(api.seconds_left() - REPORT_SECONDS, 0.0)):
             yield
     except TimeoutError as error:
-        what_of_it = LOOK_FIRST if api.has_posted else NOTHING_POSTED
-        raise ToolFailed("timeout", f"Slack did not answer in time. {what_of_it}") from error
+        outcome = LOOK_FIRST if api.has_posted else NOTHING_POSTED
+        raise ToolFailed("timeout", f"Slack did not answer in time. {outcome}") from error
     except UnreadableResponse as error:
         raise ToolFailed("upstream_unavailable", f"{UNREADABLE} {NOTHING_POSTED}") from error
     except ToolFailed as failed:
@@ -54,14 +54,14 @@ async def explained_failures(api: SlackApi) -> AsyncIterator[None]:
         raise failed.with_text(f"{failed.text} {NOTHING_POSTED}") from failed
 
 
-def posted_message(said: Json, workspace: SlackWorkspace, where: MessageReference) -> PostedMessage:
+def posted_message(response: Json, workspace: SlackWorkspace, where: MessageReference) -> PostedMessage:
     """The message is posted even if the response lacks fields."""
-    channel, ts = str(said.get("channel") or where.channel), str(said.get("ts") or "")
-    match said:
-        case {"message": {"text": str(taken)}}:
+    channel, ts = str(response.get("channel") or where.channel), str(response.get("ts") or "")
+    match response:
+        case {"message": {"text": str(text)}}:
             pass
         case _:
-            taken = ""
+            text = ""
     thread = where.thread_ts
     url = workspace.link_to_reply(channel, ts, thread) if ts and thread else workspace.link(channel, ts or None)
-    return PostedMessage(channel=channel, ts=ts, thread_ts=thread, message=shortened(taken, BEGINNING) or None, url=url)
+    return PostedMessage(channel=channel, ts=ts, thread_ts=thread, message=shortened(text, MAX_SHOWN) or None, url=url)

@@ -15,8 +15,8 @@ _ID = re.compile(r"[CGDUW][A-Z0-9]{7,30}")
 _MENTION = re.compile(r"<[#@]([A-Z0-9]+)(?:\|[^>]*)?>")
 _NAME = re.compile(r"#?([\w.-]{1,80})")
 TS = re.compile(r"([0-9]{10})\.([0-9]{1,6})")
-_IN_LINK = re.compile(r"p?([0-9]{10})(?:\.([0-9]{1,6})|([0-9]{6}))")
-_OF_THREAD = re.compile(rf"({_ID.pattern})-(.+)")
+_LINK_TS = re.compile(r"p?([0-9]{10})(?:\.([0-9]{1,6})|([0-9]{6}))")
+_THREAD_PAIR = re.compile(rf"({_ID.pattern})-(.+)")
 MOST_SECONDS = 10**10
 NO_CHANNEL = "must be a channel's ID such as C012AB3CD, its #name, or a link to it"
 NO_DIRECT = "must be a channel: this server does not read or write direct messages"
@@ -44,25 +44,25 @@ def parse_reference(text: str) -> MessageReference:
     if mention := _MENTION.fullmatch(text):
         text = mention[1]
     if "://" in text:
-        return _linked(text)
+        return _parse_link(text)
     if _ID.fullmatch(text):
-        return _of_id(text)
+        return _channel_reference(text)
     if name := _NAME.fullmatch(text):
         return MessageReference(f"#{name[1].lower()}")
     raise ValueError(NO_CHANNEL)
 
 
-def read_ts(given: object) -> object:
+def read_ts(value: object) -> object:
     """A `ts` is text: a client that sends it as a number has dropped its trailing zeros, which are restored."""
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        given = digits(given)
-    if not isinstance(given, str):
-        return given
-    text = given.strip()
-    found = _message_linked(text) if "://" in text else plain_ts(text)
-    if found is None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = digits(value)
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    ts = _linked_ts(text) if "://" in text else plain_ts(text)
+    if ts is None:
         raise ValueError(NO_MESSAGE)
-    return found
+    return ts
 
 
 def digits(number: float) -> str:
@@ -76,42 +76,43 @@ def time_of(ts: str) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _checked(text: str) -> str:
+def _validate(text: str) -> str:
     parse_reference(text)
     return text
 
 
-ChannelText = Annotated[str, AfterValidator(_checked)]
+ChannelText = Annotated[str, AfterValidator(_validate)]
 Ts = Annotated[str, BeforeValidator(read_ts)]
 
 
-def _linked(url: str) -> MessageReference:
+def _parse_link(url: str) -> MessageReference:
     """`/archives/C…/p…` of a workspace, or `/client/T…/C…` of the app."""
     try:
-        parts = urlsplit(url)
+        link = urlsplit(url)
     except ValueError as error:
         raise ValueError(NO_CHANNEL) from error
-    steps = [step for step in parts.path.split("/") if step]
+    steps = [step for step in link.path.split("/") if step]
     number = next((number for number, step in enumerate(steps) if _ID.fullmatch(step)), None)
-    if number is None or not f".{parts.hostname}".endswith(".slack.com"):
+    if number is None or not f".{link.hostname}".endswith(".slack.com"):
         raise ValueError(NO_CHANNEL)
-    where = _of_id(steps[number])
-    message = _behind(where.channel, [*steps[number + 1 :], *([parts.fragment] if parts.fragment else [])])
-    asked = parse_qs(parts.query)
-    named = next((asked[name][0] for name in ("thread_ts", "message_ts") if name in asked), None)
-    thread = plain_ts(named or "") or message
-    if named and thread is None:
+    where = _channel_reference(steps[number])
+    fragment = [link.fragment] if link.fragment else []
+    message = _message_in_link(where.channel, [*steps[number + 1 :], *fragment])
+    query = parse_qs(link.query)
+    ts = next((query[name][0] for name in ("thread_ts", "message_ts") if name in query), None)
+    thread = plain_ts(ts or "") or message
+    if ts and thread is None:
         raise ValueError(NO_TAIL)
     return replace(where, thread_ts=thread)
 
 
-def _behind(channel: str, steps: Sequence[str]) -> str | None:
+def _message_in_link(channel: str, steps: Sequence[str]) -> str | None:
     """The message after the channel in a link. If it were ignored, a reply would be posted in the channel."""
     match steps:
         case []:
             return None
-        case ["thread", pair] if (of := _OF_THREAD.fullmatch(pair)) and of[1] == channel:
-            message = plain_ts(of[2])
+        case ["thread", pair] if (match := _THREAD_PAIR.fullmatch(pair)) and match[1] == channel:
+            message = plain_ts(match[2])
         case [step]:
             message = plain_ts(step)
         case _:
@@ -121,14 +122,14 @@ def _behind(channel: str, steps: Sequence[str]) -> str | None:
     return message
 
 
-def _message_linked(url: str) -> str | None:
+def _linked_ts(url: str) -> str | None:
     try:
-        return _linked(url).thread_ts
+        return _parse_link(url).thread_ts
     except ValueError:
         return None
 
 
-def _of_id(text: str) -> MessageReference:
+def _channel_reference(text: str) -> MessageReference:
     if text[0] in "DUW":
         raise ValueError(NO_DIRECT)
     return MessageReference(text)
@@ -136,5 +137,5 @@ def _of_id(text: str) -> MessageReference:
 
 def plain_ts(text: str) -> str | None:
     """With the dot or, as in links, without it."""
-    found = _IN_LINK.fullmatch(text)
-    return f"{found[1]}.{(found[2] or found[3]).ljust(6, '0')}" if found else None
+    match = _LINK_TS.fullmatch(text)
+    return f"{match[1]}.{(match[2] or match[3]).ljust(6, '0')}" if match else None

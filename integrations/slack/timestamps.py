@@ -19,7 +19,7 @@ NO_TIME = (
 MILLISECONDS_FROM = 10**11
 DAY = timedelta(days=1)
 A_MICROSECOND = timedelta(microseconds=1)
-BEGINNING_OF_ALL = datetime.fromtimestamp(0, UTC)
+EPOCH = datetime.fromtimestamp(0, UTC)
 LEAST_SECONDS = 10**8
 _NUMBER = re.compile(r"0|[0-9]{9,13}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8}")
@@ -32,52 +32,52 @@ UNITS: Mapping[Unit | None, timedelta] = {
 DAYS_AGO = {"today": 0, "yesterday": 1}
 
 
-def read_beginning(given: object) -> object:
+def read_beginning(value: object) -> object:
     """A day stands for its first moment in UTC."""
-    return _read(given, ends=False)
+    return _parse(value, ends=False)
 
 
-def read_end(given: object) -> object:
+def read_end(value: object) -> object:
     """A day stands for its last moment in UTC."""
-    return _read(given, ends=True)
+    return _parse(value, ends=True)
 
 
 Beginning = Annotated[str, BeforeValidator(read_beginning)]
 End = Annotated[str, BeforeValidator(read_end)]
 
 
-def is_counted(time: str) -> bool:
+def is_relative(time: str) -> bool:
     """Whether the time is relative to now."""
     return plain_ts(time) is None
 
 
-def settled(time: str, now: datetime, *, ends: bool) -> str:
+def resolve(time: str, now: datetime, *, ends: bool) -> str:
     """Resolve a time that may be relative to now."""
-    if not is_counted(time):
+    if not is_relative(time):
         return time
     if ago := parse_ago(time):
-        return _written(now - ago.number * UNITS[ago.unit])
+        return _to_ts(now - ago.number * UNITS[ago.unit])
     if time not in DAYS_AGO:
-        return _written(now)
+        return _to_ts(now)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    return _of_day(today - DAYS_AGO[time] * DAY, ends=ends)
+    return _ts_of_day(today - DAYS_AGO[time] * DAY, ends=ends)
 
 
-def _read(given: object, *, ends: bool) -> object:
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        return _of_number(given)
-    if not isinstance(given, str):
-        return given
-    text = given.strip()
+def _parse(value: object, *, ends: bool) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _ts_of_number(value)
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
     if _NUMBER.fullmatch(text):
-        return _of_number(int(text))
+        return _ts_of_number(int(text))
     ago = parse_ago(text)
-    if (counted := text.lower()) in (*DAYS_AGO, "now") or (ago and ago.unit in UNITS):
-        return counted
-    return plain_ts(text) or _of_iso(text, ends=ends)
+    if (word := text.lower()) in (*DAYS_AGO, "now") or (ago and ago.unit in UNITS):
+        return word
+    return plain_ts(text) or _ts_of_iso(text, ends=ends)
 
 
-def _of_number(number: float) -> str:
+def _ts_of_number(number: float) -> str:
     """Unix time in seconds or milliseconds; 0 means the beginning."""
     seconds = number / 1000 if MILLISECONDS_FROM <= number < MILLISECONDS_FROM * 100 else number
     if not (seconds == 0 or LEAST_SECONDS <= seconds < MOST_SECONDS):
@@ -85,21 +85,21 @@ def _of_number(number: float) -> str:
     return f"{seconds:017.6f}"
 
 
-def _of_iso(text: str, *, ends: bool) -> str:
+def _ts_of_iso(text: str, *, ends: bool) -> str:
     try:
         moment = datetime.fromisoformat(
             text if _DATE.match(text) else ""
         )  # ISO weeks are refused, because their end is not computed
     except ValueError as error:
         raise ValueError(NO_TIME) from error
-    return _of_day(in_utc(moment), ends=ends) if _DATE.fullmatch(text) else _written(in_utc(moment))
+    return _ts_of_day(in_utc(moment), ends=ends) if _DATE.fullmatch(text) else _to_ts(in_utc(moment))
 
 
-def _of_day(first: datetime, *, ends: bool) -> str:
-    return _written(first.replace(hour=23, minute=59, second=59, microsecond=999_999) if ends else first)
+def _ts_of_day(first: datetime, *, ends: bool) -> str:
+    return _to_ts(first.replace(hour=23, minute=59, second=59, microsecond=999_999) if ends else first)
 
 
-def _written(moment: datetime) -> str:
+def _to_ts(moment: datetime) -> str:
     """Times before the epoch become the epoch."""
-    seconds, rest = divmod(max((moment - BEGINNING_OF_ALL) // A_MICROSECOND, 0), 1_000_000)
+    seconds, rest = divmod(max((moment - EPOCH) // A_MICROSECOND, 0), 1_000_000)
     return f"{min(seconds, MOST_SECONDS - 1):010d}.{rest:06d}"

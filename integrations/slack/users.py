@@ -12,11 +12,11 @@ from integrations.service_client import ToolFailed
 from integrations.slack.client import SlackApi
 from integrations.text import one_line, shortened
 
-RIGHT = "users:read"
-LONGEST_NAME = 80
-MOST = 25
-AT_ONCE = 5
-SECONDS = 3.0
+SCOPE = "users:read"
+MAX_NAME_LENGTH = 80
+MAX_USERS = 25
+CONCURRENCY = 5
+LOOKUP_SECONDS = 3.0
 """The time limit for names; without names, results show IDs."""
 
 
@@ -30,7 +30,7 @@ class UserNames:
 
     def known_names(self, people: Iterable[str]) -> dict[str, str] | None:
         """The known names by ID."""
-        return {each: self._names[each] for each in people if each in self._names} or None
+        return {person: self._names[person] for person in people if person in self._names} or None
 
     def remember_author(self, message: Json) -> None:
         """Some messages carry their author's profile."""
@@ -40,24 +40,24 @@ class UserNames:
 
     async def learn(self, api: SlackApi, people: Iterable[str]) -> None:
         """A failure here leaves out names, never messages."""
-        unknown = [each for each in dict.fromkeys(people) if each not in self._names][:MOST]
-        if not unknown or not api.has_scope(RIGHT) or api.seconds_left() < 2 * SECONDS:
+        unknown = [person for person in dict.fromkeys(people) if person not in self._names][:MAX_USERS]
+        if not unknown or not api.has_scope(SCOPE) or api.seconds_left() < 2 * LOOKUP_SECONDS:
             return
-        slots = asyncio.Semaphore(AT_ONCE)
+        slots = asyncio.Semaphore(CONCURRENCY)
         with suppress(TimeoutError):
-            async with asyncio.timeout(SECONDS):
-                await asyncio.gather(*(self._ask(api, each, slots) for each in unknown))
+            async with asyncio.timeout(LOOKUP_SECONDS):
+                await asyncio.gather(*(self._load(api, person, slots) for person in unknown))
 
-    async def _ask(self, api: SlackApi, person: str, slots: asyncio.Semaphore) -> None:
+    async def _load(self, api: SlackApi, person: str, slots: asyncio.Semaphore) -> None:
         async with slots:
             if self._given_up:
                 return
             try:
-                found = (await api.call_method("users.info", user=person)).get("user")
+                user = (await api.call_method("users.info", user=person)).get("user")
             except (ToolFailed, UpstreamError):
                 self._given_up = True
                 return
-            if isinstance(found, dict) and (name := _name_of(found)):
+            if isinstance(user, dict) and (name := _name_of(user)):
                 self._names[person] = name
 
 
@@ -67,5 +67,5 @@ def _name_of(user: Json) -> str:
 
 
 def _name_in(profile: Json) -> str:
-    named = (profile.get(each) for each in ("display_name", "real_name", "name"))
-    return shortened(one_line(next((str(each) for each in named if each), "")), LONGEST_NAME)
+    names = (profile.get(field) for field in ("display_name", "real_name", "name"))
+    return shortened(one_line(next((str(name) for name in names if name), "")), MAX_NAME_LENGTH)

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from integrations.slack.markup import content, escaped, mentioned, plain
+from integrations.slack.markup import content, escaped, mentioned_users, plain
 
 NAMES = {"U0ADA000001": "Ada"}
 
@@ -36,7 +36,7 @@ def test_escaped_text_round_trips() -> None:
 
 
 def test_mentioned_users_are_listed() -> None:
-    assert mentioned("<@U0ADA000001> and <@W0GRACE0001|grace> <#C012AB3CD>") == ["U0ADA000001", "W0GRACE0001"]
+    assert mentioned_users("<@U0ADA000001> and <@W0GRACE0001|grace> <#C012AB3CD>") == ["U0ADA000001", "W0GRACE0001"]
 
 
 def rich(*elements: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from integrations.slack.timestamps import read_beginning, read_end, settled
+from integrations.slack.timestamps import read_beginning, read_end, resolve
 
 NOW = datetime(2025, 11, 17, 9, 31, tzinfo=UTC)
 
@@ -55,12 +55,12 @@ def test_a_day_means_the_whole_day() -> None:
     ],
 )
 def test_a_time_may_be_relative_to_now(given: str, begins: str, ends: str | None) -> None:
-    assert settled(str(read_beginning(given)), NOW, ends=False) == read_beginning(begins)
-    assert settled(str(read_end(given)), NOW, ends=True) == read_end(ends or begins)
+    assert resolve(str(read_beginning(given)), NOW, ends=False) == read_beginning(begins)
+    assert resolve(str(read_end(given)), NOW, ends=True) == read_end(ends or begins)
 
 
 def test_an_absolute_time_is_unchanged() -> None:
-    assert settled("1763371860.000200", NOW, ends=True) == "1763371860.000200"
+    assert resolve("1763371860.000200", NOW, ends=True) == "1763371860.000200"
 
 
 @pytest.mark.parametrize(
