@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from integrations.errors import UnreadableResponse
 from integrations.json_object import Json
-from integrations.linear.errors import BUSY, UNKNOWN_TOKEN, left_out, problems_in, refusal
+from integrations.linear.errors import BUSY, UNKNOWN_TOKEN, missing_field_notes, problems_in, refusal
 from integrations.service_client import (
     CredentialRejected,
     RateLimited,
@@ -31,10 +31,10 @@ M = TypeVar("M", bound=BaseModel)
 
 LONGEST_WAIT = 3600.0
 SHARE = 10
-LIMITS = ("x-ratelimit-endpoint-requests", "x-ratelimit-requests", "x-ratelimit-complexity")
+LIMIT_HEADERS = ("x-ratelimit-endpoint-requests", "x-ratelimit-requests", "x-ratelimit-complexity")
 FEWER = "Ask for less with a smaller `first`, or open it in Linear."
-BAD_AFTER = "This `after` is no longer valid. Start again without it."
-NOT_READ = "Linear's response does not match its schema."
+INVALID_AFTER = "This `after` is no longer valid. Start again without it."
+UNREADABLE = "Linear's response does not match its schema."
 _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
 _SECONDS = re.compile(r"[0-9]{1,9}")
 
@@ -49,16 +49,16 @@ class QueryResponse:
 class LinearApi(ServiceClient):
     def verdict(self, reply: Reply) -> Verdict:
         problems = problems_in(reply.body)
-        words = frozenset[str]().union(*(each.words for each in problems))
-        if reply.status == HTTPStatus.UNAUTHORIZED or words & UNKNOWN_TOKEN:
+        codes = frozenset[str]().union(*(problem.codes for problem in problems))
+        if reply.status == HTTPStatus.UNAUTHORIZED or codes & UNKNOWN_TOKEN:
             return CredentialRejected()
-        if reply.status == HTTPStatus.TOO_MANY_REQUESTS or words & BUSY:
+        if reply.status == HTTPStatus.TOO_MANY_REQUESTS or codes & BUSY:
             return RateLimited(_seconds(reply.headers))
         if isinstance(_data(reply.body), dict) and reply.status == HTTPStatus.OK:
             return None
-        return refusal(problems[0]) if problems else self._no_graphql(reply)
+        return refusal(problems[0]) if problems else self._verdict_without_data(reply)
 
-    def _no_graphql(self, reply: Reply) -> Verdict:
+    def _verdict_without_data(self, reply: Reply) -> Verdict:
         if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return ServerTrouble(self.unavailable_text(reply))
         if reply.status >= HTTPStatus.BAD_REQUEST:
@@ -67,13 +67,13 @@ class LinearApi(ServiceClient):
 
     async def query(self, document: str, variables: Mapping[str, object]) -> QueryResponse:
         """Send a query. It changes nothing, so it may be retried."""
-        given = {name: value for name, value in variables.items() if value is not None}
-        body: Json = await self.request("POST", "/graphql", body={"query": document, "variables": given}, reads=True)
-        return QueryResponse(body["data"], tuple(left_out(problems_in(body))))
+        values = {name: value for name, value in variables.items() if value is not None}
+        body: Json = await self.request("POST", "/graphql", body={"query": document, "variables": values}, reads=True)
+        return QueryResponse(body["data"], tuple(missing_field_notes(problems_in(body))))
 
     async def query_page(self, document: str, variables: Mapping[str, object], size: str = "first") -> QueryResponse:
         """Retry with a smaller page if the response is too large; the cursor leads to the rest."""
-        with too_large_hint(FEWER), _going_on(variables.get("after")):
+        with too_large_hint(FEWER), _explained_cursor(variables.get("after")):
             try:
                 return await self.query(document, variables)
             except UnreadableResponse:
@@ -85,14 +85,14 @@ class LinearApi(ServiceClient):
 
 
 @contextmanager
-def _going_on(after: object) -> Iterator[None]:
+def _explained_cursor(after: object) -> Iterator[None]:
     """With `after`, invalid arguments mean an invalid cursor: the other arguments worked for the previous page."""
     try:
         yield
     except ToolFailed as failed:
         if after is None or failed.kind != "invalid_arguments":
             raise
-        raise ToolFailed("invalid_arguments", BAD_AFTER) from failed
+        raise ToolFailed("invalid_arguments", INVALID_AFTER) from failed
 
 
 def read(kind: type[M], value: object) -> M:
@@ -100,7 +100,7 @@ def read(kind: type[M], value: object) -> M:
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        raise ToolFailed("upstream_unavailable", f"{NOT_READ} Try again later.") from error
+        raise ToolFailed("upstream_unavailable", f"{UNREADABLE} Try again later.") from error
 
 
 def _data(body: object) -> object:
@@ -109,25 +109,25 @@ def _data(body: object) -> object:
 
 def _seconds(headers: Mapping[str, str]) -> float | None:
     """Seconds until the limit resets. Linear names the reset time, so its own clock (`Date`) is the reference."""
-    if _SECONDS.fullmatch(given := headers.get("retry-after", "")):
-        return min(float(given), LONGEST_WAIT)
-    now, reset = _parse_date(headers.get("date", "")), _reset_of_the_scarcest(headers)
+    if _SECONDS.fullmatch(value := headers.get("retry-after", "")):
+        return min(float(value), LONGEST_WAIT)
+    now, reset = _parse_date(headers.get("date", "")), _next_reset(headers)
     return None if now is None or reset is None else min(max(reset - now, 0.0), LONGEST_WAIT)
 
 
-def _reset_of_the_scarcest(headers: Mapping[str, str]) -> float | None:
+def _next_reset(headers: Mapping[str, str]) -> float | None:
     """The reset time of the limit with the smallest share left, which may be too small for a query."""
-    known = []
-    for limit in LIMITS:
-        left, most, reset = (_number(headers, f"{limit}-{each}") for each in ("remaining", "limit", "reset"))
-        if left is not None and reset is not None and (most or not left):
-            known.append((left / most if most else 0.0, reset / 1000))
-    return min(known, key=lambda each: each[0])[1] if known else None
+    resets = []
+    for limit in LIMIT_HEADERS:
+        left, most, moment = (_number(headers, f"{limit}-{suffix}") for suffix in ("remaining", "limit", "reset"))
+        if left is not None and moment is not None and (most or not left):
+            resets.append((left / most if most else 0.0, moment / 1000))
+    return min(resets, key=lambda reset: reset[0])[1] if resets else None
 
 
 def _number(headers: Mapping[str, str], name: str) -> float | None:
-    found = headers.get(name, "")
-    return max(float(found), 0.0) if _NUMBER.fullmatch(found) else None
+    value = headers.get(name, "")
+    return max(float(value), 0.0) if _NUMBER.fullmatch(value) else None
 
 
 def _parse_date(date: str) -> float | None:

@@ -24,8 +24,8 @@ TROUBLE = frozenset({"internalservererror", "internalerror", "networkerror", "bo
 WRONG_INPUT = frozenset({"inputerror", "invalidinput", "usererror"})
 NOT_FOUND = f"It does not exist in Linear, or the app has no access to its team: {{}}. {LOOK} {ADMIN}"
 TOO_COMPLEX = "The query is too large for Linear: {}. Ask for less with a smaller `first`."
-BY_MESSAGE: Mapping[str, str] = {"not found": NOT_FOUND, "could not find": NOT_FOUND, "too complex": TOO_COMPLEX}
-BY_WORD: Mapping[str, str] = {
+TEXT_BY_MESSAGE: Mapping[str, str] = {"not found": NOT_FOUND, "could not find": NOT_FOUND, "too complex": TOO_COMPLEX}
+TEXT_BY_CODE: Mapping[str, str] = {
     "forbidden": f"Linear does not let the app see this: {{}}. {ADMIN}",
     **dict.fromkeys(
         ("featurenotaccessible", "usagelimitexceeded"), "The plan of the Linear workspace does not allow this: {}."
@@ -42,42 +42,42 @@ BY_WORD: Mapping[str, str] = {
 class GraphQlError:
     """One error of a GraphQL response."""
 
-    words: frozenset[str]
+    codes: frozenset[str]
     """Its code and type as lower-case letters only, because Linear spells them in several ways."""
 
-    said: str
+    message: str
     field: str
     """The field that could not be returned."""
 
     @classmethod
     def of(cls, error: Json) -> GraphQlError:
-        more = error.get("extensions")
-        known: Json = more if isinstance(more, dict) else {}
-        words = frozenset(_LETTERS.sub("", str(known.get(name, "")).lower()) for name in ("code", "type"))
-        said = one_line(str(known.get("userPresentableMessage") or error.get("message") or "no reason given"))
-        steps = error.get("path")
-        fields = [step for step in steps if isinstance(step, str)] if isinstance(steps, list) else []
-        return cls(words, said[:MAX_SHOWN].rstrip("."), (fields or ["something"])[-1][:MAX_SHOWN])
+        extensions = error.get("extensions")
+        details: Json = extensions if isinstance(extensions, dict) else {}
+        codes = frozenset(_LETTERS.sub("", str(details.get(name, "")).lower()) for name in ("code", "type"))
+        message = one_line(str(details.get("userPresentableMessage") or error.get("message") or "no reason given"))
+        path = error.get("path")
+        fields = [step for step in path if isinstance(step, str)] if isinstance(path, list) else []
+        return cls(codes, message[:MAX_SHOWN].rstrip("."), (fields or ["something"])[-1][:MAX_SHOWN])
 
 
 def problems_in(body: object) -> list[GraphQlError]:
     errors = body.get("errors") if isinstance(body, dict) else None
-    return [GraphQlError.of(each) for each in objects(errors[:MAX_READ] if isinstance(errors, list) else None)]
+    return [GraphQlError.of(error) for error in objects(errors[:MAX_READ] if isinstance(errors, list) else None)]
 
 
-def left_out(problems: list[GraphQlError]) -> list[str]:
+def missing_field_notes(problems: list[GraphQlError]) -> list[str]:
     """Equal notes are merged and counted."""
-    counted = Counter(f"Linear did not return `{each.field}`: {each.said}." for each in problems)
-    told = [f"{note} ({times} times)" if times > 1 else note for note, times in counted.most_common(MAX_NOTES)]
-    more = len(counted) - len(told)
-    return [*told, f"Linear did not return {more} more."] if more else told
+    counts = Counter(f"Linear did not return `{problem.field}`: {problem.message}." for problem in problems)
+    notes = [f"{note} ({times} times)" if times > 1 else note for note, times in counts.most_common(MAX_NOTES)]
+    more = len(counts) - len(notes)
+    return [*notes, f"Linear did not return {more} more."] if more else notes
 
 
 def refusal(problem: GraphQlError) -> Verdict:
-    words, said = problem.words, problem.said
-    if words & TROUBLE:
-        return ServerTrouble(f"Linear reported an internal error: {said}.")
-    by_message = [text for part, text in BY_MESSAGE.items() if part in said.lower()]
-    by_word = [text for word, text in BY_WORD.items() if word in words]
-    told = next(iter([*by_message, *by_word]), "Linear refused the request: {}.").format(said)
-    return Rejected(told, "invalid_arguments" if words & WRONG_INPUT and not by_message else "upstream_refused")
+    codes, message = problem.codes, problem.message
+    if codes & TROUBLE:
+        return ServerTrouble(f"Linear reported an internal error: {message}.")
+    by_message = [text for part, text in TEXT_BY_MESSAGE.items() if part in message.lower()]
+    by_code = [text for code, text in TEXT_BY_CODE.items() if code in codes]
+    text = next(iter([*by_message, *by_code]), "Linear refused the request: {}.").format(message)
+    return Rejected(text, "invalid_arguments" if codes & WRONG_INPUT and not by_message else "upstream_refused")

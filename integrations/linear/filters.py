@@ -12,7 +12,7 @@ STATE_TYPES = ("triage", "backlog", "unstarted", "started", "completed", "cancel
 PROJECT_STATE_TYPES = ("backlog", "planned", "started", "paused", "completed", "canceled")
 CLOSED = ("completed", "canceled", "duplicate")
 PROJECT_CLOSED = ("completed", "canceled")
-NOBODY = frozenset({"null", "none", "nobody", "unassigned", "no assignee"})
+UNASSIGNED = frozenset({"null", "none", "nobody", "unassigned", "no assignee"})
 NUMBER = re.compile("[0-9]{1,7}")
 CYCLES: Mapping[str, str] = {"current": "isActive", "active": "isActive", "next": "isNext", "previous": "isPrevious"}
 
@@ -21,42 +21,42 @@ def by_id(word: str) -> Json | None:
     return {"id": {"eq": word.lower()}} if UUID.fullmatch(word) else None
 
 
-def called(word: str, *fields: str) -> Json:
-    found: list[Json] = [{field: {"eqIgnoreCase": word}} for field in fields]
-    return found[0] if len(found) == 1 else {"or": found}
+def text_equals(word: str, *fields: str) -> Json:
+    conditions: list[Json] = [{field: {"eqIgnoreCase": word}} for field in fields]
+    return conditions[0] if len(conditions) == 1 else {"or": conditions}
 
 
 def team(word: str) -> Json:
-    return by_id(word) or called(word, "key", "name")
+    return by_id(word) or text_equals(word, "key", "name")
 
 
 def project(word: str) -> Json:
-    if found := by_id(word):
-        return found
+    if id_filter := by_id(word):
+        return id_filter
     slug = SLUG_ID.fullmatch(word)
-    return {"or": [{"slugId": {"eq": slug[1]}}, called(word, "name")]} if slug else called(word, "name")
+    return {"or": [{"slugId": {"eq": slug[1]}}, text_equals(word, "name")]} if slug else text_equals(word, "name")
 
 
 def user(word: str) -> Json:
-    return by_id(word) or called(word, "name", "displayName", "email")
+    return by_id(word) or text_equals(word, "name", "displayName", "email")
 
 
 def label(word: str) -> Json:
-    return by_id(word) or called(word, "name")
+    return by_id(word) or text_equals(word, "name")
 
 
 def is_me(word: str) -> bool:
     return word.casefold() in ("me", "@me")
 
 
-def is_nobody(word: str) -> bool:
-    return word.casefold() in NOBODY
+def is_unassigned(word: str) -> bool:
+    return word.casefold() in UNASSIGNED
 
 
 def assignee(word: str) -> Json:
     if is_me(word):
         return {"isMe": {"eq": True}}
-    return {"null": True} if is_nobody(word) else user(word.removeprefix("@"))
+    return {"null": True} if is_unassigned(word) else user(word.removeprefix("@"))
 
 
 def state(word: str) -> Json:
@@ -67,9 +67,9 @@ def project_state(word: str) -> Json:
     return _state(word, PROJECT_STATE_TYPES, PROJECT_CLOSED)
 
 
-def any_of(words: Sequence[str], filtered: Callable[[str], Json]) -> Json:
-    found = [filtered(each) for each in words]
-    return found[0] if len(found) == 1 else {"or": found}
+def any_of(words: Sequence[str], to_filter: Callable[[str], Json]) -> Json:
+    conditions = [to_filter(word) for word in words]
+    return conditions[0] if len(conditions) == 1 else {"or": conditions}
 
 
 def is_kind_of_state(word: str, types: tuple[str, ...] = STATE_TYPES) -> bool:
@@ -78,35 +78,35 @@ def is_kind_of_state(word: str, types: tuple[str, ...] = STATE_TYPES) -> bool:
 
 def _state(word: str, types: tuple[str, ...], closed: tuple[str, ...]) -> Json:
     """A word that is a type matches as type and as name: teams name states after types."""
-    if found := by_id(word):
-        return found
+    if id_filter := by_id(word):
+        return id_filter
     plain = word.casefold()
     if plain in ("open", "closed"):
         return {"type": {"nin" if plain == "open" else "in": list(closed)}}
     kind = "canceled" if plain == "cancelled" else plain
-    named = called(word, "name")
-    return {"or": [{"type": {"eq": kind}}, named]} if kind in types else named
+    by_name = text_equals(word, "name")
+    return {"or": [{"type": {"eq": kind}}, by_name]} if kind in types else by_name
 
 
 def is_kind_of_cycle(word: str) -> bool:
-    return word.casefold() in CYCLES or is_nobody(word)
+    return word.casefold() in CYCLES or is_unassigned(word)
 
 
 def cycle(word: str) -> Json:
-    if known := CYCLES.get(word.casefold()):
-        return {known: {"eq": True}}
-    if word.casefold() in NOBODY:
+    if flag := CYCLES.get(word.casefold()):
+        return {flag: {"eq": True}}
+    if word.casefold() in UNASSIGNED:
         return {"null": True}
     if NUMBER.fullmatch(word):
         return {"number": {"eq": int(word)}}
-    return by_id(word) or called(word, "name")
+    return by_id(word) or text_equals(word, "name")
 
 
 def issue(word: str) -> Json:
-    found = IDENTIFIER.fullmatch(word)
-    if found is None:
-        return by_id(word) or called(word, "title")
-    return {"team": called(found[1], "key"), "number": {"eq": int(found[2])}}
+    match = IDENTIFIER.fullmatch(word)
+    if match is None:
+        return by_id(word) or text_equals(word, "title")
+    return {"team": text_equals(match[1], "key"), "number": {"eq": int(match[2])}}
 
 
 def priority(word: str) -> Json:

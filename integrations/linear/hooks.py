@@ -13,14 +13,14 @@ QUERY = json.dumps({"query": "{ viewer { name } organization { id name urlKey } 
 async def account(http: Http, api_base_url: str, access_token: str) -> Account:
     headers = {"Authorization": f"Bearer {access_token}", "Content-Type": "application/json"}
     async with http.request("POST", f"{api_base_url}/graphql", headers, QUERY) as reply:
-        found = json.loads(await reply.read())
-    match found:
+        body = json.loads(await reply.read())
+    match body:
         case {
             "data": {
                 "viewer": {"name": str(name)},
-                "organization": {"id": str(number), "name": str(workspace), "urlKey": str(key)},
+                "organization": {"id": str(workspace_id), "name": str(workspace), "urlKey": str(key)},
             }
         }:
-            return Account(number, name, workspace, f"https://linear.app/{key}")
+            return Account(workspace_id, name, workspace, f"https://linear.app/{key}")
         case _:
             return Account()

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from integrations.json_object import Json
-from integrations.linear.rendering import bulleted, day, indented, joined, lined, written
+from integrations.linear.rendering import bullet_list, day, entry, indent, join_facts, json_line
 from integrations.linear.results import Issue, LinearModel, ListItem, Name, OneLine, ShortIssue, Url, nodes
 from integrations.text import more_follow, objects, one_line
 from integrations.tool import Result
@@ -26,7 +26,7 @@ RELATIONS: Mapping[str, tuple[str, str]] = {
 
 class Comment(ListItem):
     id: str
-    author: OneLine = "somebody"
+    author: OneLine = "unknown"
     body: str
     url: Url | None = None
     created_at: str | None = None
@@ -37,9 +37,9 @@ class Comment(ListItem):
 
     def text(self) -> str:
         when = one_line(self.created_at)[:16].replace("T", " ")
-        marks = joined("a reply" if self.reply_to else None, "resolved" if self.resolved_at else None)
+        marks = join_facts("a reply" if self.reply_to else None, "resolved" if self.resolved_at else None)
         cut = f"\n  ({self.rest})" if self.rest else ""
-        return f"[{when} UTC] {self.author}{f' ({marks})' if marks else ''}: {indented(self.body)}{cut}"
+        return f"[{when} UTC] {self.author}{f' ({marks})' if marks else ''}: {indent(self.body)}{cut}"
 
 
 class Relation(ShortIssue):
@@ -58,7 +58,7 @@ class Attachment(LinearModel):
     source: Name = Field(default=None, validation_alias="sourceType", description="Such as github or slack.")
 
     def text(self) -> str:
-        return f"{joined(self.title, self.subtitle, self.source)}: {self.url}"
+        return f"{join_facts(self.title, self.subtitle, self.source)}: {self.url}"
 
 
 class WholeIssue(Issue):
@@ -87,40 +87,40 @@ class WholeIssue(Issue):
     def text(self) -> str:
         title = f"{self.identifier}: {self.title}"
         comments = "\n\n".join(comment.text() for comment in self.comments)
-        parts = (
-            lined(title, *([self.url] if self.is_part else self._lines())),
-            self._described(),
-            bulleted("Sub-issues", (child.text() for child in self.children)),
-            bulleted("Relations", (relation.text() for relation in self.relations)),
-            bulleted("Attachments", (attachment.text() for attachment in self.attachments)),
+        paragraphs = (
+            entry(title, *([self.url] if self.is_part else self._lines())),
+            self._description_text(),
+            bullet_list("Sub-issues", (child.text() for child in self.children)),
+            bullet_list("Relations", (relation.text() for relation in self.relations)),
+            bullet_list("Attachments", (attachment.text() for attachment in self.attachments)),
             f"Comments, latest first:\n\n{comments}" if comments else None,
-            written(self.full),
+            json_line(self.full),
         )
-        return "\n\n".join(part for part in parts if part)
+        return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
-    def _described(self) -> str | None:
+    def _description_text(self) -> str | None:
         if not self.description:
             return None if self.is_part else "No description."
         more = f"\n(To read on: `descriptionFrom` {self.next_description_from}.)" if self.next_description_from else ""
-        return f"Description:\n  {indented(self.description)}{more}"
+        return f"Description:\n  {indent(self.description)}{more}"
 
     def _lines(self) -> list[str | None]:
         team = f"team {self.team.name} ({self.team.key})" if self.team else None
-        dates = joined(
+        dates = join_facts(
             f"created {day(self.created_at)}{f' by {self.creator}' if self.creator else ''}",
             f"started {day(self.started_at)}" if self.started_at else None,
             f"completed {day(self.completed_at)}" if self.completed_at else None,
             f"canceled {day(self.canceled_at)}" if self.canceled_at else None,
             "in the trash" if self.trashed else None,
         )
-        more = joined(
+        more = join_facts(
             f"milestone {self.milestone}" if self.milestone else None,
             f"estimate {self.estimate:g}" if self.estimate is not None else None,
             f"delegated to {self.delegate}" if self.delegate else None,
             f"branch {self.branch_name}" if self.branch_name else None,
         )
         state = self.state.text() if self.state else None
-        return [joined(state, team), self.facts(with_creation=False), more, dates, self.url]
+        return [join_facts(state, team), self.facts(with_creation=False), more, dates, self.url]
 
 
 class IssueAnswer(Result):
@@ -134,17 +134,17 @@ class IssueAnswer(Result):
         return "\n\n".join(part for part in (self.issue.text(), *self.notes, more) if part)
 
 
-def with_preceding_cursors(found: object, after: str | None) -> object:
+def with_preceding_cursors(connection: object, after: str | None) -> object:
     """Add to each comment the cursor after which it comes first."""
-    edges = objects(found.get("edges")) if isinstance(found, dict) else []
-    cursors = [after, *(each.get("cursor") for each in edges)]
-    told = [_with(edge, behind) for edge, behind in zip(edges, cursors, strict=False)]
-    return {**found, "edges": told} if isinstance(found, dict) else found
+    edges = objects(connection.get("edges")) if isinstance(connection, dict) else []
+    cursors = [after, *(edge.get("cursor") for edge in edges)]
+    new_edges = [_with_cursor(edge, cursor) for edge, cursor in zip(edges, cursors, strict=False)]
+    return {**connection, "edges": new_edges} if isinstance(connection, dict) else connection
 
 
-def _with(edge: Json, behind: object) -> Json:
+def _with_cursor(edge: Json, cursor: object) -> Json:
     node = edge.get("node")
-    return {**edge, "node": {**node, "behind": behind}} if isinstance(node, dict) else edge
+    return {**edge, "node": {**node, "precedingCursor": cursor}} if isinstance(node, dict) else edge
 
 
 def comment(node: Json, first: int) -> Json:
@@ -153,7 +153,7 @@ def comment(node: Json, first: int) -> Json:
     longest = LONGEST_COMMENT if first > FEW else LONGEST_OF_FEW
     return {
         **node,
-        "author": author(node, "user", "botActor", "externalUser") or "somebody",
+        "author": author(node, "user", "botActor", "externalUser") or "unknown",
         "replyTo": parent.get("id") if isinstance(parent, dict) else None,
         "body": body[:longest],
         "isCut": len(body) > longest,
@@ -165,25 +165,27 @@ def _rest(node: Json, length: int, longest: int) -> str:
     shown = f"{longest:,} of {length:,} characters."
     if longest == LONGEST_OF_FEW:
         return f"{shown} The rest: {one_line(node.get('url'))}"
-    behind = node.get("behind")
-    after = f" and `after` {json.dumps(behind)}" if behind else " and no `after`"
+    cursor = node.get("precedingCursor")
+    after = f" and `after` {json.dumps(cursor)}" if cursor else " and no `after`"
     return f"{shown} To read {'all' if length <= LONGEST_OF_FEW else 'more'} of it: `first` 1{after}."
 
 
 def author(node: Json, *fields: str) -> str | None:
-    found = (node.get(field) for field in fields)
-    return next((each["name"] for each in found if isinstance(each, dict) and each.get("name")), None)
+    authors = (node.get(field) for field in fields)
+    return next(
+        (candidate["name"] for candidate in authors if isinstance(candidate, dict) and candidate.get("name")), None
+    )
 
 
 def relations(node: Json) -> list[Json]:
-    ways = (("relations", "relatedIssue", 0), ("inverseRelations", "issue", 1))
-    found = []
-    for connection, field, way in ways:
-        for each in objects(nodes(node.get(connection))):
-            word = RELATIONS.get(str(each.get("type")), (str(each.get("type")),) * 2)[way]
-            if each.get(field):
-                found.append({**each[field], "relation": word})
-    return found
+    directions = (("relations", "relatedIssue", 0), ("inverseRelations", "issue", 1))
+    related = []
+    for field_name, field, direction in directions:
+        for relation in objects(nodes(node.get(field_name))):
+            word = RELATIONS.get(str(relation.get("type")), (str(relation.get("type")),) * 2)[direction]
+            if relation.get(field):
+                related.append({**relation[field], "relation": word})
+    return related
 
 
 def part_of(text: str | None, start: int) -> tuple[str | None, int | None]:

@@ -21,8 +21,8 @@ from integrations.service_client import ToolFailed
 from integrations.similar_names import similar_names, spelling_of_a_word
 from integrations.text import one_line, shortened
 
-MOST_LIKE, LIKE, LONGEST = 12, 2, 80
-MOMENT = 3.0
+MAX_NAMES, LIKE_LENGTH, MAX_NAME_LENGTH = 12, 2, 80
+LOOKUP_SECONDS = 3.0
 ALL_THERE = "Each given name exists, but nothing matches all filters together."
 NO_ISSUE = f"The connected app cannot see any issues yet. {ADMIN}"
 NO_TEAM = f"The connected app cannot see any teams yet. {ADMIN}"
@@ -48,7 +48,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
 @dataclass(frozen=True, slots=True)
 class NameLookup:
     what: str
-    given: str
+    name: str
     filter: Json
     like: Json
     team: str | None = None
@@ -61,7 +61,7 @@ class NamedNode(LinearModel):
     number: float | None = None
 
     def text(self) -> str:
-        name = shortened(one_line(self.name), LONGEST)
+        name = shortened(one_line(self.name), MAX_NAME_LENGTH)
         first = name if self.number is None else f"{self.number:g}"
         more = self.key if self.number is None else name
         return f"{first} ({more})" if more else first
@@ -72,94 +72,99 @@ class NamedNodes(LinearModel):
 
 
 async def explain_result(
-    api: LinearApi, ask: ListIssues | SearchIssues | ListProjects, states: Sequence[WorkflowState | None]
+    api: LinearApi, params: ListIssues | SearchIssues | ListProjects, states: Sequence[WorkflowState | None]
 ) -> list[str]:
     """Notes for the model: why a list is empty, or which of the given names do not exist."""
-    if ask.after:
+    if params.after:
         return []
     if states:
-        return await _why_not_all(api, ask, {each.name.casefold() for each in states if each})
-    return await (_why_no_project(api, ask) if isinstance(ask, ListProjects) else _why_no_issue(api, ask))
+        return await _why_not_all(api, params, {state.name.casefold() for state in states if state})
+    return await (_why_no_project(api, params) if isinstance(params, ListProjects) else _why_no_issue(api, params))
 
 
-async def _why_not_all(api: LinearApi, ask: IssueFilters | ListProjects, seen: Container[str]) -> list[str]:
+async def _why_not_all(api: LinearApi, params: IssueFilters | ListProjects, existing: Container[str]) -> list[str]:
     """Name the states that do not exist, although others match. A failure or a timeout here never costs the list."""
-    several = ask.state if ask.state and len(ask.state) > 1 else ()
-    words = [each for each in several if each.casefold() not in seen]
+    states = params.state if params.state and len(params.state) > 1 else ()
+    words = [state for state in states if state.casefold() not in existing]
     with suppress(ToolFailed, UpstreamError, TimeoutError):
-        async with asyncio.timeout(MOMENT):
-            if isinstance(ask, ListProjects):
+        async with asyncio.timeout(LOOKUP_SECONDS):
+            if isinstance(params, ListProjects):
                 return await _unknown_statuses(api, words)
-            asked = [each for each in _asked(ask) if each.what == "state" and each.given in words]
-            return await _missing(api, asked) if asked else []
+            lookups = [lookup for lookup in _name_lookups(params) if lookup.what == "state" and lookup.name in words]
+            return await _missing_notes(api, lookups) if lookups else []
     return []
 
 
-async def _why_no_issue(api: LinearApi, ask: IssueFilters) -> list[str]:
-    if ask.filter() is None and not isinstance(ask, SearchIssues):
+async def _why_no_issue(api: LinearApi, params: IssueFilters) -> list[str]:
+    if params.filter() is None and not isinstance(params, SearchIssues):
         return [NO_ISSUE]
-    asked = list(_asked(ask))
-    missing = await _missing(api, asked) if asked else []
-    notes = [ME] if ask.assignee_id and filters.is_me(ask.assignee_id) else []
-    notes += missing or ([ALL_THERE] if len(asked) > 1 else [])
-    if isinstance(ask, SearchIssues) and not missing:
-        notes.append(OTHER_WORDS if ask.include_comments else COMMENTS_TOO)
-    return notes if ask.include_archived else [*notes, ARCHIVED.format("issues")]
+    lookups = list(_name_lookups(params))
+    missing = await _missing_notes(api, lookups) if lookups else []
+    notes = [ME] if params.assignee_id and filters.is_me(params.assignee_id) else []
+    notes += missing or ([ALL_THERE] if len(lookups) > 1 else [])
+    if isinstance(params, SearchIssues) and not missing:
+        notes.append(OTHER_WORDS if params.include_comments else COMMENTS_TOO)
+    return notes if params.include_archived else [*notes, ARCHIVED.format("issues")]
 
 
-async def _why_no_project(api: LinearApi, ask: ListProjects) -> list[str]:
-    asked = [_team(ask.team_id)] if ask.team_id else []
-    if ask.query:
-        asked.append(NameLookup("project", ask.query, project_like(ask.query), _like(ask.query, "name")))
-    notes = [*(await _missing(api, asked) if asked else []), *(await _unknown_statuses(api, ask.state or ()))]
+async def _why_no_project(api: LinearApi, params: ListProjects) -> list[str]:
+    lookups = [_team(params.team_id)] if params.team_id else []
+    if params.query:
+        lookups.append(NameLookup("project", params.query, project_like(params.query), _like(params.query, "name")))
+    notes = [
+        *(await _missing_notes(api, lookups) if lookups else []),
+        *(await _unknown_statuses(api, params.state or ())),
+    ]
     notes = notes or [NO_SUCH_PROJECT]
-    return notes if ask.include_archived else [*notes, ARCHIVED.format("projects")]
+    return notes if params.include_archived else [*notes, ARCHIVED.format("projects")]
 
 
 async def _unknown_statuses(api: LinearApi, words: Sequence[str]) -> list[str]:
-    named = [each for each in words if not filters.is_kind_of_state(each, filters.PROJECT_STATE_TYPES)]
-    notes = [HEALTH.format(each) for each in named if each.casefold() in HEALTHS]
-    if not named:
+    names = [name for name in words if not filters.is_kind_of_state(name, filters.PROJECT_STATE_TYPES)]
+    notes = [HEALTH.format(name) for name in names if name.casefold() in HEALTHS]
+    if not names:
         return notes
-    answer = await api.query(queries.STATUSES, {})
-    there = _names(answer.data, "projectStatuses")
-    known = {each.casefold() for each in there}
-    missing = [each for each in named if each.casefold() not in known and not UUID.fullmatch(each)]
-    return [*notes, *(f"There is no project status `{each}`. Available: {_listed(there)}." for each in missing)]
+    response = await api.query(queries.STATUSES, {})
+    existing = _names(response.data, "projectStatuses")
+    existing_names = {name.casefold() for name in existing}
+    missing = [name for name in names if name.casefold() not in existing_names and not UUID.fullmatch(name)]
+    return [*notes, *(f"There is no project status `{name}`. Available: {_name_list(existing)}." for name in missing)]
 
 
-async def _missing(api: LinearApi, asked: Sequence[NameLookup]) -> list[str]:
-    named = {f"{each.what}{number}": each for number, each in enumerate(asked)}
-    variables = {name: each.filter for name, each in named.items()}
-    variables |= {f"{name}Like": each.like for name, each in named.items()}
-    document = queries.names([(name, each.what, *KINDS[each.what]) for name, each in named.items()])
-    answer = await api.query(document, variables)
-    missing = {name: each for name, each in named.items() if not _names(answer.data, name)}
-    if any(each.what == "team" for each in missing.values()):  # then nothing is in it either
-        missing = {name: each for name, each in missing.items() if not each.team}
-    return [_told(each, _names(answer.data, f"{name}Like")) for name, each in missing.items()]
+async def _missing_notes(api: LinearApi, lookups: Sequence[NameLookup]) -> list[str]:
+    by_alias = {f"{lookup.what}{number}": lookup for number, lookup in enumerate(lookups)}
+    variables = {alias: lookup.filter for alias, lookup in by_alias.items()}
+    variables |= {f"{alias}Like": lookup.like for alias, lookup in by_alias.items()}
+    document = queries.names([(alias, lookup.what, *KINDS[lookup.what]) for alias, lookup in by_alias.items()])
+    response = await api.query(document, variables)
+    missing = {alias: lookup for alias, lookup in by_alias.items() if not _names(response.data, alias)}
+    if any(lookup.what == "team" for lookup in missing.values()):  # then nothing is in it either
+        missing = {alias: lookup for alias, lookup in missing.items() if not lookup.team}
+    return [_missing_note(lookup, _names(response.data, f"{alias}Like")) for alias, lookup in missing.items()]
 
 
-def _asked(ask: IssueFilters) -> Iterator[NameLookup]:
-    team = ask.team_id
+def _name_lookups(params: IssueFilters) -> Iterator[NameLookup]:
+    team = params.team_id
     in_team: Json = {"team": filters.team(team)} if team else {}
     if team:
         yield _team(team)
-    if ask.project_id:
-        yield NameLookup("project", ask.project_id, filters.project(ask.project_id), _like(ask.project_id, "name"))
-    if ask.assignee_id and not (filters.is_me(ask.assignee_id) or filters.is_nobody(ask.assignee_id)):
-        word = ask.assignee_id.removeprefix("@")
+    if params.project_id:
+        yield NameLookup(
+            "project", params.project_id, filters.project(params.project_id), _like(params.project_id, "name")
+        )
+    if params.assignee_id and not (filters.is_me(params.assignee_id) or filters.is_unassigned(params.assignee_id)):
+        word = params.assignee_id.removeprefix("@")
         yield NameLookup("user", word, filters.user(word), _like(word.partition("@")[0], "name", "displayName"))
-    for word in ask.state or ():
+    for word in params.state or ():
         if not filters.is_kind_of_state(word):
             yield NameLookup("state", word, {**filters.state(word), **in_team}, in_team, team)
-    for word in ask.label or ():
+    for word in params.label or ():
         yield NameLookup("label", word, filters.label(word), _like(word, "name"))
-    if ask.cycle and not filters.is_kind_of_cycle(ask.cycle):
-        yield NameLookup("cycle", ask.cycle, {**filters.cycle(ask.cycle), **in_team}, in_team, team)
-    if ask.parent_id and (IDENTIFIER.fullmatch(ask.parent_id) or UUID.fullmatch(ask.parent_id)):
-        wanted = filters.issue(ask.parent_id)
-        yield NameLookup("issue", ask.parent_id, wanted, wanted)
+    if params.cycle and not filters.is_kind_of_cycle(params.cycle):
+        yield NameLookup("cycle", params.cycle, {**filters.cycle(params.cycle), **in_team}, in_team, team)
+    if params.parent_id and (IDENTIFIER.fullmatch(params.parent_id) or UUID.fullmatch(params.parent_id)):
+        issue_filter = filters.issue(params.parent_id)
+        yield NameLookup("issue", params.parent_id, issue_filter, issue_filter)
 
 
 def _team(word: str) -> NameLookup:
@@ -168,29 +173,29 @@ def _team(word: str) -> NameLookup:
 
 def _like(word: str, *fields: str) -> Json:
     """A filter for names that contain the beginning of any word; ids have no similar names."""
-    words = [] if UUID.fullmatch(word) else [each for each in word.split() if len(each) > 1][:5]
-    return {"or": [{field: {"containsIgnoreCase": each[:LIKE]}} for each in words or [word] for field in fields]}
+    words = [] if UUID.fullmatch(word) else [part for part in word.split() if len(part) > 1][:5]
+    return {"or": [{field: {"containsIgnoreCase": part[:LIKE_LENGTH]}} for part in words or [word] for field in fields]}
 
 
-def _names(data: Json, word: str) -> list[str]:
-    return list(dict.fromkeys(each.text() for each in read(NamedNodes, data.get(word) or {}).nodes))
+def _names(data: Json, alias: str) -> list[str]:
+    return list(dict.fromkeys(node.text() for node in read(NamedNodes, data.get(alias) or {}).nodes))
 
 
-def _told(asked: NameLookup, there: list[str]) -> str:
-    what, given = asked.what, f"`{one_line(asked.given)}`"
+def _missing_note(lookup: NameLookup, names: list[str]) -> str:
+    what, name = lookup.what, f"`{one_line(lookup.name)}`"
     if what in ("state", "cycle"):
-        who = f"Team {asked.team} has" if asked.team else "No team that the app may see has"
-        has = f" {'It has' if asked.team else 'Available'}: {_listed(there)}." if there else ""
-        return f"{who} {'no' if asked.team else 'a'} {what} {given}.{has}"
-    shown = there if what == "team" else _similar(asked.given, there)
-    are = f" {'Available' if what == 'team' else 'Similar'}: {_listed(shown)}." if shown else ""
-    return f"There is no {what} {given} that the app may see.{are}"
+        subject = f"Team {lookup.team} has" if lookup.team else "No team that the app may see has"
+        hint = f" {'It has' if lookup.team else 'Available'}: {_name_list(names)}." if names else ""
+        return f"{subject} {'no' if lookup.team else 'a'} {what} {name}.{hint}"
+    shown = names if what == "team" else _similar(lookup.name, names)
+    hint = f" {'Available' if what == 'team' else 'Similar'}: {_name_list(shown)}." if shown else ""
+    return f"There is no {what} {name} that the app may see.{hint}"
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:MOST_LIKE]) + (", …" if len(names) > MOST_LIKE else "")
+def _name_list(names: Sequence[str]) -> str:
+    return ", ".join(names[:MAX_NAMES]) + (", …" if len(names) > MAX_NAMES else "")
 
 
-def _similar(given: str, names: Sequence[str]) -> list[str]:
+def _similar(name: str, names: Sequence[str]) -> list[str]:
     """For an e-mail address, only the part before the @ is compared."""
-    return similar_names(given.partition("@")[0], names, limit=len(names), likeness=spelling_of_a_word)
+    return similar_names(name.partition("@")[0], names, limit=len(names), likeness=spelling_of_a_word)

@@ -45,12 +45,16 @@ class Page(Generic[S]):
 
 
 def page(
-    found: object, what: str, made: Callable[[Json], S], notes: tuple[str, ...] = (), characters: int = MOST_CHARACTERS
+    value: object,
+    what: str,
+    parse_node: Callable[[Json], S],
+    notes: tuple[str, ...] = (),
+    characters: int = MOST_CHARACTERS,
 ) -> Page[S]:
     """Parse a connection, and cut it to the size of one result."""
-    connection = read(ItemConnection, found)
-    items = [made(edge.node) for edge in connection.edges]
-    kept = _fitting(items, characters)
+    connection = read(ItemConnection, value)
+    items = [parse_node(edge.node) for edge in connection.edges]
+    kept = _fitting_count(items, characters)
     info = connection.page_info
     total = None if connection.total_count is None else int(connection.total_count)
     if kept < len(items):
@@ -58,9 +62,9 @@ def page(
     return Page(items, info.end_cursor if info.has_next_page else None, notes, total)
 
 
-def full_field(found: object, is_wanted: bool) -> Callable[[Json], Mapping[str, object]]:
+def full_field(connection: object, is_wanted: bool) -> Callable[[Json], Mapping[str, object]]:
     """A function that builds `full` of a node; fewer nodes on a page have more room each."""
-    edges = objects(found.get("edges")) if isinstance(found, dict) and is_wanted else []
+    edges = objects(connection.get("edges")) if isinstance(connection, dict) and is_wanted else []
     room = max(ROOM_OF_FULL // max(len(edges), 1), LEAST_OF_FULL)
     return lambda node: {"full": bounded(node, room)} if is_wanted else {}
 
@@ -70,7 +74,7 @@ def item_parser(kind: type[S], changes: Callable[[Json], Mapping[str, object]]) 
     return lambda node: read(kind, {**node, **changes(node)})
 
 
-def _fitting(items: Sequence[ListItem], characters: int) -> int:
+def _fitting_count(items: Sequence[ListItem], characters: int) -> int:
     """How many items fit, at least one: each item is bounded."""
     bytes_left, characters_left = MOST_BYTES, characters
     for index, item in enumerate(items):

@@ -62,8 +62,8 @@ class ListTeams(Paged, TeamFilters):
     }
 
     def variables(self) -> Json:
-        near: list[Json] = [{name: {"containsIgnoreCase": self.query}} for name in ("name", "key")]
-        return {**self.page(), "filter": {"or": near} if self.query else None}
+        conditions: list[Json] = [{name: {"containsIgnoreCase": self.query}} for name in ("name", "key")]
+        return {**self.page(), "filter": {"or": conditions} if self.query else None}
 
 
 class ProjectFilters(Params):
@@ -89,12 +89,12 @@ class ListProjects(Paged, ProjectFilters):
     }
 
     def variables(self) -> Json:
-        every = [
+        conditions = [
             project_like(self.query) if self.query else None,
             {"accessibleTeams": {"some": filters.team(self.team_id)}} if self.team_id else None,
             {"status": filters.any_of(self.state, filters.project_state)} if self.state else None,
         ]
-        return {**self.page(), "filter": _all(every), "includeArchived": self.include_archived}
+        return {**self.page(), "filter": _all(conditions), "includeArchived": self.include_archived}
 
 
 class IssueFilters(Params):
@@ -121,19 +121,19 @@ class IssueFilters(Params):
     include_archived: bool = Field(default=False, description="Include archived issues.")
 
     def filter(self) -> Json | None:
-        given: Mapping[str, object] = {
+        conditions: Mapping[str, object] = {
             "team": filters.team(self.team_id) if self.team_id else None,
             "project": filters.project(self.project_id) if self.project_id else None,
             "assignee": filters.assignee(self.assignee_id) if self.assignee_id else None,
             "state": filters.any_of(self.state, filters.state) if self.state else None,
-            **_labelled(self.label or ()),
+            **_label_filters(self.label or ()),
             "priority": filters.priority(self.priority) if self.priority else None,
             "cycle": filters.cycle(self.cycle) if self.cycle else None,
             "parent": filters.issue(self.parent_id) if self.parent_id else None,
             "updatedAt": {"gte": self.updated_since} if self.updated_since else None,
             "createdAt": {"gte": self.created_since} if self.created_since else None,
         }
-        return {name: each for name, each in given.items() if each} or None
+        return {name: condition for name, condition in conditions.items() if condition} or None
 
 
 class ListIssues(Paged, IssueFilters):
@@ -144,10 +144,10 @@ class ListIssues(Paged, IssueFilters):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_no_search(cls, given: object) -> object:
-        if isinstance(given, dict) and any(given.get(each) for each in OF_A_SEARCH):
+    def _is_no_search(cls, args: object) -> object:
+        if isinstance(args, dict) and any(args.get(name) for name in OF_A_SEARCH):
             raise ValueError("To search for words, use `linear_search_issues`, which takes the same filters")
-        return given
+        return args
 
     def variables(self) -> Json:
         more = {"orderBy": self.order_by, "includeArchived": self.include_archived}
@@ -203,20 +203,20 @@ class GetIssue(Params):
         return {"id": self.issue_id, "comments": max(self.first, 1), "after": self.after}
 
 
-def _labelled(words: Sequence[str]) -> Json:
+def _label_filters(words: Sequence[str]) -> Json:
     """A filter for issues that have all labels."""
-    found: list[Json] = [{"labels": {"some": filters.label(each)}} for each in words]
-    return found[0] if len(found) == 1 else {"and": found or None}
+    conditions: list[Json] = [{"labels": {"some": filters.label(word)}} for word in words]
+    return conditions[0] if len(conditions) == 1 else {"and": conditions or None}
 
 
 def project_like(word: str) -> Json:
     """A filter that also matches part of a name."""
-    near: Json = {"name": {"containsIgnoreCase": word}}
+    partial: Json = {"name": {"containsIgnoreCase": word}}
     exact = filters.project(word)
-    return exact if filters.by_id(word) else {"or": [near, exact]}
+    return exact if filters.by_id(word) else {"or": [partial, exact]}
 
 
-def _all(parts: list[Json | None]) -> Json | None:
+def _all(conditions: list[Json | None]) -> Json | None:
     """A filter that requires all parts."""
-    given = [part for part in parts if part]
-    return given[0] if len(given) == 1 else {"and": given} if given else None
+    set_conditions = [condition for condition in conditions if condition]
+    return set_conditions[0] if len(set_conditions) == 1 else {"and": set_conditions} if set_conditions else None

@@ -16,27 +16,27 @@ from integrations.times import parse_ago
 MAX_WORD = 200
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 IDENTIFIER = re.compile(r"([A-Za-z][A-Za-z0-9]{0,9})[- ]([0-9]{1,9})")
-LIKE_ONE = re.compile(r"#?(?:([A-Za-z][A-Za-z0-9]{0,9})[- ]|([A-Za-z]{1,10}))([0-9]{1,9})")
+LOOSE_IDENTIFIER = re.compile(r"#?(?:([A-Za-z][A-Za-z0-9]{0,9})[- ]|([A-Za-z]{1,10}))([0-9]{1,9})")
 SLUG_ID = re.compile(r"(?:.*-)?([0-9a-f]{12})")
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{5,15}(Z|[+-][0-9]{2}:?[0-9]{2})?)?")
 DURATION = re.compile(r"-?P[0-9YMWDTHS.]{2,20}")
 LAST = re.compile(r"(?:the )?(?:last|past) (day|week|month|year)", re.IGNORECASE)
 A_PRIORITY = re.compile(r"([0-4])(?:\.0+)?")
-WHICH_M = "must not use `m`: for months write 2 months; minutes are not supported, hours are, such as 24h"
-PLACES = frozenset({"team", "project", "issue", "profiles"})
+AMBIGUOUS_M = "must not use `m`: for months write 2 months; minutes are not supported, hours are, such as 24h"
+LINK_KINDS = frozenset({"team", "project", "issue", "profiles"})
 MOST_WORDS = 10
 PRIORITIES = ("none", "urgent", "high", "medium", "low")
 OTHER_PRIORITIES: Mapping[str, str] = {"no priority": "none", "normal": "medium", "critical": "urgent"}
 
 
-def one(value: object) -> object:
+def unwrap(value: object) -> object:
     """Unwrap a list of one."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def from_url(value: object) -> object:
     """The target of a link to Linear; other values are unchanged, and an empty text becomes None."""
-    value = one(value)
+    value = unwrap(value)
     if not isinstance(value, str):
         return value
     place = _place(value)
@@ -45,10 +45,10 @@ def from_url(value: object) -> object:
 
 def several(value: object) -> object:
     """One word or a list of words as a tuple, or None."""
-    given = value if isinstance(value, list) else [value]
-    if len(given) > MOST_WORDS:
+    values = value if isinstance(value, list) else [value]
+    if len(values) > MOST_WORDS:
         raise ValueError(f"must have {MOST_WORDS} entries at most")
-    return tuple(each for each in map(from_url, given) if each is not None) or None
+    return tuple(word for word in map(from_url, values) if word is not None) or None
 
 
 def identifier(value: object) -> object:
@@ -56,21 +56,21 @@ def identifier(value: object) -> object:
     place = _place(value) if isinstance(value, str) else None
     if place and place[0] != "issue":
         raise ValueError(f"must be an issue such as ENG-123; this is a link to a {place[0].removesuffix('s')}")
-    found = from_url(value)
-    asked = LIKE_ONE.fullmatch(found) if isinstance(found, str) else None
-    return f"{(asked[1] or asked[2]).upper()}-{asked[3]}" if asked else found
+    target = from_url(value)
+    match = LOOSE_IDENTIFIER.fullmatch(target) if isinstance(target, str) else None
+    return f"{(match[1] or match[2]).upper()}-{match[3]}" if match else target
 
 
 def _place(text: str) -> tuple[str, str] | None:
     """The kind and the id of a link's target."""
     try:
-        parts = urlsplit(text.strip())
+        url = urlsplit(text.strip())
     except ValueError:
         return None
-    if parts.scheme not in ("http", "https") or not f".{parts.hostname}".endswith(".linear.app"):
+    if url.scheme not in ("http", "https") or not f".{url.hostname}".endswith(".linear.app"):
         return None
-    steps = [unquote(step) for step in parts.path.split("/") if step]
-    return next(((step, after) for step, after in pairwise(steps) if step in PLACES), None)
+    steps = [unquote(step) for step in url.path.split("/") if step]
+    return next(((step, after) for step, after in pairwise(steps) if step in LINK_KINDS), None)
 
 
 def issue_word(value: object) -> object:
@@ -85,7 +85,7 @@ def since(value: object) -> object:
         return text or None
     if (ago := parse_ago(text)) and ago.unit != "minute":
         if ago.unit is None:
-            raise ValueError(WHICH_M)
+            raise ValueError(AMBIGUOUS_M)
         return f"-PT{ago.number}H" if ago.unit == "hour" else f"-P{ago.number}{ago.unit[0].upper()}"
     if last := LAST.fullmatch(text):
         return f"-P1{last[1][0].upper()}"
@@ -100,7 +100,7 @@ def since(value: object) -> object:
 
 
 def priority(value: object) -> object:
-    value = one(value)
+    value = unwrap(value)
     if isinstance(value, int) and value not in range(len(PRIORITIES)):
         return "no such priority"
     text = str(value).strip().lower() if isinstance(value, str | int | float) else value
@@ -114,7 +114,7 @@ def priority(value: object) -> object:
 def order(value: object) -> object:
     """Accepts `created`, `created_at` and similar spellings."""
     text = value.strip().lower() if isinstance(value, str) else ""
-    return next((known for known in ("createdAt", "updatedAt") if text.startswith(known[:5].lower())), value)
+    return next((name for name in ("createdAt", "updatedAt") if text.startswith(name[:5].lower())), value)
 
 
 def plain(schema: Json) -> None:

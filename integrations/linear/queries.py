@@ -66,29 +66,31 @@ def teams(*, full: bool) -> str:
 
 
 def projects(*, full: bool) -> str:
-    given = "$first: Int!, $after: String, $filter: ProjectFilter, $includeArchived: Boolean"
-    asked = "first: $first, after: $after, filter: $filter, includeArchived: $includeArchived, orderBy: updatedAt"
-    page = _page("projects", asked, PROJECT, MORE_OF_A_PROJECT if full else "")
-    return f"query Projects({given}) {{ {page} }}"
+    variables = "$first: Int!, $after: String, $filter: ProjectFilter, $includeArchived: Boolean"
+    arguments = "first: $first, after: $after, filter: $filter, includeArchived: $includeArchived, orderBy: updatedAt"
+    page = _page("projects", arguments, PROJECT, MORE_OF_A_PROJECT if full else "")
+    return f"query Projects({variables}) {{ {page} }}"
 
 
 def issues(*, full: bool) -> str:
-    given = "$first: Int!, $after: String, $filter: IssueFilter, $orderBy: PaginationOrderBy, $includeArchived: Boolean"
-    asked = "first: $first, after: $after, filter: $filter, orderBy: $orderBy, includeArchived: $includeArchived"
-    return f"query Issues({given}) {{ {_page('issues', asked, ISSUE, MORE_OF_AN_ISSUE if full else '')} }}"
+    variables = (
+        "$first: Int!, $after: String, $filter: IssueFilter, $orderBy: PaginationOrderBy, $includeArchived: Boolean"
+    )
+    arguments = "first: $first, after: $after, filter: $filter, orderBy: $orderBy, includeArchived: $includeArchived"
+    return f"query Issues({variables}) {{ {_page('issues', arguments, ISSUE, MORE_OF_AN_ISSUE if full else '')} }}"
 
 
 def search(*, full: bool) -> str:
-    given = (
+    variables = (
         "$term: String!, $first: Int!, $after: String, $filter: IssueFilter, $includeComments: Boolean, "
         "$includeArchived: Boolean"
     )
-    asked = (
+    arguments = (
         "term: $term, first: $first, after: $after, filter: $filter, includeComments: $includeComments, "
         "includeArchived: $includeArchived"
     )
-    page = _page("searchIssues", asked, ISSUE, MORE_OF_AN_ISSUE if full else "description", "totalCount")
-    return f"query Search({given}) {{ {page} }}"
+    page = _page("searchIssues", arguments, ISSUE, MORE_OF_AN_ISSUE if full else "description", "totalCount")
+    return f"query Search({variables}) {{ {page} }}"
 
 
 def issue(*, full: bool) -> str:
@@ -96,11 +98,11 @@ def issue(*, full: bool) -> str:
     return f"query Issue($id: String!, $comments: Int!, $after: String) {{ issue(id: $id) {{ {fields} }} }}"
 
 
-def names(asked: Sequence[tuple[str, str, str, str]]) -> str:
+def names(lookups: Sequence[tuple[str, str, str, str]]) -> str:
     """A query for names and similar names. Each entry: alias, kind, connection, type of its filter."""
-    given = ", ".join(f"${alias}: {kind}, ${alias}Like: {kind}" for alias, _, _, kind in asked)
-    parts = (_names(alias, connection, OF_NAMES.get(what, "name")) for alias, what, connection, _ in asked)
-    return f"query Names({given}) {{ {' '.join(parts)} }}"
+    variables = ", ".join(f"${alias}: {kind}, ${alias}Like: {kind}" for alias, _, _, kind in lookups)
+    selections = (_names(alias, connection, OF_NAMES.get(what, "name")) for alias, what, connection, _ in lookups)
+    return f"query Names({variables}) {{ {' '.join(selections)} }}"
 
 
 def _names(alias: str, connection: str, fields: str) -> str:
@@ -110,5 +112,5 @@ def _names(alias: str, connection: str, fields: str) -> str:
     )
 
 
-def _page(connection: str, asked: str, fields: str, more: str, beside: str = "") -> str:
-    return f"{connection}({asked}) {{ edges {{ cursor node {{ {fields} {more} }} }} {PAGE_INFO} {beside} }}"
+def _page(connection: str, arguments: str, fields: str, more: str, siblings: str = "") -> str:
+    return f"{connection}({arguments}) {{ edges {{ cursor node {{ {fields} {more} }} }} {PAGE_INFO} {siblings} }}"

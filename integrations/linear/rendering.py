@@ -24,31 +24,31 @@ def excerpt(text: str | None, query: str) -> str | None:
 
 def bounded(node: Json, room: int) -> Json:
     """Linear's own object without empty fields, its long texts cut until it fits."""
-    found: Json = {}
+    bounded_node: Json = {}
     for longest in (room, *LONGEST_STRINGS):
-        found = _cut(node, longest)
-        if len(json.dumps(found, ensure_ascii=False)) <= room:
+        bounded_node = _cut(node, longest)
+        if len(json.dumps(bounded_node, ensure_ascii=False)) <= room:
             break
-    return found
+    return bounded_node
 
 
 def _cut(value: Any, longest: int) -> Any:
     if isinstance(value, str):
         return clipped(value, longest)
     if isinstance(value, dict):
-        return {name: _cut(each, longest) for name, each in value.items() if each is not None}
-    return [_cut(each, longest) for each in value] if isinstance(value, list) else value
+        return {name: _cut(item, longest) for name, item in value.items() if item is not None}
+    return [_cut(item, longest) for item in value] if isinstance(value, list) else value
 
 
 def is_cut(full: Json | None) -> bool:
     return bool(full and is_clipped(json.dumps(full, ensure_ascii=False)))
 
 
-def written(full: Json | None) -> str | None:
+def json_line(full: Json | None) -> str | None:
     return json.dumps(full, ensure_ascii=False) if full else None
 
 
-def indented(text: str) -> str:
+def indent(text: str) -> str:
     """Indent a text from others, so that none of its lines can imitate a line of ours."""
     first, *more = text.splitlines() or [""]
     return "\n".join([first, *(f"  {line}" if line else "" for line in more)])
@@ -58,15 +58,15 @@ def day(time: str | None) -> str:
     return one_line(time)[:10]
 
 
-def joined(*facts: str | None) -> str:
+def join_facts(*facts: str | None) -> str:
     return " · ".join(fact for fact in facts if fact)
 
 
-def lined(*lines: str | None) -> str:
+def entry(*lines: str | None) -> str:
     first, *more = (line for line in lines if line)
     return "\n".join([first, *(f"  {line}" for line in more)])
 
 
-def bulleted(title: str, lines: Iterable[str]) -> str | None:
-    found = [f"- {line}" for line in lines]
-    return "\n".join([f"{title}:", *found]) if found else None
+def bullet_list(title: str, lines: Iterable[str]) -> str | None:
+    bullets = [f"- {line}" for line in lines]
+    return "\n".join([f"{title}:", *bullets]) if bullets else None

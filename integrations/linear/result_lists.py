@@ -19,8 +19,8 @@ class PagingFields(TypedDict):
     notes: list[str]
 
 
-def paging(found: Page[S], *more: str) -> PagingFields:
-    return {"has_more": found.next_cursor is not None, "next_cursor": found.next_cursor, "notes": [*found.notes, *more]}
+def paging(page: Page[S], *more: str) -> PagingFields:
+    return {"has_more": page.next_cursor is not None, "next_cursor": page.next_cursor, "notes": [*page.notes, *more]}
 
 
 class ListResult(Result):
@@ -34,17 +34,17 @@ class ListResult(Result):
     def head(self) -> str:
         raise NotImplementedError
 
-    def counted(self, number: int, what: str, order: str = "") -> str:
+    def heading(self, number: int, what: str, order: str = "") -> str:
         if not number:
             return f"No {what} found."
-        several = f"{number} {what}{'s' if number > 1 else ''}"
+        count_text = f"{number} {what}{'s' if number > 1 else ''}"
         facts = ("and more follow" if self.next_cursor else "", order if number > 1 else "")
-        return ", ".join([several, *filter(None, facts)]) + ":"
+        return ", ".join([count_text, *filter(None, facts)]) + ":"
 
     def text(self) -> str:
         more = more_follow("after", self.next_cursor) if self.next_cursor else None
-        parts = (self.head(), *self.notes, *(item.text() for item in self.items()), more)
-        return "\n\n".join(part for part in parts if part)
+        paragraphs = (self.head(), *self.notes, *(item.text() for item in self.items()), more)
+        return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
 
 class TeamPage(ListResult):
@@ -54,7 +54,7 @@ class TeamPage(ListResult):
         return self.teams
 
     def head(self) -> str:
-        return self.counted(len(self.teams), "team")
+        return self.heading(len(self.teams), "team")
 
 
 class ProjectPage(ListResult):
@@ -64,7 +64,7 @@ class ProjectPage(ListResult):
         return self.projects
 
     def head(self) -> str:
-        return self.counted(len(self.projects), "project", "latest change first")
+        return self.heading(len(self.projects), "project", "latest change first")
 
 
 class IssuePage(ListResult):
@@ -76,7 +76,7 @@ class IssuePage(ListResult):
 
     def head(self) -> str:
         order = "latest change first" if self.order == "updatedAt" else "newest first"
-        return self.counted(len(self.issues), "issue", order)
+        return self.heading(len(self.issues), "issue", order)
 
 
 class HitPage(ListResult):
@@ -89,4 +89,4 @@ class HitPage(ListResult):
     def head(self) -> str:
         if self.total and self.total > len(self.issues) > 0:
             return f"{len(self.issues)} of {self.total} matching issues, best match first:"
-        return self.counted(len(self.issues), "issue", "best match first")
+        return self.heading(len(self.issues), "issue", "best match first")

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 
 from integrations.json_object import Json
-from integrations.linear.rendering import day, joined, lined, written
+from integrations.linear.rendering import day, entry, join_facts, json_line
 from integrations.text import one_line, shortened
 
 NO_PRIORITY = (None, "No priority")
@@ -36,15 +36,15 @@ def nodes(value: object) -> object:
 
 
 def names(value: object) -> object:
-    found = nodes(value)
-    return [line_of(name_of(each)) for each in found] if isinstance(found, list) else []
+    items = nodes(value)
+    return [line_of(name_of(item)) for item in items] if isinstance(items, list) else []
 
 
 def name_of(value: object) -> object:
     return line_of(value.get("name") if isinstance(value, dict) else value)
 
 
-def described(value: object) -> object:
+def short_description(value: object) -> object:
     """A description as one line, cut to its length in a list."""
     line = one_line(value) if isinstance(value, str) else ""
     if len(line) <= LONGEST_DESCRIPTION:
@@ -69,7 +69,7 @@ def identifier_of(value: object) -> object:
     return line_of(value.get("identifier") if isinstance(value, dict) else value)
 
 
-Described = Annotated[str | None, BeforeValidator(described)]
+ShortDescription = Annotated[str | None, BeforeValidator(short_description)]
 NameList = Annotated[list[str], BeforeValidator(names)]
 Name = Annotated[str | None, BeforeValidator(name_of)]
 OneLine = Annotated[str, BeforeValidator(line_of)]
@@ -112,7 +112,7 @@ class Team(ListItem):
     key: OneLine = Field(description="The prefix of its issues' identifiers; filters accept it.")
     name: OneLine
     url: Url | None = None
-    description: Described = None
+    description: ShortDescription = None
     visibility: Name = None
     parent: Name = Field(default=None, description="The name of the parent team.")
     active_cycle: Cycle | None = None
@@ -123,13 +123,13 @@ class Team(ListItem):
 
     def text(self) -> str:
         states = ", ".join(state.text() for state in self.states)
-        facts = joined(
+        facts = join_facts(
             self.visibility if self.visibility != "public" else None,
             f"part of {self.parent}" if self.parent else None,
             f"{self.active_cycle.text()} until {day(self.active_cycle.ends_at)}" if self.active_cycle else None,
         )
         lines = (f"{self.key}: {self.name}", facts, self.description, f"States: {states}" if states else None)
-        return lined(*lines, f"id {self.id}", self.url, written(self.full))
+        return entry(*lines, f"id {self.id}", self.url, json_line(self.full))
 
 
 class Project(ListItem):
@@ -137,7 +137,7 @@ class Project(ListItem):
     name: OneLine
     url: Url
     status: WorkflowState | None = None
-    description: Described = None
+    description: ShortDescription = None
     health: str | None = Field(
         default=None, description="onTrack, atRisk or offTrack, according to the last project update."
     )
@@ -151,7 +151,7 @@ class Project(ListItem):
     full: Json | None = FULL
 
     def text(self) -> str:
-        facts = joined(
+        facts = join_facts(
             self.status.text() if self.status else None,
             HEALTHS.get(self.health, one_line(self.health)) if self.health else None,
             f"priority {self.priority}" if self.priority not in NO_PRIORITY else None,
@@ -161,7 +161,7 @@ class Project(ListItem):
             f"from {self.start_date}" if self.start_date else None,
             f"target {self.target_date}" if self.target_date else None,
         )
-        return lined(self.name, facts, self.description, f"id {self.id}", self.url, written(self.full))
+        return entry(self.name, facts, self.description, f"id {self.id}", self.url, json_line(self.full))
 
 
 class ShortIssue(ListItem):
@@ -194,7 +194,7 @@ class Issue(ShortIssue):
     full: Json | None = FULL
 
     def facts(self, *, with_creation: bool) -> str:
-        return joined(
+        return join_facts(
             f"assignee {self.assignee.name}" if self.assignee else "no assignee",
             f"priority {self.priority}" if self.priority not in NO_PRIORITY else None,
             f"project {self.project.name}" if self.project else None,
@@ -208,7 +208,7 @@ class Issue(ShortIssue):
         )
 
     def text(self) -> str:
-        return lined(super().text(), self.facts(with_creation=True), self.url, written(self.full))
+        return entry(super().text(), self.facts(with_creation=True), self.url, json_line(self.full))
 
 
 class Hit(Issue):
@@ -217,4 +217,4 @@ class Hit(Issue):
     def text(self) -> str:
         title = ShortIssue.text(self)
         facts = self.facts(with_creation=True)
-        return lined(title, facts, f"“{self.excerpt}”" if self.excerpt else None, self.url, written(self.full))
+        return entry(title, facts, f"“{self.excerpt}”" if self.excerpt else None, self.url, json_line(self.full))

@@ -39,7 +39,7 @@ IN_LINEAR = "Linear shows them whole"
 
 
 @tool("List teams")
-async def linear_list_teams(api: LinearApi, ask: ListTeams) -> TeamPage:
+async def linear_list_teams(api: LinearApi, params: ListTeams) -> TeamPage:
     """List the teams of the Linear workspace that the connected app may see.
 
     Use it first, to learn the keys of teams (ENG) and the names of their states, which the filters of
@@ -48,20 +48,25 @@ async def linear_list_teams(api: LinearApi, ask: ListTeams) -> TeamPage:
     For the next page, pass `nextCursor` as `after`. If a team is missing, a workspace admin has to give the app
     access to it.
     """
-    answer = await api.query_page(queries.teams(full=ask.full), ask.variables())
-    place = (answer.data.get("organization") or {}).get("urlKey")
-    teams = answer.data.get("teams")
-    full = full_field(teams, ask.full)
-    link = item_parser(
-        Team, lambda node: {"url": f"https://linear.app/{place}/team/{node.get('key')}/all", **full(node)}
+    response = await api.query_page(queries.teams(full=params.full), params.variables())
+    workspace_key = (response.data.get("organization") or {}).get("urlKey")
+    teams = response.data.get("teams")
+    full = full_field(teams, params.full)
+    parse_team = item_parser(
+        Team, lambda node: {"url": f"https://linear.app/{workspace_key}/team/{node.get('key')}/all", **full(node)}
     )
-    found = page(teams, "teams", link, answer.notes)
-    why = [] if found.items or ask.after else [lookup.NO_TEAM if ask.query is None else lookup.NO_SUCH_TEAM]
-    return TeamPage(teams=list(found.items), **paging(found, *why, *_cut((each.full for each in found.items), FEWER)))
+    result_page = page(teams, "teams", parse_team, response.notes)
+    notes = (
+        [] if result_page.items or params.after else [lookup.NO_TEAM if params.query is None else lookup.NO_SUCH_TEAM]
+    )
+    return TeamPage(
+        teams=list(result_page.items),
+        **paging(result_page, *notes, *_cut((item.full for item in result_page.items), FEWER)),
+    )
 
 
 @tool("List projects")
-async def linear_list_projects(api: LinearApi, ask: ListProjects) -> ProjectPage:
+async def linear_list_projects(api: LinearApi, params: ListProjects) -> ProjectPage:
     """List Linear projects, latest change first.
 
     Use it to find a project by part of its name (`query`), the projects of a team, or those in a state (`open` for all
@@ -70,17 +75,18 @@ async def linear_list_projects(api: LinearApi, ask: ListProjects) -> ProjectPage
     milestones, members and the last update, use `full` true with a `query`. For the next page, pass `nextCursor` as
     `after`.
     """
-    answer = await api.query_page(queries.projects(full=ask.full), ask.variables())
-    projects = answer.data.get("projects")
-    found = page(projects, "projects", item_parser(Project, full_field(projects, ask.full)), answer.notes)
-    why = await lookup.explain_result(api, ask, [each.status for each in found.items])
+    response = await api.query_page(queries.projects(full=params.full), params.variables())
+    projects = response.data.get("projects")
+    result_page = page(projects, "projects", item_parser(Project, full_field(projects, params.full)), response.notes)
+    notes = await lookup.explain_result(api, params, [item.status for item in result_page.items])
     return ProjectPage(
-        projects=list(found.items), **paging(found, *why, *_cut((each.full for each in found.items), FEWER))
+        projects=list(result_page.items),
+        **paging(result_page, *notes, *_cut((item.full for item in result_page.items), FEWER)),
     )
 
 
 @tool("List issues")
-async def linear_list_issues(api: LinearApi, ask: ListIssues) -> IssuePage:
+async def linear_list_issues(api: LinearApi, params: ListIssues) -> IssuePage:
     """List Linear issues by team, project, assignee, state, label, priority, cycle, parent or time.
 
     Use it for questions such as "what is open in ENG?" or "what is Ada working on?"; to search for words, use
@@ -90,19 +96,19 @@ async def linear_list_issues(api: LinearApi, ask: ListIssues) -> IssuePage:
     name is unknown. The latest change comes first. For the next page, pass `nextCursor` as `after` with the same
     filters. Archived issues come only with `includeArchived`.
     """
-    answer = await api.query_page(queries.issues(full=ask.full), ask.variables())
-    issues = answer.data.get("issues")
-    found = page(issues, "issues", item_parser(Issue, full_field(issues, ask.full)), answer.notes)
-    why = await lookup.explain_result(api, ask, [each.state for each in found.items])
+    response = await api.query_page(queries.issues(full=params.full), params.variables())
+    issues = response.data.get("issues")
+    result_page = page(issues, "issues", item_parser(Issue, full_field(issues, params.full)), response.notes)
+    notes = await lookup.explain_result(api, params, [item.state for item in result_page.items])
     return IssuePage(
-        issues=list(found.items),
-        order=ask.order_by,
-        **paging(found, *why, *_cut((each.full for each in found.items), WHOLE_ISSUE)),
+        issues=list(result_page.items),
+        order=params.order_by,
+        **paging(result_page, *notes, *_cut((item.full for item in result_page.items), WHOLE_ISSUE)),
     )
 
 
 @tool("Read an issue")
-async def linear_get_issue(api: LinearApi, ask: GetIssue) -> IssueAnswer:
+async def linear_get_issue(api: LinearApi, params: GetIssue) -> IssueAnswer:
     """Read one Linear issue with everything that its page shows.
 
     Use it if you know the identifier (ENG-123), the id or the URL; else find it with linear_search_issues. Returns
@@ -111,30 +117,30 @@ async def linear_get_issue(api: LinearApi, ask: GetIssue) -> IssueAnswer:
     description comes in parts of 12,000 characters; for the next part, pass `nextDescriptionFrom` as `descriptionFrom`.
     `first` is the number of comments (10, at most 50); for only the older ones, pass `nextCursor` as `after`.
     """
-    answer = await api.query_page(queries.issue(full=ask.full), ask.variables(), "comments")
-    node: Json = answer.data.get("issue") or {}
-    edges = with_preceding_cursors(node.get("comments"), ask.after)
-    made = item_parser(Comment, lambda each: comment(each, ask.first))
-    comments = page(edges, "comments", made, answer.notes, MOST_OF_COMMENTS)
-    described, rest = part_of(node.get("description"), ask.description_from)
-    known = {
+    response = await api.query_page(queries.issue(full=params.full), params.variables(), "comments")
+    node: Json = response.data.get("issue") or {}
+    edges = with_preceding_cursors(node.get("comments"), params.after)
+    parse_comment = item_parser(Comment, lambda comment_node: comment(comment_node, params.first))
+    comments = page(edges, "comments", parse_comment, response.notes, MOST_OF_COMMENTS)
+    description, next_from = part_of(node.get("description"), params.description_from)
+    fields = {
         "creator": author(node, "creator", "botActor", "externalUserCreator"),
         "relations": relations(node),
-        "comments": [each.model_dump() for each in comments.items] if ask.first else [],
-        **_full_of_one(node, ask.full),
+        "comments": [item.model_dump() for item in comments.items] if params.first else [],
+        **_full_of_one(node, params.full),
     }
-    parts: Json = {"description": described, "nextDescriptionFrom": rest}
+    described: Json = {"description": description, "nextDescriptionFrom": next_from}
     short = {name: node.get(name) for name in SHORT}
-    if ask.description_from:
-        return IssueAnswer(issue=read(WholeIssue, {**short, **parts}))
-    if ask.after:
-        return IssueAnswer(issue=read(WholeIssue, {**short, "comments": known["comments"]}), **paging(comments))
-    issue = read(WholeIssue, {**node, **known, **parts})
+    if params.description_from:
+        return IssueAnswer(issue=read(WholeIssue, {**short, **described}))
+    if params.after:
+        return IssueAnswer(issue=read(WholeIssue, {**short, "comments": fields["comments"]}), **paging(comments))
+    issue = read(WholeIssue, {**node, **fields, **described})
     return IssueAnswer(issue=issue, **paging(comments, *_left_out(node), *_cut([issue.full], IN_LINEAR)))
 
 
 @tool("Search issues")
-async def linear_search_issues(api: LinearApi, ask: SearchIssues) -> HitPage:
+async def linear_search_issues(api: LinearApi, params: SearchIssues) -> HitPage:
     """Search Linear issues by words and by meaning, best match first.
 
     Use it to find issues about a subject; for an identifier such as ENG-123 use linear_get_issue, and without words
@@ -143,16 +149,16 @@ async def linear_search_issues(api: LinearApi, ask: SearchIssues) -> HitPage:
     matches; read one with linear_get_issue. `includeComments` also searches comments. For the next page, pass
     `nextCursor` as `after` with the same arguments. Linear allows 30 searches a minute.
     """
-    answer = await api.query_page(queries.search(full=ask.full), ask.variables())
-    hits = answer.data.get("searchIssues")
-    full = full_field(hits, ask.full)
-    made = item_parser(Hit, lambda node: {"excerpt": excerpt(node.get("description"), ask.query), **full(node)})
-    found = page(hits, "issues", made, answer.notes)
-    why = await lookup.explain_result(api, ask, [each.state for each in found.items])
+    response = await api.query_page(queries.search(full=params.full), params.variables())
+    hits = response.data.get("searchIssues")
+    full = full_field(hits, params.full)
+    parse_hit = item_parser(Hit, lambda node: {"excerpt": excerpt(node.get("description"), params.query), **full(node)})
+    result_page = page(hits, "issues", parse_hit, response.notes)
+    notes = await lookup.explain_result(api, params, [item.state for item in result_page.items])
     return HitPage(
-        issues=list(found.items),
-        total=found.total,
-        **paging(found, *why, *_cut((each.full for each in found.items), WHOLE_ISSUE)),
+        issues=list(result_page.items),
+        total=result_page.total,
+        **paging(result_page, *notes, *_cut((item.full for item in result_page.items), WHOLE_ISSUE)),
     )
 
 
@@ -165,7 +171,7 @@ def _left_out(node: Json) -> Iterator[str]:
 
 def _full_of_one(node: Json, is_wanted: bool) -> Json:
     """Linear's own object without comments and description, which come in parts."""
-    rest = {name: each for name, each in node.items() if name not in ("comments", "description")}
+    rest = {name: value for name, value in node.items() if name not in ("comments", "description")}
     return {"full": bounded(rest, ROOM_OF_ONE)} if is_wanted else {}
 
 
