@@ -1,4 +1,4 @@
-"""Coerces values of nearly the right form: a list of one, JSON as text, a word in other letters."""
+"""Coercion of almost valid arguments: a list of one item, JSON as text, an enum value in another spelling."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ParameterForm:
-    """What one parameter takes, as its schema says."""
+    """The types and the enum values that the schema of one parameter allows."""
 
     types: frozenset[str]
-    """None: anything."""
+    """Empty if every type is allowed."""
 
     words: Mapping[str, str] = field(default_factory=dict)
-    """If only these: each by its plain spelling."""
+    """The allowed values by their plain spelling; empty if other values are allowed too."""
 
     def coerce(self, value: object) -> object:
-        """As it is, where it is not surely something else that was meant."""
+        """The coerced value, or the value itself where its meaning is not certain."""
         match value:
-            case [str() | int() | float() as only] if self.types and "array" not in self.types:
-                return self.coerce(only)
+            case [str() | int() | float() as item] if self.types and "array" not in self.types:
+                return self.coerce(item)
             case str() if self.words:
                 return self.words.get(plain_name(value), value)
             case str():
@@ -38,21 +38,24 @@ class ParameterForm:
                 return value
 
     def _coerce_json(self, text: str) -> object:
-        wanted = tuple(JSON_TYPES[name] for name in self.types & JSON_TYPES.keys())
-        if not wanted or len(text) > LONGEST_JSON:
+        json_types = tuple(JSON_TYPES[name] for name in self.types & JSON_TYPES.keys())
+        if not json_types or len(text) > LONGEST_JSON:
             return text
         value = from_json_text(text)
-        return value if isinstance(value, wanted) else text
+        return value if isinstance(value, json_types) else text
 
 
 def parameter_forms(schema: Schema) -> dict[str, ParameterForm]:
-    """By the names of the parameters."""
-    defined = schema.get("$defs", {})
-    return {name: _form(list(_choices(each, defined))) for name, each in schema.get("properties", {}).items()}
+    """The form of each parameter, by name."""
+    definitions = schema.get("$defs", {})
+    return {
+        name: _form(list(_choices(property_schema, definitions)))
+        for name, property_schema in schema.get("properties", {}).items()
+    }
 
 
 def from_json_text(value: object) -> object:
-    """The list or object of a text that is JSON, as models write them now and then; anything else unchanged."""
+    """The list or object that a text holds as JSON, which models write sometimes; any other value unchanged."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
     try:
@@ -62,25 +65,29 @@ def from_json_text(value: object) -> object:
 
 
 def plain_name(name: str) -> str:
-    """The ASCII letters and digits of a parameter's name or of a fixed word, in lower case."""
+    """The ASCII letters and digits of a parameter's name or of an enum value, in lower case."""
     return _NOT_PLAIN.sub("", name.lower())
 
 
 def _form(choices: Sequence[Schema]) -> ParameterForm:
-    types = [each.get("type") for each in choices]
-    if not all(isinstance(each, str) for each in types):
+    types = [choice.get("type") for choice in choices]
+    if not all(isinstance(name, str) for name in types):
         return ParameterForm(frozenset())
-    words = [word for each in choices for word in each.get("enum", [each["const"]] if "const" in each else [])]
-    all_are_words = all("enum" in each or "const" in each for each in choices if each.get("type") != "null")
-    spelt = {plain_name(word): word for word in words if isinstance(word, str)}
-    return ParameterForm(frozenset(map(str, types)), spelt if all_are_words and len(spelt) == len(words) else {})
+    values = [
+        value for choice in choices for value in choice.get("enum", [choice["const"]] if "const" in choice else [])
+    ]
+    all_are_values = all("enum" in choice or "const" in choice for choice in choices if choice.get("type") != "null")
+    by_spelling = {plain_name(value): value for value in values if isinstance(value, str)}
+    return ParameterForm(
+        frozenset(map(str, types)), by_spelling if all_are_values and len(by_spelling) == len(values) else {}
+    )
 
 
-def _choices(schema: Schema, defined: Mapping[str, Schema]) -> Iterator[Schema]:
+def _choices(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[Schema]:
     if "$ref" in schema:
-        yield from _choices(defined[schema["$ref"].rpartition("/")[2]], defined)
+        yield from _choices(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     elif "anyOf" in schema:
-        for each in schema["anyOf"]:
-            yield from _choices(each, defined)
+        for choice in schema["anyOf"]:
+            yield from _choices(choice, definitions)
     else:
         yield schema

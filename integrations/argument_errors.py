@@ -1,4 +1,4 @@
-"""Sentences from which a model can correct its arguments."""
+"""Sentences that tell a model how to correct its arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 Problem = Mapping[str, Any]
 
-# What pydantic calls the problem, and what is said of it. `ctx` has the bounds.
+# The text for each error type of pydantic, with placeholders for the values of the error's `ctx`.
 KINDS = {
     "bool_parsing": "must be true or false",
     "bool_type": "must be true or false",
@@ -40,19 +40,19 @@ def error_sentence(problem: Problem, params: type[BaseModel]) -> str:
         case "extra_forbidden":
             return _unknown(path, params if len(problem["loc"]) == 1 else None)
         case _:
-            return f"`{path}`: {_said(problem)}." if path else f"{_said(problem)}."
+            return f"`{path}`: {_message(problem)}." if path else f"{_message(problem)}."
 
 
 def _unknown(path: str, params: type[BaseModel] | None) -> str:
-    """Left out, it would be another question; so it is told what there is in its place."""
+    """An error that names the existing parameters: ignoring an unknown one would change the meaning of the call."""
     if params is None:
         return f"There is no `{path}`."
-    known = [f"`{to_camel(name)}`" for name in params.model_fields]
-    there = f"there {'are' if len(known) > 1 else 'is'} {', '.join(known)}" if known else "it takes none"
-    return f"There is no parameter `{path}`; {there}."
+    names = [f"`{to_camel(name)}`" for name in params.model_fields]
+    existing = f"there {'are' if len(names) > 1 else 'is'} {', '.join(names)}" if names else "it takes none"
+    return f"There is no parameter `{path}`; {existing}."
 
 
-def _said(problem: Problem) -> str:
+def _message(problem: Problem) -> str:
     bounds: Mapping[str, Any] = problem.get("ctx") or {}
     if problem["type"] in EMPTY and bounds.get("min_length") == 1:
         return "must not be empty"

@@ -1,18 +1,18 @@
-"""What can go wrong when an upstream is asked, as far as whoever asked may know.
+"""Failures of a request to an upstream. Their texts hold nothing that the caller may not see.
 
 UpstreamError
-├── Unreachable         nobody answered: no such name, no connection, cut off. One text for all of it
-├── UpstreamTimeout     the time for the request was over
-├── StatusRefused       an answer that is no success: its status and reason
-├── UnreadableResponse  an answer that is not what the protocol says, or more than is taken in
-└── RpcErrorResponse    a JSON-RPC error: the upstream understood and said no
+├── Unreachable         no response: unknown name, no connection, connection lost; one text for all of these
+├── UpstreamTimeout     the time limit of the request has passed
+├── StatusRefused       a response that is not a success: its status and reason
+├── UnreadableResponse  a response that violates the protocol or exceeds the size limit
+└── RpcErrorResponse    a JSON-RPC error: the upstream understood the request and refused it
 """
 
 from __future__ import annotations
 
 
 class UpstreamError(Exception):
-    """`sent`: whether the upstream may have received the request. Then it is never sent again."""
+    """`sent`: whether the upstream may have received the request; if so, it is never sent again."""
 
     def __init__(self, text: str, *, sent: bool = True) -> None:
         super().__init__(text)
@@ -41,7 +41,7 @@ class UnreadableResponse(UpstreamError):
 
 
 class RpcErrorResponse(UpstreamError):
-    """`message`, then ` - ` and the data where there are any."""
+    """Its text is `message`, followed by ` - ` and the data, if any."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message if data in (None, "") else f"{message} - {data}")

@@ -1,4 +1,4 @@
-"""Checks a service and a credential with the one request that the service's manifest names."""
+"""The check of a service and a credential, by the one request that the service's manifest names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_WORD = 100
 
 
 async def probe_service(http: Http, base_url: str, probe: Probe) -> None:
-    """Returns where all is well; what is not is an `UpstreamError`. `http` adds the credential."""
+    """Raise an `UpstreamError` if the check fails. `http` adds the credential."""
     body = (probe.body or "").encode()
     async with http.request(probe.method, f"{base_url}{probe.path}", probe.headers, body) as reply:
         if reply.status not in SUCCESSES:
@@ -30,15 +30,15 @@ def _word(body: bytes, probe: Probe) -> str | None:
     if probe.error is None:
         return None
     try:
-        found: object = json.loads(body)
+        value: object = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise UnreadableResponse("The answer is not JSON.") from error
     for step in probe.error.split("."):
-        match found:
+        match value:
             case dict():
-                found = found.get(step)
-            case list() if step.isdigit() and int(step) < len(found):
-                found = found[int(step)]
+                value = value.get(step)
+            case list() if step.isdigit() and int(step) < len(value):
+                value = value[int(step)]
             case _:
                 return None
-    return found[:MAX_WORD] if isinstance(found, str) else None
+    return value[:MAX_WORD] if isinstance(value, str) else None

@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class HttpReply(Protocol):
-    """The head of an answer, with its body still to come. Leaving the context closes the connection, if need be."""
+    """The head of a response whose body has not been read. Leaving the context closes the connection if necessary."""
 
     @property
     def status(self) -> int: ...
@@ -22,23 +22,23 @@ class HttpReply(Protocol):
         ...
 
     async def read(self) -> bytes:
-        """All of the body; `Unreadable` where it is more than is taken in."""
+        """The whole body; raises `UnreadableResponse` if it exceeds the size limit."""
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it comes, for answers that are streams; bounded in the same way."""
+        """The parts of the body as they arrive, for streamed responses; the same size limit applies."""
         ...
 
 
 class Http(Protocol):
-    """Requests to one upstream, with its credentials added and every address judged.
+    """Requests to one upstream, with its credential added and every address checked by the egress policy.
 
     Raises `Unreachable`, `UpstreamTimeout` and `UnreadableResponse`. Redirects are returned like any response.
-    Nothing is sent twice.
+    No request is sent twice.
     """
 
     def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, lasting: bool = False
     ) -> AbstractAsyncContextManager[HttpReply]:
-        """`lasting`: the answer is a stream that stays open beyond the call for which it is opened."""
+        """`lasting`: the response is a stream that stays open after the call that opened it."""
         ...

@@ -1,6 +1,6 @@
-"""What is known about a service before anybody calls it: the facts of its `manifest.toml`, checked.
+"""The facts about a service, read from its `manifest.toml` and validated.
 
-Facts only. Where a vendor does something that no field can say, the service's folder says it in Python.
+What no field can express is Python code in the service's folder.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, model_validator
 
 FILE = "manifest.toml"
-OURS_TO_SAY = frozenset(
+OAUTH_PARAMETERS = frozenset(
     {
         *("response_type", "client_id", "redirect_uri", "state", "scope", "resource"),
         *("code_challenge", "code_challenge_method"),
     }
 )
-RESERVED_NAMES = frozenset({"external"})  # a server of that type is any remote MCP server
+RESERVED_NAMES = frozenset({"external"})  # the type of servers that are remote MCP servers
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=300, strip_whitespace=True)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
 ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)+$", max_length=39)]
-"""At most 39 characters: with `_` and a slug of 24 after it, the whole name has 64."""
+"""At most 39 characters: with `_` and a slug of 24 characters the whole name has 64."""
 Url = Annotated[str, StringConstraints(pattern=r"^https://[a-z0-9.-]+(/[!-~]*)?$", max_length=300)]
 Origin = Annotated[str, StringConstraints(pattern=r"^https://[a-z0-9.-]+$")]
 AnswerPath = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+){0,7}$")]
@@ -41,7 +41,7 @@ GrantError = Literal[
     "unauthorized_client",
     "unsupported_grant_type",
 ]
-Many = Field(default=(), strict=False)  # TOML has lists, we keep tuples
+Many = Field(default=(), strict=False)  # TOML has lists, the model has tuples
 
 
 class ManifestError(Exception):
@@ -58,7 +58,7 @@ class ConfigField(ManifestModel):
     description: Text
     secret: bool
     placeholder: Text | None = None
-    """How such a value looks, for a form; no value is refused for looking otherwise."""
+    """An example of a value, for a form. It does not restrict the values."""
 
 
 class ManifestTool(ManifestModel):
@@ -70,7 +70,7 @@ class ManifestTool(ManifestModel):
 
 
 class RevocationFacts(ManifestModel):
-    """One request for each kind of token in `tokens`, in that order; the value is the name of the field it goes in."""
+    """One request for each kind of token in `tokens`, in that order; the value names the field that holds the token."""
 
     url: Url
     client_auth: Literal["basic", "body", "none"]
@@ -79,20 +79,20 @@ class RevocationFacts(ManifestModel):
 
 
 class Probe(ManifestModel):
-    """A request that changes nothing and that any good credential may make."""
+    """A request that changes nothing and that every valid credential may make."""
 
     method: Literal["GET", "POST"] = "GET"
     path: Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=300)]
     headers: Mapping[str, str] = Field(default_factory=dict)
     body: Text | None = None
     error: AnswerPath | None = None
-    """Where a word stands that tells of a failure, for vendors who answer 200 whatever happens."""
+    """The path of the error code, for vendors who respond with 200 even to a failure."""
     unauthorized: tuple[Text, ...] = Many
-    """Which of these words tell that the credential is no good."""
+    """The error codes that mean that the credential is invalid."""
 
 
 class AccountPaths(ManifestModel):
-    """Whose a grant is: where in the answer with the tokens it stands, as names with dots between them."""
+    """The paths of the grant's account in the token response, as names with dots between them."""
 
     id: AnswerPath | None = None
     name: AnswerPath | None = None
@@ -110,18 +110,18 @@ class OAuth(ManifestModel):
     scope_separator: Literal[" ", ","] = " "
     pkce: bool
     expires_in: int | None = Field(default=None, gt=0)
-    """Seconds an access token lives, where the vendor says so; None where it says nothing or it depends on the app."""
+    """The lifetime of an access token in seconds; None if the vendor states none or it depends on the app."""
     revoke: RevocationFacts | None = None
     account: AccountPaths = AccountPaths()
     errors: Mapping[Text, GrantError] = Field(default_factory=dict)
-    """The vendor's own words, as what RFC 6749 calls them. What is left out stays as it is."""
+    """The vendor's own error codes and the codes of RFC 6749 that they mean; other codes stay unchanged."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if OURS_TO_SAY & self.authorize_params.keys():
-            raise ValueError("authorize_params: one of them is ours to say")
+        if OAUTH_PARAMETERS & self.authorize_params.keys():
+            raise ValueError("authorize_params: a parameter of the OAuth request itself cannot be set")
         if self.revoke and self.revoke.client_auth not in ("none", self.client_auth):
-            raise ValueError("revoke.client_auth: it is none, or the same as for tokens")
+            raise ValueError("revoke.client_auth: must be none or equal to client_auth")
         return self
 
     @property
@@ -138,11 +138,11 @@ class Service(ManifestModel):
     auth_types: tuple[Literal["oauth", "header"], ...] = Field(strict=False, min_length=1)
     config_fields: tuple[ConfigField, ...] = Many
     urls: tuple[Origin, ...] = Many
-    """The base URLs that a server may choose from; empty where the service brings its own."""
+    """The base URLs of which a server chooses one; empty if the service has `api_base_url`."""
     api_base_url: Origin | None = None
     oauth: OAuth | None = None
     probe: Probe | None = None
-    """Without one a check tells only whether there is a credential that holds."""
+    """Without it a check only shows whether there is a valid credential."""
     tools: tuple[ManifestTool, ...] = Field(strict=False, min_length=1)
     _folder: Path | None = PrivateAttr(default=None)
 
@@ -152,7 +152,7 @@ class Service(ManifestModel):
 
     @property
     def folder(self) -> Path | None:
-        """Where it says in Python what no field can."""
+        """The folder with the service's Python modules."""
         return self._folder
 
     @property
@@ -176,21 +176,21 @@ class Service(ManifestModel):
         if self.name in RESERVED_NAMES:
             raise ValueError(f"name: {self.name} is reserved")
         if ("oauth" in self.auth_types) != (self.oauth is not None):
-            raise ValueError("oauth: the block and the auth type oauth go together")
+            raise ValueError("oauth: required with the auth type oauth, and only then")
         if ("header" in self.auth_types) != bool(self.config_fields):
-            raise ValueError("config_fields: they and the auth type header go together")
+            raise ValueError("config_fields: required with the auth type header, and only then")
         if bool(self.urls) == (self.api_base_url is not None):
-            raise ValueError("api_base_url: either this or urls is given")
+            raise ValueError("api_base_url: set either this or urls")
         return self
 
     @model_validator(mode="after")
-    def _tools_are_told_apart(self) -> Self:
+    def _tool_names_are_valid(self) -> Self:
         names = [tool.name for tool in self.tools]
         if len(set(names)) != len(names):
-            raise ValueError("tools: two have the same name")
+            raise ValueError("tools: two tools have the same name")
         prefix = self.name.replace("-", "_") + "_"
         if not all(name.startswith(prefix) for name in names):
-            raise ValueError(f"tools: every name begins with {prefix}")
+            raise ValueError(f"tools: every name must begin with {prefix}")
         return self
 
 
@@ -202,16 +202,15 @@ def load_service(path: Path) -> Service:
     try:
         service = Service.model_validate(tomllib.loads(path.read_text(encoding="utf-8")), context=path.parent)
     except ValidationError as error:
-        raise ManifestError(f"{path}: {_complaints(error)}") from error
+        raise ManifestError(f"{path}: {_error_text(error)}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ManifestError(f"{path}: {error}") from error
     if service.name != path.parent.name:
-        raise ManifestError(f"{path}: name: {service.name} is not the name of its folder")
+        raise ManifestError(f"{path}: name: {service.name} differs from the name of its folder")
     return service
 
 
-def _complaints(error: ValidationError) -> str:
+def _error_text(error: ValidationError) -> str:
     return "; ".join(
-        ": ".join(filter(None, (".".join(map(str, complaint["loc"])), complaint["msg"])))
-        for complaint in error.errors()
+        ": ".join(filter(None, (".".join(map(str, problem["loc"])), problem["msg"]))) for problem in error.errors()
     )

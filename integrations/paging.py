@@ -1,4 +1,4 @@
-"""Other words that models use for a list's parameters: where to go on, and how much to return."""
+"""Other names that models use for the paging parameters of a list: cursor and page size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads the Python modules of a service's folder."""
+"""Loading of the Python modules in a service's folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def load_plugin_module(folder: Path, file_name: str) -> ModuleType | None:
-    """Imported when it is first needed; a folder elsewhere is no package of ours, so it is found by its file."""
+    """Import a module on first use, by its file if the folder is outside of this package."""
     file = folder.resolve() / file_name
     if not file.is_file():
         return None

@@ -13,23 +13,23 @@ CONTAINED = 0.8
 """The likeness of a name and a part of it."""
 SHORTEST_PART = 3
 MAX_COMPARED, MAX_LENGTH, MAX_WORDS = 1_000, 100, 5
-"""Comparing takes time: names that are compared, characters of each, and words of each."""
+"""Bounds on the time for comparing: number of names, characters of each and words of each."""
 _SEPARATORS = re.compile(r"[\W_]+")
 
 Likeness = Callable[[str, str], float]
-"""Between 0 and 1, of the unknown name and of one that exists."""
+"""A number between 0 and 1 for an unknown and an existing name."""
 
 
-def similar_names(name: str, known: Iterable[str], *, limit: int, likeness: Likeness | None = None) -> list[str]:
-    """The most similar first; of equally similar names, the first in `known` is first."""
+def similar_names(name: str, existing: Iterable[str], *, limit: int, likeness: Likeness | None = None) -> list[str]:
+    """The most similar first; of equally similar names, the first in `existing` is first."""
     likeness = likeness or spelling
-    likenesses = {candidate: likeness(name, candidate) for candidate in islice(known, MAX_COMPARED)}
+    likenesses = {candidate: likeness(name, candidate) for candidate in islice(existing, MAX_COMPARED)}
     similar = [candidate for candidate, value in likenesses.items() if value >= SIMILAR]
     return sorted(similar, key=lambda candidate: -likenesses[candidate])[:limit]
 
 
 def bare_name(name: str) -> str:
-    """Only its letters and digits, of any script, without regard to case."""
+    """The letters and digits of a name, of any script, case-folded."""
     return _SEPARATORS.sub("", name.casefold())
 
 
@@ -46,7 +46,7 @@ def spelling(name: str, candidate: str) -> float:
 def spelling_of_a_word(name: str, candidate: str) -> float:
     """The likeness to the whole candidate or to one of its words, without regard to case."""
     folded = candidate.casefold()
-    return max(spelling(name.casefold(), part) for part in (folded, *folded.split()[:MAX_WORDS]))
+    return max(spelling(name.casefold(), word) for word in (folded, *folded.split()[:MAX_WORDS]))
 
 
 def spelling_or_part(name: str, candidate: str) -> float:

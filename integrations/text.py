@@ -1,4 +1,4 @@
-"""Texts from a vendor's response: on one line, shortened or clipped; and the objects of a possible list."""
+"""Shortened, clipped and single-line texts of a vendor's response, and the objects of a list."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def shortened(text: str, most: int) -> str:
 
 
 def clipped(text: str, most: int) -> str:
-    """With the number of characters that are missing."""
+    """Shorten a text and state how many characters are missing."""
     return text if len(text) <= most else f"{text[:most]}… [{len(text) - most:,} more characters]"
 
 
 def is_clipped(text: str) -> bool:
-    """Whether a text, or JSON in which there are texts, has been clipped."""
+    """Whether a text, or a text in JSON, has been clipped."""
     return bool(_CLIPPED.search(text))
 
 
-def objects(found: object) -> list[Json]:
-    """Those of a list that are any."""
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+def objects(value: object) -> list[Json]:
+    """The items of a list that are objects; none if the value is not a list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def more_follow(parameter: str, value: object) -> str:
-    """How to go on, in the same words everywhere."""
+    """The note on further pages, equal for all tools."""
     return f"More follow: call again with the same arguments and `{parameter}` {json.dumps(value)}."

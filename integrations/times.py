@@ -1,4 +1,4 @@
-"""Words for a time: a duration before now, and a moment without a time zone."""
+"""Parsing of times: durations before now, and moments without a time zone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AGO = re.compile(r"(?:-?\s?(?P<number>[0-9]{1,4})\s?|(?:an?|one)\s+)(?P<unit>[a
 
 @dataclass(frozen=True, slots=True)
 class Ago:
-    """So many units before now."""
+    """A duration before now."""
 
     number: int
     unit: Unit | None
@@ -32,7 +32,7 @@ class Ago:
 
 
 def parse_ago(text: str) -> Ago | None:
-    """Of `7d`, `-24h`, `30 minutes ago`, `a week ago`; None of anything else."""
+    """Parse `7d`, `-24h`, `30 minutes ago`, `a week ago`; None for other texts."""
     match = _AGO.fullmatch(text.strip())
     spelling = match["unit"].lower() if match else ""
     if match is None or (spelling not in _UNITS and spelling != "m"):
@@ -41,5 +41,5 @@ def parse_ago(text: str) -> Ago | None:
 
 
 def in_utc(moment: datetime) -> datetime:
-    """A moment without a time zone is one of UTC."""
+    """A moment without a time zone is taken as UTC."""
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""A tool of a service: its schema and its validation follow from its parameters and its result."""
+"""A service's tool: its schemas and its validation are derived from its parameter and result models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BEYOND = "A number is too large, or lists are nested too deeply."
 
 
 class Params(BaseModel):
-    """What a tool takes. What models get slightly wrong is understood: another spelling of a name, a number as text."""
+    """The parameters of a tool. Small mistakes are accepted: another spelling of a name, a number as text."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -32,22 +32,22 @@ class Params(BaseModel):
         hide_input_in_errors=True,
     )
     aliases: ClassVar[Mapping[str, str]] = {}
-    """Other words for a parameter, such as `channel` for `channelId`; each in its plain spelling, without marks."""
+    """Other names of parameters, such as `channel` for `channelId`, in plain spelling."""
 
     @model_validator(mode="before")
     @classmethod
-    def _understood(cls, given: object) -> object:
-        if not isinstance(given, dict):
-            return given
+    def _normalise(cls, args: object) -> object:
+        if not isinstance(args, dict):
+            return args
         names = {plain_name(alias): to_camel(name) for alias, name in cls.aliases.items()}
         names |= {plain_name(name): name for name in map(to_camel, cls.model_fields)}
-        forms, read = _forms(cls), Json()
-        for told, value in given.items():
-            if value is None:  # models fill in what they leave out
+        forms, values = _forms(cls), Json()
+        for key, value in args.items():
+            if value is None:  # models send null for a parameter that they omit
                 continue
-            name = names.get(plain_name(str(told)), str(told))
-            read.setdefault(name, forms[name].coerce(value) if name in forms else value)
-        return read
+            name = names.get(plain_name(str(key)), str(key))
+            values.setdefault(name, forms[name].coerce(value) if name in forms else value)
+        return values
 
 
 @cache
@@ -56,7 +56,7 @@ def _forms(params: type[Params]) -> dict[str, ParameterForm]:
 
 
 class Result(BaseModel):
-    """What a tool gives: structured for programs, and the same as text for a model."""
+    """The result of a tool: structured for programs, and as text for a model."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
 
@@ -79,26 +79,26 @@ class ServiceTool:
     params: type[Params]
     result: type[Result]
     run: Run = field(repr=False)
-    """Given the service's API and the parameters."""
+    """Called with the service's client and the parameters."""
 
     repeatable: bool = False
-    """To do it twice is to do it once."""
+    """Repeating a call has no further effect."""
 
     destroys: bool = False
 
     def parse(self, args: object) -> Params | list[str]:
-        """Or what to change about the arguments, a sentence each."""
+        """The parsed parameters, or sentences that state how to correct the arguments."""
         try:
             return self.params.model_validate(args)
         except (ArithmeticError, RecursionError):
             return [BEYOND]
         except ValidationError as error:
             problems = error.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]
-            return [error_sentence(each, self.params) for each in problems]
+            return [error_sentence(problem, self.params) for problem in problems]
 
     @cached_property
     def mcp_definition(self) -> Json:
-        """As MCP lists a tool."""
+        """The tool as in MCP's `tools/list`."""
         return {
             "name": self.name,
             "title": self.title,
@@ -118,51 +118,51 @@ class ServiceTool:
 
 
 class _Untitled(GenerateJsonSchema):
-    """A title that only repeats a parameter's name costs a model's attention."""
+    """Generates no titles: they only repeat the names of parameters."""
 
     def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
         return False
 
 
 def _plain_schema(schema: Json) -> Json:
-    for each in (schema, *schema.get("$defs", {}).values()):
-        each.pop("title", None)
-        for name, field_schema in each.get("properties", {}).items():
-            each["properties"][name] = _without_null(field_schema)
+    for part in (schema, *schema.get("$defs", {}).values()):
+        part.pop("title", None)
+        for name, field_schema in part.get("properties", {}).items():
+            part["properties"][name] = _without_null(field_schema)
     return schema
 
 
 def _without_null(schema: Json) -> Json:
-    """What may be left out need not be null."""
-    choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    """The schema without `null`: an optional parameter is omitted instead."""
+    choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
     if len(choices) != 1:
         return schema
     rest = {name: value for name, value in schema.items() if name != "anyOf" and (name, value) != ("default", None)}
     return {**choices[0], **rest}
 
 
-Made = TypeVar("Made", bound=Callable[..., Awaitable[Result]])
+ToolFunction = TypeVar("ToolFunction", bound=Callable[..., Awaitable[Result]])
 
 
 def tool(
     title: str, *, writes: bool = False, repeatable: bool = False, destroys: bool = False
-) -> Callable[[Made], ServiceTool]:
-    """For `async def notion_read(api: Api, ask: ReadPage) -> Page`, whose docstring is what a model reads."""
+) -> Callable[[ToolFunction], ServiceTool]:
+    """Decorate `async def notion_read(api: Api, params: ReadPage) -> Page`; its docstring is the tool's description."""
 
-    def made(run: Made) -> ServiceTool:
+    def decorate(run: ToolFunction) -> ServiceTool:
         hints = get_type_hints(run)
-        taken = [hints[name] for name in inspect.signature(run).parameters][1]
+        params_type = [hints[name] for name in inspect.signature(run).parameters][1]
         description = inspect.cleandoc(run.__doc__ or "")
         return ServiceTool(
             run.__name__,
             title,
             description,
             writes,
-            taken,
+            params_type,
             hints["return"],
             run,
             repeatable=repeatable,
             destroys=destroys,
         )
 
-    return made
+    return decorate

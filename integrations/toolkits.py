@@ -1,4 +1,4 @@
-"""The tools of a service, which the `tools.py` of its folder lists, with the API that they use."""
+"""The tools of a service and their client, as listed in `tools.py` of the service's folder."""
 
 from __future__ import annotations
 
@@ -24,16 +24,18 @@ class Toolkit:
 
 
 def load_toolkit(service: Service) -> Toolkit | None:
-    """None where the folder has none: the service can be connected, and no more."""
-    return _loaded(service.folder) if service.folder else None
+    """None if the folder has no `tools.py`: the service can be connected but not used."""
+    return _load(service.folder) if service.folder else None
 
 
 @cache
-def _loaded(folder: Path) -> Toolkit | None:
+def _load(folder: Path) -> Toolkit | None:
     module = load_plugin_module(folder, FILE)
     if module is None:
         return None
     tools, api = getattr(module, "TOOLS", None), getattr(module, "API", None)
     if not tools or not (isinstance(api, type) and issubclass(api, ServiceClient)):
-        raise ManifestError(f"{folder / FILE}: it needs TOOLS, the list of its tools, and API, what they are given")
+        raise ManifestError(
+            f"{folder / FILE}: it must define TOOLS, the list of its tools, and API, their client class"
+        )
     return Toolkit({tool.name: tool for tool in tools}, api)

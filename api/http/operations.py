@@ -48,7 +48,7 @@ class _LeanHandler(HTTPRouteHandler):
     def create_kwargs_model(self, path_parameters: dict[str, PathParameterDefinition]) -> KwargsModel:
         """Litestar starts a task group for independent providers. Ours take the request alone and never wait."""
         model = super().create_kwargs_model(path_parameters)
-        providers = [(each.key, each.provide.dependency) for batch in model.dependency_batches for each in batch]
+        providers = [(record.key, record.provide.dependency) for batch in model.dependency_batches for record in batch]
 
         async def provide(values: dict[str, Any], connection: Connection) -> None:
             for name, provider in providers:
@@ -170,7 +170,7 @@ def allowed(methods: Iterable[str]) -> str:
 def options(routes: Iterable[object]) -> list[HTTPRouteHandler]:
     """An OPTIONS handler for each path. Litestar's own names only the methods of a path's first handler."""
     methods: dict[str, set[str]] = {}
-    for handler in (each for each in routes if isinstance(each, HTTPRouteHandler)):
+    for handler in (handler for handler in routes if isinstance(handler, HTTPRouteHandler)):
         for path in handler.paths:
             methods.setdefault(path, set()).update(handler.http_methods)
     return [_options(path, allowed(taken)) for path, taken in methods.items()]

@@ -66,7 +66,7 @@ class Paging:
         shown = found[: self.limit]
         more = len(found) > self.limit
         cursor = self.cursors.make(self.request.scope["path"], position(shown[-1])) if more else None
-        return page([view(each) for each in shown], kind, self.request, cursor)
+        return page([view(item) for item in shown], kind, self.request, cursor)
 
 
 def _limit(text: str | None) -> int:

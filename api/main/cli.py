@@ -48,8 +48,8 @@ def _parser() -> argparse.ArgumentParser:
     rotate.set_defaults(run=commands.keys_rotate)
     rewrap = what.add_parser("rewrap", help="re-encrypt everything under the newest keys and destroy the old data keys")
     rewrap.set_defaults(run=commands.keys_rewrap)
-    for each in (status, rotate, rewrap):
-        each.add_argument("--workspace", metavar="ID", help="only this workspace")
+    for command in (status, rotate, rewrap):
+        command.add_argument("--workspace", metavar="ID", help="only this workspace")
     operator = several.add_parser("operator-keys", help="manage operator keys")
     which_keys = operator.add_subparsers(required=True, metavar="what")
     which_keys.add_parser("list", help="list the keys without their secrets").set_defaults(

@@ -186,8 +186,8 @@ async def _partitions(parts: Container, workspace_id: str | None) -> AsyncIterat
     yield SYSTEM
     after = None
     while page := await parts.workspaces.ids(after):
-        for each in page:
-            yield partition_of(each)
+        for item in page:
+            yield partition_of(item)
         after = page[-1]
 
 

@@ -160,7 +160,7 @@ def _service_routes(base: SharedDeps, outbound: HttpClient, services: Mapping[st
     bases = [settings.address(service.variable("API_BASE_URL")) for service in services.values()]
     urls = [
         *filter(None, bases),
-        *(url for each in services.values() for url in _with_overrides(settings, each).values()),
+        *(url for service in services.values() for url in _with_overrides(settings, service).values()),
     ]
     if not urls:
         return HttpAccess(outbound, settings.reachable)

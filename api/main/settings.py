@@ -157,8 +157,8 @@ class _Reader:
     def networks(self, name: str) -> str:
         text = self.text(name, "")
         try:
-            for each in filter(None, map(str.strip, text.split(","))):
-                ip_network(each)
+            for entry in filter(None, map(str.strip, text.split(","))):
+                ip_network(entry)
         except ValueError:
             raise InvalidSetting(
                 name, "must be addresses and CIDRs, separated by commas, such as 10.0.0.0/8."
@@ -167,7 +167,7 @@ class _Reader:
 
     def origins(self, name: str) -> frozenset[str]:
         given = [part for part in map(str.strip, self.text(name, "").split(",")) if part]
-        if bad := [each for each in given if not ORIGIN.fullmatch(each)]:
+        if bad := [item for item in given if not ORIGIN.fullmatch(item)]:
             raise InvalidSetting(
                 name, f"{bad[0]!r} is not an origin. Write each as https://console.example.com, separated by commas."
             )

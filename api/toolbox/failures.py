@@ -242,8 +242,8 @@ def _cleaned(data: object) -> object:
     if isinstance(data, str):
         return clean(data)
     if isinstance(data, list):
-        return [_cleaned(each) for each in data]
-    return {clean(str(name)): _cleaned(each) for name, each in data.items()} if isinstance(data, dict) else data
+        return [_cleaned(item) for item in data]
+    return {clean(str(name)): _cleaned(value) for name, value in data.items()} if isinstance(data, dict) else data
 
 
 def _usual_reason(status: int) -> str:

@@ -86,8 +86,8 @@ class ToolNameRewriter:
             case str():
                 return self.rewrite(schema, slug)
             case dict():
-                return {name: self.rewrite_in(each, slug) for name, each in schema.items()}
+                return {name: self.rewrite_in(value, slug) for name, value in schema.items()}
             case list():
-                return [self.rewrite_in(each, slug) for each in schema]
+                return [self.rewrite_in(subschema, slug) for subschema in schema]
             case _:
                 return schema

@@ -83,7 +83,7 @@ def _forbidden(body: Json, message: str) -> str:
     scopes = sorted(set(_scopes(body)))
     if not scopes and body.get("category") != "MISSING_SCOPES":
         return NOT_SEEN.format(message)
-    reading = [f"`{each}`" for each in scopes if ".read" in each] or [f"`{each}`" for each in scopes]
+    reading = [f"`{scope}`" for scope in scopes if ".read" in scope] or [f"`{scope}`" for scope in scopes]
     needed = f"one of {', '.join(reading)}" if len(reading) > 1 else reading[0] if reading else "another scope"
     return (
         f"The connection to HubSpot needs {needed}. An admin has to add it to the app in HubSpot, and then "
@@ -96,11 +96,11 @@ def _scopes(body: Json) -> Iterator[str]:
     for context in (error.get("context") for error in objects(body.get("errors"))[:MOST_ERRORS]):
         if isinstance(context, Mapping):
             for name in ("requiredGranularScopes", "requiredScopes"):
-                yield from (str(each) for each in context.get(name) or ())
+                yield from (str(text) for text in context.get(name) or ())
 
 
 def _message(body: Json) -> str:
     """The messages of an error body, any part of which may be missing."""
     messages = [body.get("message"), *(error.get("message") for error in objects(body.get("errors"))[:MOST_ERRORS])]
-    parts = dict.fromkeys(one_line(str(each))[:LONGEST_MESSAGE] for each in messages if each)
-    return " ".join(each if each.endswith((".", "!")) else f"{each}." for each in parts) or "HubSpot gave no reason."
+    parts = dict.fromkeys(one_line(str(message))[:LONGEST_MESSAGE] for message in messages if message)
+    return " ".join(part if part.endswith((".", "!")) else f"{part}." for part in parts) or "HubSpot gave no reason."

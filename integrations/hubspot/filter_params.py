@@ -137,7 +137,7 @@ class Filter(Params):
 def one_group(given: object) -> object:
     """Unwrap the only group of filters in the form of HubSpot's own API."""
     found = [given] if isinstance(given, dict) else given
-    if not isinstance(found, list) or not any(isinstance(each, dict) and "filters" in each for each in found):
+    if not isinstance(found, list) or not any(isinstance(item, dict) and "filters" in item for item in found):
         return found
     if len(found) > 1:
         raise ValueError("must be one group, because all filters must hold; for alternatives use IN, or search twice")

@@ -43,7 +43,7 @@ class Conditions:
         match one.operator:
             case "EQ" | "NEQ" | "IN" | "NOT_IN":
                 given = one.values if one.operator in LISTS else [one.value]
-                several = [value for each in given for value in await self._values(found, each)]
+                several = [value for item in given for value in await self._values(found, item)]
                 return among(found.name, one.operator, _written(found, one.operator, several))
             case "BETWEEN":
                 return _condition(
@@ -81,7 +81,7 @@ def _condition(name: str, operator: str, **values: object) -> Json:
 
 def _written(found: Property, operator: str, values: list[str]) -> list[str]:
     """HubSpot compares texts in lists only in lower case."""
-    return [each.lower() for each in values] if found.type == "string" and operator in LISTS else values
+    return [value.lower() for value in values] if found.type == "string" and operator in LISTS else values
 
 
 def _number(found: Property, given: str) -> str:

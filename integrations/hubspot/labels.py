@@ -59,7 +59,7 @@ class Names:
 
     async def unknown(self, kind: Kind, records: list[Json], chosen: list[str]) -> None:
         """Report unknown properties, which HubSpot leaves out; properties without a value are null."""
-        seen = {name for each in records for name in each.get("properties") or {}} | BOOKKEEPING
+        seen = {name for record in records for name in record.get("properties") or {}} | BOOKKEEPING
         if not records or seen.issuperset(chosen):
             return
         there = await self._properties(kind)
@@ -80,7 +80,7 @@ class Names:
     async def _owners(self, ids: list[str]) -> Mapping[str, str]:
         """Names by owner id; owners who have left are marked, because records keep their ids."""
         found = await self._people(ids)
-        missing = [each for each in ids if each not in found]
+        missing = [record_id for record_id in ids if record_id not in found]
         left = await self._people(missing, archived=True) if missing and not self.notes else {}
         return {**{number: f"{name}, has left" for number, name in left.items()}, **found}
 
@@ -92,7 +92,7 @@ class Names:
             one = await self._asked(f"{OWNERS}/{ids[0]}", "Names of owners", query)
             return {ids[0]: person(one)} if one else {}
         found = await self._asked(OWNERS, "Names of owners", {**query, "limit": MOST_OWNERS})
-        return {str(each.get("id")): person(each) for each in results(found)}
+        return {str(record.get("id")): person(record) for record in results(found)}
 
     async def _asked(self, path: str, what: str, query: Mapping[str, object] | None = None) -> Json:
         try:
@@ -106,11 +106,11 @@ class Names:
 
 
 def stages_of(pipelines: list[Json]) -> list[Json]:
-    return [stage for each in pipelines for stage in objects(each.get("stages"))]
+    return [stage for pipeline in pipelines for stage in objects(pipeline.get("stages"))]
 
 
 def labels(found: list[Json]) -> dict[str, str]:
-    return {said(each.get("id")): said(each.get("label")) for each in found}
+    return {said(item.get("id")): said(item.get("label")) for item in found}
 
 
 def person(owner: Json) -> str:
@@ -143,4 +143,4 @@ def next_cursor(body: Json) -> str | None:
 
 
 def _values(records: list[Json], name: str) -> list[str]:
-    return list(dict.fromkeys(value for each in records if (value := properties_of(each).get(name))))
+    return list(dict.fromkeys(value for record in records if (value := properties_of(record).get(name))))

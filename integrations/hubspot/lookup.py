@@ -40,13 +40,15 @@ class Meant:
         if found:
             told = f"Several owners are called “{given}”: {_people(found)}. Give the id of one."
             raise ToolFailed("invalid_arguments", told)
-        there = [each async for each in everybody(self._api)]
+        there = [owner async for owner in everybody(self._api)]
         raise ToolFailed("invalid_arguments", f"There is no owner “{given}”. {_who_is_there(given, there)}")
 
     async def stages(self, name: str, pipelines: list[str]) -> list[str]:
         """Ids of all stages with this name, since every pipeline has its own; `pipelines` restricts the pipelines."""
-        there = [each for each in await self._all() if not pipelines or str(each.get("id")) in pipelines]
-        in_pipelines = {str(stage.get("id")): str(each.get("label")) for each in there for stage in stages_of([each])}
+        there = [pipeline for pipeline in await self._all() if not pipelines or str(pipeline.get("id")) in pipelines]
+        in_pipelines = {
+            str(stage.get("id")): str(pipeline.get("label")) for pipeline in there for stage in stages_of([pipeline])
+        }
         told = {number: f"{number}, {in_pipelines[number]}" for number in in_pipelines}
         where = " in that pipeline" if pipelines else ""
         return _called(labels(stages_of(there)), name, "stage", where, told)
@@ -92,10 +94,10 @@ class Meant:
         """Owners with exactly this name, including those who have left, else those whose names begin with its words."""
         if is_email(given):
             return await self._at(given, archived=False) or await self._at(given, archived=True)
-        here = [each async for each in everybody(self._api)]
+        here = [owner async for owner in everybody(self._api)]
         if exactly := _called_just(here, given):
             return exactly
-        left = [each async for each in everybody(self._api, archived=True)]
+        left = [owner async for owner in everybody(self._api, archived=True)]
         words = set(_WORDS.findall(given[:LONGEST_NAME].casefold()))
         return _called_just(left, given) or _beginning(here, words) or _beginning(left, words)
 
@@ -109,36 +111,36 @@ async def everybody(api: HubSpotApi, *, email: str | None = None, archived: bool
     for _ in range(MOST_PAGES):
         query = {"limit": MOST_OWNERS, "email": email, "archived": archived or None, "after": after}
         body = await api.get(OWNERS, query)
-        for each in results(body)[:MOST_OWNERS]:
-            yield each
+        for result in results(body)[:MOST_OWNERS]:
+            yield result
         after = next_cursor(body)
         if after is None:
             return
 
 
 def _called_just(owners: list[Json], given: str) -> list[Json]:
-    return [each for each in owners if person(each).casefold() == given.casefold()]
+    return [owner for owner in owners if person(owner).casefold() == given.casefold()]
 
 
 def _beginning(owners: list[Json], words: set[str]) -> list[Json]:
     """Owners whose names begin with all words; none if there are no words."""
-    return [each for each in owners if words and _has_all(_WORDS.findall(person(each).casefold()), words)]
+    return [owner for owner in owners if words and _has_all(_WORDS.findall(person(owner).casefold()), words)]
 
 
 def _has_all(there: list[str], words: set[str]) -> bool:
-    return all(any(each.startswith(word) for each in there) for word in words)
+    return all(any(owner.startswith(word) for owner in there) for word in words)
 
 
 def _who_is_there(given: str, there: list[Json]) -> str:
     if len(there) <= MOST_TOLD:
         return f"The owners are: {_people(there)}."
-    near = similar_names(given, (person(each) for each in there), limit=MOST_NEAR)
+    near = similar_names(given, (person(owner) for owner in there), limit=MOST_NEAR)
     like = f"Similar owners: {_people([each for each in there if person(each) in near])}. " if near else ""
     return f"{like}`hubspot_search_owners` finds owners by name."
 
 
 def _people(owners: list[Json]) -> str:
-    return ", ".join(f"{person(each)} ({said(each.get('id'))})" for each in owners[:MOST_TOLD]) or "none"
+    return ", ".join(f"{person(owner)} ({said(owner.get('id'))})" for owner in owners[:MOST_TOLD]) or "none"
 
 
 def _called(there: dict[str, str], name: str, what: str, where: str, told: dict[str, str]) -> list[str]:

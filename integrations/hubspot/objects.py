@@ -52,7 +52,11 @@ async def searched(
     with too_large_hint(LESS):
         conditions = Conditions(kind, properties, meant)
         ids = {one: await meant.record(one, number) for one, number in given.items()}
-        filters = [*[await conditions.of(each) for each in ask.filters], *placed, *starmap(belongs_to, ids.items())]
+        filters = [
+            *[await conditions.of(condition) for condition in ask.filters],
+            *placed,
+            *starmap(belongs_to, ids.items()),
+        ]
         filters += [among(OWNER, "EQ", [await meant.owner(ask.owner)])] if ask.owner else []
         body = {
             "query": ask.query,
@@ -101,7 +105,7 @@ async def _parts(api: HubSpotApi, kind: Kind, record_id: str, ask: One) -> list[
         "idProperty": "email" if "@" in record_id else None,
     }
     path = f"{kind.path}/{quote(record_id, safe='')}"
-    return [await api.get(path, {**query, "properties": each}) for each in _in_urls(names)]
+    return [await api.get(path, {**query, "properties": name}) for name in _in_urls(names)]
 
 
 async def _told(api: HubSpotApi, kind: Kind, body: Json, ask: Page | Search) -> Records:
@@ -176,9 +180,9 @@ async def _read(
 ) -> list[CrmRecord]:
     """Records with values cut to the first limit that lets all of them fit."""
     meanings, beginning = await names.meanings(objects, shown), await names.url(kind, objects)
-    whole = [_record(kind, each, shown, meanings, beginning) for each in objects]
+    whole = [_record(kind, item, shown, meanings, beginning) for item in objects]
     for limit in limits:
-        records = [_cut(each, limit) for each in whole]
+        records = [_cut(record, limit) for record in whole]
         if sum(map(_length, records)) <= ROOM:
             break
     if records != whole:
@@ -217,7 +221,7 @@ def _associations(names: Names, kind: Kind, found: Json) -> dict[str, list[str]]
     told, read = found.get("associations") or {}, dict[str, list[str]]()
     for many in kind.related:
         page = told.get(many) or {}
-        ids = list(dict.fromkeys(said(each.get("id")) for each in results(page)))
+        ids = list(dict.fromkeys(said(record.get("id")) for record in results(page)))
         read[many] = ids[:MOST_ASSOCIATED]
         if len(ids) > MOST_ASSOCIATED or page.get("paging"):
             names.notes.append(

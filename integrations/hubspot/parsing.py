@@ -41,7 +41,7 @@ def id_of(kind: Kind, given: object) -> str:
 
 def _id_in(link: re.Match[str], kind: Kind) -> str:
     type_id, word, number = link.groups()
-    meant = next((each for each in KINDS.values() if type_id == each.type_id or word == each.one), None)
+    meant = next((kind for kind in KINDS.values() if type_id == kind.type_id or word == kind.one), None)
     if meant is None:
         raise ValueError(f"must be the URL of a {kind.one}; this URL is of another kind")
     if meant is not kind:

@@ -87,7 +87,11 @@ class Properties:
         there = await self.all()
         if name in there or not there:
             return there.get(name) or Property(name)
-        alike = [each for each in there.values() if bare_name(given) in (bare_name(each.name), bare_name(each.label))]
+        alike = [
+            definition
+            for definition in there.values()
+            if bare_name(given) in (bare_name(definition.name), bare_name(definition.label))
+        ]
         if len(alike) != 1:
             told = f"{no_property(self._kind, given, there.values())} {where_names_are(self._kind)}"
             raise ToolFailed("invalid_arguments", told)
@@ -97,17 +101,20 @@ class Properties:
         """All properties by name."""
         if self._read is None:
             body: Json = await self._api.get(self._kind.definitions)
-            self._read = {each.name: each for each in map(_property, objects(body.get("results"))[:MOST_READ])}
+            self._read = {
+                definition.name: definition for definition in map(_property, objects(body.get("results"))[:MOST_READ])
+            }
         return self._read
 
 
 def no_property(kind: Kind, given: str, there: Iterable[Property]) -> str:
     """The text for an unknown property, with similar ones."""
     first = list(islice(there, MAX_COMPARED // 2))
-    names = {bare_name(each.label): each.name for each in first} | {bare_name(each.name): each.name for each in first}
+    names = {bare_name(definition.label): definition.name for definition in first}
+    names |= {bare_name(definition.name): definition.name for definition in first}
     near = " or ".join(
-        f"`{each}`"
-        for each in dict.fromkeys(names[each] for each in similar_names(bare_name(given), names, limit=MOST_NEAR))
+        f"`{name}`"
+        for name in dict.fromkeys(names[name] for name in similar_names(bare_name(given), names, limit=MOST_NEAR))
     )
     return f"There is no property `{given}` of {kind.many}.{f' Did you mean {near}?' if near else ''}"
 
@@ -126,6 +133,6 @@ def _property(found: Json) -> Property:
         name,
         str(found.get("type") or ""),
         one_line(str(found.get("label") or "")),
-        {str(each.get("value")): one_line(str(each.get("label") or each.get("value"))) for each in options},
+        {str(option.get("value")): one_line(str(option.get("label") or option.get("value"))) for option in options},
         is_owner=name == OWNER or found.get("referencedObjectType") == "OWNER",
     )

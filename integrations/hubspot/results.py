@@ -69,11 +69,11 @@ class Records(Result):
 
     def text(self) -> str:
         first = counted(len(self.records), self.total, self.next_cursor, self._names())
-        told = [each.in_a_list() for each in self.records]
+        told = [record.in_a_list() for record in self.records]
         return "\n".join([first, *told, *noted(self.next_cursor, self.notes)])
 
     def _names(self) -> tuple[str, str]:
-        return next(((each.one, each.many) for each in KINDS.values() if each.one == self._kind), ("record", "records"))
+        return next(((kind.one, kind.many) for kind in KINDS.values() if kind.one == self._kind), ("record", "records"))
 
     @property
     def _kind(self) -> str:
@@ -133,7 +133,7 @@ class Owners(Result):
         return "\n".join(
             [
                 counted(len(self.owners), self.total, self.next_cursor, ("owner", "owners")),
-                *(f"- {each.line()}" for each in self.owners),
+                *(f"- {owner.line()}" for owner in self.owners),
                 *noted(self.next_cursor, self.notes),
             ]
         )

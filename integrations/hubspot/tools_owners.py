@@ -139,8 +139,8 @@ async def hubspot_search_owners(api: HubSpotApi, ask: OwnerSearch) -> Owners:
     """
     words = ask.query.casefold().split()
     email = ask.query if is_email(ask.query) else None
-    there = [each async for each in everybody(api, email=email, archived=ask.archived)]
-    found = [each for each in there if all(word in _described(each) for word in words)]
+    there = [owner async for owner in everybody(api, email=email, archived=ask.archived)]
+    found = [owner for owner in there if all(word in _described(owner) for word in words)]
     start = int(ask.after or 0)
     end = start + ask.limit
     notes = [] if found else ["No owner has this name. `hubspot_list_owners` lists all owners."]

@@ -72,7 +72,9 @@ def _header_name(path: tuple[str, ...] | None, part: Mapping[str, Any]) -> str:
 
 def _is_primitive(kind: object) -> bool:
     if isinstance(kind, list):
-        return bool(kind) and all(isinstance(each, str) for each in kind) and set(kind) - {"null"} <= _PRIMITIVE
+        return (
+            bool(kind) and all(isinstance(type_name, str) for type_name in kind) and set(kind) - {"null"} <= _PRIMITIVE
+        )
     return isinstance(kind, str) and kind in _PRIMITIVE
 
 
@@ -82,7 +84,7 @@ def _annotated_parts(schema: object) -> Iterator[tuple[tuple[str, ...] | None, M
     while waiting:
         path, part = waiting.pop()
         if isinstance(part, list):
-            waiting += [(None, each) for each in part]
+            waiting += [(None, subschema) for subschema in part]
         elif isinstance(part, dict):
             if ANNOTATION in part:
                 yield path, part
@@ -94,7 +96,7 @@ def _below(path: tuple[str, ...] | None, part: Mapping[str, Any]) -> Iterator[tu
         if key in _NAMES_OF_SCHEMAS and isinstance(value, dict):
             is_chain = key == "properties" and path is not None
             yield from (
-                ((*path, name) if is_chain and path is not None else None, each) for name, each in value.items()
+                ((*path, name) if is_chain and path is not None else None, item) for name, item in value.items()
             )
         elif key not in _DATA:
             yield None, value

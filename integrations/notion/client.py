@@ -47,7 +47,7 @@ class NotionClient(ServiceClient):
         """`look`: how to check the outcome if the response is lost. `none`: the text if the request was rejected."""
         _check(body)
         try:
-            return require_existing(await self.request(method, path, body=body, lost=f"{MAYBE_DONE} {look}"))
+            return require_existing(await self.request(method, path, body=body, if_lost=f"{MAYBE_DONE} {look}"))
         except ToolFailed as failed:
             if failed.kind in REFUSED:
                 failed.text = f"{failed.text} {none}".strip()

@@ -66,7 +66,7 @@ _ALIKE: Mapping[str, tuple[str, ...]] = {
 }
 """The replacement for a test that a type does not have."""
 A_MONTH = 'a month is {"on_or_after": "2026-11-01", "before": "2026-12-01"}'
-_TESTS = frozenset(each for tests in OPERATORS.values() for each in tests) - {"status"}
+_TESTS = frozenset(test for tests in OPERATORS.values() for test in tests) - {"status"}
 NO_VALUE = "the value to compare with is missing"
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -108,9 +108,9 @@ def _word(name: str) -> str:
 
 def _test_of(of: PropertyDefinition, name: str) -> str:
     word, there = _word(name), OPERATORS[of.kind]
-    for each in (word, *_ALIKE.get(word, ())):
-        if each in there:
-            return each
+    for spelling in (word, *_ALIKE.get(word, ())):
+        if spelling in there:
+            return spelling
     month = f"; {A_MONTH}" if of.kind in DATES else ""
     raise InvalidValue(f"{quoted(name)} is not a test of a {of.kind}. Tests: {', '.join(there)}{month}")
 
@@ -151,7 +151,7 @@ def _option(of: PropertyDefinition, value: Any) -> Any:
     name = value.get("name") if isinstance(value, dict) else value
     if name in of.options:
         return name
-    alike = [each for each in of.options if each.lower() == str(name).lower()]
+    alike = [option for option in of.options if option.lower() == str(name).lower()]
     if not alike:
         raise InvalidValue(f"the option {quoted(name)} does not exist. Options: {of.all_options}")
     return alike[0]

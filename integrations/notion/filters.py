@@ -41,7 +41,7 @@ def to_notion_filter(given: Mapping[str, Any], schema: PropertySchema, who: Find
 
 def to_notion_sorts(given: Sequence[Any], schema: PropertySchema) -> list[Json]:
     try:
-        return [_sort(each, schema) for each in given]
+        return [_sort(item, schema) for item in given]
     except InvalidValue as unfit:
         raise ToolFailed("invalid_arguments", f"The sorts are not valid: {unfit}.") from unfit
 
@@ -72,7 +72,7 @@ def _filter(given: Mapping[str, Any], schema: PropertySchema, who: FindPerson, d
     for name, value in given.items():
         word = name.lower()
         if word in ("and", "or") and isinstance(value, list):
-            parts.append(_joined(word, [_filter(_object(each), schema, who, depth + 1) for each in value]))
+            parts.append(_joined(word, [_filter(_object(item), schema, who, depth + 1) for item in value]))
         else:
             parts.append(_condition(_found(schema, name), value, who))
     return _joined("and", parts)
@@ -82,7 +82,7 @@ def _joined(word: str, parts: Sequence[Json]) -> Json:
     """Flattens groups of the same word: Notion accepts only two levels."""
     if not parts:
         raise InvalidValue(f"`{word}` is empty")
-    flat = [each for part in parts for each in (part[word] if part.keys() == {word} else [part])]
+    flat = [condition for part in parts for condition in (part[word] if part.keys() == {word} else [part])]
     return flat[0] if len(flat) == 1 else {word: flat}
 
 
@@ -138,7 +138,7 @@ def _as_is(of: PropertyDefinition, given: Any) -> Json:
 
 def _found(schema: PropertySchema, name: str) -> PropertyDefinition:
     """The property of this name, or a time that every page has."""
-    if (time := TIMES.get(name.lower())) and not any(each.name == name for each in schema.properties):
+    if (time := TIMES.get(name.lower())) and not any(property_.name == name for property_ in schema.properties):
         return time
     try:
         return schema.find(name)

@@ -62,7 +62,7 @@ async def _database(api: NotionClient, of: str) -> Json:
 
 async def data_sources(api: NotionClient, database: Json) -> list[DataSource]:
     """The first data sources of a database."""
-    return [await _data_source(api, str(each["id"])) for each in database.get("data_sources", [])[:MOST_SOURCES]]
+    return [await _data_source(api, str(source["id"])) for source in database.get("data_sources", [])[:MOST_SOURCES]]
 
 
 async def _data_source(api: NotionClient, of: str) -> DataSource:
@@ -74,7 +74,7 @@ def _only_source(database: Json) -> str:
     if not sources:
         raise ToolFailed("upstream_refused", NO_SOURCE)
     if len(sources) > 1:
-        named = ", ".join(f"{one_line(each.get('name')) or 'Untitled'} = {each['id']}" for each in sources)
+        named = ", ".join(f"{one_line(source.get('name')) or 'Untitled'} = {source['id']}" for source in sources)
         raise ToolFailed(
             "invalid_arguments",
             f"This database has {len(sources)} data sources. Choose one and pass its id instead: {named}.",

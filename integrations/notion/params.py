@@ -88,7 +88,7 @@ class OfDatabase(Params):
             return given
         names = {name.lower().replace("_", ""): name for name in given if isinstance(name, str)}
         is_named = given.get(names.get("datasourceid", ""))
-        return {name: each for name, each in given.items() if not (is_named and name == names.get("databaseid"))}
+        return {name: value for name, value in given.items() if not (is_named and name == names.get("databaseid"))}
 
 
 class WithValues(Params):

@@ -68,9 +68,9 @@ class Members:
             raise InvalidValue(NO_NAME)
         if not self.known:
             raise InvalidValue(UNSEEN)
-        found = [each for each in self.known if each.is_called(asked)]
+        found = [person for person in self.known if person.is_called(asked)]
         if not found and self.are_all:
-            found = [each for each in self.known if set(asked.split()) <= set(each.name.lower().split())]
+            found = [person for person in self.known if set(asked.split()) <= set(person.name.lower().split())]
         if len(found) == 1:
             return found[0].id
         if found:
@@ -79,10 +79,10 @@ class Members:
         raise self._unknown(name, asked)
 
     def _unknown(self, name: str, asked: str) -> InvalidValue:
-        by_name = {each.name.lower(): each.name for each in self.known}
+        by_name = {person.name.lower(): person.name for person in self.known}
         alike = similar_names(asked, by_name, limit=MOST_SIMILAR) or list(by_name)[:MOST_NAMED]
         more = ", …" if len(alike) < len(by_name) else ""
-        named = ", ".join(by_name[each] for each in alike)
+        named = ", ".join(by_name[name] for name in alike)
         if not self.are_all:
             first = f"none of the first {len(self.known)} people has exactly the name {quoted(name)}"
             return InvalidValue(
@@ -124,7 +124,7 @@ async def _fetch_members(api: NotionClient) -> Members:
             if failed.kind == "upstream_refused":
                 return Members(people, are_all=False)
             raise
-        people += [Member.of(each) for each in objects(answer.get("results")) if each.get("type") == "person"]
+        people += [Member.of(user) for user in objects(answer.get("results")) if user.get("type") == "person"]
         cursor = answer.get("next_cursor")
         if not answer.get("has_more"):
             return Members(people)

@@ -38,12 +38,12 @@ class InvalidValue(ValueError):
 
 def readable_values(properties: Mapping[str, Json]) -> Json:
     """The values by name, without empty ones."""
-    values = {name: value_of(each) for name, each in properties.items() if each.get("type") != "title"}
+    values = {name: value_of(value) for name, value in properties.items() if value.get("type") != "title"}
     return {name: value for name, value in values.items() if value not in (None, "", [])}
 
 
 def title_of(properties: Mapping[str, Json]) -> str:
-    titles = (each.get("title") for each in properties.values() if each.get("type") == "title")
+    titles = (property_.get("title") for property_ in properties.values() if property_.get("type") == "title")
     return plain_text(next(titles, None)) or "Untitled"
 
 
@@ -69,7 +69,7 @@ def _date(found: Json) -> str:
 
 
 def _rollup(found: Json) -> Any:
-    return [value_of(each) for each in found.get("array", [])] if found.get("type") == "array" else value_of(found)
+    return [value_of(item) for item in found.get("array", [])] if found.get("type") == "array" else value_of(found)
 
 
 def _serial(found: Json) -> str | None:
@@ -83,7 +83,7 @@ def _name(found: Json) -> Any:
 
 
 def _each(read: Callable[[Json], Any]) -> Callable[[list[Json]], Any]:
-    return lambda found: [read(each) for each in found]
+    return lambda found: [read(item) for item in found]
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
@@ -147,12 +147,12 @@ def _unwrapped(value: Any) -> Any:
     """The value of `{"select": {"name": "Done"}}`, which models also write for a status."""
     if not isinstance(value, dict):
         return value
-    inside = [each for name, each in value.items() if name in _WRITERS]
+    inside = [item for name, item in value.items() if name in _WRITERS]
     return inside[0] if len(inside) == 1 and value.keys() <= {"type", *_WRITERS} else value
 
 
 def _text(value: Any) -> list[Json]:
-    if isinstance(value, list) and all(isinstance(each, dict) for each in value):
+    if isinstance(value, list) and all(isinstance(item, dict) for item in value):
         return value
     return unformatted(_string(value)) if value is not None else []
 
@@ -177,7 +177,7 @@ def _option(value: Any) -> Json | None:
 
 
 def _options(value: Any) -> list[Json]:
-    return [_named(each) for each in _several(value)]
+    return [_named(item) for item in _several(value)]
 
 
 def _named(value: Any) -> Json:
@@ -202,11 +202,11 @@ def _when(value: Any) -> Json | None:
 
 
 def _dates(value: Json) -> Json:
-    return {name: parse_moment(each) if each and name in ("start", "end") else each for name, each in value.items()}
+    return {name: parse_moment(item) if item and name in ("start", "end") else item for name, item in value.items()}
 
 
 def _refer(value: Any) -> list[Json]:
-    return [each if isinstance(each, dict) else {"id": _id(each)} for each in _several(value)]
+    return [item if isinstance(item, dict) else {"id": _id(item)} for item in _several(value)]
 
 
 def _people(value: Any, who: FindPerson) -> list[Json]:
@@ -217,8 +217,8 @@ def _people(value: Any, who: FindPerson) -> list[Json]:
         if "," not in value:
             raise
         found = None
-    found = found or [_person_of(each, who) for each in _several(value)]
-    return list({each.get("id", number): each for number, each in enumerate(found)}.values())
+    found = found or [_person_of(item, who) for item in _several(value)]
+    return list({item.get("id", number): item for number, item in enumerate(found)}.values())
 
 
 def _person_of(value: Any, who: FindPerson) -> Json:
@@ -236,7 +236,7 @@ def _id(value: Any) -> str:
 
 
 def _files(value: Any) -> list[Json]:
-    return [each if isinstance(each, dict) else _external(_string(each)) for each in _several(value)]
+    return [item if isinstance(item, dict) else _external(_string(item)) for item in _several(value)]
 
 
 def _external(url: str) -> Json:
@@ -247,7 +247,7 @@ def _several(value: Any) -> list[Any]:
     if value in (None, ""):
         return []
     if isinstance(value, str):
-        value = [each.strip() for each in value.split(",", MOST_AT_ONCE + 1) if each.strip()]
+        value = [word.strip() for word in value.split(",", MOST_AT_ONCE + 1) if word.strip()]
     several = value if isinstance(value, list) else [value]
     if len(several) > MOST_AT_ONCE:
         raise InvalidValue(f"takes at most {MOST_AT_ONCE} values")

@@ -99,7 +99,7 @@ class BlockReader:
         return self._left <= 0 or self._api.seconds_left() < SPARE_SECONDS
 
     async def _trees(self, blocks: Sequence[Json]) -> list[BlockNode]:
-        return await _gather([self._tree(each, 1) for each in blocks])
+        return await _gather([self._tree(block, 1) for block in blocks])
 
     async def _tree(self, block: Json, depth: int) -> BlockNode:
         if not block.get("has_children") or block.get("type") in ELSEWHERE:
@@ -110,7 +110,7 @@ class BlockReader:
             inner, is_all = await self._all_children(str(block["id"]))
         except ToolFailed as failed:  # the blocks around it are still useful
             return BlockNode(block, note=_left_out(block, failed.text))
-        nodes = await _gather([self._tree(each, depth + 1) for each in inner])
+        nodes = await _gather([self._tree(block, depth + 1) for block in inner])
         return BlockNode(block, nodes, "" if is_all else _left_out(block, TOO_MUCH), is_cut=not is_all)
 
     async def _all_children(self, of: str) -> tuple[list[Json], bool]:
@@ -160,7 +160,7 @@ def _left_out(block: Json, why: str) -> str:
 
 async def _gather(works: Sequence[Coroutine[Any, Any, BlockNode]]) -> list[BlockNode]:
     """If one fails, the others are cancelled."""
-    tasks = [asyncio.ensure_future(each) for each in works]
+    tasks = [asyncio.ensure_future(work) for work in works]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
@@ -181,7 +181,7 @@ async def read_object(api: NotionClient, ask: ReadPage) -> ReadResult:
             return await _page(api, ask, found)
         case "database":
             sources = await data_sources(api, found)
-            notes = [QUERY.format(each.id) for each in sources] or [NO_SOURCES]
+            notes = [QUERY.format(source.id) for source in sources] or [NO_SOURCES]
             about = _titled(found, plain_text(found.get("title")), full=ask.full)
             where = location_of(found.get("parent"))
             return ReadResult(kind="database", page=about, parent=where, data_sources=_shown(sources), notes=notes)
@@ -235,7 +235,7 @@ def _titled(found: Json, title: str, *, full: bool) -> PageResult:
 
 
 def _shown(sources: list[DataSource]) -> list[Source]:
-    return [Source.of(each, full=False) for each in sources]
+    return [Source.of(source, full=False) for source in sources]
 
 
 async def _with_all_values(api: NotionClient, page: Json) -> tuple[Mapping[str, Json], list[str]]:
@@ -255,7 +255,7 @@ async def _related(api: NotionClient, page: str, of: str) -> tuple[list[Json], b
     for _ in range(MOST_PAGES_OF_VALUES):
         query = {"page_size": MAX_PAGE, "start_cursor": cursor}
         answer = await api.read(f"/v1/pages/{page}/properties/{of}", query)
-        related += [each["relation"] for each in answer.get("results", []) if each.get("relation")]
+        related += [item["relation"] for item in answer.get("results", []) if item.get("relation")]
         cursor = answer.get("next_cursor")
         if not answer.get("has_more"):
             return related, True

@@ -32,7 +32,7 @@ def clip_value(value: Any, most: int, *, has_more: bool = False) -> Any:
         return value
     kept = value[:MAX_LISTED] if most == MAX_VALUE else value
     more = [f"… ({len(value) - len(kept)} more)"] if len(kept) < len(value) else ["… (and more)"] if has_more else []
-    return [*(clip_value(each, most) for each in kept), *more]
+    return [*(clip_value(row, most) for row in kept), *more]
 
 
 def property_lines(properties: Json, indent: str) -> Iterator[str]:
@@ -83,7 +83,7 @@ class PageResult(Result):
         cls, found: Json, *, full: bool = False, only: Sequence[str] | None = None, most: int = MAX_VALUE
     ) -> PageResult:
         every: Json = dict(islice((found.get("properties") or {}).items(), MOST_PROPERTIES))
-        values = readable_values({name: each for name, each in every.items() if only is None or name in only})
+        values = readable_values({name: value for name, value in every.items() if only is None or name in only})
         kept = {name: clip_value(value, most, has_more=_has_more(every[name])) for name, value in values.items()}
         return cls(
             id=str(found["id"]),
@@ -113,16 +113,18 @@ class Source(Result):
     @classmethod
     def of(cls, source: DataSource, *, full: bool) -> Source:
         kinds: Json = {
-            each.name: {"type": each.kind, "options": list(each.options)} if each.options else {"type": each.kind}
-            for each in source.schema.properties
+            property_.name: {"type": property_.kind, "options": list(property_.options)}
+            if property_.options
+            else {"type": property_.kind}
+            for property_ in source.schema.properties
         }
         url = source.url
         return cls(id=source.id, name=source.name, url=url, properties=kinds, object=source.found if full else None)
 
     def text(self) -> str:
         kinds = [
-            f"  - {one_line(name)}: {each['type']}{_among(each.get('options'))}"
-            for name, each in self.properties.items()
+            f"  - {one_line(name)}: {value['type']}{_among(value.get('options'))}"
+            for name, value in self.properties.items()
         ]
         return "\n".join([f"Data source **{one_line(self.name)}**, id: {self.id}", *kinds, *json_lines(self.object)])
 
@@ -146,7 +148,7 @@ class ReadResult(Result):
         parts = [
             "\n".join(filter(None, head)),
             "\n".join(property_lines(page.properties, "")),
-            *(each.text() for each in self.data_sources),
+            *(source.text() for source in self.data_sources),
             f"---\n\n{self.content}" if self.content else NO_CONTENT if self.kind in ("page", "block") else "",
             "\n".join(json_lines(page.object)),
             *self.notes,
@@ -192,7 +194,7 @@ class SearchResults(Result):
     notes: list[str] = Field(default_factory=list)
 
     def text(self) -> str:
-        rows = "\n".join(each.text() for each in self.results)
+        rows = "\n".join(result.text() for result in self.results)
         return "\n\n".join(filter(None, (rows, *self.notes, _go_on(self.next_cursor))))
 
 
@@ -241,8 +243,8 @@ def page_of_results(
     items: list[ResultItem] = []
     length = 0
     wanted = list(answer.get("results", []))[place.skip : place.skip + size]
-    for each in wanted:
-        item = made(each)
+    for name in wanted:
+        item = made(name)
         length += max(len(item.text()), len(json.dumps(item.structured(), ensure_ascii=False)))
         if items and length > MAX_CHARS:
             return items, str(ListPosition(place.skip + len(items), place.cursor))

@@ -45,7 +45,9 @@ class PropertySchema:
     @classmethod
     def of(cls, properties: Mapping[str, Json]) -> PropertySchema:
         """Of a data source, or of a page, which has no options."""
-        return cls(tuple(_property(name, each) for name, each in islice(properties.items(), MOST_PROPERTIES)))
+        return cls(
+            tuple(_property(name, definition) for name, definition in islice(properties.items(), MOST_PROPERTIES))
+        )
 
     def find(self, name: str) -> PropertyDefinition:
         if found := self.sought(name):
@@ -57,18 +59,18 @@ class PropertySchema:
         plain = name.strip().lower()
         is_title = plain in ("title", "name")
         fitting = (
-            [each for each in self.properties if each.name == name],
-            [each for each in self.properties if each.name.strip().lower() == plain],
-            [each for each in self.properties if each.id == name],
-            [each for each in self.properties if each.kind == "title" and is_title],
+            [property_ for property_ in self.properties if property_.name == name],
+            [property_ for property_ in self.properties if property_.name.strip().lower() == plain],
+            [property_ for property_ in self.properties if property_.id == name],
+            [property_ for property_ in self.properties if property_.kind == "title" and is_title],
         )
         return next((found[0] for found in fitting if found), None)
 
     def names(self, asked: Sequence[str]) -> list[str]:
         found = {name: self.sought(name) for name in asked}
-        if unknown := [name for name, each in found.items() if each is None]:
+        if unknown := [name for name, value in found.items() if value is None]:
             raise ToolFailed("invalid_arguments", f"These properties cannot be returned. {self._unknown(unknown)}")
-        return [each.name for each in found.values() if each]
+        return [definition.name for definition in found.values() if definition]
 
     def fitted(self, given: Mapping[str, Any], who: FindPerson = page_id) -> Json:
         """Values in Notion's form, by Notion's names."""
@@ -106,7 +108,7 @@ class PropertySchema:
 
     def new_options(self, made: Json) -> list[str]:
         """Options that Notion will add for these values."""
-        known = {each.name: each.options for each in self.properties if each.options}
+        known = {property_.name: property_.options for property_ in self.properties if property_.options}
         return [
             f"`{one_line(name)}` has a new option: {one_line(option)}."
             for name in made
@@ -117,17 +119,17 @@ class PropertySchema:
 
     @property
     def title(self) -> str:
-        return next((each.name for each in self.properties if each.kind == "title"), "title")
+        return next((property_.name for property_ in self.properties if property_.kind == "title"), "title")
 
     def __str__(self) -> str:
-        shown = "; ".join(str(each) for each in self.properties[:MOST_NAMED])
+        shown = "; ".join(str(property_) for property_ in self.properties[:MOST_NAMED])
         return f"{shown}; …" if len(self.properties) > MOST_NAMED else shown
 
 
 def _names(made: Json) -> list[str]:
     """The names of the chosen options."""
-    chosen = [each for value in made.values() for each in (value if isinstance(value, list) else [value])]
-    return [each["name"] for each in chosen if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    chosen = [word for value in made.values() for word in (value if isinstance(value, list) else [value])]
+    return [option["name"] for option in chosen if isinstance(option, dict) and isinstance(option.get("name"), str)]
 
 
 def _known_options(of: PropertyDefinition, made: Json) -> Json:
@@ -136,7 +138,7 @@ def _known_options(of: PropertyDefinition, made: Json) -> Json:
     if of.kind not in _GROUPS or not of.options or not chosen:
         return made
     if isinstance(chosen, list):
-        return {**made, of.kind: [_known(of, each) for each in chosen]}
+        return {**made, of.kind: [_known(of, option) for option in chosen]}
     return {**made, of.kind: _known(of, chosen)}
 
 
@@ -144,7 +146,7 @@ def _known(of: PropertyDefinition, option: Json) -> Json:
     name = str(option.get("name", ""))
     if not name or name in of.options:
         return option
-    alike = [each for each in of.options if each.lower() == name.lower()]
+    alike = [option for option in of.options if option.lower() == name.lower()]
     if not alike and of.kind == "status":
         raise InvalidValue(f"must be one of {of.all_options}")
     return {**option, "name": alike[0]} if alike else option
@@ -155,5 +157,5 @@ def _property(name: str, found: Json) -> PropertyDefinition:
     inside = found.get(kind)
     options = inside.get("options") if kind in _GROUPS and isinstance(inside, dict) else None
     return PropertyDefinition(
-        name, kind, str(found.get("id", "")), tuple(str(each.get("name")) for each in options or ())
+        name, kind, str(found.get("id", "")), tuple(str(option.get("name")) for option in options or ())
     )

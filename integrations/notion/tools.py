@@ -90,7 +90,7 @@ async def notion_search(api: NotionClient, ask: SearchTitles) -> SearchResults:
         body["start_cursor"] = place.cursor
     with too_large_hint(FEWER):
         answer = await api.query("/v1/search", body)
-    found, cursor = page_of_results(answer, place, ask.page_size, lambda each: SearchHit.of(each, full=ask.full))
+    found, cursor = page_of_results(answer, place, ask.page_size, lambda result: SearchHit.of(result, full=ask.full))
     notes = notes_on_response(
         answer, none="" if found or cursor else NOTHING_MORE if ask.start_cursor else NOTHING_FOUND
     )
@@ -153,7 +153,7 @@ async def notion_query_database(api: NotionClient, ask: QueryDatabase) -> QueryR
     with too_large_hint(FEWER):
         answer = await api.query(f"/v1/data_sources/{source.id}/query", body)
     rows, cursor = page_of_results(
-        answer, place, ask.page_size, lambda each: PageResult.of(each, full=ask.full, only=only)
+        answer, place, ask.page_size, lambda result: PageResult.of(result, full=ask.full, only=only)
     )
     none = "" if rows or cursor else NOTHING_MORE if ask.start_cursor else NO_PAGES
     return QueryResults(
@@ -215,10 +215,10 @@ async def notion_append_blocks(api: NotionClient, ask: AppendBlocks) -> Appended
 async def _drafted(content: str | None, children: Sequence[object] | None = None) -> Draft:
     """In a thread, since long texts take seconds. A text among the children is Markdown."""
     given = [content or "", *(children or ())]
-    parts = [each for each in given if isinstance(each, str | dict)]
+    parts = [item for item in given if isinstance(item, str | dict)]
     if len(parts) < len(given):
         raise ToolFailed("invalid_arguments", "`children`: each must be a block or a text in Markdown.")
-    if sum(len(each) for each in parts if isinstance(each, str)) > LONGEST_CONTENT:
+    if sum(len(part) for part in parts if isinstance(part, str)) > LONGEST_CONTENT:
         raise ToolFailed("invalid_arguments", TOO_LONG)
     draft = await to_thread(draft_from_parts, parts)
     if len(draft.blocks) > MOST_BLOCKS:

@@ -152,7 +152,7 @@ async def _send_batches(
             failed = stopped if isinstance(stopped, ToolFailed) else ToolFailed("reconnect_required", NOT_ACCEPTED)
             told = f"{before} {done} of {total} blocks were added; send only the others. {failed.text}".strip()
             raise failed.with_text(told) from stopped
-        new = [str(each["id"]) for each in answer.get("results", [])[: len(part)]]
+        new = [str(block["id"]) for block in answer.get("results", [])[: len(part)]]
         ids += new
         after = new[-1] if after and new else None
     return ids

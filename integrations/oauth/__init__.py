@@ -1,1 +1,1 @@
-"""OAuth 2 as a client, for the services' authorization servers and for those that MCP servers name."""
+"""An OAuth 2 client for the authorization servers of services and of MCP servers."""

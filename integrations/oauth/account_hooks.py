@@ -12,10 +12,10 @@ from integrations.plugin_modules import load_plugin_module
 FILE = "hooks.py"
 
 AccountHook = Callable[[Http, str, str], Awaitable[object]]
-"""`async def account(http, api_base_url, access_token) -> Account`: whose grant it is, if it keeps to that."""
+"""`async def account(http, api_base_url, access_token) -> Account`; the return value is not trusted to be one."""
 
 
 @cache
 def load_account_hook(folder: Path) -> AccountHook | None:
-    found: AccountHook | None = getattr(load_plugin_module(folder, FILE), "account", None)
-    return found
+    hook: AccountHook | None = getattr(load_plugin_module(folder, FILE), "account", None)
+    return hook

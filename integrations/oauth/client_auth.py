@@ -27,7 +27,7 @@ SigningKey = RSAKey | ECKey | OKPKey
 
 
 class BadKey(ValueError):
-    """A private key that nothing can be signed with; the text says which would do and nothing of the key."""
+    """A private key that cannot sign. The text lists the supported kinds and reveals nothing of the key."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -37,34 +37,34 @@ class BadKey(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ClientAuthentication:
-    """What goes along with a request."""
+    """The headers and form fields that authenticate a request."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     fields: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def authenticate_client(client: OAuthClient, audience: str) -> ClientAuthentication:
-    """`audience`: the issuer of the authorization server, or its token endpoint where no issuer is known."""
-    named = {"client_id": client.id}
+    """`audience`: the issuer of the authorization server, or its token endpoint if the issuer is unknown."""
+    client_id = {"client_id": client.id}
     match client.auth:
         case "client_secret_basic":
             return ClientAuthentication(headers={"Authorization": _basic(client.id, client.secret or "")})
         case "client_secret_post":
-            return ClientAuthentication(fields={**named, "client_secret": client.secret or ""})
+            return ClientAuthentication(fields={**client_id, "client_secret": client.secret or ""})
         case "private_key_jwt":
-            signed = {"client_assertion_type": ASSERTION_TYPE, "client_assertion": _assertion(client, audience)}
-            return ClientAuthentication(fields={**named, **signed})
+            assertion = {"client_assertion_type": ASSERTION_TYPE, "client_assertion": _assertion(client, audience)}
+            return ClientAuthentication(fields={**client_id, **assertion})
         case "none":
-            return ClientAuthentication(fields=named)
+            return ClientAuthentication(fields=client_id)
 
 
 def signing_algorithm(private_key: str) -> str:
-    """What a key signs with; `BadKey` where it cannot."""
+    """The algorithm that a key signs with; raises `BadKey` for an unsupported key."""
     return _signing_key(private_key)[1]
 
 
 def _signing_key(pem: str) -> tuple[SigningKey, str]:
-    match _loaded(pem):
+    match _load_key(pem):
         case RSAPrivateKey() as key if key.key_size in RSA_BITS:
             return RSAKey(key, key), "RS256"
         case EllipticCurvePrivateKey() as key if key.curve.name in CURVES:
@@ -75,9 +75,8 @@ def _signing_key(pem: str) -> tuple[SigningKey, str]:
             raise BadKey
 
 
-def _loaded(pem: str) -> object:
-    """Whether the numbers of an RSA key are prime is not looked at: that takes seconds, and one that is wrong signs
-    nothing that anybody would accept."""
+def _load_key(pem: str) -> object:
+    """Skips the primality test of RSA keys: it takes seconds, and no server accepts the signature of a wrong key."""
     try:
         return load_pem_private_key(pem.encode(), None, unsafe_skip_rsa_key_validation=True)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
@@ -85,19 +84,19 @@ def _loaded(pem: str) -> object:
 
 
 def _basic(client_id: str, secret: str) -> str:
-    """Both are encoded first (RFC 6749 §2.3.1): an id may be a URL, with a colon. `%20` is a space to every decoder."""
+    """Id and secret are encoded first (RFC 6749 §2.3.1), as an id may contain a colon. All decoders read `%20`."""
     pair = f"{quote(client_id, safe='')}:{quote(secret, safe='')}"
     return f"Basic {b64encode(pair.encode()).decode()}"
 
 
 def _assertion(client: OAuthClient, audience: str) -> str:
-    """Where the key is of no use, the answer is known without asking."""
+    """An unusable key has the same outcome as a refusal, without a request."""
     try:
         key, algorithm = _signing_key(client.private_key or "")
     except BadKey as error:
         raise GrantRefused("invalid_client") from error
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SecurityWarning)  # RFC 9864 renames EdDSA, and servers know the old name
+        warnings.simplefilter("ignore", SecurityWarning)  # RFC 9864 renames EdDSA, but servers know the old name
         signed: str = private_key_jwt_sign(key, client.id, audience, alg=algorithm, expires_in=ASSERTION_SECONDS)
     return signed
 

@@ -1,6 +1,6 @@
-"""Who takes part in a grant: the authorization server, and who we are to it.
+"""The authorization server and the client of a grant, its tokens, its account and its errors.
 
-All of it is pinned with the grant when somebody connects: later requests go where these facts say, and nowhere else.
+Server and client are stored with the grant when it is created; later requests go only to these URLs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TokenKind = Literal["refresh", "access"]
 
 @dataclass(frozen=True, slots=True)
 class OAuthClient:
-    """Who we are to one authorization server."""
+    """Our registration at one authorization server."""
 
     id: str
     auth: ClientAuth
@@ -27,44 +27,44 @@ class OAuthClient:
 
 @dataclass(frozen=True, slots=True)
 class Revocation:
-    """One request for each kind of token in `tokens`, in that order; the value is the name of the field it goes in."""
+    """One request for each kind of token in `tokens`, in that order; the value names the field that holds the token."""
 
     url: str
     tokens: Mapping[TokenKind, str]
     encoding: Encoding = "form"
     with_client: bool = True
-    """Otherwise the token speaks for itself: it goes along as the bearer."""
+    """If false, the token itself authenticates the request, as its bearer token."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationServer:
-    """An authorization server, as far as a grant needs it."""
+    """The properties of an authorization server that a grant needs."""
 
     authorize_url: str
     token_url: str
     authorize_params: Mapping[str, str] = field(default_factory=dict)
-    token_encoding: Encoding = "form"  # noqa: S105  how a request is written
+    token_encoding: Encoding = "form"  # noqa: S105  an encoding, not a secret
     scope_separator: str = " "
     pkce: bool = True
     issuer: str | None = None
-    """Known of MCP servers' authorization servers: what is stored for one is never shown to another."""
+    """Set for MCP servers. What is stored for one issuer is never sent to another."""
     promises_issuer: bool = False
-    """Its callbacks carry `iss` (RFC 9207): one without it is refused."""
+    """Its callbacks carry `iss` (RFC 9207); a callback without it is refused."""
     resource: str | None = None
-    """What the tokens are for (RFC 8707): goes into every request."""
+    """The resource of the tokens (RFC 8707), which is part of every request."""
     revocation: Revocation | None = None
     errors: Mapping[str, str] = field(default_factory=dict)
-    """Its own words for the errors of RFC 6749."""
+    """Its own error codes and the codes of RFC 6749 that they mean."""
 
     @property
     def identity(self) -> str:
-        """What it is known by: its name, or where it gives tokens, if it has none."""
+        """Its issuer, or its token endpoint if the issuer is unknown."""
         return self.issuer or self.token_url
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Whose the grant is, for people to see."""
+    """The account that a grant belongs to, for display."""
 
     id: str | None = None
     name: str | None = None
@@ -74,21 +74,21 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What a token endpoint answered."""
+    """A successful token response."""
 
     access: str = field(repr=False)
     refresh: str | None = field(default=None, repr=False)
     expires_in: float | None = None
     scopes: tuple[str, ...] | None = None
-    """None where the answer says nothing: then what was asked is what was granted."""
+    """None if the response names none: then the requested scopes are granted."""
     answer: Mapping[str, object] = field(default_factory=dict, repr=False)
-    """All of it, for who knows the vendor."""
+    """The whole response, for fields of one vendor."""
 
 
 class GrantRefused(Exception):
-    """The authorization server understood and said no: `error` is a word of RFC 6749, such as `invalid_grant`.
+    """The authorization server refused. `error` is a code of RFC 6749, such as `invalid_grant`.
 
-    Its description is for the log of nobody: it is kept out of every text.
+    The error's description is kept out of every text and log.
     """
 
     def __init__(self, error: str) -> None:
@@ -97,9 +97,9 @@ class GrantRefused(Exception):
 
 
 class GrantUnavailable(Exception):
-    """Nothing is known of the grant: down, too slow, too busy, or an answer that nobody could read.
+    """The outcome is unknown: the server is down, slow or busy, or its response is unreadable.
 
-    `sent`: the request may have arrived, and what it carried may be used up.
+    `sent`: the request may have arrived, so that a code or token in it may be used up.
     """
 
     def __init__(self, reason: str, *, sent: bool = True, retry_after: float | None = None) -> None:

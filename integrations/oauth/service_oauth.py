@@ -1,4 +1,4 @@
-"""OAuth of the services: their authorization servers, and the account of a grant."""
+"""The authorization servers of services, and the account of a service's grant."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from integrations.oauth.account_hooks import load_account_hook
 from integrations.oauth.model import Account, AuthorizationServer, ClientAuth, Revocation, Tokens
 
 MAX_TEXT = 200
-MAX_LOOKED_AT = 1000
+MAX_READ = 1000
 
 _CLIENT_AUTH: Mapping[str, ClientAuth] = {"basic": "client_secret_basic", "body": "client_secret_post"}
 _LINK = re.compile(r"https://[!-~]+")
-# What becomes of a hook that met with something else than it was written for.
-_ODD = (UpstreamError, ImportError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+# The errors of a hook that reads a response of an unexpected form.
+_HOOK_ERRORS = (UpstreamError, ImportError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def authorization_server_of(service: Service, overrides: Mapping[str, str]) -> AuthorizationServer:
-    """`overrides`: an operator's AUTHORIZE_URL, TOKEN_URL and REVOKE_URL, where there are any."""
+    """`overrides`: an operator's AUTHORIZE_URL, TOKEN_URL and REVOKE_URL, if they are set."""
     facts = _oauth(service)
     return AuthorizationServer(
         authorize_url=overrides.get("AUTHORIZE_URL", facts.authorize_url),
@@ -40,14 +40,14 @@ def client_auth_of(service: Service) -> ClientAuth:
 
 
 async def account_of(service: Service, http: Http, api_base_url: str, tokens: Tokens) -> Account:
-    """What is known of it. Nothing that goes wrong here is an error: the grant is good."""
-    asked = await _asked(service, http, api_base_url, tokens.access)
+    """The known fields of the account. A failure here is not an error: the grant is valid without them."""
+    account = await _account_from_hook(service, http, api_base_url, tokens.access)
     paths = _oauth(service).account
     return Account(
-        id=_shown(asked.id) or _shown(_found(tokens.answer, paths.id)),
-        name=_shown(asked.name) or _shown(_found(tokens.answer, paths.name)),
-        workspace=_shown(asked.workspace) or _shown(_found(tokens.answer, paths.workspace)),
-        url=_link(asked.url) or _link(_found(tokens.answer, paths.url)),
+        id=_display_text(account.id) or _display_text(_value_at(tokens.answer, paths.id)),
+        name=_display_text(account.name) or _display_text(_value_at(tokens.answer, paths.name)),
+        workspace=_display_text(account.workspace) or _display_text(_value_at(tokens.answer, paths.workspace)),
+        url=_link(account.url) or _link(_value_at(tokens.answer, paths.url)),
     )
 
 
@@ -68,30 +68,30 @@ def _revocation(facts: OAuth, url: str | None) -> Revocation | None:
     )
 
 
-async def _asked(service: Service, http: Http, api_base_url: str, access_token: str) -> Account:
+async def _account_from_hook(service: Service, http: Http, api_base_url: str, access_token: str) -> Account:
     try:
         hook = load_account_hook(service.folder) if service.folder else None
-        found = await hook(http, api_base_url, access_token) if hook else None
-    except _ODD:
-        found = None
-    return found if isinstance(found, Account) else Account()
+        account = await hook(http, api_base_url, access_token) if hook else None
+    except _HOOK_ERRORS:
+        account = None
+    return account if isinstance(account, Account) else Account()
 
 
-def _found(answer: object, path: str | None) -> object:
+def _value_at(value: object, path: str | None) -> object:
     for name in path.split(".") if path else ():
-        answer = answer.get(name) if isinstance(answer, Mapping) else None
-    return answer if path else None
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if path else None
 
 
-def _shown(value: object) -> str | None:
-    """Text for people: short, and without what does not show or turns other text around."""
+def _display_text(value: object) -> str | None:
+    """Text for display: shortened, without invisible and text-direction characters."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
-    text = "".join(map(_printed, str(value)[:MAX_LOOKED_AT]))
+    text = "".join(map(_printable, str(value)[:MAX_READ]))
     return text.strip()[:MAX_TEXT] or None
 
 
-def _printed(character: str) -> str:
+def _printable(character: str) -> str:
     if character.isprintable():
         return character
     return " " if character.isspace() else ""

@@ -41,8 +41,8 @@ def authorize_url(
     scopes: Sequence[str],
     verifier: str | None,
 ) -> str:
-    """Nothing that the provider wants in addition can take the place of what is ours."""
-    asked = {
+    """The provider's additional parameters cannot replace those of the protocol."""
+    params = {
         **provider.authorize_params,
         "response_type": "code",
         "client_id": client.id,
@@ -52,7 +52,7 @@ def authorize_url(
         **_challenge(verifier),
         **_resource(provider),
     }
-    url: str = add_params_to_uri(provider.authorize_url, list(asked.items()))
+    url: str = add_params_to_uri(provider.authorize_url, list(params.items()))
     return url
 
 
@@ -65,51 +65,58 @@ async def exchange_code(
     redirect_uri: str,
     verifier: str | None,
 ) -> Tokens:
-    proved = {"code_verifier": verifier} if verifier else {}
-    fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri, **proved}
-    return await _granted(http, provider, client, fields)
+    proof = {"code_verifier": verifier} if verifier else {}
+    fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri, **proof}
+    return await _request_tokens(http, provider, client, fields)
 
 
 async def refresh(http: Http, provider: AuthorizationServer, client: OAuthClient, refresh_token: str) -> Tokens:
-    """Without a scope: then it is the same as before."""
-    return await _granted(http, provider, client, {"grant_type": "refresh_token", "refresh_token": refresh_token})
+    """Send no `scope`: the scopes stay the same."""
+    return await _request_tokens(
+        http, provider, client, {"grant_type": "refresh_token", "refresh_token": refresh_token}
+    )
 
 
 async def client_credentials(
     http: Http, provider: AuthorizationServer, client: OAuthClient, scopes: Sequence[str]
 ) -> Tokens:
-    return await _granted(http, provider, client, {"grant_type": "client_credentials", **_scope(provider, scopes)})
+    return await _request_tokens(
+        http, provider, client, {"grant_type": "client_credentials", **_scope(provider, scopes)}
+    )
 
 
 async def revoke(
     http: Http, provider: AuthorizationServer, client: OAuthClient, *, access: str | None, refresh: str | None
 ) -> None:
-    """Returns when what the provider lets be revoked is of no use any more; to ask again does no harm."""
-    held: Mapping[TokenKind, str | None] = {"access": access, "refresh": refresh}
+    """Revoke each token that the provider can revoke. Repeating it is harmless."""
+    tokens: Mapping[TokenKind, str | None] = {"access": access, "refresh": refresh}
     revocation = provider.revocation
     for kind, name in revocation.tokens.items() if revocation else ():
-        if revocation and (token := held[kind]):
-            ours = _proof(provider, client) if revocation.with_client else _bearer(kind, token)
-            fields = {name: token, **_hint(revocation, kind), **ours.fields}
-            answer = await _posted(http, revocation.url, revocation.encoding, fields, ours.headers)
-            check_revoked(answer, provider.errors, with_client=revocation.with_client)
+        if revocation and (token := tokens[kind]):
+            authentication = _authenticate(provider, client) if revocation.with_client else _bearer(kind, token)
+            fields = {name: token, **_hint(revocation, kind), **authentication.fields}
+            response = await _post(http, revocation.url, revocation.encoding, fields, authentication.headers)
+            check_revoked(response, provider.errors, with_client=revocation.with_client)
 
 
-async def _granted(http: Http, provider: AuthorizationServer, client: OAuthClient, fields: Mapping[str, str]) -> Tokens:
-    ours = _proof(provider, client)
-    asked = {**fields, **_resource(provider), **ours.fields}
+async def _request_tokens(
+    http: Http, provider: AuthorizationServer, client: OAuthClient, fields: Mapping[str, str]
+) -> Tokens:
+    authentication = _authenticate(provider, client)
+    all_fields = {**fields, **_resource(provider), **authentication.fields}
     return parse_tokens(
-        await _posted(http, provider.token_url, provider.token_encoding, asked, ours.headers), provider.errors
+        await _post(http, provider.token_url, provider.token_encoding, all_fields, authentication.headers),
+        provider.errors,
     )
 
 
-async def _posted(
+async def _post(
     http: Http, url: str, encoding: Encoding, fields: Mapping[str, str], headers: Mapping[str, str]
 ) -> TokenResponse:
     body = urlencode(fields) if encoding == "form" else json.dumps(fields)
-    sent = {"Accept": "application/json", "Content-Type": CONTENT_TYPES[encoding], **headers}
+    all_headers = {"Accept": "application/json", "Content-Type": CONTENT_TYPES[encoding], **headers}
     try:
-        async with http.request("POST", url, sent, body.encode()) as reply:
+        async with http.request("POST", url, all_headers, body.encode()) as reply:
             return TokenResponse(reply.status, reply.headers, await reply.read())
     except UpstreamError as error:
         raise GrantUnavailable(_reason(error), sent=error.sent) from error
@@ -125,19 +132,19 @@ def _reason(error: UpstreamError) -> str:
             return "unreadable"
 
 
-def _proof(provider: AuthorizationServer, client: OAuthClient) -> ClientAuthentication:
+def _authenticate(provider: AuthorizationServer, client: OAuthClient) -> ClientAuthentication:
     return authenticate_client(client, provider.identity)
 
 
 def _bearer(kind: TokenKind, token: str) -> ClientAuthentication:
-    """A refresh token is nobody's bearer: it speaks from its field."""
+    """Only an access token is a bearer token; a refresh token stands in the body alone."""
     return ClientAuthentication(headers={"Authorization": f"Bearer {token}"} if kind == "access" else {})
 
 
 def _hint(revocation: Revocation, kind: TokenKind) -> Mapping[str, str]:
-    """RFC 7009 has it; those who speak otherwise may refuse what they do not know."""
-    speaks_rfc_7009 = revocation.with_client and revocation.encoding == "form"
-    return {"token_type_hint": f"{kind}_token"} if speaks_rfc_7009 else {}
+    """The hint of RFC 7009; servers with another protocol may refuse unknown fields."""
+    follows_rfc_7009 = revocation.with_client and revocation.encoding == "form"
+    return {"token_type_hint": f"{kind}_token"} if follows_rfc_7009 else {}
 
 
 def _scope(provider: AuthorizationServer, scopes: Sequence[str]) -> Mapping[str, str]:

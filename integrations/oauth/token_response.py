@@ -1,6 +1,6 @@
-"""What did an authorization server say: here are tokens, no, or nothing that counts?
+"""Parsing of responses of an authorization server: tokens, a refusal, or an unknown outcome.
 
-A grant is only ever lost to a clear word. Whatever else comes leaves it as it was.
+A grant ends only by an explicit error code. Any other response leaves it unchanged.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from integrations.oauth.model import GrantRefused, GrantUnavailable, Tokens
 
 MAX_BYTES = 256 * 1024
 MAX_SCOPES = 200
-LONGEST_LIFE = 10 * 365 * 86_400.0
-LONGEST_WAIT = 3600.0
+MAX_LIFETIME = 10 * 365 * 86_400.0
+MAX_WAIT = 3600.0
 TOKEN_TYPES = frozenset({"bearer", "bot"})
-PASSING_STATUSES = frozenset({408, 423, 425, 429})
-PASSING_WORDS = frozenset(
+TEMPORARY_STATUSES = frozenset({408, 423, 425, 429})
+TEMPORARY_ERRORS = frozenset(
     {
         *("temporarily_unavailable", "server_error", "slow_down", "authorization_pending", "timeout"),
         *("ratelimited", "rate_limited", "rate_limit_exceeded", "too_many_requests", "request_timeout"),
         *("internal_error", "internal_server_error", "fatal_error", "service_unavailable"),
     }
 )
-"""Said of the moment, and not of the grant."""
-ABOUT_US = frozenset({"invalid_client", "unauthorized_client"})
-"""Said of who asks, so that the token was not even looked at."""
+"""Temporary errors, which say nothing about the grant."""
+CLIENT_ERRORS = frozenset({"invalid_client", "unauthorized_client"})
+"""Errors about the client; the server has not looked at the token."""
 
 _ACCESS = re.compile(r"[\x21-\x7e]{1,16384}")
 _REFRESH = re.compile(r"[\x20-\x7e]{1,16384}")
 _SCOPE = re.compile(r"[\x21-\x7e]{1,256}")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
-_WORD = re.compile(r"[a-z0-9_]{1,64}")
+_CODE = re.compile(r"[a-z0-9_]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,98 +54,98 @@ class TokenResponse:
         if len(self.body) > MAX_BYTES:
             return None
         try:
-            found = json.loads(self.body)
+            document = json.loads(self.body)
         except (ValueError, RecursionError):
             return None
-        return found if isinstance(found, dict) else None
+        return document if isinstance(document, dict) else None
 
 
-def parse_tokens(answer: TokenResponse, words: Mapping[str, str]) -> Tokens:
-    """`words`: the provider's own for the errors of RFC 6749. An id_token is not asked for, and not looked at."""
-    found = answer.document() or {}
-    access = _text(found.get("access_token"), _ACCESS)
-    if access is None or not answer.is_success or _says_no(found):
-        raise parse_error(answer, words)
-    if not _is_bearer(found.get("token_type")):
+def parse_tokens(response: TokenResponse, codes: Mapping[str, str]) -> Tokens:
+    """`codes`: the provider's own error codes. An id_token is neither requested nor read."""
+    document = response.document() or {}
+    access = _text(document.get("access_token"), _ACCESS)
+    if access is None or not response.is_success or _has_error(document):
+        raise parse_error(response, codes)
+    if not _is_bearer(document.get("token_type")):
         raise GrantRefused("unsupported_token_type")
     return Tokens(
         access=access,
-        refresh=_text(found.get("refresh_token"), _REFRESH),
-        expires_in=_life(found.get("expires_in")),
-        scopes=_scopes(found.get("scope")) or _scopes(found.get("scopes")),
-        answer=found,
+        refresh=_text(document.get("refresh_token"), _REFRESH),
+        expires_in=_lifetime(document.get("expires_in")),
+        scopes=_scopes(document.get("scope")) or _scopes(document.get("scopes")),
+        answer=document,
     )
 
 
-def parse_error(answer: TokenResponse, words: Mapping[str, str]) -> GrantRefused | GrantUnavailable:
-    """What an answer without tokens means for the grant."""
-    word = error_word(answer.document(), words)
-    return _passing(answer, word) or (GrantRefused(word) if word else GrantUnavailable("unreadable"))
+def parse_error(response: TokenResponse, codes: Mapping[str, str]) -> GrantRefused | GrantUnavailable:
+    """The error of a response without tokens."""
+    error = error_code(response.document(), codes)
+    return _temporary_error(response, error) or (GrantRefused(error) if error else GrantUnavailable("unreadable"))
 
 
-def check_revoked(answer: TokenResponse, words: Mapping[str, str], *, with_client: bool) -> None:
-    """Returns where the token is of no use any more: a success, whatever its body, or a no to what is gone already."""
-    found = answer.document()
-    if answer.is_success and not _says_no(found or {}):
+def check_revoked(response: TokenResponse, codes: Mapping[str, str], *, with_client: bool) -> None:
+    """Return if the token is invalid now: a success, or an error about a token that is invalid already."""
+    document = response.document()
+    if response.is_success and not _has_error(document or {}):
         return
-    word = error_word(found, words)
-    if problem := _passing(answer, word):
+    error = error_code(document, codes)
+    if problem := _temporary_error(response, error):
         raise problem
-    if word is None and (answer.is_success or _is_a_page(answer)):
+    if error is None and (response.is_success or _is_not_json(response)):
         raise GrantUnavailable("unreadable")
-    if word in ABOUT_US:
-        raise GrantRefused(word)
-    if with_client and answer.status == HTTPStatus.UNAUTHORIZED:
+    if error in CLIENT_ERRORS:
+        raise GrantRefused(error)
+    if with_client and response.status == HTTPStatus.UNAUTHORIZED:
         raise GrantRefused("invalid_client")
 
 
-def _passing(answer: TokenResponse, word: str | None) -> GrantUnavailable | None:
-    wait = retry_after(answer.headers)
-    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+def _temporary_error(response: TokenResponse, error: str | None) -> GrantUnavailable | None:
+    wait = retry_after(response.headers)
+    if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return GrantUnavailable("failing", retry_after=wait)
-    if answer.status in PASSING_STATUSES or word in PASSING_WORDS or wait is not None:
+    if response.status in TEMPORARY_STATUSES or error in TEMPORARY_ERRORS or wait is not None:
         return GrantUnavailable("busy", retry_after=wait)
-    if not answer.is_success and answer.status < HTTPStatus.BAD_REQUEST:
+    if not response.is_success and response.status < HTTPStatus.BAD_REQUEST:
         return GrantUnavailable("redirected")
     return None
 
 
-def error_word(found: Mapping[str, object] | None, words: Mapping[str, str]) -> str | None:
-    """Nothing else of what a provider says goes anywhere, so a word that is none is `unknown`."""
+def error_code(document: Mapping[str, object] | None, codes: Mapping[str, str]) -> str | None:
+    """The error code, which is all that is used of an error; `unknown` if it does not have the form of a code."""
     for name in ("error", "code", "status"):
-        said = (found or {}).get(name)
-        if isinstance(said, str) and said:
-            word = words.get(said, said).lower()
-            return word if _WORD.fullmatch(word) else "unknown"
+        value = (document or {}).get(name)
+        if isinstance(value, str) and value:
+            code = codes.get(value, value).lower()
+            return code if _CODE.fullmatch(code) else "unknown"
     return None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds from now, an hour at most. A date is measured by the clock that wrote it: the answer's own `Date`."""
-    said = headers.get("retry-after", "").strip()
-    if _NUMBER.fullmatch(said):
-        return min(float(said), LONGEST_WAIT)
-    then, now = _date(said), _date(headers.get("date", ""))
-    return min(max((then - now).total_seconds(), 0.0), LONGEST_WAIT) if then and now else None
+    """Seconds from now, at most an hour. A date is compared with the `Date` header, which has the same clock."""
+    value = headers.get("retry-after", "").strip()
+    if _NUMBER.fullmatch(value):
+        return min(float(value), MAX_WAIT)
+    then, now = _date(value), _date(headers.get("date", ""))
+    return min(max((then - now).total_seconds(), 0.0), MAX_WAIT) if then and now else None
 
 
 def _date(text: str) -> datetime | None:
     try:
-        found = parsedate_to_datetime(text)
+        date = parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
-def _says_no(found: Mapping[str, object]) -> bool:
-    """Some say so with the status of a success."""
-    error = found.get("error")
-    return found.get("ok") is False or (isinstance(error, str) and error != "")
+def _has_error(document: Mapping[str, object]) -> bool:
+    """Some servers report an error with a success status."""
+    error = document.get("error")
+    return document.get("ok") is False or (isinstance(error, str) and error != "")
 
 
-def _is_a_page(answer: TokenResponse) -> bool:
-    """Sent by somebody in between, perhaps: of the token it tells nothing."""
-    return answer.document() is None and answer.body.strip() != b""
+def _is_not_json(response: TokenResponse) -> bool:
+    """Perhaps a proxy's page, which says nothing about the token."""
+    return response.document() is None and response.body.strip() != b""
 
 
 def _is_bearer(kind: object) -> bool:
@@ -156,17 +156,17 @@ def _text(value: object, shape: re.Pattern[str]) -> str | None:
     return value if isinstance(value, str) and shape.fullmatch(value) else None
 
 
-def _life(value: object) -> float | None:
-    """None also for what cannot be meant: then the token is used until it is refused."""
+def _lifetime(value: object) -> float | None:
+    """None also for an implausible value: then the token is used until it is refused."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if 0 < value <= LONGEST_LIFE else None
+    return float(value) if 0 < value <= MAX_LIFETIME else None
 
 
 def _scopes(value: object) -> tuple[str, ...] | None:
-    """Text or a list, split by whatever is in use; None where nothing is in it."""
-    several = value if isinstance(value, list) else [value]
-    said = re.split(r"[\s,]+", " ".join(each for each in several if isinstance(each, str)))
-    return tuple(dict.fromkeys(each for each in said if _SCOPE.fullmatch(each)))[:MAX_SCOPES] or None
+    """The scopes of a text or a list, separated by spaces or commas; None if there are none."""
+    values = value if isinstance(value, list) else [value]
+    scopes = re.split(r"[\s,]+", " ".join(text for text in values if isinstance(text, str)))
+    return tuple(dict.fromkeys(scope for scope in scopes if _SCOPE.fullmatch(scope)))[:MAX_SCOPES] or None

@@ -190,7 +190,7 @@ def said(body: Json) -> str:
 
 def limits_of(key: Json) -> list[str]:
     """The projects that the key is limited to; empty if it is not limited."""
-    return [str(each) for each in key.get("scoped_teams") or []]
+    return [str(team) for team in key.get("scoped_teams") or []]
 
 
 def own_of(limited_to: list[str], me: Json) -> str | None:

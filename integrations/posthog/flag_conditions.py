@@ -48,7 +48,7 @@ def _condition(group: Json, group_type: int | None) -> str:
     """A condition for users, or for groups such as companies, whose types PostHog numbers."""
     share = group.get("rollout_percentage")
     whom = "users" if group_type is None else f"groups of type {group_type}"
-    filters = [_filter(each) for each in group.get("properties") or [] if isinstance(each, dict)]
+    filters = [_filter(property_) for property_ in group.get("properties") or [] if isinstance(property_, dict)]
     which = f"of {whom} where {' and '.join(filters)}" if filters else f"of all {whom}"
     variant = f", always variant {group['variant']}" if group.get("variant") else ""
     return f"{100 if share is None else share}% {which}{variant}"

@@ -52,7 +52,7 @@ class Query:
         tokens = list(_tokens(text))
         while tokens and tokens[-1].text == ";":
             tokens.pop()
-        outer = [each.text.lower() for each in tokens if not each.depth]
+        outer = [token.text.lower() for token in tokens if not token.depth]
         if not outer or outer[0] not in ("select", "with", "("):
             raise ValueError(NOT_A_READ)
         if ";" in outer:
@@ -76,17 +76,17 @@ def quoted(text: str) -> str:
 
 def events_named(text: str, values: Mapping[str, object]) -> list[str]:
     """Event names that a query compares with: `event = 'paid'`, `event IN ('paid', {name})`."""
-    words = [each.text for each in _tokens(text)]
+    words = [token.text for token in _tokens(text)]
     found = list[object]()
     for at in (at for at, word in enumerate(words) if word.lower() in EVENT):
-        match [each.lower() for each in words[at + 1 : at + 3]]:
+        match [word.lower() for word in words[at + 1 : at + 3]]:
             case ["=", "="]:
                 found += _given(words[at + 3 : at + 6], values)
             case ["=", _]:
                 found += _given(words[at + 2 : at + 5], values)
             case ["in", "("]:
                 found += _given(words[at + 3 : at + 3 + MOST_TOKENS], values)
-    return list(dict.fromkeys(each for each in found if isinstance(each, str)))
+    return list(dict.fromkeys(item for item in found if isinstance(item, str)))
 
 
 def _given(words: list[str], values: Mapping[str, object]) -> Iterator[object]:

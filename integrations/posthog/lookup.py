@@ -32,9 +32,9 @@ async def names_of(
 ) -> Names:
     """Names at a path of the project."""
     found = await api.page(project.path(place), query, MOST, 0)
-    there = [str(each[by]) for each in found.items[:MOST] if each.get(by)]
+    there = [str(item[by]) for item in found.items[:MOST] if item.get(by)]
     return Names(list(dict.fromkeys(there)), found.next is None)
 
 
 def _written(names: Iterable[str]) -> str:
-    return ", ".join(f"`{line(each)}`" for each in names)
+    return ", ".join(f"`{line(name)}`" for name in names)

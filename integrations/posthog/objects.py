@@ -42,7 +42,7 @@ async def listed(api: PosthogApi, ask: Paged, place: str, query: Mapping[str, ob
     """A page of objects; `place` is the end of their path, such as `feature_flags`."""
     project = await api.project(ask.project_id)
     found = await api.page(project.path(place), query, ask.limit, ask.offset)
-    items = [made(project, each) for each in found.items[: ask.limit]]
+    items = [made(project, item) for item in found.items[: ask.limit]]
     kept = fitting(items)
     following = ask.offset + kept if kept < len(found.items) else found.next
     others = [] if items else await _others(api, project, ask, place, query, page)
@@ -138,8 +138,8 @@ def _notes(ask: Paged, found: Found, page: type[Page[Any]]) -> Iterator[str]:
             yield PAST_THE_END
             return
         besides = page.besides if ask.narrowed and page.unless not in ask.model_fields_set else ""
-        yield from (each for each in (words and page.hint, besides) if each)
-    elif words and all(_is_similar(each, words) for each in found.items):
+        yield from (hint for hint in (words and page.hint, besides) if hint)
+    elif words and all(_is_similar(item, words) for item in found.items):
         yield SIMILAR
 
 
@@ -151,8 +151,8 @@ def _is_similar(found: Json, words: str) -> bool:
 
 
 def _cuts(items: list[PostHogObject], page: type[Page[Any]]) -> list[str]:
-    if not any(is_cut(each.text()) for each in items):
+    if not any(is_cut(item.text()) for item in items):
         return []
     if page.reader:
         return [CUT_THERE.format(page.reader)]
-    return [CUT_HERE] if any(each.full is None for each in items) else []
+    return [CUT_HERE] if any(item.full is None for item in items) else []

@@ -45,7 +45,7 @@ def _project_id(given: object) -> object:
 
 def choice(*known: str, **others: str) -> BeforeValidator:
     """Accept one of the known words in upper or lower case, or a synonym."""
-    names = {each.lower(): each for each in known} | others
+    names = {name.lower(): name for name in known} | others
 
     def read(given: object) -> object:
         return names.get(str(given).strip().lower(), given) if isinstance(given, str | bool) else given
@@ -67,7 +67,7 @@ def _sendable(given: str) -> str:
 
 
 def _listed(given: object) -> object:
-    return [each.strip() for each in given.split(",")] if isinstance(given, str) else given
+    return [word.strip() for word in given.split(",")] if isinstance(given, str) else given
 
 
 def from_link(place: str) -> BeforeValidator:
@@ -128,7 +128,7 @@ class InProject(Params):
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
         """List a tool's own parameters before the shared ones."""
         schema = handler.resolve_ref_schema(handler(core))
-        schema["properties"] = dict(sorted(schema["properties"].items(), key=lambda each: each[0] in LAST))
+        schema["properties"] = dict(sorted(schema["properties"].items(), key=lambda entry: entry[0] in LAST))
         return schema
 
     @model_validator(mode="before")
@@ -152,7 +152,7 @@ class Paged(InProject):
     @property
     def narrowed(self) -> bool:
         """Whether any parameter narrows the list."""
-        return bool({to_camel(each) for each in self.model_fields_set} - LAST)
+        return bool({to_camel(name) for name in self.model_fields_set} - LAST)
 
 
 class Searched(Paged):

@@ -84,7 +84,7 @@ class PostHogObject(Part):
         own = [told for name in self.apart if (told := _told(name, getattr(self, name), apart=True))]
         facts = " · ".join(_facts(self, (*self.headed, "url", "full", *self.apart)))
         return "\n  ".join(
-            each for each in (self.heading(), *own, facts, self.url, written(self.full, MOST_BYTES)) if each
+            line for line in (self.heading(), *own, facts, self.url, written(self.full, MOST_BYTES)) if line
         )
 
 
@@ -199,16 +199,16 @@ def _compound(value: Part | list[Any] | Json) -> str:
         return written(value)
     if value and isinstance(value[0], Part):
         return _listed(value)
-    words = [written(each) if isinstance(each, dict) else one_line(str(each)) for each in value]
+    words = [written(item) if isinstance(item, dict) else one_line(str(item)) for item in value]
     return (
-        ", ".join(json.dumps(each, ensure_ascii=False) for each in words) if _run_together(words) else ", ".join(words)
+        ", ".join(json.dumps(word, ensure_ascii=False) for word in words) if _run_together(words) else ", ".join(words)
     )
 
 
 def _run_together(words: Sequence[str]) -> bool:
     """Whether commas alone cannot separate the items."""
-    return len(words) > 1 and any("," in each for each in words) and not words[0].startswith("{")
+    return len(words) > 1 and any("," in word for word in words) and not words[0].startswith("{")
 
 
 def _listed(values: Sequence[Any]) -> str:
-    return "".join(f"\n    - {each.text() if isinstance(each, Part) else one_line(str(each))}" for each in values)
+    return "".join(f"\n    - {value.text() if isinstance(value, Part) else one_line(str(value))}" for value in values)

@@ -35,7 +35,7 @@ class Table(BaseModel):
 
     def text(self) -> str:
         told = [[shown(cell, LONGEST_CELL) for cell in row] for row in self.rows]
-        return "\n".join([" | ".join(shown(each, LONGEST_CELL) for each in self.columns), *map(" | ".join, told)])
+        return "\n".join([" | ".join(shown(column, LONGEST_CELL) for column in self.columns), *map(" | ".join, told)])
 
     def notes(self) -> list[str]:
         """Notes on what is missing, and how to read it."""
@@ -51,15 +51,15 @@ def table(columns: Sequence[object], rows: Sequence[Sequence[object]]) -> Table:
         kept = _kept(rows, longest)
         if len(kept) == len(rows):
             break
-    names = [clipped(one_line(str(each)), LONGEST_SHOWN[-1]) for each in columns[:MOST_COLUMNS]]
+    names = [clipped(one_line(str(column)), LONGEST_SHOWN[-1]) for column in columns[:MOST_COLUMNS]]
     return Table(columns=names, rows=kept, returned=len(rows))
 
 
 def _kept(rows: Sequence[Sequence[object]], longest: int) -> list[Row]:
     text, room, kept = TEXT_ROOM, BYTES_ROOM, list[Row]()
     for row in rows:
-        cells = [_cell(each, longest) for each in row[:MOST_COLUMNS]]
-        text -= sum(len(shown(each, LONGEST_CELL)) + 3 for each in cells)
+        cells = [_cell(cell, longest) for cell in row[:MOST_COLUMNS]]
+        text -= sum(len(shown(cell, LONGEST_CELL)) + 3 for cell in cells)
         room -= len(json.dumps(cells, ensure_ascii=False).encode())
         if kept and (text < 0 or room < 0):
             break
@@ -70,11 +70,11 @@ def _kept(rows: Sequence[Sequence[object]], longest: int) -> list[Row]:
 def table_of(response: Json) -> Table | None:
     """The table of a query of any kind; None if its result is not a table."""
     results, columns = response.get("results"), response.get("columns")
-    if isinstance(results, list) and all(isinstance(each, list) for each in results) and columns:
+    if isinstance(results, list) and all(isinstance(result, list) for result in results) and columns:
         return table(columns, results)
-    if isinstance(results, list) and results and all(isinstance(each, list) for each in results):
-        results = [each for group in results for each in group]  # funnels with a breakdown
-    if not isinstance(results, list) or not all(isinstance(each, dict) for each in results):
+    if isinstance(results, list) and results and all(isinstance(result, list) for result in results):
+        results = [result for group in results for result in group]  # funnels with a breakdown
+    if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
         return None
     for fits, made in SHAPES:
         if results and all(name in results[0] for name in fits):
@@ -106,41 +106,45 @@ def _cell(value: object, longest: int) -> object:
 
 def _over_time(results: list[Json]) -> Table:
     """One row per day (or hour, week, month), one column per series."""
-    days = max((each.get("days") or each.get("labels") or [] for each in results), key=len)
-    series = [each.get("data") or [] for each in results]
-    columns = ["date", *(_series(each) for each in results)]
-    rows = [list(each) for each in zip_longest(days, *series)]
-    totals = ["total", *(each.get("count") for each in results)]
+    days = max((result.get("days") or result.get("labels") or [] for result in results), key=len)
+    series = [result.get("data") or [] for result in results]
+    columns = ["date", *(_series(result) for result in results)]
+    rows = [list(row) for row in zip_longest(days, *series)]
+    totals = ["total", *(result.get("count") for result in results)]
     return table(columns, [*rows, totals])
 
 
 def _in_all(results: list[Json]) -> Table:
-    return table(["series", "value"], [[_series(each), each.get("aggregated_value")] for each in results])
+    return table(["series", "value"], [[_series(result), result.get("aggregated_value")] for result in results])
 
 
 def _steps(results: list[Json]) -> Table:
     first = results[0].get("count") or 0
     rows = list[Row]()
     before = first
-    for each in results:
-        count = each.get("count") or 0
-        if not each.get("order"):
+    for result in results:
+        count = result.get("count") or 0
+        if not result.get("order"):
             first = before = count
         rows.append(
-            [_step(each), count, _share(count, first), _share(count, before), each.get("median_conversion_time")]
+            [_step(result), count, _share(count, first), _share(count, before), result.get("median_conversion_time")]
         )
         before = count
     return table(["step", "persons", "of the first", "of the one before", "median seconds to convert"], rows)
 
 
 def _cohorts(results: list[Json]) -> Table:
-    most = max(len(each.get("values") or []) for each in results)
-    rows = [[each.get("date") or each.get("label"), *(_count(one) for one in each["values"])] for each in results]
+    most = max(len(result.get("values") or []) for result in results)
+    rows = [
+        [result.get("date") or result.get("label"), *(_count(one) for one in result["values"])] for result in results
+    ]
     return table(["began", *(f"+{number}" for number in range(most))], rows)
 
 
 def _ways(results: list[Json]) -> Table:
-    return table(["from", "to", "persons"], [[each["source"], each["target"], each.get("value")] for each in results])
+    return table(
+        ["from", "to", "persons"], [[result["source"], result["target"], result.get("value")] for result in results]
+    )
 
 
 SHAPES: tuple[tuple[tuple[str, ...], Callable[[list[Json]], Table]], ...] = (

@@ -49,12 +49,12 @@ def pruned(value: Any, text: int, length: int, depth: int = DEEPEST) -> Any:
     if not depth and isinstance(value, dict | list):
         return "[deeper than is shown]"
     if isinstance(value, dict):
-        kept = [(name, each) for name, each in value.items() if not _is_secret(name, each)]
+        kept = [(name, item) for name, item in value.items() if not _is_secret(name, item)]
         more = {"…": f"… [{len(kept) - length} more fields]"} if len(kept) > length else {}
-        return {name: pruned(each, text, length, depth - 1) for name, each in kept[:length]} | more
+        return {name: pruned(item, text, length, depth - 1) for name, item in kept[:length]} | more
     if isinstance(value, list):
         rest = [f"[{len(value) - length} more]"] if len(value) > length else []
-        return [pruned(each, text, length, depth - 1) for each in value[:length]] + rest
+        return [pruned(item, text, length, depth - 1) for item in value[:length]] + rest
     return value
 
 
@@ -73,8 +73,8 @@ def _left(value: Any, room: int, text: int, length: int, depth: int = DEEPEST) -
     names = list(value)[:length] if isinstance(value, dict) else []
     for name in names:
         room -= len(str(name).encode()) + 4
-    for each in [value[name] for name in names] if isinstance(value, dict) else value[:length]:
-        room = _left(each, room - 2, text, length, depth - 1)
+    for item in [value[name] for name in names] if isinstance(value, dict) else value[:length]:
+        room = _left(item, room - 2, text, length, depth - 1)
         if room < 0:
             break
     return room - MARK * (len(value) > length) - 2

@@ -33,7 +33,7 @@ class Lasting:
     def current_credential(self) -> object:
         return None
 
-    async def renew(self, sent: object) -> bool:  # noqa: ARG002
+    async def renew(self, rejected: object) -> bool:  # noqa: ARG002
         return False
 
     def seconds_left(self) -> float:

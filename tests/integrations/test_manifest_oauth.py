@@ -37,9 +37,17 @@ def test_a_manifest_maps_account_fields_and_error_codes(tmp_path: Path) -> None:
         ('id = "team.id"', 'id = ""', "oauth.account.id: "),
         ('id = "team.id"', 'email = "team.email"', "oauth.account.email: Extra inputs"),
         ('"invalid_grant"', '"no_idea"', "oauth.errors.BAD_CODE: "),
-        ("pkce = true", 'pkce = true\nauthorize_params = { state = "s" }', "authorize_params: one of them is ours"),
-        ("pkce = true", 'pkce = true\nauthorize_params = { code_challenge = "c" }', "authorize_params: one of them"),
-        ('client_auth = "basic"\nbody', 'client_auth = "body"\nbody', "revoke.client_auth: it is none, or the same"),
+        (
+            "pkce = true",
+            'pkce = true\nauthorize_params = { state = "s" }',
+            "authorize_params: a parameter of the OAuth request itself",
+        ),
+        (
+            "pkce = true",
+            'pkce = true\nauthorize_params = { code_challenge = "c" }',
+            "authorize_params: a parameter of the OAuth request itself",
+        ),
+        ('client_auth = "basic"\nbody', 'client_auth = "body"\nbody', "revoke.client_auth: must be none or equal"),
     ],
 )
 def test_a_manifest_with_an_impossible_value_is_refused(tmp_path: Path, old: str, new: str, field: str) -> None:

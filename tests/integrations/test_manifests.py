@@ -98,18 +98,18 @@ def test_integrations_import_nothing_of_the_product() -> None:
     [
         ('name = "sixth"\n', "", "name: Field required"),
         ('name = "sixth"\n', 'name = "Sixth"\n', "name: "),
-        ('name = "sixth"\n', 'name = "seventh"\n', "tools: every name begins with seventh_"),
+        ('name = "sixth"\n', 'name = "seventh"\n', "tools: every name must begin with seventh_"),
         ('title = "Sixth"', 'title = ""', "title: "),
         ('title = "Sixth"', "title = 6", "title: "),
         ('title = "Sixth"', 'title = "Sixth"\ncolour = "red"', "colour: Extra inputs"),
         ('["oauth"]', "[]", "auth_types: "),
         ('["oauth"]', '["basic"]', "auth_types.0: "),
-        ('["oauth"]', '["oauth", "header"]', "config_fields: they and the auth type header go together"),
+        ('["oauth"]', '["oauth", "header"]', "config_fields: required with the auth type header, and only then"),
         ('auth_types = ["oauth"]', 'auth_types = "oauth"', "auth_types: "),
-        ('api_base_url = "https://api.sixth.example.com"', "", "api_base_url: either this or urls is given"),
+        ('api_base_url = "https://api.sixth.example.com"', "", "api_base_url: set either this or urls"),
         ('base_url = "https://api.sixth.example.com"', 'base_url = "http://a.com"', "api_base_url: "),
         ('base_url = "https://api.sixth.example.com"', 'base_url = "https://a.com/"', "api_base_url: "),
-        ('api_base_url = "', 'urls = ["https://a.com"]\napi_base_url = "', "api_base_url: either this or urls"),
+        ('api_base_url = "', 'urls = ["https://a.com"]\napi_base_url = "', "api_base_url: set either this or urls"),
         ('"https://sixth.example.com/token"', '"https://user@sixth.example.com/token"', "oauth.token_url: "),
         ('"https://sixth.example.com/token"', '"https://sixth.example.com/to ken"', "oauth.token_url: "),
         ('client_auth = "basic"', 'client_auth = "none"', "oauth.client_auth: "),
@@ -121,7 +121,7 @@ def test_integrations_import_nothing_of_the_product() -> None:
         ("pkce = true", "pkce = true\nauthorize_params = { owner = 1 }", "oauth.authorize_params.owner: "),
         ('name = "sixth_read"', 'name = "read"', "tools.0.name: "),
         ('name = "sixth_read"', 'name = "sixth_Read"', "tools.0.name: "),
-        ('name = "sixth_read"', 'name = "seventh_read"', "tools: every name begins with sixth_"),
+        ('name = "sixth_read"', 'name = "seventh_read"', "tools: every name must begin with sixth_"),
         ('name = "sixth_read"', f'name = "sixth_{"a" * 34}"', "tools.0.name: "),
         ("writes = false", "", "tools.0.writes: Field required"),
         ('description = "Read one."', "", "tools.0.description: Field required"),
@@ -137,12 +137,12 @@ def test_a_manifest_with_an_invalid_field_is_refused_by_file_and_field(
 def test_a_manifest_without_its_oauth_block_is_refused(tmp_path: Path) -> None:
     head, _, rest = SMALL.partition("[oauth]")
     text = head + rest[rest.index("[[tools]]") :]
-    assert "oauth: the block and the auth type oauth go together" in complaint(tmp_path, text)
+    assert "oauth: required with the auth type oauth, and only then" in complaint(tmp_path, text)
 
 
 def test_a_manifest_with_a_tool_twice_is_refused(tmp_path: Path) -> None:
     tool = SMALL[SMALL.index("[[tools]]") :]
-    assert "tools: two have the same name" in complaint(tmp_path, SMALL + tool)
+    assert "tools: two tools have the same name" in complaint(tmp_path, SMALL + tool)
 
 
 def test_a_revocation_names_a_token(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_an_invalid_toml_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_service_named_unlike_its_folder_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, SMALL, name="seventh")
-    with pytest.raises(ManifestError, match="name: sixth is not the name of its folder"):
+    with pytest.raises(ManifestError, match="name: sixth differs from the name of its folder"):
         load_service(path)
 
 

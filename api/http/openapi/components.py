@@ -122,14 +122,14 @@ def problem_name(errors: Sequence[type[AppError]]) -> str:
 def problem(errors: Sequence[type[AppError]]) -> dict[str, Any]:
     """The response of one status, which may cover several problems."""
     examples = [PROBLEMS[error] for error in errors]
-    named = sorted({name for each in examples for name in each.headers})
+    named = sorted({name for example in examples for name in example.headers})
     return {
         "description": "; ".join(f"{error.title} (`{error.code}`)" for error in errors) + ".",
         "headers": headers(named),
         "content": {
             PROBLEM_TYPE: {
                 "schema": ref("schemas", "Problem"),
-                "examples": {each.code: {"value": json.loads(problem_body(each))} for each in examples},
+                "examples": {example.code: {"value": json.loads(problem_body(example))} for example in examples},
             }
         },
     }
@@ -177,13 +177,13 @@ def _tidy_value(name: str, value: Any) -> Any:
         case "$ref", str():
             return ref("schemas", _public(value))["$ref"]
         case (("properties" | "$defs"), dict()):
-            return {each: _tidy(schema) for each, schema in value.items()}
+            return {name: _tidy(schema) for name, schema in value.items()}
         case (("default" | "const" | "enum" | "examples"), _):
             return value
         case _, dict():
             return _tidy(value)
         case _, list():
-            return [_tidy(each) if isinstance(each, dict) else each for each in value]
+            return [_tidy(item) if isinstance(item, dict) else item for item in value]
         case _:
             return value
 

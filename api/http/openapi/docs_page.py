@@ -58,9 +58,9 @@ def _operation(path: str, method: str, operation: Mapping[str, Any], shared: Map
 
 def _parameters(parameters: Iterable[Mapping[str, Any]]) -> str:
     rows = [
-        f"<dt><code>{escape(each['name'])}</code> ({escape(each['in'])})</dt>"
-        f"<dd>{_text(each.get('description', ''))} <code>{escape(json.dumps(each['schema']))}</code></dd>"
-        for each in parameters
+        f"<dt><code>{escape(parameter['name'])}</code> ({escape(parameter['in'])})</dt>"
+        f"<dd>{_text(parameter.get('description', ''))} <code>{escape(json.dumps(parameter['schema']))}</code></dd>"
+        for parameter in parameters
     ]
     return f"<h3>Parameters</h3><dl>{''.join(rows)}</dl>" if rows else ""
 

@@ -102,12 +102,14 @@ class Operation:
 
 
 def build_contract(app: Litestar) -> dict[str, Any]:
-    operations = sorted(_operations(app), key=lambda each: (each.path, each.method))
-    docs = [each.doc for each in operations]
+    operations = sorted(_operations(app), key=lambda operation: (operation.path, operation.method))
+    docs = [operation.doc for operation in operations]
     paths: dict[str, dict[str, Any]] = {}
-    for each in operations:
-        paths.setdefault(each.path, {})[each.method] = _described(each)
-    problems = {components.problem_name(errors): errors for each in operations for errors in each.problems.values()}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method] = _described(operation)
+    problems = {
+        components.problem_name(errors): errors for operation in operations for errors in operation.problems.values()
+    }
     return {
         "openapi": "3.1.0",
         "info": INFO,
@@ -119,7 +121,8 @@ def build_contract(app: Litestar) -> dict[str, Any]:
             "headers": components.HEADERS,
             "responses": {name: components.problem(problems[name]) for name in sorted(problems)},
             "schemas": components.schemas(
-                [each.body for each in operations if each.body], [doc.reply.body for doc in docs if doc.reply.body]
+                [operation.body for operation in operations if operation.body],
+                [doc.reply.body for doc in docs if doc.reply.body],
             ),
         },
     }

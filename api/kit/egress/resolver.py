@@ -112,8 +112,8 @@ def _returned(give_back: Callable[[], None], asked: Lookups) -> None:
 
 
 def _give_back(*turns: asyncio.Semaphore) -> None:
-    for each in turns:
-        each.release()
+    for turn in turns:
+        turn.release()
 
 
 def _less(counter: Counter[str], key: str) -> None:

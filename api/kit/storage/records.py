@@ -43,7 +43,7 @@ def _encoded(value: object) -> object:
 
 
 def _read_stored_fields(record: Any) -> Mapping[str, None]:
-    return {each.name: None for each in fields(record) if each.metadata.get("stored", True)}
+    return {field.name: None for field in fields(record) if field.metadata.get("stored", True)}
 
 
 _stored_fields: Callable[[Any], Mapping[str, None]] = cache(_read_stored_fields)

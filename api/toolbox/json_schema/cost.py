@@ -75,9 +75,9 @@ class ValidationCost:
             if word in schema:
                 yield schema[word], word in _SAME_VALUE
         for word in (*_SAME_VALUE_LISTS, "prefixItems"):
-            yield from ((each, word != "prefixItems") for each in _several(schema.get(word)))
+            yield from ((subschema, word != "prefixItems") for subschema in _several(schema.get(word)))
         for word in (*_INNER_MAPS, "dependentSchemas"):
-            yield from ((each, word == "dependentSchemas") for each in _several(schema.get(word)))
+            yield from ((subschema, word == "dependentSchemas") for subschema in _several(schema.get(word)))
 
 
 def _several(schemas: object) -> list[object]:
@@ -90,7 +90,7 @@ def _compared(values: object) -> int:
     """The cost of comparing one value with all of these."""
     if not isinstance(values, list):
         return 0
-    return len(values) + sum(len(str(each)) // 64 for each in values if isinstance(each, str | list | dict))
+    return len(values) + sum(len(str(value)) // 64 for value in values if isinstance(value, str | list | dict))
 
 
 @lru_cache(4096)
@@ -114,7 +114,7 @@ def has_too_many_patterns(schema: object) -> bool:
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value
-    return len(seen) > MAX_PATTERNS or any(len(each) > MAX_PATTERN_LENGTH for each in seen)
+    return len(seen) > MAX_PATTERNS or any(len(pattern) > MAX_PATTERN_LENGTH for pattern in seen)
 
 
 def _patterns_in(schema: dict[str, object]) -> set[str]:

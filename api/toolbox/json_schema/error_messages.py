@@ -33,8 +33,8 @@ class ArgumentErrorMessages:
     schema: Mapping[str, Any]
 
     def sentences(self, errors: Iterator[ValidationError]) -> list[str]:
-        counted = (each for each in errors if not isinstance(each.kind, _GAVE_UP))
-        sentences = [one_line(self._sentence(each), MAX_SENTENCE) for each in islice(counted, MAX_ERRORS + 1)]
+        counted = (error for error in errors if not isinstance(error.kind, _GAVE_UP))
+        sentences = [one_line(self._sentence(error), MAX_SENTENCE) for error in islice(counted, MAX_ERRORS + 1)]
         return list(
             dict.fromkeys([*sentences[:MAX_ERRORS], *(["There are more errors."] if sentences[MAX_ERRORS:] else [])])
         )
@@ -54,12 +54,12 @@ class ArgumentErrorMessages:
                 return _plain_sentence(where, error)
 
     def _choice(self, where: str, context: Sequence[Sequence[ValidationError]]) -> str:
-        first = dict.fromkeys(self._sentence(each[0]).rstrip(".") for each in context[:4] if each)
+        first = dict.fromkeys(self._sentence(error[0]).rstrip(".") for error in context[:4] if error)
         return f"{where} fits none of its alternatives: {'; or: '.join(first)}."
 
     def _unknown_fields(self, where: str, names: Sequence[str], schema_path: Sequence[str | int]) -> str:
         known = self._known_fields(schema_path[:-1])
-        near = [each for name in names[:_SHOWN] for each in difflib.get_close_matches(name[:64], known, n=1)]
+        near = [candidate for name in names[:_SHOWN] for candidate in difflib.get_close_matches(name[:64], known, n=1)]
         unknown = f": {_listed(names)}" if names else ""  # where none are allowed, the error does not name them
         meant = f" Did you mean {_listed(near)}?" if near else ""
         return f"{where} has unknown fields{unknown}.{meant} It may have {_listed(known) or 'none'}."

@@ -78,15 +78,19 @@ def _with_target(schema: Schema, root: Mapping[str, Any], budget: Iterator[int])
 
 
 def _branches(alternatives: object, root: Mapping[str, Any], budget: Iterator[int]) -> list[Schema]:
-    several = [dict(each) for each in alternatives if isinstance(each, dict)] if isinstance(alternatives, list) else []
-    return [_flat(each, root, budget) for each in several if next(budget, None) is not None]
+    several = (
+        [dict(alternative) for alternative in alternatives if isinstance(alternative, dict)]
+        if isinstance(alternatives, list)
+        else []
+    )
+    return [_flat(alternative, root, budget) for alternative in several if next(budget, None) is not None]
 
 
 def _both(one: Schema, other: Schema) -> Schema:
     """What both require. If both have the same keyword, that of the first is kept."""
     properties = dict(_map(one, "properties"))
-    for name, each in _map(other, "properties").items():
-        properties[name] = {"allOf": [properties[name], each]} if properties.get(name, each) != each else each
+    for name, value in _map(other, "properties").items():
+        properties[name] = {"allOf": [properties[name], value]} if properties.get(name, value) != value else value
     required = list(dict.fromkeys([*_names(one), *_names(other)]))
     every = [*_list(one, "allOf"), *_list(other, "allOf")]
     both = {**other, **one, "properties": properties, "required": required}
@@ -97,9 +101,9 @@ def _either(schema: Schema, branches: list[Schema], word: str) -> Schema:
     properties = dict(_map(schema, "properties"))
     offered: dict[str, list[Any]] = {}
     for branch in branches:
-        for name, each in _map(branch, "properties").items():
-            if each not in offered.setdefault(name, []):
-                offered[name].append(each)
+        for name, value in _map(branch, "properties").items():
+            if value not in offered.setdefault(name, []):
+                offered[name].append(value)
     for name, several in offered.items():
         properties.setdefault(name, several[0] if len(several) == 1 else {"anyOf": several})
     common = [name for name in _names(branches[0]) if all(name in _names(branch) for branch in branches)]
@@ -109,7 +113,9 @@ def _either(schema: Schema, branches: list[Schema], word: str) -> Schema:
 
 
 def _sentence(branches: Iterable[Schema], word: str) -> str:
-    groups = list(dict.fromkeys(", ".join(_names(each)) or "none of these" for each in branches))[:MAX_CHOICES_NAMED]
+    groups = list(dict.fromkeys(", ".join(_names(branch)) or "none of these" for branch in branches))[
+        :MAX_CHOICES_NAMED
+    ]
     return f"Give {'exactly' if word == 'oneOf' else 'at least'} one of: {'; or '.join(groups)}."
 
 
@@ -124,4 +130,4 @@ def _list(schema: Mapping[str, Any], word: str) -> list[Any]:
 
 
 def _names(schema: Mapping[str, Any]) -> list[str]:
-    return [each for each in _list(schema, "required") if isinstance(each, str)]
+    return [name for name in _list(schema, "required") if isinstance(name, str)]

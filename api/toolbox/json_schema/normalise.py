@@ -69,7 +69,7 @@ def _size(schema: Schema) -> int:
 
 def _outline(schema: Schema) -> Schema:
     """Only names and types at the top, if those fit."""
-    kept = {name: {"type": each["type"]} if _has_type(each) else {} for name, each in schema["properties"].items()}
+    kept = {name: {"type": value["type"]} if _has_type(value) else {} for name, value in schema["properties"].items()}
     outline = noted(_empty() | {"properties": kept, "required": schema.get("required", [])}, _TOO_LARGE)
     return outline if _size(outline) <= MAX_BYTES else noted(_empty(), _TOO_LARGE)
 
@@ -89,12 +89,12 @@ def normalise_subschema(value: object, root: Mapping[str, Any], depth: int = 0) 
     value = _of_this_draft(value)
     lost = [word for word in _REFERENCES if word in value and resolve_pointer(root, value[word]) is None]
     kept: Schema = {}
-    for word, each in value.items():
+    for word, item in value.items():
         if word in _DROPPED or word in lost:
             continue
         if word not in _KNOWN:
-            kept[word] = each
-        elif (fit := _fitting(word, each, root, depth)) is not None:
+            kept[word] = item
+        elif (fit := _fitting(word, item, root, depth)) is not None:
             kept[word] = fit
     kept = noted(kept, ELSEWHERE) if lost else kept
     return kept | {"items": {}} if kept.get("type") == "array" and "items" not in kept else kept
@@ -118,7 +118,7 @@ def _fitting(word: str, value: object, root: Mapping[str, Any], depth: int) -> o
         return normalise_subschema(value, root, depth + 1) if isinstance(value, dict | bool) else None
     if word in _SCHEMAS:
         return (
-            [normalise_subschema(each, root, depth + 1) for each in value] or None if isinstance(value, list) else None
+            [normalise_subschema(item, root, depth + 1) for item in value] or None if isinstance(value, list) else None
         )
     if word in _SCHEMA_MAPS:
         return _map_of_parts(value, root, depth) if isinstance(value, dict) else None
@@ -126,12 +126,12 @@ def _fitting(word: str, value: object, root: Mapping[str, Any], depth: int) -> o
 
 
 def _map_of_parts(value: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Schema:
-    return {name: normalise_subschema(each, root, depth + 1) for name, each in value.items()}
+    return {name: normalise_subschema(item, root, depth + 1) for name, item in value.items()}
 
 
 def _type(value: object) -> object | None:
     if isinstance(value, list):
-        several = list(dict.fromkeys(each for each in value if isinstance(each, str) and each in TYPES))
+        several = list(dict.fromkeys(item for item in value if isinstance(item, str) and item in TYPES))
         return several[0] if len(several) == 1 else several or None
     return value if isinstance(value, str) and value in TYPES else None
 
@@ -159,7 +159,7 @@ def _flag(value: object) -> bool | None:
 
 def _name_list(value: object) -> list[str] | None:
     """In old schemas, `required: true` is a keyword of the property itself."""
-    return list(dict.fromkeys(each for each in value if isinstance(each, str))) if isinstance(value, list) else None
+    return list(dict.fromkeys(item for item in value if isinstance(item, str))) if isinstance(value, list) else None
 
 
 def _values(value: object) -> list[object] | None:

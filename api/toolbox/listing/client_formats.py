@@ -78,7 +78,7 @@ def _with_plain_properties(schema: Mapping[str, Any]) -> Schema:
     odd = [name for name in properties if not _PROPERTY.fullmatch(name)]
     if not odd:
         return dict(schema)
-    kept = {**schema, "properties": {name: each for name, each in properties.items() if name not in odd}}
+    kept = {**schema, "properties": {name: value for name, value in properties.items() if name not in odd}}
     if "required" in schema:
         kept["required"] = [name for name in schema["required"] if name not in odd]
     named = ", ".join(f"`{name}`" for name in odd[:8])

@@ -62,9 +62,9 @@ class ServiceHttpAdapter:
     def current_credential(self) -> object:
         return self._credentials.sent
 
-    async def renew(self, sent: object) -> bool:
+    async def renew(self, rejected: object) -> bool:
         return await self._credentials.renew_after_rejection(
-            StatusRefused(HTTPStatus.UNAUTHORIZED, "Unauthorized"), sent
+            StatusRefused(HTTPStatus.UNAUTHORIZED, "Unauthorized"), rejected
         )
 
     def seconds_left(self) -> float:

@@ -131,7 +131,7 @@ def _resource(protected: MetadataDocument, server: Url) -> str:
 
 async def _of_first_usable(http: Http, named: Sequence[str], wish: _Wish) -> Authorization:
     """In the server's order. One that is down is an error: otherwise the issuer would depend on which server is up."""
-    places = [place for each in named if (place := safe(each, beside=wish.server)) and not place.query]
+    places = [place for name in named if (place := safe(name, beside=wish.server)) and not place.query]
     objections: list[NotAuthorizable] = []
     for place in places[:MAX_SERVERS]:
         try:

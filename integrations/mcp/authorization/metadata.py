@@ -74,7 +74,7 @@ def provider_of(document: MetadataDocument, server: Url, resource: str, grant: G
 def auth_methods_of(document: MetadataDocument) -> tuple[ClientAuth, ...]:
     """Those that we know, the best first; none at all where it knows none of them."""
     offered = document.texts("token_endpoint_auth_methods_supported")
-    return DEFAULT_AUTH_METHODS if offered is None else tuple(each for each in PREFERENCE if each in offered)
+    return DEFAULT_AUTH_METHODS if offered is None else tuple(method for method in PREFERENCE if method in offered)
 
 
 def registration_url_of(document: MetadataDocument, server: Url) -> str | None:

@@ -30,7 +30,7 @@ class MetadataDocument:
         found = self._members.get(name)
         if not isinstance(found, list):
             return None
-        return tuple(each for each in found[:MAX_TEXTS] if isinstance(each, str) and 0 < len(each) <= MAX_TEXT)
+        return tuple(text for text in found[:MAX_TEXTS] if isinstance(text, str) and 0 < len(text) <= MAX_TEXT)
 
     def is_set(self, name: str) -> bool:
         return self._members.get(name) is True

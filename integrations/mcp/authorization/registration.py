@@ -36,7 +36,7 @@ async def register_client(
     http: Http, authorization: Authorization, *, redirect_uri: str, client_name: str, client_uri: str | None = None
 ) -> RegisteredClient:
     """Asked once. Raises `NoAuthorization` where the answer is no, or nothing to build upon."""
-    method = next((each for each in authorization.auth_methods if each != "private_key_jwt"), None)
+    method = next((method for method in authorization.auth_methods if method != "private_key_jwt"), None)
     if authorization.registration_url is None or method is None:
         raise NotAuthorizable("no_registration")
     wanted = _wanted(authorization, method, redirect_uri, client_name, client_uri)
@@ -89,4 +89,4 @@ def _auth(told: str | None, asked: ClientAuth, secret: str | None) -> ClientAuth
         return asked if secret else "none"
     if told not in (*_WITH_SECRET, "none") or (told != "none" and not secret):
         raise NotAuthorizable("no_registration")
-    return next(each for each in get_args(ClientAuth) if each == told)
+    return next(method for method in get_args(ClientAuth) if method == told)

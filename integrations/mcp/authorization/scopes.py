@@ -17,7 +17,7 @@ def scopes_in(text: str) -> tuple[str, ...]:
 
 def scopes_of(texts: Iterable[str]) -> tuple[str, ...]:
     """Each once, in their order, and not beyond any number. What RFC 6749 knows as no scope is left out."""
-    return tuple(dict.fromkeys(each for each in texts if _SCOPE.fullmatch(each)))[:MAX_SCOPES]
+    return tuple(dict.fromkeys(text for text in texts if _SCOPE.fullmatch(text)))[:MAX_SCOPES]
 
 
 def to_ask_for(challenged: Sequence[str], supported: Sequence[str], *, offline: bool) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class BlockNode:
 
     @property
     def is_whole(self) -> bool:
-        return not self.is_cut and all(each.is_whole for each in self.children)
+        return not self.is_cut and all(child.is_whole for child in self.children)
 
     @property
     def kind(self) -> str:
@@ -154,7 +154,7 @@ def _file(node: BlockNode) -> str:
 def _code(node: BlockNode) -> str:
     inside = node.inside
     text = plain_text(inside.get("rich_text"))
-    fence = "`" * max([3, *(len(each) + 1 for each in _TICKS.findall(text))])
+    fence = "`" * max([3, *(len(ticks) + 1 for ticks in _TICKS.findall(text))])
     language = inside.get("language")
     caption = plain_text(inside.get("caption"))
     shown = f"{fence}{'' if language in (None, 'plain text') else language}\n{text}\n{fence}"

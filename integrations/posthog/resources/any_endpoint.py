@@ -71,7 +71,7 @@ def _pairs(query: str) -> list[tuple[str, str]]:
 
 
 def _sendable(given: dict[str, Value]) -> dict[str, Value]:
-    if any(isinstance(each, int | float) and not is_finite(each) for each in given.values()):
+    if any(isinstance(value, int | float) and not is_finite(value) for value in given.values()):
         raise ValueError("has a number that is too large")
     if len(urlencode(given, doseq=True)) > LONGEST_QUERY:
         raise ValueError(f"must have {LONGEST_QUERY:,} characters at most when encoded as a query")
@@ -95,9 +95,9 @@ class Get(Params):
 
     @model_validator(mode="before")
     @classmethod
-    def _understood(cls, given: object) -> object:
+    def _normalise(cls, given: object) -> object:
         """Merge parameters after a question mark, and those beside `params`, into `params`."""
-        read = super()._understood(given)  # type: ignore[operator]  # a proxy, which gives the function
+        read = super()._normalise(given)  # type: ignore[operator]  # a proxy, which gives the function
         if not isinstance(read, dict) or not isinstance(path := read.get("path"), str):
             return read
         try:
@@ -123,7 +123,7 @@ class Anything(Result):
     def text(self) -> str:
         following = more_follow("params", self.next_params) if self.next_params else ""
         parts = (f"GET {self.path}", *self.notes, _written(self.body), following)
-        return "\n\n".join(each for each in parts if each)
+        return "\n\n".join(part for part in parts if part)
 
 
 @tool("Read anything else")
@@ -167,8 +167,8 @@ def _page(body: Any) -> tuple[Any, int, int]:
     if not isinstance(results, list):
         return body, 0, 0
     kept, room = 0, ROOM_OF_TEXT - 2_000
-    for each in results:
-        room -= len(_written(each)) + 2
+    for result in results:
+        room -= len(_written(result)) + 2
         if room < 0 and kept >= FEWEST:
             break
         kept += 1

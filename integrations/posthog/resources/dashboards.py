@@ -124,7 +124,7 @@ async def posthog_get_dashboard(api: PosthogApi, ask: GetDashboard) -> Dashboard
     """
     project = await api.project(ask.project_id)
     found = await one(api, project, DASHBOARDS, ask.dashboard_id, "dashboard", LIST)
-    tiles = [_tile(each) for each in found.get("tiles") or [] if isinstance(each, dict)]
+    tiles = [_tile(tile) for tile in found.get("tiles") or [] if isinstance(tile, dict)]
     more = {"url": _link(project, found), "full": whole(found, full=ask.full, alone=True)}
     dashboard = read(WholeDashboard, found, tiles=tiles, **more)
     return DashboardDetails(project_id=project.id, dashboard=dashboard, notes=cuts(dashboard))

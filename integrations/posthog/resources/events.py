@@ -120,7 +120,7 @@ class EventPage(Page[EventDetails]):
         head = super()._head()
         order = ", the latest first:" if self.results else "."
         counted, _, more = head.rstrip(":.").partition(", ")
-        return ", ".join(each for each in (f"{counted} {span(self.since, self.until)}", more) if each) + order
+        return ", ".join(text for text in (f"{counted} {span(self.since, self.until)}", more) if text) + order
 
 
 @tool("List events")
@@ -167,7 +167,7 @@ async def _explained(api: PosthogApi, project: Project, ask: ListEvents) -> None
 
 def _notes(ask: ListEvents, events: list[EventDetails], kept: int) -> list[str]:
     early = [ENDED_EARLY] if kept < len(events) else []
-    cut = [CUT_HERE] if not ask.full and any(is_cut(each.text()) for each in events[:kept]) else []
+    cut = [CUT_HERE] if not ask.full and any(is_cut(event.text()) for event in events[:kept]) else []
     further = [FURTHER] if not events and ask.since != ALL and not ask.cursor else []
     return [*early, *cut, *further]
 
@@ -202,7 +202,7 @@ def _is_later(after: str, before: str) -> bool:
 def _following(shown: list[EventDetails], ask: ListEvents) -> str:
     """A cursor: the time of the last event, and how many events with that time were shown."""
     last = shown[-1].timestamp
-    same = sum(each.timestamp == last for each in shown)
+    same = sum(item.timestamp == last for item in shown)
     if ask.cursor and same == len(shown) and ask.cursor.startswith(f"{last}{BETWEEN}"):
         same += int(ask.cursor.rpartition(BETWEEN)[2])
     return f"{last}{BETWEEN}{same}"

@@ -124,7 +124,7 @@ class ExperimentDetails(Details):
         return self.experiment
 
     def text(self) -> str:
-        return "\n\n".join([super().text(), *(each.text() for each in self.measured)])
+        return "\n\n".join([super().text(), *(metric.text() for metric in self.measured)])
 
 
 @tool("List experiments")
@@ -162,11 +162,11 @@ async def posthog_get_experiment(api: PosthogApi, ask: GetExperiment) -> Experim
         url=_link(project, found),
         feature_flag_id=(found.get("feature_flag") or {}).get("id"),
         variants=_arms(found),
-        metrics=[_name(each) for each in metrics],
-        secondary_metrics=[_name(each) for each in _metrics(found, "metrics_secondary", "secondary")],
+        metrics=[_name(metric) for metric in metrics],
+        secondary_metrics=[_name(metric) for metric in _metrics(found, "metrics_secondary", "secondary")],
         full=whole(found, full=ask.full, alone=True),
     )
-    measured = [await _measured(api, project, found, each) for each in metrics[:MOST_METRICS] if ask.results]
+    measured = [await _measured(api, project, found, metric) for metric in metrics[:MOST_METRICS] if ask.results]
     notes = [*_notes(found, len(metrics)), *cuts(experiment)] if ask.results else cuts(experiment)
     return ExperimentDetails(project_id=project.id, experiment=experiment, measured=measured, notes=notes)
 
@@ -206,12 +206,12 @@ async def _measured(api: PosthogApi, project: Project, found: Json, metric: Json
 
 def _by_variant(response: Json) -> Table:
     base, others = response.get("baseline") or {}, response.get("variant_results") or []
-    return table(COLUMNS, [_row(each) for each in [base, *others] if isinstance(each, dict)])
+    return table(COLUMNS, [_row(variant) for variant in [base, *others] if isinstance(variant, dict)])
 
 
 def _row(found: Json) -> list[object]:
     interval = found.get("credible_interval") or found.get("confidence_interval") or []
-    told = " to ".join(f"{each:+.1%}" for each in map(finite, interval) if isinstance(each, int | float)) or None
+    told = " to ".join(f"{bound:+.1%}" for bound in map(finite, interval) if isinstance(bound, int | float)) or None
     chance = finite(found.get("chance_to_win"))
     numbers = (found.get("key"), found.get("number_of_samples"), found.get("sum"))
     sure = {True: "yes", False: "no"}.get(found.get("significant"))  # type: ignore[arg-type]
@@ -222,11 +222,11 @@ def _row(found: Json) -> list[object]:
 def _metrics(found: Json, inline: str, shared: str) -> list[Json]:
     """Its own metrics, and the shared ones."""
     saved = [
-        {**each["query"], "name": each.get("name")}
-        for each in found.get("saved_metrics") or []
-        if isinstance(each.get("query"), dict) and (each.get("metadata") or {}).get("type", "primary") == shared
+        {**metric["query"], "name": metric.get("name")}
+        for metric in found.get("saved_metrics") or []
+        if isinstance(metric.get("query"), dict) and (metric.get("metadata") or {}).get("type", "primary") == shared
     ]
-    return [each for each in found.get(inline) or [] if isinstance(each, dict)] + saved
+    return [metric for metric in found.get(inline) or [] if isinstance(metric, dict)] + saved
 
 
 def _name(metric: Json) -> str:
@@ -236,7 +236,7 @@ def _name(metric: Json) -> str:
 def _arms(found: Json) -> list[Arm]:
     flag = (found.get("feature_flag") or {}).get("filters") or {}
     variants = (flag.get("multivariate") or {}).get("variants") or []
-    return [read(Arm, each) for each in variants if isinstance(each, dict)]
+    return [read(Arm, variant) for variant in variants if isinstance(variant, dict)]
 
 
 def _link(project: Project, found: Json) -> str:

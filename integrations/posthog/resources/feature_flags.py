@@ -181,7 +181,7 @@ async def _no_flag(api: PosthogApi, project: Project, key: str) -> str:
 
 
 def _flag(project: Project, found: Json, full: bool) -> Flag:
-    variants = [str(each.get("key")) for each in _variants(found)]
+    variants = [str(variant.get("key")) for variant in _variants(found)]
     return read(
         Flag,
         found,
@@ -195,7 +195,7 @@ def _flag(project: Project, found: Json, full: bool) -> Flag:
 
 def _whole_flag(project: Project, found: Json, *, full: bool) -> WholeFlag:
     payloads = filters_of(found).get("payloads") or {}
-    variants = [{**each, "payload": _payload(payloads.get(each.get("key")))} for each in _variants(found)]
+    variants = [{**variant, "payload": _payload(payloads.get(variant.get("key")))} for variant in _variants(found)]
     return read(
         WholeFlag,
         found,
@@ -204,8 +204,8 @@ def _whole_flag(project: Project, found: Json, *, full: bool) -> WholeFlag:
         variants=variants,
         payload=_payload(payloads.get("true")),
         stale=_is_stale(found),
-        experiments=[str(each) for each in found.get("experiment_set") or []],
-        surveys=[str(each.get("name")) for each in found.get("surveys") or [] if isinstance(each, dict)],
+        experiments=[str(experiment_id) for experiment_id in found.get("experiment_set") or []],
+        surveys=[str(survey.get("name")) for survey in found.get("surveys") or [] if isinstance(survey, dict)],
         full=whole(found, full=full, alone=True),
     )
 
@@ -227,4 +227,4 @@ def _in_short(conditions: list[str]) -> str | None:
 
 def _variants(found: Json) -> list[Json]:
     told = (filters_of(found).get("multivariate") or {}).get("variants") or []
-    return [each for each in told if isinstance(each, dict)]
+    return [line for line in told if isinstance(line, dict)]

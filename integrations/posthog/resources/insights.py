@@ -28,8 +28,8 @@ IS_NONE = "must be a number, a short id such as AaVQ8Ijw, or a link; `{}` with `
 Kind = Literal["TRENDS", "FUNNELS", "RETENTION", "PATHS", "LIFECYCLE", "STICKINESS", "SQL", "JSON", "JOURNEYS"]
 KINDS = get_args(Kind)
 OTHER_WORDS = {
-    **{f"{each.lower()}query": each for each in KINDS},
-    **{each.lower().removesuffix("s"): each for each in KINDS},
+    **{f"{kind.lower()}query": kind for kind in KINDS},
+    **{kind.lower().removesuffix("s"): kind for kind in KINDS},
     **dict.fromkeys(("hogql", "hogqlquery", "datavisualizationnode"), "SQL"),
     "pathsquery": "PATHS",
     "trend": "TRENDS",
@@ -107,7 +107,7 @@ class InsightDetails(Details):
         result = self.result.text() if self.result else written(self.other)
         query = f"query: {written(self.query)}" if self.query else ""
         told = f"Result:\n{result or 'none'}" if self.result or self.other is not None else ""
-        return "\n\n".join(each for each in (super().text(), query, told) if each)
+        return "\n\n".join(text for text in (super().text(), query, told) if text)
 
 
 @tool("List insights")
@@ -119,7 +119,9 @@ async def posthog_list_insights(api: PosthogApi, ask: ListInsights) -> InsightPa
     those. If nothing matches `search`, similar insights are returned.
     """
     query = {"search": ask.search, "insight": ask.kind, "saved": ask.saved, "favorited": ask.favorited or None}
-    return await listed(api, ask, INSIGHTS, query, InsightPage, lambda project, each: _insight(project, each, ask.full))
+    return await listed(
+        api, ask, INSIGHTS, query, InsightPage, lambda project, insight: _insight(project, insight, ask.full)
+    )
 
 
 @tool("Read an insight with its result")
@@ -179,7 +181,7 @@ async def _computed(api: PosthogApi, project: Project, query: Json, *, fresh: bo
 
 def _insight(project: Project, found: Json, full: bool, *, alone: bool = False) -> Insight:
     link = project.link(f"{INSIGHTS}/{found.get('short_id')}")
-    tiles = [str(each.get("dashboard_id")) for each in found.get("dashboard_tiles") or [] if isinstance(each, dict)]
+    tiles = [str(tile.get("dashboard_id")) for tile in found.get("dashboard_tiles") or [] if isinstance(tile, dict)]
     name = found.get("name") or found.get("derived_name")
     more = {"name": name, "kind": (source(found) or {}).get("kind"), "dashboards": tiles}
     return read(Insight, found, url=link, full=whole(found, full=full, alone=alone), **more)

@@ -233,7 +233,7 @@ async def _someone(api: PosthogApi, project: Project, said: str) -> Json:
 
 def _person(project: Project, found: Json, full: Json | None, *, some: bool) -> Person:
     properties = found.get("properties") if isinstance(found.get("properties"), dict) else {}
-    ids = [str(each) for each in found.get("distinct_ids") or []]
+    ids = [str(distinct_id) for distinct_id in found.get("distinct_ids") or []]
     shown = _telling(properties or {}) if some else properties
     told, _ = fitted(shown, ROOM_OF_PROPERTIES if some else 40_000)
     more = [f"and {len(ids) - MOST_IDS} more"] if some and len(ids) > MOST_IDS else []

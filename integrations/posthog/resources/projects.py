@@ -71,7 +71,9 @@ class Projects(Result):
     def text(self) -> str:
         head = f"{len(self.projects)} project{'' if len(self.projects) == 1 else 's'}:"
         none = "No project that this key may read has this in its name."
-        return "\n\n".join([head if self.projects else none, *self.notes, *(each.text() for each in self.projects)])
+        return "\n\n".join(
+            [head if self.projects else none, *self.notes, *(project.text() for project in self.projects)]
+        )
 
 
 class ProjectDetails(Details):
@@ -89,7 +91,7 @@ class Owner(Part):
 
     def named(self, found: Json) -> Json:
         """The project with the name of its organization instead of the id."""
-        names = {each.get("id"): each.get("name") for each in self.organizations}
+        names = {organization.get("id"): organization.get("name") for organization in self.organizations}
         given = found.get("organization")
         return {**found, "organization": names.get(given, given)}
 
@@ -109,8 +111,8 @@ async def posthog_list_projects(api: PosthogApi, ask: ListProjects) -> Projects:
     else:
         raw, notes = await _all(api, owner, key.get("scoped_organizations"))
     own = own_of(limited_to, me)
-    told = [read(ProjectItem, each, url=_link(api, each), is_current=str(each["id"]) == own) for each in raw]
-    wanted = [each for each in told if (ask.search or "").lower() in (each.name or "").lower()]
+    told = [read(ProjectItem, item, url=_link(api, item), is_current=str(item["id"]) == own) for item in raw]
+    wanted = [project for project in told if (ask.search or "").lower() in (project.name or "").lower()]
     kept = min(fitting(wanted), ask.limit)
     if kept < len(wanted):
         notes.append(f"These are the first {kept} of {len(wanted)}: use `search` to find others.")
@@ -142,7 +144,7 @@ async def _each(api: PosthogApi, owner: Owner, numbers: list[str]) -> tuple[list
             if failed.kind != "upstream_refused":
                 raise
             if "lacks" in failed.text:
-                return [{"id": each} for each in numbers], [NAMES_UNKNOWN.format(failed.text)]
+                return [{"id": number} for number in numbers], [NAMES_UNKNOWN.format(failed.text)]
             notes.append(CANNOT_BE_READ.format(number))
     return found, notes
 
@@ -166,7 +168,7 @@ async def _of_one(api: PosthogApi, organization: Mapping[str, object], most: int
     offset: int | None = 0
     while offset is not None and len(found) < most:
         page = await api.page(f"/api/organizations/{organization.get('id')}/projects/", {}, MOST_PROJECTS, offset)
-        found += [{**each, "organization": organization.get("name")} for each in page.items]
+        found += [{**item, "organization": organization.get("name")} for item in page.items]
         offset = page.next
     return found
 

@@ -119,7 +119,7 @@ async def posthog_list_surveys(api: PosthogApi, ask: ListSurveys) -> SurveyPage:
     query = {"search": ask.search, "status": ask.status, "type": ask.type, "archived": ask.archived}
 
     def made(project: Project, found: Json) -> Survey:
-        questions = [str(each.get("question")) for each in _questions(found)]
+        questions = [str(question.get("question")) for question in _questions(found)]
         more = {"url": _link(project, found), "full": whole(found, full=ask.full)}
         return read(Survey, found, questions=questions, **more)
 
@@ -137,7 +137,7 @@ async def posthog_get_survey(api: PosthogApi, ask: GetSurvey) -> SurveyDetails:
     found = await one(api, project, PLACE, ask.survey_id, "survey", LIST)
     counts, notes = await _counts(api, project, ask) if ask.stats and found.get("start_date") else (None, [])
     more = {"url": _link(project, found), "full": whole(found, full=ask.full, alone=True), "counts": counts}
-    survey = read(WholeSurvey, found, questions=[read(Question, each) for each in _questions(found)], **more)
+    survey = read(WholeSurvey, found, questions=[read(Question, question) for question in _questions(found)], **more)
     return SurveyDetails(project_id=project.id, survey=survey, notes=[*notes, *cuts(survey)])
 
 
@@ -151,7 +151,7 @@ async def _counts(api: PosthogApi, project: Project, ask: GetSurvey) -> tuple[Co
         return None, [f"The counts could not be read: {failed.text}"]
     by_event = {ours: (told.get("stats") or {}).get(event) or {} for ours, event in COUNTED.items()}
     found = {
-        **{ours: each.get("total_count") for ours, each in by_event.items()},
+        **{ours: value.get("total_count") for ours, value in by_event.items()},
         "shown_to": by_event["shown"].get("unique_persons"),
         "answered_by": by_event["answered"].get("unique_persons"),
         "response_rate": (told.get("rates") or {}).get("response_rate"),
@@ -162,7 +162,7 @@ async def _counts(api: PosthogApi, project: Project, ask: GetSurvey) -> tuple[Co
 
 
 def _questions(found: Json) -> list[Json]:
-    return [each for each in found.get("questions") or [] if isinstance(each, dict)]
+    return [question for question in found.get("questions") or [] if isinstance(question, dict)]
 
 
 def _link(project: Project, found: Json) -> str:
