@@ -24,12 +24,12 @@ OBJECTS, OWNERS = f"/crm/objects/{VERSION}", f"/crm/owners/{VERSION}"
 PROPERTIES, PIPELINES = f"/crm/properties/{VERSION}", f"/crm/pipelines/{VERSION}/deals"
 DETAILS = f"/account-info/{VERSION}/details"
 
-NOT_THERE = "HubSpot found nothing at this address."
-NOT_SEEN = (
+NOT_FOUND = "HubSpot found nothing at this address."
+FORBIDDEN = (
     "HubSpot does not allow this connection to view that: {} The user who connected it needs permission to view it. "
     "An admin grants it in HubSpot under Settings > Users & Teams."
 )
-NO_MORE_TODAY = (
+DAILY_LIMIT_REACHED = (
     "The account has reached HubSpot's daily request limit. The limit is reset at midnight in the account's time zone."
 )
 LOCKED = HTTPStatus.LOCKED
@@ -49,28 +49,28 @@ class HubSpotApi(ServiceClient):
             case HTTPStatus.UNAUTHORIZED:
                 return CredentialRejected()
             case HTTPStatus.TOO_MANY_REQUESTS | HTTPStatus.LOCKED | 477:
-                return _later(reply, body)
+                return _rate_limit(reply, body)
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 return ServerTrouble(self.unavailable_text(reply))
             case _:
-                return _refusal(reply, body, self.unexpected_response_text(reply))
+                return _rejection(reply, body, self.unexpected_response_text(reply))
 
 
-def _later(reply: Reply, body: Json) -> Verdict:
+def _rate_limit(reply: Reply, body: Json) -> Verdict:
     policy = str(body.get("policyName", "")).upper()
     if policy == "DAILY":
-        return Rejected(NO_MORE_TODAY, "rate_limited")
+        return Rejected(DAILY_LIMIT_REACHED, "rate_limited")
     if reply.status == LOCKED:
         return RateLimited(LOCKED_SECONDS)
     retry_after = reply.headers.get("retry-after", "")
     return RateLimited(float(retry_after) if _SECONDS.fullmatch(retry_after) else WINDOWS.get(policy))
 
 
-def _refusal(reply: Reply, body: Json, unexpected: str) -> Rejected:
+def _rejection(reply: Reply, body: Json, unexpected: str) -> Rejected:
     message = _message(body)
     match reply.status:
         case HTTPStatus.NOT_FOUND:
-            return Rejected(NOT_THERE)
+            return Rejected(NOT_FOUND)
         case HTTPStatus.FORBIDDEN:
             return Rejected(_forbidden(body, message))
         case HTTPStatus.BAD_REQUEST:
@@ -82,9 +82,11 @@ def _refusal(reply: Reply, body: Json, unexpected: str) -> Rejected:
 def _forbidden(body: Json, message: str) -> str:
     scopes = sorted(set(_scopes(body)))
     if not scopes and body.get("category") != "MISSING_SCOPES":
-        return NOT_SEEN.format(message)
-    reading = [f"`{scope}`" for scope in scopes if ".read" in scope] or [f"`{scope}`" for scope in scopes]
-    needed = f"one of {', '.join(reading)}" if len(reading) > 1 else reading[0] if reading else "another scope"
+        return FORBIDDEN.format(message)
+    alternatives = [f"`{scope}`" for scope in scopes if ".read" in scope] or [f"`{scope}`" for scope in scopes]
+    needed = alternatives[0] if alternatives else "another scope"
+    if len(alternatives) > 1:
+        needed = f"one of {', '.join(alternatives)}"
     return (
         f"The connection to HubSpot needs {needed}. An admin has to add it to the app in HubSpot, and then "
         "reconnect the server."
@@ -102,5 +104,6 @@ def _scopes(body: Json) -> Iterator[str]:
 def _message(body: Json) -> str:
     """The messages of an error body, any part of which may be missing."""
     messages = [body.get("message"), *(error.get("message") for error in objects(body.get("errors"))[:MOST_ERRORS])]
-    parts = dict.fromkeys(one_line(str(message))[:LONGEST_MESSAGE] for message in messages if message)
-    return " ".join(part if part.endswith((".", "!")) else f"{part}." for part in parts) or "HubSpot gave no reason."
+    unique_messages = dict.fromkeys(one_line(str(message))[:LONGEST_MESSAGE] for message in messages if message)
+    sentences = [text if text.endswith((".", "!")) else f"{text}." for text in unique_messages]
+    return " ".join(sentences) or "HubSpot gave no reason."

@@ -17,7 +17,7 @@ LONGEST_VALUE = 200
 
 MAX_FILTERS = 6
 """The maximum of filters in one group, including those that tools add."""
-SIGNS = {
+OPERATOR_ALIASES = {
     **dict.fromkeys(("=", "==", "EQUALS"), "EQ"),
     **dict.fromkeys(("!=", "<>", "NOT_EQUALS"), "NEQ"),
     "<": "LT",
@@ -31,7 +31,7 @@ SIGNS = {
 """Other spellings of HubSpot's operators."""
 
 LISTS = ("IN", "NOT_IN")
-NEEDS: Mapping[str, tuple[str, ...]] = {
+REQUIRED_FIELDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(LISTS, ("values",)),
     **dict.fromkeys(("HAS_PROPERTY", "NOT_HAS_PROPERTY"), ()),
     "BETWEEN": ("value", "high_value"),
@@ -58,33 +58,33 @@ Operator = Literal[
 ]
 
 
-def property_name(given: object) -> object:
+def property_name(value: object) -> object:
     """HubSpot's property names are always in lower case."""
-    return given.strip().lower() if isinstance(given, str) else given
+    return value.strip().lower() if isinstance(value, str) else value
 
 
-def _operator(given: object) -> object:
-    if not isinstance(given, str):
-        return given
-    word = re.sub(r"[\s-]+", "_", given.strip()).upper()
-    return SIGNS.get(word, word)
+def _operator(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    word = re.sub(r"[\s-]+", "_", value.strip()).upper()
+    return OPERATOR_ALIASES.get(word, word)
 
 
-def _is_name(given: str) -> str:
-    if not _NAME.fullmatch(given):
+def _valid_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
         raise ValueError("must be an internal name such as `createdate`: only letters, digits and underscores")
-    return given
+    return name
 
 
-PropertyName = Annotated[str, BeforeValidator(property_name), AfterValidator(_is_name)]
+PropertyName = Annotated[str, BeforeValidator(property_name), AfterValidator(_valid_name)]
 
 
-def _plain(value: object) -> object:
+def _bool_text(value: object) -> object:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _several(given: object) -> object:
-    return given if isinstance(given, list) else [given]
+def _as_list(value: object) -> object:
+    return value if isinstance(value, list) else [value]
 
 
 class Filter(Params):
@@ -99,69 +99,69 @@ class Filter(Params):
     operator: Annotated[Operator, BeforeValidator(_operator)] = Field(
         default="EQ", description="CONTAINS_TOKEN matches whole words; `*` matches the rest of a word, as in `ada*`."
     )
-    value: Annotated[str, BeforeValidator(_plain)] = Field(
+    value: Annotated[str, BeforeValidator(_bool_text)] = Field(
         default="",
         max_length=3000,
         description="For owners, stages and other choices: the name or the id. "
         "For dates: 2026-11-30 (the whole day in UTC) or 2026-11-30T15:00:00Z.",
     )
     high_value: str = Field(default="", max_length=100, description="The upper end of BETWEEN, which is included.")
-    values: Annotated[list[Annotated[str, Field(max_length=LONGEST_VALUE)]], BeforeValidator(_several)] = Field(
+    values: Annotated[list[Annotated[str, Field(max_length=LONGEST_VALUE)]], BeforeValidator(_as_list)] = Field(
         default=[], max_length=100, description="For IN and NOT_IN."
     )
 
     @model_validator(mode="before")
     @classmethod
-    def _in_its_place(cls, given: object) -> object:
+    def _normalise_values(cls, args: object) -> object:
         """Move a list from `value` to `values`, and the two ends of a range from a list to their fields."""
-        if not isinstance(given, dict):
-            return given
-        operator = _operator(given.get("operator", given.get("op", "EQ")))
-        value, values = given.get("value"), given.get("values")
+        if not isinstance(args, dict):
+            return args
+        operator = _operator(args.get("operator", args.get("op", "EQ")))
+        value, values = args.get("value"), args.get("values")
         if operator in LISTS and not values and value not in (None, "", []):
-            return {**given, "value": "", "values": value}
-        several = values or value
-        if operator == "BETWEEN" and isinstance(several, list) and len(several) == len(("low", "high")):
-            return {**given, "value": several[0], "highValue": several[1], "values": []}
-        return given
+            return {**args, "value": "", "values": value}
+        bounds = values or value
+        if operator == "BETWEEN" and isinstance(bounds, list) and len(bounds) == len(("low", "high")):
+            return {**args, "value": bounds[0], "highValue": bounds[1], "values": []}
+        return args
 
     @model_validator(mode="after")
-    def _has_what_it_needs(self) -> Filter:
-        needed = NEEDS.get(self.operator, ("value",))
-        for name in needed:
+    def _require_fields(self) -> Filter:
+        required = REQUIRED_FIELDS.get(self.operator, ("value",))
+        for name in required:
             if not getattr(self, name):
                 raise ValueError(f"{self.operator} needs `{to_camel(name)}`{', a list' if name == 'values' else ''}")
         return self
 
 
-def one_group(given: object) -> object:
+def unwrap_group(value: object) -> object:
     """Unwrap the only group of filters in the form of HubSpot's own API."""
-    found = [given] if isinstance(given, dict) else given
-    if not isinstance(found, list) or not any(isinstance(item, dict) and "filters" in item for item in found):
-        return found
-    if len(found) > 1:
+    groups = [value] if isinstance(value, dict) else value
+    if not isinstance(groups, list) or not any(isinstance(group, dict) and "filters" in group for group in groups):
+        return groups
+    if len(groups) > 1:
         raise ValueError("must be one group, because all filters must hold; for alternatives use IN, or search twice")
-    return found[0]["filters"]
+    return groups[0]["filters"]
 
 
-Filters = Annotated[list[Filter], BeforeValidator(one_group), Field(max_length=MAX_FILTERS)]
+Filters = Annotated[list[Filter], BeforeValidator(unwrap_group), Field(max_length=MAX_FILTERS)]
 
 
-def _sort_order(given: object) -> object:
+def _sort_order(value: object) -> object:
     """Convert HubSpot's own form, a list of sorts of which it uses the first."""
-    first = given[0] if isinstance(given, list) and given else given
+    first = value[0] if isinstance(value, list) and value else value
     if isinstance(first, dict):
         name = first.get("propertyName") or first.get("property")
         return f"{name} {first.get('direction', '')}"
     return first
 
 
-def _sort_text(given: str) -> str:
-    found = _ORDER.fullmatch(given.strip()[:LONGEST_ORDER])
-    if found is None or not found["name"]:
+def _sort_text(text: str) -> str:
+    match = _ORDER.fullmatch(text.strip()[:LONGEST_ORDER])
+    if match is None or not match["name"]:
         return ""
-    is_down = found["down"] or (found["order"] or "").lower() == "desc"
-    return f"{'-' if is_down else ''}{found['name'].strip()}"
+    is_descending = match["down"] or (match["order"] or "").lower() == "desc"
+    return f"{'-' if is_descending else ''}{match['name'].strip()}"
 
 
 SortOrder = Annotated[

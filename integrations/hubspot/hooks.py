@@ -12,10 +12,10 @@ from integrations.oauth.model import Account
 async def account(http: Http, api_base_url: str, access_token: str) -> Account:
     headers = {"Authorization": f"Bearer {access_token}", "Accept": "application/json"}
     async with http.request("GET", f"{api_base_url}{DETAILS}", headers) as reply:
-        found = json.loads(await reply.read())
-    match found:
+        details = json.loads(await reply.read())
+    match details:
         case {"portalId": int(number), "uiDomain": str(domain)}:
-            name = found.get("portalName")  # of later versions
+            name = details.get("portalName")  # of later versions
             return Account(str(number), workspace=name, url=f"https://{domain}/contacts/{number}")
         case _:
             return Account()

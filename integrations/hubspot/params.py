@@ -14,37 +14,37 @@ from integrations.paging import paging_aliases
 from integrations.similar_names import bare_name
 from integrations.tool import Params
 
-REACHABLE = 10_000
+MAX_REACHABLE = 10_000
 """The maximum of results that HubSpot returns for one search."""
-EVERYWHERE = frozenset({"limit", "after", "properties"})
+NEUTRAL_PARAMETERS = frozenset({"limit", "after", "properties"})
 """Parameters of a search that neither narrow nor sort it."""
 _NAME = re.compile(r"[\w.]+")
-_PLACE = re.compile(r"[0-9]{1,9}")
+_OFFSET = re.compile(r"[0-9]{1,9}")
 _CURSOR = re.compile(r"[\w=.:+/-]{0,200}", re.ASCII)
 
 
-def _names(given: object) -> object:
+def _names(value: object) -> object:
     """Split a text with commas or spaces into names."""
-    return _NAME.findall(given) if isinstance(given, str) else given
+    return _NAME.findall(value) if isinstance(value, str) else value
 
 
-def place(given: str) -> str:
+def offset(value: str) -> str:
     """Check a numeric cursor."""
-    if given and not _PLACE.fullmatch(given):
+    if value and not _OFFSET.fullmatch(value):
         raise ValueError("must be the `nextCursor` of the previous page, a number")
-    return given
+    return value
 
 
-def _cursor(given: str) -> str:
-    if not _CURSOR.fullmatch(given):
+def _cursor(value: str) -> str:
+    if not _CURSOR.fullmatch(value):
         raise ValueError("must be the `nextCursor` of the previous page")
-    return given
+    return value
 
 
-def _within_reach(given: str) -> str:
-    if int(given or 0) >= REACHABLE:
-        raise ValueError(f"must be below {REACHABLE:,}: HubSpot returns no more; narrow the search with `filters`")
-    return given
+def _validate_reach(value: str) -> str:
+    if int(value or 0) >= MAX_REACHABLE:
+        raise ValueError(f"must be below {MAX_REACHABLE:,}: HubSpot returns no more; narrow the search with `filters`")
+    return value
 
 
 Properties = Annotated[
@@ -62,24 +62,24 @@ Cursor = Annotated[
     AfterValidator(_cursor),
     Field(max_length=200, description="For the next page: the `nextCursor` of the previous page."),
 ]
-PAGED = {**paging_aliases(cursor="after", size="limit", counts=True)}
-CHOSEN = dict.fromkeys(("fields", "propertynames", "columns"), "properties")
+PAGING_ALIASES = {**paging_aliases(cursor="after", size="limit", counts=True)}
+PROPERTY_ALIASES = dict.fromkeys(("fields", "propertynames", "columns"), "properties")
 
 
-SEARCHED = {
+SEARCH_ALIASES = {
     **dict.fromkeys(("q", "text", "search", "term", "keyword", "keywords"), "query"),
     **dict.fromkeys(("filtergroups", "filter", "where"), "filters"),
     **dict.fromkeys(("ownerid", "hubspotownerid", "owneremail", "ownername"), "owner"),
     **dict.fromkeys(("sorts", "sortby", "orderby", "order"), "sort"),
 }
-NARROWS = {*SEARCHED, *SEARCHED.values(), "stage", "pipeline", "companyid", "contactid", "dealid"}
+SEARCH_PARAMETERS = {*SEARCH_ALIASES, *SEARCH_ALIASES.values(), "stage", "pipeline", "companyid", "contactid", "dealid"}
 """Parameters that a search accepts and a list does not."""
 
 
 class Page(Params):
     """Parameters that concern one kind of record."""
 
-    aliases: ClassVar = PAGED | CHOSEN
+    aliases: ClassVar = PAGING_ALIASES | PROPERTY_ALIASES
     kind: ClassVar[Kind]
     limit: Limit = 50
     after: Cursor = ""
@@ -88,14 +88,14 @@ class Page(Params):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_no_search(cls, given: object) -> object:
-        return not_for_lists(given, NARROWS, f"hubspot_search_{cls.kind.many}")
+    def _reject_search_fields(cls, args: object) -> object:
+        return reject_search_fields(args, SEARCH_PARAMETERS, f"hubspot_search_{cls.kind.many}")
 
 
 class One(Params):
     """Parameters that concern one kind of record."""
 
-    aliases: ClassVar = CHOSEN
+    aliases: ClassVar = PROPERTY_ALIASES
     kind: ClassVar[Kind]
     properties: Properties = Field(default_factory=list)
     full: bool = Field(default=False, description="Read every property that has a value, custom ones included.")
@@ -105,7 +105,7 @@ class One(Params):
 class Search(Params):
     """Parameters of a search for one kind; subclasses add associations."""
 
-    aliases: ClassVar = PAGED | CHOSEN | SEARCHED
+    aliases: ClassVar = PAGING_ALIASES | PROPERTY_ALIASES | SEARCH_ALIASES
     kind: ClassVar[Kind]
     query: str = Field(
         default="",
@@ -125,24 +125,24 @@ class Search(Params):
     )
     sort: SortOrder = ""
     limit: Limit = 50
-    after: Annotated[Cursor, AfterValidator(place), AfterValidator(_within_reach)] = ""
+    after: Annotated[Cursor, AfterValidator(offset), AfterValidator(_validate_reach)] = ""
     properties: Properties = Field(default_factory=list)
 
     @model_validator(mode="before")
     @classmethod
-    def _of_what_is_there(cls, given: object) -> object:
+    def _drop_archived(cls, args: object) -> object:
         """Accept `archived: false`, which models add because lists have it."""
-        if not isinstance(given, dict):
-            return given
-        if str(given.get("archived", False)).lower() in ("true", "1"):
+        if not isinstance(args, dict):
+            return args
+        if str(args.get("archived", False)).lower() in ("true", "1"):
             raise ValueError(
                 f"A search never finds deleted records; `hubspot_list_{cls.kind.many}` with `archived: true` lists them"
             )
-        return {name: value for name, value in given.items() if name != "archived"}
+        return {name: value for name, value in args.items() if name != "archived"}
 
     @model_validator(mode="after")
-    def _asks_for_something(self) -> Search:
-        if not any(self.model_dump(exclude=set(EVERYWHERE)).values()):
+    def _require_criterion(self) -> Search:
+        if not any(self.model_dump(exclude=set(NEUTRAL_PARAMETERS)).values()):
             raise ValueError(
                 "Give a `query`, a `sort` or a condition to search by; "
                 f"`hubspot_list_{self.kind.many}` lists all {self.kind.many}"
@@ -150,10 +150,10 @@ class Search(Params):
         return self
 
 
-def not_for_lists(given: object, names: Container[str], search: str) -> object:
+def reject_search_fields(args: object, names: Container[str], search: str) -> object:
     """Reject search parameters of a list with the name of the search tool."""
-    there = given if isinstance(given, dict) else {}
-    asked = [name for name, value in there.items() if value and bare_name(str(name)) in names]
-    if asked:
-        raise ValueError(f"A list does not accept `{asked[0]}`; `{search}` does")
-    return given
+    fields = args if isinstance(args, dict) else {}
+    search_fields = [name for name, value in fields.items() if value and bare_name(str(name)) in names]
+    if search_fields:
+        raise ValueError(f"A list does not accept `{search_fields[0]}`; `{search}` does")
+    return args

@@ -28,36 +28,38 @@ def is_number(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text))
 
 
-def id_of(kind: Kind, given: object) -> str:
+def id_of(kind: Kind, value: object) -> str:
     """The id in a number, URL or email address; an empty text stays empty."""
-    text = str(given).strip()
+    text = str(value).strip()
     if link := _URL.match(text[:LONGEST_URL]):
         return _id_in(link, kind)
     if not text or is_number(text) or (kind is CONTACTS and is_email(text)):
         return text
-    also = "a number, an email address or a URL" if kind is CONTACTS else "a number or a URL"
-    raise ValueError(f"must be {also}; `hubspot_search_{kind.many}` finds {kind.many} by name")
+    accepted = "a number, an email address or a URL" if kind is CONTACTS else "a number or a URL"
+    raise ValueError(f"must be {accepted}; `hubspot_search_{kind.many}` finds {kind.many} by name")
 
 
 def _id_in(link: re.Match[str], kind: Kind) -> str:
-    type_id, word, number = link.groups()
-    meant = next((kind for kind in KINDS.values() if type_id == kind.type_id or word == kind.one), None)
-    if meant is None:
+    type_id, word, record_id = link.groups()
+    linked_kind = next((kind for kind in KINDS.values() if type_id == kind.type_id or word == kind.one), None)
+    if linked_kind is None:
         raise ValueError(f"must be the URL of a {kind.one}; this URL is of another kind")
-    if meant is not kind:
-        raise ValueError(f"must be the URL of a {kind.one}; `hubspot_get_{meant.one}` reads this URL of a {meant.one}")
-    return number
+    if linked_kind is not kind:
+        raise ValueError(
+            f"must be the URL of a {kind.one}; `hubspot_get_{linked_kind.one}` reads this URL of a {linked_kind.one}"
+        )
+    return record_id
 
 
-ContactId = Annotated[str, BeforeValidator(lambda given: id_of(CONTACTS, given))]
-CompanyId = Annotated[str, BeforeValidator(lambda given: id_of(COMPANIES, given))]
-DealId = Annotated[str, BeforeValidator(lambda given: id_of(DEALS, given))]
+ContactId = Annotated[str, BeforeValidator(lambda value: id_of(CONTACTS, value))]
+CompanyId = Annotated[str, BeforeValidator(lambda value: id_of(COMPANIES, value))]
+DealId = Annotated[str, BeforeValidator(lambda value: id_of(DEALS, value))]
 
 
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?P<time>[T ]\d{2}:\d{2}[0-9:.]*(Z|[+-]\d{2}:?\d{2})?)?")
 _MILLISECONDS = re.compile(r"[0-9]{12,13}")
 _DAY = timedelta(days=1) / timedelta(milliseconds=1)
-TAKEN = "give a day as 2026-11-30, or a time as 2026-11-30T15:00:00Z"
+ACCEPTED_FORMS = "give a day as 2026-11-30, or a time as 2026-11-30T15:00:00Z"
 
 
 @dataclass(frozen=True)
@@ -76,11 +78,11 @@ def span(text: str) -> Span:
     """The period of a day in UTC, or of a point in time."""
     if _MILLISECONDS.fullmatch(text):
         return Span(int(text), int(text))
-    shape = _MOMENT.fullmatch(text)
-    if shape is None:
-        raise ValueError(f"“{text}” is not a date: {TAKEN}")
+    match = _MOMENT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"“{text}” is not a date: {ACCEPTED_FORMS}")
     first = _milliseconds(text)
-    return Span(first, first if shape["time"] else first + int(_DAY) - 1)
+    return Span(first, first if match["time"] else first + int(_DAY) - 1)
 
 
 def _milliseconds(text: str) -> int:

@@ -12,7 +12,7 @@ ASSOCIATED = "associations."
 """The prefix of property names for associations in a search."""
 BOOKKEEPING = frozenset({"hs_object_id", "createdate", "lastmodifieddate", "hs_lastmodifieddate"})
 """Properties that every record has and that are shown in other fields."""
-SURE = {"hs_object_id": "number", "createdate": "datetime", OWNER: "enumeration"}
+COMMON_TYPES = {"hs_object_id": "number", "createdate": "datetime", OWNER: "enumeration"}
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Kind:
     related: tuple[str, ...]
     """Kinds whose records can be associated with this one."""
 
-    looked_at: str
+    searched_fields: str
     """The fields that a search matches words with."""
 
     types: Mapping[str, str] = field(hash=False)
@@ -47,13 +47,13 @@ class Kind:
         return f"{PROPERTIES}/{self.many}"
 
     def name(self, properties: Mapping[str, str | None]) -> str | None:
-        made = (" ".join(filter(None, map(properties.get, names))) for names in self.titles)
-        return next(filter(None, made), None)
+        candidates = (" ".join(filter(None, map(properties.get, names))) for names in self.titles)
+        return next(filter(None, candidates), None)
 
-    def wanted(self, chosen: list[str]) -> tuple[str, ...]:
+    def requested(self, selected: list[str]) -> tuple[str, ...]:
         """The properties to request: the selected or default ones, and those of the name."""
         names = tuple(name for title in self.titles for name in title)
-        return tuple(dict.fromkeys([*(chosen or self.shown), *names]))
+        return tuple(dict.fromkeys([*(selected or self.shown), *names]))
 
 
 CONTACTS = Kind(
@@ -65,7 +65,7 @@ CONTACTS = Kind(
     ("companies", "deals"),
     "names, email addresses, phone numbers and company names",
     {
-        **SURE,
+        **COMMON_TYPES,
         "lastmodifieddate": "datetime",
         **dict.fromkeys(("email", "firstname", "lastname", "jobtitle", "company"), "string"),
     },
@@ -83,7 +83,7 @@ COMPANIES = Kind(
     ("contacts", "deals"),
     "names, domains and phone numbers",
     {
-        **SURE,
+        **COMMON_TYPES,
         "hs_lastmodifieddate": "datetime",
         **dict.fromkeys(("name", "domain", "city", "country"), "string"),
         **dict.fromkeys(("numberofemployees", "annualrevenue"), "number"),
@@ -98,7 +98,7 @@ DEALS = Kind(
     ("contacts", "companies"),
     "names and descriptions",
     {
-        **SURE,
+        **COMMON_TYPES,
         **dict.fromkeys(("hs_lastmodifieddate", "closedate"), "datetime"),
         **dict.fromkeys((STAGE, PIPELINE), "enumeration"),
         "dealname": "string",

@@ -1,4 +1,4 @@
-"""What a model reads of records and of their owners."""
+"""The results of the tools: records, owners, and their text form."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ class CrmRecord(Result):
     notes: list[str] = Field(default_factory=list)
 
     def text(self) -> str:
-        lines = [f"{self.name} ({self._what})", *filter(None, [self.url, _begun(self._when())]), ""]
-        lines += [f"{name}: {_indented(value)}" for name, value in self._told()]
-        lines += ["", *self._belongings()] if self.associations else []
-        return "\n".join([*lines, *noted(None, self.notes)])
+        lines = [f"{self.name} ({self._what})", *filter(None, [self.url, _capitalised(self._when())]), ""]
+        lines += [f"{name}: {_indent(value)}" for name, value in self._labelled_values()]
+        lines += ["", *self._association_lines()] if self.associations else []
+        return "\n".join([*lines, *footer(None, self.notes)])
 
     def in_a_list(self) -> str:
-        told = [f"{name}: {one_line(value)}" for name, value in self._told()] or ["(no values)"]
+        facts = [f"{name}: {one_line(value)}" for name, value in self._labelled_values()] or ["(no values)"]
         where = f" {self.url}" if self.url else ""
-        return f"- {self.name} ({self._what}){where}\n  {' · '.join(filter(None, [*told, self._when()]))}"
+        return f"- {self.name} ({self._what}){where}\n  {' · '.join(filter(None, [*facts, self._when()]))}"
 
     @property
     def _what(self) -> str:
         return f"{self.kind} {self.id}{', archived' if self.archived else ''}"
 
     def _when(self) -> str:
-        said = {"created": self.created_at, "updated": self.updated_at}
-        told = ", ".join(f"{word} {moment[:16].replace('T', ' ')}" for word, moment in said.items() if moment)
-        return told and f"{told} UTC"
+        times = {"created": self.created_at, "updated": self.updated_at}
+        text = ", ".join(f"{word} {moment[:16].replace('T', ' ')}" for word, moment in times.items() if moment)
+        return text and f"{text} UTC"
 
-    def _told(self) -> list[tuple[str, str]]:
-        meant = {name: f" ({told})" for name, told in self.names.items()}
-        return [(name, f"{value}{meant.get(name, '')}") for name, value in self.properties.items()]
+    def _labelled_values(self) -> list[tuple[str, str]]:
+        labels = {name: f" ({label})" for name, label in self.names.items()}
+        return [(name, f"{value}{labels.get(name, '')}") for name, value in self.properties.items()]
 
-    def _belongings(self) -> list[str]:
-        found = self.associations or {}
-        return [f"Associated {kind}: {', '.join(ids) or 'none'}" for kind, ids in found.items()]
+    def _association_lines(self) -> list[str]:
+        associations = self.associations or {}
+        return [f"Associated {kind}: {', '.join(ids) or 'none'}" for kind, ids in associations.items()]
 
 
 class Records(Result):
@@ -68,9 +68,9 @@ class Records(Result):
     notes: list[str] = Field(default_factory=list)
 
     def text(self) -> str:
-        first = counted(len(self.records), self.total, self.next_cursor, self._names())
-        told = [record.in_a_list() for record in self.records]
-        return "\n".join([first, *told, *noted(self.next_cursor, self.notes)])
+        first = heading(len(self.records), self.total, self.next_cursor, self._names())
+        lines = [record.in_a_list() for record in self.records]
+        return "\n".join([first, *lines, *footer(self.next_cursor, self.notes)])
 
     def _names(self) -> tuple[str, str]:
         return next(((kind.one, kind.many) for kind in KINDS.values() if kind.one == self._kind), ("record", "records"))
@@ -80,27 +80,27 @@ class Records(Result):
         return self.records[0].kind if self.records else ""
 
 
-def counted(count: int, total: int | None, next_cursor: str | None, names: tuple[str, str]) -> str:
+def heading(count: int, total: int | None, next_cursor: str | None, names: tuple[str, str]) -> str:
     """The heading of a list; `names` are the singular and the plural."""
     if not count:
         return f"No more results: all {total:,} are on earlier pages." if total else "Nothing found."
-    one, many = names
+    singular, plural = names
     if total and total > count:
-        return f"{count} of {total:,} {many}:"
-    return f"{count} {one if count == 1 else many}{', and more follow' if next_cursor else ''}:"
+        return f"{count} of {total:,} {plural}:"
+    return f"{count} {singular if count == 1 else plural}{', and more follow' if next_cursor else ''}:"
 
 
-def noted(next_cursor: str | None, notes: list[str]) -> list[str]:
+def footer(next_cursor: str | None, notes: list[str]) -> list[str]:
     more = [more_follow("after", next_cursor)] if next_cursor else []
     return ["", *more, *notes] if more or notes else []
 
 
-def _indented(value: str) -> str:
+def _indent(value: str) -> str:
     """Indent continuation lines, so that a value cannot pass for another line of the result."""
     return "\n  ".join(value.splitlines())
 
 
-def _begun(sentence: str) -> str:
+def _capitalised(sentence: str) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
@@ -117,10 +117,10 @@ class Owner(Result):
 
     def line(self) -> str:
         left = ", has left" if self.archived else ""
-        parts = [f"{self.name} (owner {self.id}{left})", self.email]
-        parts += [f"user {self.user_id}" if self.user_id else None]
-        parts += [f"teams: {', '.join(self.teams)}" if self.teams else None]
-        return " · ".join(filter(None, parts))
+        facts = [f"{self.name} (owner {self.id}{left})", self.email]
+        facts += [f"user {self.user_id}" if self.user_id else None]
+        facts += [f"teams: {', '.join(self.teams)}" if self.teams else None]
+        return " · ".join(filter(None, facts))
 
 
 class Owners(Result):
@@ -132,8 +132,8 @@ class Owners(Result):
     def text(self) -> str:
         return "\n".join(
             [
-                counted(len(self.owners), self.total, self.next_cursor, ("owner", "owners")),
+                heading(len(self.owners), self.total, self.next_cursor, ("owner", "owners")),
                 *(f"- {owner.line()}" for owner in self.owners),
-                *noted(self.next_cursor, self.notes),
+                *footer(self.next_cursor, self.notes),
             ]
         )

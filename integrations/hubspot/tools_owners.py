@@ -6,10 +6,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from integrations.hubspot.client import NOT_THERE, OWNERS, HubSpotApi
-from integrations.hubspot.labels import MOST_OWNERS, next_cursor, person, results, said
-from integrations.hubspot.lookup import MOST_PAGES, everybody
-from integrations.hubspot.params import PAGED, Cursor, Limit, not_for_lists, place
+from integrations.hubspot.client import NOT_FOUND, OWNERS, HubSpotApi
+from integrations.hubspot.labels import MOST_OWNERS, next_cursor, person, results, short_text
+from integrations.hubspot.lookup import MAX_PAGES, all_owners
+from integrations.hubspot.params import PAGING_ALIASES, Cursor, Limit, offset, reject_search_fields
 from integrations.hubspot.parsing import is_email, is_number
 from integrations.hubspot.results import Owner, Owners
 from integrations.json_object import Json
@@ -18,26 +18,26 @@ from integrations.similar_names import bare_name
 from integrations.text import objects
 from integrations.tool import Params, tool
 
-LESS = "Use a smaller `limit`."
-MOST_TEAMS = 50
-SEARCHED = ("query", "name", "q", "text", "search", "term")
+ASK_FOR_LESS = "Use a smaller `limit`."
+MAX_TEAMS = 50
+SEARCH_FIELDS = ("query", "name", "q", "text", "search", "term")
 
 
-def _id(given: object) -> str:
-    text = str(given).strip()
+def _id(value: object) -> str:
+    text = str(value).strip()
     if not (is_number(text) or is_email(text)):
         raise ValueError("must be a number or an email address; `hubspot_search_owners` finds owners by name")
     return text
 
 
-def _email(given: str) -> str:
-    if given and not is_email(given):
+def _email(value: str) -> str:
+    if value and not is_email(value):
         raise ValueError("must be an email address; `hubspot_search_owners` finds owners by name")
-    return given
+    return value
 
 
 class OwnerPage(Params):
-    aliases: ClassVar = PAGED
+    aliases: ClassVar = PAGING_ALIASES
     limit: Limit = 100
     after: Cursor = ""
     email: Annotated[str, AfterValidator(_email)] = Field(
@@ -47,8 +47,8 @@ class OwnerPage(Params):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_no_search(cls, given: object) -> object:
-        return not_for_lists(given, SEARCHED, "hubspot_search_owners")
+    def _reject_search_fields(cls, args: object) -> object:
+        return reject_search_fields(args, SEARCH_FIELDS, "hubspot_search_owners")
 
 
 class OneOwner(Params):
@@ -67,27 +67,27 @@ class OneOwner(Params):
 
     @model_validator(mode="before")
     @classmethod
-    def _by_user(cls, given: object) -> object:
+    def _accept_user_id(cls, args: object) -> object:
         """Accept a user id under its own name."""
-        if not isinstance(given, dict):
-            return given
-        users = {name: value for name, value in given.items() if value and bare_name(str(name)) in ("userid", "user")}
-        rest = {name: value for name, value in given.items() if name not in users}
-        return {**rest, "ownerId": next(iter(users.values())), "idProperty": "userId"} if users else given
+        if not isinstance(args, dict):
+            return args
+        user_ids = {name: value for name, value in args.items() if value and bare_name(str(name)) in ("userid", "user")}
+        rest = {name: value for name, value in args.items() if name not in user_ids}
+        return {**rest, "ownerId": next(iter(user_ids.values())), "idProperty": "userId"} if user_ids else args
 
 
 class OwnerSearch(Params):
-    aliases: ClassVar = PAGED | dict.fromkeys(("email", *SEARCHED), "query")
+    aliases: ClassVar = PAGING_ALIASES | dict.fromkeys(("email", *SEARCH_FIELDS), "query")
     query: str = Field(
         min_length=1, max_length=300, description="Part of the name, or an email address.", examples=["Grace"]
     )
     limit: Limit = 50
-    after: Annotated[Cursor, AfterValidator(place)] = ""
+    after: Annotated[Cursor, AfterValidator(offset)] = ""
     archived: bool = Field(default=False, description="Search among owners who have left.")
 
 
 @tool("List owners")
-async def hubspot_list_owners(api: HubSpotApi, ask: OwnerPage) -> Owners:
+async def hubspot_list_owners(api: HubSpotApi, params: OwnerPage) -> Owners:
     """List the owners of the HubSpot account: the people to whom contacts, companies and deals are assigned.
 
     Returns id, name, email address, user id and teams of each owner. The id is the `hubspot_owner_id` of records, and
@@ -96,77 +96,77 @@ async def hubspot_list_owners(api: HubSpotApi, ask: OwnerPage) -> Owners:
     At most 100 per page; while there is a `nextCursor`, pass it as `after` and keep the other arguments.
     """
     query = {
-        "limit": ask.limit,
-        "after": ask.after or None,
-        "email": ask.email or None,
-        "archived": ask.archived or None,
+        "limit": params.limit,
+        "after": params.after or None,
+        "email": params.email or None,
+        "archived": params.archived or None,
     }
-    with too_large_hint(LESS):
+    with too_large_hint(ASK_FOR_LESS):
         body = await api.get(OWNERS, query)
-    return Owners(owners=list(map(_owner, results(body)[: ask.limit])), next_cursor=next_cursor(body))
+    return Owners(owners=list(map(_owner, results(body)[: params.limit])), next_cursor=next_cursor(body))
 
 
 @tool("Read an owner")
-async def hubspot_get_owner(api: HubSpotApi, ask: OneOwner) -> Owner:
+async def hubspot_get_owner(api: HubSpotApi, params: OneOwner) -> Owner:
     """Read one owner by id (the `hubspot_owner_id` of records), by user id, or by email address.
 
     Returns id, name, email address, user id and teams. To see the owner's records, pass the id as `owner` to
     hubspot_search_contacts, hubspot_search_companies or hubspot_search_deals. `archived: true` reads an owner who has
     left the account; records keep the id of such an owner.
     """
-    archived = ask.archived or None
-    if is_email(ask.owner_id):
-        found = results(await api.get(OWNERS, {"email": ask.owner_id, "limit": 1, "archived": archived}))
-        if not found:
-            raise ToolFailed("upstream_refused", _absent(ask))
-        return _owner(found[0])
-    id_property = ask.id_property if ask.id_property != "id" else None
+    archived = params.archived or None
+    if is_email(params.owner_id):
+        owners = results(await api.get(OWNERS, {"email": params.owner_id, "limit": 1, "archived": archived}))
+        if not owners:
+            raise ToolFailed("upstream_refused", _not_found_text(params))
+        return _owner(owners[0])
+    id_property = params.id_property if params.id_property != "id" else None
     try:
-        return _owner(await api.get(f"{OWNERS}/{ask.owner_id}", {"idProperty": id_property, "archived": archived}))
+        return _owner(await api.get(f"{OWNERS}/{params.owner_id}", {"idProperty": id_property, "archived": archived}))
     except ToolFailed as failed:
-        if failed.text != NOT_THERE:
+        if failed.text != NOT_FOUND:
             raise
-        raise ToolFailed("upstream_refused", _absent(ask)) from failed
+        raise ToolFailed("upstream_refused", _not_found_text(params)) from failed
 
 
 @tool("Search owners")
-async def hubspot_search_owners(api: HubSpotApi, ask: OwnerSearch) -> Owners:
+async def hubspot_search_owners(api: HubSpotApi, params: OwnerSearch) -> Owners:
     """Find owners of the HubSpot account by part of their name, or by email address.
 
     Returns the same fields as hubspot_list_owners, and the number of matches. HubSpot has no search for owners, so this
     tool reads all of them, at most 5,000. While there is a `nextCursor`, pass it as `after` and keep the other
     arguments. Pass the id as `owner` to hubspot_search_contacts, hubspot_search_companies or hubspot_search_deals.
     """
-    words = ask.query.casefold().split()
-    email = ask.query if is_email(ask.query) else None
-    there = [owner async for owner in everybody(api, email=email, archived=ask.archived)]
-    found = [owner for owner in there if all(word in _described(owner) for word in words)]
-    start = int(ask.after or 0)
-    end = start + ask.limit
-    notes = [] if found else ["No owner has this name. `hubspot_list_owners` lists all owners."]
-    if len(there) >= MOST_PAGES * MOST_OWNERS:
-        notes.append(f"Only the first {MOST_PAGES * MOST_OWNERS:,} owners were searched.")
-    more = str(end) if end < len(found) else None
-    return Owners(owners=list(map(_owner, found[start:end])), total=len(found), next_cursor=more, notes=notes)
+    words = params.query.casefold().split()
+    email = params.query if is_email(params.query) else None
+    owners = [owner async for owner in all_owners(api, email=email, archived=params.archived)]
+    matches = [owner for owner in owners if all(word in _search_text(owner) for word in words)]
+    start = int(params.after or 0)
+    end = start + params.limit
+    notes = [] if matches else ["No owner has this name. `hubspot_list_owners` lists all owners."]
+    if len(owners) >= MAX_PAGES * MOST_OWNERS:
+        notes.append(f"Only the first {MAX_PAGES * MOST_OWNERS:,} owners were searched.")
+    following = str(end) if end < len(matches) else None
+    return Owners(owners=list(map(_owner, matches[start:end])), total=len(matches), next_cursor=following, notes=notes)
 
 
-def _described(owner: Json) -> str:
-    return f"{person(owner)} {said(owner.get('email'))}".casefold()
+def _search_text(owner: Json) -> str:
+    return f"{person(owner)} {short_text(owner.get('email'))}".casefold()
 
 
-def _owner(found: Json) -> Owner:
+def _owner(item: Json) -> Owner:
     return Owner(
-        id=said(found.get("id")),
-        name=person(found),
-        email=said(found.get("email")) or None,
-        user_id=said(found.get("userId") or found.get("userIdIncludingInactive")) or None,
-        teams=[said(team.get("name")) for team in objects(found.get("teams"))[:MOST_TEAMS]],
-        archived=True if found.get("archived") else None,
+        id=short_text(item.get("id")),
+        name=person(item),
+        email=short_text(item.get("email")) or None,
+        user_id=short_text(item.get("userId") or item.get("userIdIncludingInactive")) or None,
+        teams=[short_text(team.get("name")) for team in objects(item.get("teams"))[:MAX_TEAMS]],
+        archived=True if item.get("archived") else None,
     )
 
 
-def _absent(ask: OneOwner) -> str:
-    what = "user" if ask.id_property == "userId" else "owner"
-    there = f"HubSpot has no {what} {ask.owner_id}{' who has left' if ask.archived else ''}."
-    also = "" if ask.archived else " `archived: true` reads owners who have left."
-    return f"{there}{also} `hubspot_search_owners` finds owners by name."
+def _not_found_text(params: OneOwner) -> str:
+    kind = "user" if params.id_property == "userId" else "owner"
+    sentence = f"HubSpot has no {kind} {params.owner_id}{' who has left' if params.archived else ''}."
+    hint = "" if params.archived else " `archived: true` reads owners who have left."
+    return f"{sentence}{hint} `hubspot_search_owners` finds owners by name."

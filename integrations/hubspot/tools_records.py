@@ -8,8 +8,8 @@ from pydantic import Field
 
 from integrations.hubspot.client import HubSpotApi
 from integrations.hubspot.filters import among
-from integrations.hubspot.lookup import Meant
-from integrations.hubspot.objects import listed, read, searched
+from integrations.hubspot.lookup import Lookup
+from integrations.hubspot.objects import list_records, read, search_records
 from integrations.hubspot.params import One, Page, Search
 from integrations.hubspot.parsing import CompanyId, ContactId, DealId
 from integrations.hubspot.record_kinds import COMPANIES, CONTACTS, DEALS, PIPELINE, STAGE
@@ -35,7 +35,7 @@ class CompanySearch(Search):
 
 
 @tool("List companies")
-async def hubspot_list_companies(api: HubSpotApi, ask: CompanyPage) -> Records:
+async def hubspot_list_companies(api: HubSpotApi, params: CompanyPage) -> Records:
     """List the companies of the HubSpot account, page by page, in HubSpot's own order.
 
     Use it for an overview or to read all companies. hubspot_search_companies finds certain ones, with filters.
@@ -43,22 +43,22 @@ async def hubspot_list_companies(api: HubSpotApi, ask: CompanyPage) -> Records:
     number of employees, annual revenue, lifecycle stage, and the owner with their name. `properties` selects others.
     At most 100 per page; while there is a `nextCursor`, pass it as `after` and keep the other arguments.
     """
-    return await listed(api, COMPANIES, ask)
+    return await list_records(api, COMPANIES, params)
 
 
 @tool("Read a company")
-async def hubspot_get_company(api: HubSpotApi, ask: Company) -> CrmRecord:
+async def hubspot_get_company(api: HubSpotApi, params: Company) -> CrmRecord:
     """Read one company, by id or URL; hubspot_search_companies finds the id by name or domain.
 
     Returns the same fields as the list, and the ids of associated contacts and deals. To see their names, pass this
     `companyId` to hubspot_search_contacts or hubspot_search_deals. `full: true` reads every property that has a value,
     including custom ones; it also shows which properties exist. `archived: true` reads a deleted company.
     """
-    return await read(api, COMPANIES, ask.company_id, ask)
+    return await read(api, COMPANIES, params.company_id, params)
 
 
 @tool("Search companies")
-async def hubspot_search_companies(api: HubSpotApi, ask: CompanySearch) -> Records:
+async def hubspot_search_companies(api: HubSpotApi, params: CompanySearch) -> Records:
     """Find companies by words in their name, domain or phone, by filters on any property, by owner, or by an
     associated contact or deal. All given conditions must hold.
 
@@ -66,7 +66,7 @@ async def hubspot_search_companies(api: HubSpotApi, ask: CompanySearch) -> Recor
     while there is a `nextCursor`, pass it as `after` and keep the other arguments. The search may miss changes of the
     last two minutes, and never finds deleted records.
     """
-    return await searched(api, COMPANIES, ask, {CONTACTS: ask.contact_id, DEALS: ask.deal_id})
+    return await search_records(api, COMPANIES, params, {CONTACTS: params.contact_id, DEALS: params.deal_id})
 
 
 class ContactPage(Page):
@@ -91,7 +91,7 @@ class ContactSearch(Search):
 
 
 @tool("List contacts")
-async def hubspot_list_contacts(api: HubSpotApi, ask: ContactPage) -> Records:
+async def hubspot_list_contacts(api: HubSpotApi, params: ContactPage) -> Records:
     """List the contacts of the HubSpot account, page by page, in HubSpot's own order.
 
     Use it for an overview or to read all contacts. hubspot_search_contacts finds certain ones, with filters.
@@ -99,22 +99,22 @@ async def hubspot_list_contacts(api: HubSpotApi, ask: ContactPage) -> Records:
     lifecycle stage, lead status, and the owner with their name. `properties` selects others.
     At most 100 per page; while there is a `nextCursor`, pass it as `after` and keep the other arguments.
     """
-    return await listed(api, CONTACTS, ask)
+    return await list_records(api, CONTACTS, params)
 
 
 @tool("Read a contact")
-async def hubspot_get_contact(api: HubSpotApi, ask: Contact) -> CrmRecord:
+async def hubspot_get_contact(api: HubSpotApi, params: Contact) -> CrmRecord:
     """Read one contact, by id, email address or URL.
 
     Returns the same fields as the list, and the ids of associated companies and deals, which hubspot_get_company and
     hubspot_get_deal read. `full: true` reads every property that has a value, including custom ones and statistics; it
     also shows which properties exist. `archived: true` reads a deleted contact.
     """
-    return await read(api, CONTACTS, ask.contact_id, ask)
+    return await read(api, CONTACTS, params.contact_id, params)
 
 
 @tool("Search contacts")
-async def hubspot_search_contacts(api: HubSpotApi, ask: ContactSearch) -> Records:
+async def hubspot_search_contacts(api: HubSpotApi, params: ContactSearch) -> Records:
     """Find contacts by words in their name, email address, phone or company, by filters on any property, by owner, or
     by an associated company or deal. All given conditions must hold.
 
@@ -122,7 +122,7 @@ async def hubspot_search_contacts(api: HubSpotApi, ask: ContactSearch) -> Record
     while there is a `nextCursor`, pass it as `after` and keep the other arguments. The search may miss changes of the
     last two minutes, and never finds deleted records.
     """
-    return await searched(api, CONTACTS, ask, {COMPANIES: ask.company_id, DEALS: ask.deal_id})
+    return await search_records(api, CONTACTS, params, {COMPANIES: params.company_id, DEALS: params.deal_id})
 
 
 class DealPage(Page):
@@ -153,7 +153,7 @@ class DealSearch(Search):
 
 
 @tool("List deals")
-async def hubspot_list_deals(api: HubSpotApi, ask: DealPage) -> Records:
+async def hubspot_list_deals(api: HubSpotApi, params: DealPage) -> Records:
     """List the deals of the HubSpot account, page by page, in HubSpot's own order.
 
     Use it for an overview or to read all deals. hubspot_search_deals finds certain ones, with filters.
@@ -161,22 +161,22 @@ async def hubspot_list_deals(api: HubSpotApi, ask: DealPage) -> Records:
     date and owner; stage, pipeline and owner are ids followed by their names. `properties` selects others.
     At most 100 per page; while there is a `nextCursor`, pass it as `after` and keep the other arguments.
     """
-    return await listed(api, DEALS, ask)
+    return await list_records(api, DEALS, params)
 
 
 @tool("Read a deal")
-async def hubspot_get_deal(api: HubSpotApi, ask: Deal) -> CrmRecord:
+async def hubspot_get_deal(api: HubSpotApi, params: Deal) -> CrmRecord:
     """Read one deal, by id or URL; hubspot_search_deals finds the id by name.
 
     Returns the same fields as the list, and the ids of associated contacts and companies, which hubspot_get_contact and
     hubspot_get_company read. `full: true` reads every property that has a value, including custom ones; it also shows
     which properties exist. `archived: true` reads a deleted deal.
     """
-    return await read(api, DEALS, ask.deal_id, ask)
+    return await read(api, DEALS, params.deal_id, params)
 
 
 @tool("Search deals")
-async def hubspot_search_deals(api: HubSpotApi, ask: DealSearch) -> Records:
+async def hubspot_search_deals(api: HubSpotApi, params: DealSearch) -> Records:
     """Find deals by words in their name, by stage or pipeline, by filters on any property such as `amount` or
     `closedate`, by owner, or by an associated contact or company. All given conditions must hold.
 
@@ -185,9 +185,11 @@ async def hubspot_search_deals(api: HubSpotApi, ask: DealSearch) -> Records:
     last two minutes, and never finds deleted records. `sort: -amount` alone starts with the largest deals. To sum
     amounts, add them up over all pages.
     """
-    meant = Meant(api)
-    in_pipelines = await meant.pipelines(ask.pipeline) if ask.pipeline else []
-    in_stages = await meant.stages(ask.stage, in_pipelines) if ask.stage else []
-    placed = {STAGE: in_stages, PIPELINE: in_pipelines}
-    conditions = [among(name, "EQ", several) for name, several in placed.items() if several]
-    return await searched(api, DEALS, ask, {CONTACTS: ask.contact_id, COMPANIES: ask.company_id}, conditions)
+    lookup = Lookup(api)
+    pipelines = await lookup.pipelines(params.pipeline) if params.pipeline else []
+    stages = await lookup.stages(params.stage, pipelines) if params.stage else []
+    ids_by_property = {STAGE: stages, PIPELINE: pipelines}
+    conditions = [among(name, "EQ", ids) for name, ids in ids_by_property.items() if ids]
+    return await search_records(
+        api, DEALS, params, {CONTACTS: params.contact_id, COMPANIES: params.company_id}, conditions
+    )
