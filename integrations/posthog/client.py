@@ -26,13 +26,13 @@ from integrations.text import objects, one_line
 ME, KEY = "/api/users/@me/", "/api/personal_api_keys/@current/"
 SUCCESSES = (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED)
 ESTIMATED_TOO_LONG = 512
-FEWER = 10
+PAGE_DIVISOR = 10
 """The divisor of the limit after a page that was too large."""
 LONGEST_DETAIL = 700
 
-NOT_THERE = "PostHog found nothing at this address."
+NOT_FOUND = "PostHog found nothing at this address."
 NO_SUCH_PATH = "PostHog's API has no such path."
-FEWER_STILL = "Narrow the request, for example with `search`, or use `limit` 1."
+NARROW_REQUEST = "Narrow the request, for example with `search`, or use `limit` 1."
 NOT_ACCEPTED = (
     "PostHog at {base} does not accept this server's key. It may have been deleted{otherwise}. An admin has to give "
     "this server a key that is valid there."
@@ -40,12 +40,12 @@ NOT_ACCEPTED = (
 OTHER_REGION = ", or belong to the other region ({base})"
 US, EU = "https://us.posthog.com", "https://eu.posthog.com"
 REGIONS = {US: EU, EU: US}
-LACKS = (
+MISSING_SCOPE = (
     "This server's PostHog key lacks the scope `{scope}`. An admin has to add it to the key in PostHog under "
     "Settings > Personal API keys ({base}/settings/user-api-keys), or create a key that has it and give it to this "
     "server."
 )
-LIMITED = (
+LIMITED_KEY = (
     "This server's PostHog key is limited to certain projects, and such keys may only read paths of projects. "
     "`posthog_list_projects` lists the projects."
 )
@@ -54,10 +54,12 @@ OTHER_PROJECT = (
 )
 ONLY_IN_APP = "PostHog does not allow API keys to read this; it can only be seen in PostHog."
 NOT_ALLOWED = "PostHog does not allow this: {} A key has the permissions of the person who created it."
-HEAVY = "PostHog aborted the query: {} A shorter time range, fewer columns or a sample (`FROM events SAMPLE 0.1`) help."
+QUERY_ABORTED = (
+    "PostHog aborted the query: {} A shorter time range, fewer columns or a sample (`FROM events SAMPLE 0.1`) help."
+)
 IN_THE_APP = "It can be seen in PostHog."
-SEVERAL = "The key is limited to the projects {}: select one with `projectId`."
-NO_CURRENT = (
+SEVERAL_PROJECTS = "The key is limited to the projects {}: select one with `projectId`."
+NO_CURRENT_PROJECT = (
     "The key's owner has no current project: select one with `projectId`; `posthog_list_projects` lists the projects."
 )
 _SCOPE = re.compile(r"missing required scope '([^']+)'")
@@ -70,16 +72,16 @@ class Project:
     base: str
     """The base URL of the PostHog region."""
 
-    def path(self, *parts: str) -> str:
+    def path(self, *steps: str) -> str:
         """A path of the API in this project, with the trailing slash that PostHog needs."""
-        return "/".join(["/api/projects", self.id, *(quote(part, safe="@$") for part in parts), ""])
+        return "/".join(["/api/projects", self.id, *(quote(step, safe="@$") for step in steps), ""])
 
     def link(self, place: str = "") -> str:
         return f"{self.base}/project/{self.id}" + (f"/{place}" if place else "")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ApiPage:
     items: list[Json]
     total: int | None
     next: int | None
@@ -87,7 +89,7 @@ class Found:
 
 
 class PosthogApi(ServiceClient):
-    _mine: Project | None = None
+    _default: Project | None = None
 
     def verdict(self, reply: Reply) -> Verdict:
         body: Json = reply.body if isinstance(reply.body, dict) else {}
@@ -97,21 +99,21 @@ class PosthogApi(ServiceClient):
                     None if isinstance(reply.body, dict | list) else ServerTrouble(self.unexpected_response_text(reply))
                 )
             case HTTPStatus.UNAUTHORIZED:
-                return CredentialRejected(self._not_accepted())
+                return CredentialRejected(self._rejected_key_text())
             case HTTPStatus.TOO_MANY_REQUESTS:
                 return RateLimited(_seconds(reply.headers))
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                return _heavy(reply, body) or ServerTrouble(self.unavailable_text(reply))
+                return _query_error(reply, body) or ServerTrouble(self.unavailable_text(reply))
             case _:
-                return self._refusal(reply, body)
+                return self._rejection(reply, body)
 
-    def _refusal(self, reply: Reply, body: Json) -> Verdict:
-        detail = said(body)
+    def _rejection(self, reply: Reply, body: Json) -> Verdict:
+        detail = error_message(body)
         match reply.status:
             case HTTPStatus.NOT_FOUND:
                 if "ndpoint not found" in detail:
                     return Rejected(NO_SUCH_PATH)
-                return Rejected(f"{NOT_THERE} {detail}" if "uery" in detail else NOT_THERE)
+                return Rejected(f"{NOT_FOUND} {detail}" if "uery" in detail else NOT_FOUND)
             case HTTPStatus.FORBIDDEN:
                 return Rejected(self._forbidden(detail))
             case HTTPStatus.BAD_REQUEST:
@@ -120,56 +122,58 @@ class PosthogApi(ServiceClient):
             case HTTPStatus.PAYMENT_REQUIRED:
                 return Rejected(f"The plan of this PostHog organization does not allow this: {detail}")
             case _:
-                return Rejected(f"PostHog refused the request ({_line(reply)}): {detail}")
+                return Rejected(f"PostHog refused the request ({_status_line(reply)}): {detail}")
 
     def _forbidden(self, detail: str) -> str:
-        if lacking := _SCOPE.search(detail):
-            return LACKS.format(scope=lacking[1], base=self.base_url)
+        if match := _SCOPE.search(detail):
+            return MISSING_SCOPE.format(scope=match[1], base=self.base_url)
         if "scoped projects" in detail:
-            return LIMITED
+            return LIMITED_KEY
         if "does not have access to the requested" in detail:
             return OTHER_PROJECT.format(detail)
         return ONLY_IN_APP if "personal API key access" in detail else NOT_ALLOWED.format(detail)
 
-    def _not_accepted(self) -> str:
+    def _rejected_key_text(self) -> str:
         other = REGIONS.get(self.base_url)
         return NOT_ACCEPTED.format(base=self.base_url, otherwise=OTHER_REGION.format(base=other) if other else "")
 
-    async def project(self, given: str | None) -> Project:
+    async def project(self, number: str | None) -> Project:
         """The given project, or the key's own project."""
-        if given:
-            return Project(given, self.base_url)
-        if self._mine is None:
-            self._mine = Project(await self._own_project(), self.base_url)
-        return self._mine
+        if number:
+            return Project(number, self.base_url)
+        if self._default is None:
+            self._default = Project(await self._load_default_project(), self.base_url)
+        return self._default
 
-    async def _own_project(self) -> str:
-        limited_to = limits_of(await self.get(KEY))
-        me: Json = {} if len(limited_to) == 1 else await self.get(ME)
-        if own := own_of(limited_to, me):
-            return own
-        raise ToolFailed("invalid_arguments", SEVERAL.format(", ".join(limited_to)) if limited_to else NO_CURRENT)
+    async def _load_default_project(self) -> str:
+        projects = project_limits(await self.get(KEY))
+        me: Json = {} if len(projects) == 1 else await self.get(ME)
+        if default := default_project(projects, me):
+            return default
+        raise ToolFailed(
+            "invalid_arguments", SEVERAL_PROJECTS.format(", ".join(projects)) if projects else NO_CURRENT_PROJECT
+        )
 
     async def page(
-        self, path: str, query: Mapping[str, object], limit: int, offset: int, *, larger: str = FEWER_STILL
-    ) -> Found:
-        """Read a page, or a smaller one if it is too large. `larger` is the advice if that is too large as well."""
-        asked = {**query, "limit": limit, "offset": offset or None}
+        self, path: str, query: Mapping[str, object], limit: int, offset: int, *, if_too_large: str = NARROW_REQUEST
+    ) -> ApiPage:
+        """Read a page, or a smaller one if it is too large. `if_too_large` is the advice if that is too large too."""
+        page_query = {**query, "limit": limit, "offset": offset or None}
         try:
-            body = await self.get(path, asked)
+            body = await self.get(path, page_query)
         except UnreadableResponse:
-            with too_large_hint(larger):
-                body = await self.get(path, {**asked, "limit": max(1, limit // FEWER)})
-        return self._found(body, offset)
+            with too_large_hint(if_too_large):
+                body = await self.get(path, {**page_query, "limit": max(1, limit // PAGE_DIVISOR)})
+        return self._parse_page(body, offset)
 
-    def _found(self, body: Json | list[object], offset: int) -> Found:
+    def _parse_page(self, body: Json | list[object], offset: int) -> ApiPage:
         match body:
             case {"results": list(items), **rest}:
                 total, following = rest.get("count"), rest.get("next")
                 more = _offset_in(following, offset + len(items)) if following else None
-                return Found(objects(items), total if isinstance(total, int) else None, more)
+                return ApiPage(objects(items), total if isinstance(total, int) else None, more)
             case list(items):
-                return Found(objects(items), None, None)
+                return ApiPage(objects(items), None, None)
             case _:
                 raise ToolFailed("upstream_unavailable", f"{self.title} did not return a list. Try again later.")
 
@@ -180,7 +184,7 @@ class PosthogApi(ServiceClient):
         await self._pause(seconds)
 
 
-def said(body: Json) -> str:
+def error_message(body: Json) -> str:
     """The message of an error, or of a failed query, as a sentence."""
     status = body.get("query_status")
     detail = (status or {}).get("error_message") if isinstance(status, dict) else body.get("detail")
@@ -188,39 +192,39 @@ def said(body: Json) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def limits_of(key: Json) -> list[str]:
+def project_limits(key: Json) -> list[str]:
     """The projects that the key is limited to; empty if it is not limited."""
-    return [str(team) for team in key.get("scoped_teams") or []]
+    return [str(project) for project in key.get("scoped_teams") or []]
 
 
-def own_of(limited_to: list[str], me: Json) -> str | None:
+def default_project(projects: list[str], me: Json) -> str | None:
     """The default project; None if a call must give one."""
-    if len(limited_to) == 1:
-        return limited_to[0]
+    if len(projects) == 1:
+        return projects[0]
     current = str((me.get("team") or {}).get("id") or "")
-    return current if current and (not limited_to or current in limited_to) else None
+    return current if current and (not projects or current in projects) else None
 
 
-def _offset_in(url: object, otherwise: int) -> int:
+def _offset_in(url: object, default: int) -> int:
     """The offset in a URL that is never followed, because it names a host."""
-    given = parse_qs(urlsplit(str(url)).query).get("offset", [""])[0]
-    return int(given) if _SECONDS.fullmatch(given) else otherwise
+    value = parse_qs(urlsplit(str(url)).query).get("offset", [""])[0]
+    return int(value) if _SECONDS.fullmatch(value) else default
 
 
-def _heavy(reply: Reply, body: Json) -> Rejected | None:
+def _query_error(reply: Reply, body: Json) -> Rejected | None:
     """The error for a query that would fail again."""
-    detail = said(body)
+    detail = error_message(body)
     if "query_status" in body:
         return Rejected(f"PostHog could not run the query: {detail}")
     if reply.status == ESTIMATED_TOO_LONG or "max execution time" in detail or "max memory limit" in detail:
-        return Rejected(HEAVY.format(detail))
+        return Rejected(QUERY_ABORTED.format(detail))
     return None
 
 
-def _line(reply: Reply) -> str:
+def _status_line(reply: Reply) -> str:
     return f"{reply.status} {reply.reason}".strip()
 
 
 def _seconds(headers: Mapping[str, str]) -> float | None:
-    given = headers.get("retry-after", "")
-    return float(given) if _SECONDS.fullmatch(given) else None
+    value = headers.get("retry-after", "")
+    return float(value) if _SECONDS.fullmatch(value) else None

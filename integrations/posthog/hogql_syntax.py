@@ -9,8 +9,8 @@ from itertools import pairwise
 
 MOST_ROWS = 50_000
 """The maximum of rows that PostHog returns."""
-OPENING, CLOSING = "([{", ")]}"
-SETS = frozenset({"union", "intersect", "except"})
+OPENING_BRACKETS, CLOSING_BRACKETS = "([{", ")]}"
+SET_OPERATORS = frozenset({"union", "intersect", "except"})
 NOT_A_READ = "must be one SELECT (or WITH … SELECT): HogQL only reads"
 NOT_ONE = "must be one query, without `;`: send several queries one by one"
 NOT_CLOSED = "has a bracket, a quote or a comment that is not closed"
@@ -43,7 +43,7 @@ class Query:
     """The LIMIT of the query; None if it has none that is a number."""
 
     has_limit: bool
-    is_set: bool = False
+    combines_selects: bool = False
     """Whether it combines several SELECTs: a LIMIT at its end would only apply to the last one."""
 
     @classmethod
@@ -57,88 +57,88 @@ class Query:
             raise ValueError(NOT_A_READ)
         if ";" in outer:
             raise ValueError(NOT_ONE)
-        own = [after for after in _limits(outer) if not _limits_groups(after)]
-        return cls(text[: tokens[-1].end], _number(own[-1]) if own else None, bool(own), _is_set(outer))
+        own = [after for after in _limit_tokens(outer) if not _is_limit_by(after)]
+        return cls(text[: tokens[-1].end], _number(own[-1]) if own else None, bool(own), _combines_selects(outer))
 
     def within(self, limit: int) -> str:
         """The query with a LIMIT, on a new line because the query may end with a comment."""
         if self.has_limit:
             return self.text
-        if self.is_set:
+        if self.combines_selects:
             return "\n".join(["SELECT * FROM (", self.text, f") LIMIT {limit}"])
         return f"{self.text}\nLIMIT {limit}"
 
 
-def quoted(text: str) -> str:
+def quote_literal(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
 
-def events_named(text: str, values: Mapping[str, object]) -> list[str]:
+def event_names_in(text: str, values: Mapping[str, object]) -> list[str]:
     """Event names that a query compares with: `event = 'paid'`, `event IN ('paid', {name})`."""
     words = [token.text for token in _tokens(text)]
-    found = list[object]()
-    for at in (at for at, word in enumerate(words) if word.lower() in EVENT):
-        match [word.lower() for word in words[at + 1 : at + 3]]:
+    names = list[object]()
+    for index in (index for index, word in enumerate(words) if word.lower() in EVENT):
+        match [word.lower() for word in words[index + 1 : index + 3]]:
             case ["=", "="]:
-                found += _given(words[at + 3 : at + 6], values)
+                names += _literals(words[index + 3 : index + 6], values)
             case ["=", _]:
-                found += _given(words[at + 2 : at + 5], values)
+                names += _literals(words[index + 2 : index + 5], values)
             case ["in", "("]:
-                found += _given(words[at + 3 : at + 3 + MOST_TOKENS], values)
-    return list(dict.fromkeys(item for item in found if isinstance(item, str)))
+                names += _literals(words[index + 3 : index + 3 + MOST_TOKENS], values)
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
-def _given(words: list[str], values: Mapping[str, object]) -> Iterator[object]:
+def _literals(words: list[str], values: Mapping[str, object]) -> Iterator[object]:
     """The leading string literals and values of `{name}`."""
     while words:
-        taken = 1
+        length = 1
         if words[0] == "{" and words[2:3] == ["}"]:
-            taken = 3
+            length = 3
             yield values.get(words[1])
         elif words[0].startswith("'"):
             yield _ESCAPED.sub(r"\1", words[0][1:-1].replace("''", "'"))
         else:
             return
-        if words[taken : taken + 1] != [","]:
+        if words[length : length + 1] != [","]:
             return
-        words = words[taken + 1 :]
+        words = words[length + 1 :]
 
 
 def _tokens(text: str) -> Iterator[Token]:
     depth = 0
-    for found in _TOKEN.finditer(text):
-        if found.lastgroup == "open":
+    for match in _TOKEN.finditer(text):
+        if match.lastgroup == "open":
             raise ValueError(NOT_CLOSED)
-        if found.lastgroup == "gap":
+        if match.lastgroup == "gap":
             continue
-        depth -= found[0] in CLOSING
+        depth -= match[0] in CLOSING_BRACKETS
         if depth < 0:
             raise ValueError(NOT_CLOSED)
-        yield Token(found[0], depth, found.end())
-        depth += found[0] in OPENING
+        yield Token(match[0], depth, match.end())
+        depth += match[0] in OPENING_BRACKETS
     if depth:
         raise ValueError(NOT_CLOSED)
 
 
-def _limits(outer: list[str]) -> Iterator[list[str]]:
+def _limit_tokens(outer: list[str]) -> Iterator[list[str]]:
     """The tokens after each LIMIT; a column may also have the name limit."""
-    for at, word in enumerate(outer):
-        after = outer[at + 1 : at + 6]
-        named = at and outer[at - 1] in (".", "as")
-        if word == "limit" and not named and after and (after[0][0] in "0123456789{("):
+    for index, word in enumerate(outer):
+        after = outer[index + 1 : index + 6]
+        is_name = index and outer[index - 1] in (".", "as")
+        if word == "limit" and not is_name and after and (after[0][0] in "0123456789{("):
             yield after
 
 
-def _is_set(outer: list[str]) -> bool:
+def _combines_selects(outer: list[str]) -> bool:
     return any(
-        word in SETS and after in ("all", "distinct", "select", "with", "(")
+        word in SET_OPERATORS and after in ("all", "distinct", "select", "with", "(")
         for word, after in pairwise([*outer[1:], ""])
         if not (word == "except" and after == "(")  # SELECT * EXCEPT (column)
     )
 
 
-def _limits_groups(after: list[str]) -> bool:
+def _is_limit_by(after: list[str]) -> bool:
     """Whether it is LIMIT 1 BY person_id, or LIMIT 1, 2 BY …."""
     return after[1:2] == ["by"] or after[1:2] + after[3:4] == [",", "by"]
 

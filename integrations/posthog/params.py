@@ -16,13 +16,13 @@ from integrations.json_object import Json
 from integrations.paging import paging_aliases
 from integrations.tool import Params
 
-MOST, USUAL, DEEPEST = 100, 50, 10**9
-LONGEST_SEARCH, LONGEST_SENT = 200, 1_200
+MAX_LIMIT, DEFAULT_LIMIT, MAX_OFFSET = 100, 50, 10**9
+MAX_SEARCH_LENGTH, MAX_URL_LENGTH = 200, 1_200
 """The second is the URL-encoded length; a URL may have 2,048 characters."""
-LAST = frozenset({"projectId", "limit", "offset", "cursor", "full"})
-OF_PROJECT: Mapping[str, str] = dict.fromkeys(("project", "teamid", "team", "environmentid"), "project_id")
-PAGED: Mapping[str, str] = {
-    **OF_PROJECT,
+SHARED_PARAMETERS = frozenset({"projectId", "limit", "offset", "cursor", "full"})
+PROJECT_ALIASES: Mapping[str, str] = dict.fromkeys(("project", "teamid", "team", "environmentid"), "project_id")
+PAGING_ALIASES: Mapping[str, str] = {
+    **PROJECT_ALIASES,
     **paging_aliases(cursor="offset", size="limit", counts=True),
     **dict.fromkeys(("query", "q", "name", "term", "searchterm"), "search"),
 }
@@ -31,11 +31,11 @@ _NUMBER = re.compile(r"[0-9]{1,19}")
 _UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
-def _project_id(given: object) -> object:
+def _project_id(value: object) -> object:
     """The number of a project; None means the key's own project."""
-    text = str(given).strip()
-    if found := _PROJECT.search(text):
-        return found[1]
+    text = str(value).strip()
+    if match := _PROJECT.search(text):
+        return match[1]
     if text.lower() in ("", "@current", "current"):
         return None
     if not _NUMBER.fullmatch(text):
@@ -43,52 +43,54 @@ def _project_id(given: object) -> object:
     return text
 
 
-def choice(*known: str, **others: str) -> BeforeValidator:
+def choice(*words: str, **others: str) -> BeforeValidator:
     """Accept one of the known words in upper or lower case, or a synonym."""
-    names = {name.lower(): name for name in known} | others
+    names = {word.lower(): word for word in words} | others
 
-    def read(given: object) -> object:
-        return names.get(str(given).strip().lower(), given) if isinstance(given, str | bool) else given
+    def read(value: object) -> object:
+        return names.get(str(value).strip().lower(), value) if isinstance(value, str | bool) else value
 
     return BeforeValidator(read)
 
 
-def _alone(given: object) -> object:
+def _unwrap_single(value: object) -> object:
     """Unwrap a list with one name."""
-    if isinstance(given, list) and len(given) != 1:
+    if isinstance(value, list) and len(value) != 1:
         raise ValueError("must be one name: make one call for each name")
-    return given[0] if isinstance(given, list) else given
+    return value[0] if isinstance(value, list) else value
 
 
-def _sendable(given: str) -> str:
-    if len(quote(given)) > LONGEST_SENT:
+def _validate_length(text: str) -> str:
+    if len(quote(text)) > MAX_URL_LENGTH:
         raise ValueError("is too long")
-    return given
+    return text
 
 
-def _listed(given: object) -> object:
-    return [word.strip() for word in given.split(",")] if isinstance(given, str) else given
+def _split_names(value: object) -> object:
+    return [word.strip() for word in value.split(",")] if isinstance(value, str) else value
 
 
-def from_link(place: str) -> BeforeValidator:
+def from_link(segment: str) -> BeforeValidator:
     """Accept a link such as `…/feature_flags/7` instead of an id."""
-    pattern = re.compile(rf"/{place}/([^/?#]+)")
+    pattern = re.compile(rf"/{segment}/([^/?#]+)")
 
-    def read(given: object) -> object:
-        found = pattern.search(given) if isinstance(given, str) else None
-        return unquote(found[1]) if found else given
+    def read(value: object) -> object:
+        match = pattern.search(value) if isinstance(value, str) else None
+        return unquote(match[1]) if match else value
 
     return BeforeValidator(read)
 
 
 def numbered(list_tool: str) -> AfterValidator:
     return AfterValidator(
-        _checked(_NUMBER, f"must be a number or a link; `{list_tool}` with `search` finds it by name")
+        _pattern_check(_NUMBER, f"must be a number or a link; `{list_tool}` with `search` finds it by name")
     )
 
 
 def identified(list_tool: str) -> AfterValidator:
-    return AfterValidator(_checked(_UUID, f"must be a UUID or a link; `{list_tool}` with `search` finds it by name"))
+    return AfterValidator(
+        _pattern_check(_UUID, f"must be a UUID or a link; `{list_tool}` with `search` finds it by name")
+    )
 
 
 def is_number(text: str) -> bool:
@@ -99,11 +101,11 @@ def is_uuid(text: str) -> bool:
     return bool(_UUID.fullmatch(text))
 
 
-def _checked(pattern: re.Pattern[str], otherwise: str) -> Callable[[str], str]:
-    def check(given: str) -> str:
-        if not pattern.fullmatch(given):
-            raise ValueError(otherwise)
-        return given
+def _pattern_check(pattern: re.Pattern[str], message: str) -> Callable[[str], str]:
+    def check(text: str) -> str:
+        if not pattern.fullmatch(text):
+            raise ValueError(message)
+        return text
 
     return check
 
@@ -113,52 +115,54 @@ ProjectId = Annotated[
     BeforeValidator(_project_id),
     Field(description="The project's number; by default the key's own project.", examples=["12345"]),
 ]
-Name = Annotated[str, BeforeValidator(_alone), AfterValidator(_sendable)]
+Name = Annotated[str, BeforeValidator(_unwrap_single), AfterValidator(_validate_length)]
 """One name that is sent in a URL."""
-Words = Annotated[str, AfterValidator(_sendable)]
-Names = Annotated[list[Words], BeforeValidator(_listed)]
+Words = Annotated[str, AfterValidator(_validate_length)]
+NameList = Annotated[list[Words], BeforeValidator(_split_names)]
 Full = Annotated[bool, Field(description="Also return PostHog's complete object, under `full`. Long.")]
 
 
 class InProject(Params):
-    aliases: ClassVar[Mapping[str, str]] = OF_PROJECT
+    aliases: ClassVar[Mapping[str, str]] = PROJECT_ALIASES
     project_id: ProjectId = None
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
         """List a tool's own parameters before the shared ones."""
         schema = handler.resolve_ref_schema(handler(core))
-        schema["properties"] = dict(sorted(schema["properties"].items(), key=lambda entry: entry[0] in LAST))
+        schema["properties"] = dict(
+            sorted(schema["properties"].items(), key=lambda entry: entry[0] in SHARED_PARAMETERS)
+        )
         return schema
 
     @model_validator(mode="before")
     @classmethod
-    def _project_of_a_link(cls, given: Any) -> Any:
+    def _project_of_a_link(cls, args: Any) -> Any:
         """Take the project from a link if none is given."""
-        if not isinstance(given, dict) or any(plain_name(str(name)) in _PROJECT_NAMES for name in given):
-            return given
-        links = [_PROJECT.search(value) for value in given.values() if isinstance(value, str) and "://" in value]
-        return {**given, "projectId": links[0][1]} if links and links[0] else given
+        if not isinstance(args, dict) or any(plain_name(str(name)) in _PROJECT_NAMES for name in args):
+            return args
+        links = [_PROJECT.search(value) for value in args.values() if isinstance(value, str) and "://" in value]
+        return {**args, "projectId": links[0][1]} if links and links[0] else args
 
 
 class Paged(InProject):
-    aliases: ClassVar[Mapping[str, str]] = PAGED
-    limit: int = Field(default=USUAL, ge=1, le=MOST, description="The maximum number of results.")
+    aliases: ClassVar[Mapping[str, str]] = PAGING_ALIASES
+    limit: int = Field(default=DEFAULT_LIMIT, ge=1, le=MAX_LIMIT, description="The maximum number of results.")
     offset: int = Field(
-        default=0, ge=0, le=DEEPEST, description="For the next page: the `nextCursor` of the previous page."
+        default=0, ge=0, le=MAX_OFFSET, description="For the next page: the `nextCursor` of the previous page."
     )
     full: Full = False
 
     @property
-    def narrowed(self) -> bool:
+    def is_narrowed(self) -> bool:
         """Whether any parameter narrows the list."""
-        return bool({to_camel(name) for name in self.model_fields_set} - LAST)
+        return bool({to_camel(name) for name in self.model_fields_set} - SHARED_PARAMETERS)
 
 
 class Searched(Paged):
     search: Words | None = Field(
-        default=None, max_length=LONGEST_SEARCH, description="Only those whose name or description contains this."
+        default=None, max_length=MAX_SEARCH_LENGTH, description="Only those whose name or description contains this."
     )
 
 
-_PROJECT_NAMES = frozenset({"projectid", *OF_PROJECT})
+_PROJECT_NAMES = frozenset({"projectid", *PROJECT_ALIASES})

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from integrations.json_object import Json
-from integrations.posthog.truncation import MOST_BYTES, is_finite
+from integrations.posthog.truncation import MOST_BYTES, is_representable
 from integrations.text import clipped, more_follow, one_line, shortened
 from integrations.tool import Result
 
@@ -37,7 +37,7 @@ def who(value: object) -> object:
 
 
 def finite(value: object) -> object:
-    return value if not isinstance(value, int | float) or is_finite(value) else None
+    return value if not isinstance(value, int | float) or is_representable(value) else None
 
 
 Line = Annotated[str | None, BeforeValidator(line)]
@@ -68,9 +68,9 @@ class Part(BaseModel):
 class PostHogObject(Part):
     """An object whose text consists of its fields in order, so that text and structure agree."""
 
-    apart: ClassVar[tuple[str, ...]] = ("description",)
+    separate_fields: ClassVar[tuple[str, ...]] = ("description",)
     """Fields that have their own line."""
-    headed: ClassVar[tuple[str, ...]] = ("id", "name")
+    heading_fields: ClassVar[tuple[str, ...]] = ("id", "name")
     """Fields that are part of the heading."""
 
     id: str
@@ -81,10 +81,14 @@ class PostHogObject(Part):
         return f"{getattr(self, 'name', None) or '(unnamed)'} (id {self.id})"
 
     def text(self) -> str:
-        own = [told for name in self.apart if (told := _told(name, getattr(self, name), apart=True))]
-        facts = " · ".join(_facts(self, (*self.headed, "url", "full", *self.apart)))
+        separate_lines = [
+            text for name in self.separate_fields if (text := _field_text(name, getattr(self, name), is_separate=True))
+        ]
+        facts = " · ".join(_facts(self, (*self.heading_fields, "url", "full", *self.separate_fields)))
         return "\n  ".join(
-            line for line in (self.heading(), *own, facts, self.url, written(self.full, MOST_BYTES)) if line
+            text_line
+            for text_line in (self.heading(), *separate_lines, facts, self.url, to_json(self.full, MOST_BYTES))
+            if text_line
         )
 
 
@@ -103,15 +107,15 @@ class Page(Answer, Generic[S]):
     """The singular and plural nouns."""
     hint: ClassVar[str] = ""
     """What `search` covers, shown if it matches nothing."""
-    besides: ClassVar[str] = ""
+    other_hint: ClassVar[str] = ""
     """What else could be requested, shown if nothing matches."""
-    unless: ClassVar[str] = ""
+    other_parameter: ClassVar[str] = ""
     """The parameter that already requests it."""
     reader: ClassVar[str] = ""
     """The tool that reads one object."""
-    named: ClassVar[str] = "name"
+    name_field: ClassVar[str] = "name"
     """The field that identifies an object; empty if there are too many objects to search for similar ones."""
-    going_on: ClassVar[str] = "offset"
+    cursor_parameter: ClassVar[str] = "offset"
 
     total: int | None = Field(default=None, description="The total number of results, if PostHog gives it.")
     next_cursor: str | None = Field(
@@ -121,20 +125,20 @@ class Page(Answer, Generic[S]):
     results: list[S]
 
     def text(self) -> str:
-        parts = (self._head(), *self.notes, *(item.text() for item in self.results), self._following())
-        return "\n\n".join(part for part in parts if part)
+        paragraphs = (self._head(), *self.notes, *(item.text() for item in self.results), self._next_note())
+        return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
     def _head(self) -> str:
         number = len(self.results)
         of_all = f" of {self.total}" if self.total and self.total > number else ""
         more = ", and more follow" if self.next_cursor and not of_all else ""
-        none = "No more" if self.total or PAST_THE_END in self.notes else "No"
-        counted = f"{number or none}{of_all if number else ''} {self.what[number != 1 or bool(of_all)]}"
-        return f"{counted} in project {self.project_id}{more}{':' if number else '.'}"
+        no_results = "No more" if self.total or PAST_THE_END in self.notes else "No"
+        count_text = f"{number or no_results}{of_all if number else ''} {self.what[number != 1 or bool(of_all)]}"
+        return f"{count_text} in project {self.project_id}{more}{':' if number else '.'}"
 
-    def _following(self) -> str:
+    def _next_note(self) -> str:
         value = self.next_cursor
-        return "" if value is None else more_follow(self.going_on, int(value) if value.isdecimal() else value)
+        return "" if value is None else more_follow(self.cursor_parameter, int(value) if value.isdecimal() else value)
 
 
 def fitting(items: Sequence[PostHogObject]) -> int:
@@ -148,37 +152,37 @@ def fitting(items: Sequence[PostHogObject]) -> int:
     return len(items)
 
 
-def written(value: object, most: int = LONGEST_JSON) -> str:
+def to_json(value: object, most: int = LONGEST_JSON) -> str:
     return shortened(json.dumps(value, ensure_ascii=False), most) if value is not None else ""
 
 
 def clock(text: str, *, seconds: bool = False) -> str:
     """A time with its zone, to the minute; any other text unchanged."""
-    found = _TIME.fullmatch(text)
-    if not found:
+    match = _TIME.fullmatch(text)
+    if not match:
         return text
-    zone = {"Z": " UTC", "+00:00": " UTC", None: ""}.get(found[4], f" {found[4]}")
-    return f"{found[1]} {found[2]}{(found[3] or '') if seconds else ''}{zone}"
+    zone = {"Z": " UTC", "+00:00": " UTC", None: ""}.get(match[4], f" {match[4]}")
+    return f"{match[1]} {match[2]}{(match[3] or '') if seconds else ''}{zone}"
 
 
 def _facts(part: Part, apart: tuple[str, ...]) -> Iterator[str]:
     for name in type(part).model_fields:
-        if name not in apart and (told := _told(name, getattr(part, name))):
-            yield told
+        if name not in apart and (text := _field_text(name, getattr(part, name))):
+            yield text
 
 
-def _told(name: str, value: object, *, apart: bool = False) -> str:
-    """A field with its name, which a description omits; with `apart`, lists have one line per item."""
-    if apart and isinstance(value, str):
-        text = value.replace("\n", "\n    ")  # no line of it may look like one of ours
+def _field_text(name: str, value: object, *, is_separate: bool = False) -> str:
+    """A field with its name, which a description omits; with `is_separate`, lists have one line per item."""
+    if is_separate and isinstance(value, str):
+        text = value.replace("\n", "\n    ")  # so that no line of it can imitate a line of ours
     else:
-        text = _listed(value) if apart and isinstance(value, list) else _worded(value)
+        text = _bullets(value) if is_separate and isinstance(value, list) else _value_text(value)
     if name == "description" or not text:
         return text
     return f"{name.replace('_', ' ')}:{'' if text[0].isspace() else ' '}{text}"
 
 
-def _worded(value: object) -> str:
+def _value_text(value: object) -> str:
     if value in (None, "", [], {}):
         return ""
     match value:
@@ -187,28 +191,28 @@ def _worded(value: object) -> str:
         case float():
             return f"{value:g}"
         case Part() | list() | dict():
-            return _compound(value)
+            return _compound_text(value)
         case _:
             return clock(one_line(str(value)))
 
 
-def _compound(value: Part | list[Any] | Json) -> str:
+def _compound_text(value: Part | list[Any] | Json) -> str:
     if isinstance(value, Part):
         return value.text()
     if isinstance(value, dict):
-        return written(value)
+        return to_json(value)
     if value and isinstance(value[0], Part):
-        return _listed(value)
-    words = [written(item) if isinstance(item, dict) else one_line(str(item)) for item in value]
+        return _bullets(value)
+    words = [to_json(item) if isinstance(item, dict) else one_line(str(item)) for item in value]
     return (
-        ", ".join(json.dumps(word, ensure_ascii=False) for word in words) if _run_together(words) else ", ".join(words)
+        ", ".join(json.dumps(word, ensure_ascii=False) for word in words) if _need_quotes(words) else ", ".join(words)
     )
 
 
-def _run_together(words: Sequence[str]) -> bool:
+def _need_quotes(words: Sequence[str]) -> bool:
     """Whether commas alone cannot separate the items."""
     return len(words) > 1 and any("," in word for word in words) and not words[0].startswith("{")
 
 
-def _listed(values: Sequence[Any]) -> str:
+def _bullets(values: Sequence[Any]) -> str:
     return "".join(f"\n    - {value.text() if isinstance(value, Part) else one_line(str(value))}" for value in values)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from integrations.json_object import Json
-from integrations.posthog.truncation import fitted, is_cut, is_finite
+from integrations.posthog.truncation import fit, is_cut, is_representable
 from integrations.text import clipped, one_line, shortened
 
 TEXT_ROOM, BYTES_ROOM = 30_000, 100_000
@@ -34,8 +34,8 @@ class Table(BaseModel):
     returned: int = Field(description="The number of rows that PostHog returned; `rows` has the first of them.")
 
     def text(self) -> str:
-        told = [[shown(cell, LONGEST_CELL) for cell in row] for row in self.rows]
-        return "\n".join([" | ".join(shown(column, LONGEST_CELL) for column in self.columns), *map(" | ".join, told)])
+        rows = [[shown(cell, LONGEST_CELL) for cell in row] for row in self.rows]
+        return "\n".join([" | ".join(shown(column, LONGEST_CELL) for column in self.columns), *map(" | ".join, rows)])
 
     def notes(self) -> list[str]:
         """Notes on what is missing, and how to read it."""
@@ -48,14 +48,14 @@ def table(columns: Sequence[object], rows: Sequence[Sequence[object]]) -> Table:
     """A table of as many rows as fit, with the longest values that allow it."""
     kept = list[Row]()
     for longest in LONGEST_SHOWN:
-        kept = _kept(rows, longest)
+        kept = _fitting_rows(rows, longest)
         if len(kept) == len(rows):
             break
     names = [clipped(one_line(str(column)), LONGEST_SHOWN[-1]) for column in columns[:MOST_COLUMNS]]
     return Table(columns=names, rows=kept, returned=len(rows))
 
 
-def _kept(rows: Sequence[Sequence[object]], longest: int) -> list[Row]:
+def _fitting_rows(rows: Sequence[Sequence[object]], longest: int) -> list[Row]:
     text, room, kept = TEXT_ROOM, BYTES_ROOM, list[Row]()
     for row in rows:
         cells = [_cell(cell, longest) for cell in row[:MOST_COLUMNS]]
@@ -76,9 +76,9 @@ def table_of(response: Json) -> Table | None:
         results = [result for group in results for result in group]  # funnels with a breakdown
     if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
         return None
-    for fits, made in SHAPES:
-        if results and all(name in results[0] for name in fits):
-            return made(results)
+    for fields, build in SHAPES:
+        if results and all(name in results[0] for name in fields):
+            return build(results)
     return None if results else table([], [])
 
 
@@ -100,11 +100,11 @@ def _cell(value: object, longest: int) -> object:
     if isinstance(value, str):
         return clipped(value, longest)
     if isinstance(value, list | dict | int | float):
-        return fitted(value, longest)[0]
+        return fit(value, longest)[0]
     return value
 
 
-def _over_time(results: list[Json]) -> Table:
+def _time_series(results: list[Json]) -> Table:
     """One row per day (or hour, week, month), one column per series."""
     days = max((result.get("days") or result.get("labels") or [] for result in results), key=len)
     series = [result.get("data") or [] for result in results]
@@ -114,7 +114,7 @@ def _over_time(results: list[Json]) -> Table:
     return table(columns, [*rows, totals])
 
 
-def _in_all(results: list[Json]) -> Table:
+def _totals(results: list[Json]) -> Table:
     return table(["series", "value"], [[_series(result), result.get("aggregated_value")] for result in results])
 
 
@@ -136,43 +136,44 @@ def _steps(results: list[Json]) -> Table:
 def _cohorts(results: list[Json]) -> Table:
     most = max(len(result.get("values") or []) for result in results)
     rows = [
-        [result.get("date") or result.get("label"), *(_count(one) for one in result["values"])] for result in results
+        [result.get("date") or result.get("label"), *(_count(value) for value in result["values"])]
+        for result in results
     ]
     return table(["began", *(f"+{number}" for number in range(most))], rows)
 
 
-def _ways(results: list[Json]) -> Table:
+def _paths(results: list[Json]) -> Table:
     return table(
         ["from", "to", "persons"], [[result["source"], result["target"], result.get("value")] for result in results]
     )
 
 
 SHAPES: tuple[tuple[tuple[str, ...], Callable[[list[Json]], Table]], ...] = (
-    (("source", "target"), _ways),
+    (("source", "target"), _paths),
     (("values",), _cohorts),
     (("order", "count"), _steps),
-    (("data", "label"), _over_time),
-    (("aggregated_value",), _in_all),
+    (("data", "label"), _time_series),
+    (("aggregated_value",), _totals),
 )
 """Converters by the fields that identify the kind of insight."""
 
 
-def _series(found: Json) -> str:
-    label = str(found.get("label") or (found.get("action") or {}).get("name") or "value")
-    compared = found.get("compare_label")
-    return f"{label} ({compared})" if compared else label
+def _series(result: Json) -> str:
+    label = str(result.get("label") or (result.get("action") or {}).get("name") or "value")
+    period = result.get("compare_label")
+    return f"{label} ({period})" if period else label
 
 
-def _step(found: Json) -> str:
-    name = f"{int(found.get('order') or 0) + 1}. {found.get('custom_name') or found.get('name')}"
-    breakdown = found.get("breakdown_value")
-    of = ", ".join(map(str, breakdown)) if isinstance(breakdown, list) else breakdown
-    return f"{name} ({of})" if of else name
+def _step(result: Json) -> str:
+    name = f"{int(result.get('order') or 0) + 1}. {result.get('custom_name') or result.get('name')}"
+    breakdown = result.get("breakdown_value")
+    breakdown_text = ", ".join(map(str, breakdown)) if isinstance(breakdown, list) else breakdown
+    return f"{name} ({breakdown_text})" if breakdown_text else name
 
 
 def _share(count: float, whole: float) -> str:
-    return f"{count / whole:.1%}" if whole and is_finite(count) and is_finite(whole) else ""
+    return f"{count / whole:.1%}" if whole and is_representable(count) and is_representable(whole) else ""
 
 
-def _count(found: object) -> object:
-    return found.get("count") if isinstance(found, dict) else found
+def _count(value: object) -> object:
+    return value.get("count") if isinstance(value, dict) else value

@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Field
 
 from integrations.json_object import Json
 from integrations.posthog.client import PosthogApi, Project
-from integrations.posthog.objects import Details, cuts, listed, one, read, whole
-from integrations.posthog.params import PAGED, Full, InProject, Paged, Searched, Words, from_link, numbered
+from integrations.posthog.objects import Details, cut_notes, full_object, list_objects, read, read_object
+from integrations.posthog.params import PAGING_ALIASES, Full, InProject, Paged, Searched, Words, from_link, numbered
 from integrations.posthog.resources.insights import source
 from integrations.posthog.results import Line, Page, Part, PostHogObject, Prose, Unusual, Who, prose
 from integrations.text import clipped
@@ -38,7 +38,7 @@ class GetDashboard(InProject):
 
 
 class ListAnnotations(Paged):
-    aliases: ClassVar[Mapping[str, str]] = PAGED
+    aliases: ClassVar[Mapping[str, str]] = PAGING_ALIASES
     search: Words | None = Field(default=None, max_length=200, description="Only annotations whose text contains this.")
 
 
@@ -63,7 +63,7 @@ class Dashboard(PostHogObject):
 
 
 class WholeDashboard(Dashboard):
-    apart: ClassVar[tuple[str, ...]] = ("description", "tiles")
+    separate_fields: ClassVar[tuple[str, ...]] = ("description", "tiles")
     tiles: list[Tile] = Field(default=[])
 
 
@@ -81,7 +81,7 @@ class DashboardDetails(Details):
 
 
 class Annotation(PostHogObject):
-    apart: ClassVar[tuple[str, ...]] = ()
+    separate_fields: ClassVar[tuple[str, ...]] = ()
     content: Annotated[str | None, BeforeValidator(prose)] = None
     about: str | None = Field(default=None, validation_alias="date_marker", description="The time that it concerns.")
     scope: str | None = Field(default=None, description="Where it is shown: an insight, a dashboard, the project, …")
@@ -100,7 +100,7 @@ class AnnotationPage(Page[Annotation]):
 
 
 @tool("List dashboards")
-async def posthog_list_dashboards(api: PosthogApi, ask: Searched) -> DashboardPage:
+async def posthog_list_dashboards(api: PosthogApi, params: Searched) -> DashboardPage:
     """List the dashboards of a PostHog project; `search` matches names, descriptions and tags, and tolerates
     typos.
 
@@ -108,46 +108,46 @@ async def posthog_list_dashboards(api: PosthogApi, ask: Searched) -> DashboardPa
     `posthog_get_dashboard` reads the tiles of a dashboard.
     """
 
-    def made(project: Project, found: Json) -> Dashboard:
-        return read(Dashboard, found, url=_link(project, found), full=whole(found, full=ask.full))
+    def parse(project: Project, item: Json) -> Dashboard:
+        return read(Dashboard, item, url=_link(project, item), full=full_object(item, full=params.full))
 
-    return await listed(api, ask, DASHBOARDS, {"search": ask.search}, DashboardPage, made)
+    return await list_objects(api, params, DASHBOARDS, {"search": params.search}, DashboardPage, parse)
 
 
 @tool("Read a dashboard")
-async def posthog_get_dashboard(api: PosthogApi, ask: GetDashboard) -> DashboardDetails:
+async def posthog_get_dashboard(api: PosthogApi, params: GetDashboard) -> DashboardDetails:
     """Read one dashboard by its number or link: its description and its tiles in order.
 
     Each tile is an insight (id, name, kind), a text, a button or a widget. `posthog_get_insight` reads the result of
     one insight; `posthog_get` reads the results of all at once, with path
     `/api/projects/{projectId}/dashboards/{id}/run_insights/` and params `{"output_format": "optimized"}`.
     """
-    project = await api.project(ask.project_id)
-    found = await one(api, project, DASHBOARDS, ask.dashboard_id, "dashboard", LIST)
-    tiles = [_tile(tile) for tile in found.get("tiles") or [] if isinstance(tile, dict)]
-    more = {"url": _link(project, found), "full": whole(found, full=ask.full, alone=True)}
-    dashboard = read(WholeDashboard, found, tiles=tiles, **more)
-    return DashboardDetails(project_id=project.id, dashboard=dashboard, notes=cuts(dashboard))
+    project = await api.project(params.project_id)
+    item = await read_object(api, project, DASHBOARDS, params.dashboard_id, "dashboard", LIST)
+    tiles = [_tile(tile) for tile in item.get("tiles") or [] if isinstance(tile, dict)]
+    more = {"url": _link(project, item), "full": full_object(item, full=params.full, is_alone=True)}
+    dashboard = read(WholeDashboard, item, tiles=tiles, **more)
+    return DashboardDetails(project_id=project.id, dashboard=dashboard, notes=cut_notes(dashboard))
 
 
 @tool("List annotations")
-async def posthog_list_annotations(api: PosthogApi, ask: ListAnnotations) -> AnnotationPage:
+async def posthog_list_annotations(api: PosthogApi, params: ListAnnotations) -> AnnotationPage:
     """List the annotations of a PostHog project, the latest first: releases, campaigns, outages that people noted.
 
     Use it to explain a jump in a chart. Returns text, the time that it concerns, where it is shown (an insight, a
     dashboard, the whole project), author and link. `search` matches texts.
     """
 
-    def made(project: Project, found: Json) -> Annotation:
-        link = project.link(f"data-management/annotations/{found.get('id')}")
-        scope = "insight" if found.get("scope") == OF_INSIGHTS else found.get("scope")
-        return read(Annotation, found, url=link, scope=scope, full=whole(found, full=ask.full))
+    def parse(project: Project, item: Json) -> Annotation:
+        link = project.link(f"data-management/annotations/{item.get('id')}")
+        scope = "insight" if item.get("scope") == OF_INSIGHTS else item.get("scope")
+        return read(Annotation, item, url=link, scope=scope, full=full_object(item, full=params.full))
 
-    return await listed(api, ask, ANNOTATIONS, {"search": ask.search}, AnnotationPage, made)
+    return await list_objects(api, params, ANNOTATIONS, {"search": params.search}, AnnotationPage, parse)
 
 
-def _tile(found: Json) -> Tile:
-    match found:
+def _tile(item: Json) -> Tile:
+    match item:
         case {"insight": dict(insight)}:
             name = insight.get("name") or insight.get("derived_name")
             return read(Tile, {"id": insight.get("id"), "name": name, "kind": (source(insight) or {}).get("kind")})
@@ -161,5 +161,5 @@ def _tile(found: Json) -> Tile:
             return Tile(kind="a tile that can only be seen in PostHog")
 
 
-def _link(project: Project, found: Json) -> str:
-    return project.link(f"dashboard/{found.get('id')}")
+def _link(project: Project, item: Json) -> str:
+    return project.link(f"dashboard/{item.get('id')}")

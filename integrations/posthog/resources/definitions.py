@@ -10,9 +10,9 @@ from pydantic import Field
 
 from integrations.json_object import Json
 from integrations.posthog.client import PosthogApi, Project
-from integrations.posthog.lookup import names_of
-from integrations.posthog.objects import listed, read, whole
-from integrations.posthog.params import PAGED, Name, Searched, Words, choice
+from integrations.posthog.lookup import load_names
+from integrations.posthog.objects import full_object, list_objects, read
+from integrations.posthog.params import PAGING_ALIASES, Name, Searched, Words, choice
 from integrations.posthog.results import Line, Page, PostHogObject, Unusual, line
 from integrations.service_client import ToolFailed
 from integrations.tool import tool
@@ -27,7 +27,7 @@ class ListEventNames(Searched):
 
 class ListProperties(Searched):
     aliases: ClassVar[Mapping[str, str]] = {
-        **PAGED,
+        **PAGING_ALIASES,
         **dict.fromkeys(("event", "eventnames", "events"), "event_name"),
         "numerical": "is_numerical",
         "propertytype": "type",
@@ -75,23 +75,25 @@ class Property(PostHogObject):
 class Properties(Page[Property]):
     what: ClassVar[tuple[str, str]] = ("property", "properties")
     hint: ClassVar[str] = "`search` covers names."
-    besides: ClassVar[str] = "Properties of persons and sessions need another `type`."
-    unless: ClassVar[str] = "type"
+    other_hint: ClassVar[str] = "Properties of persons and sessions need another `type`."
+    other_parameter: ClassVar[str] = "type"
 
 
 @tool("List event definitions")
-async def posthog_list_event_definitions(api: PosthogApi, ask: ListEventNames) -> EventNames:
+async def posthog_list_event_definitions(api: PosthogApi, params: ListEventNames) -> EventNames:
     """List the events that a PostHog project has received: their exact names, for filters and queries.
 
     Use it before `posthog_query` and `posthog_list_events`: do not guess names. Names that begin with $, such as
     $pageview, are PostHog's own. Returns name, description, tags, when it was last seen, and link. For the properties
     of an event, use `posthog_list_property_definitions` with `eventName`.
     """
-    return await listed(api, ask, EVENTS, {"search": ask.search}, EventNames, _defined(EventName, "events", ask))
+    return await list_objects(
+        api, params, EVENTS, {"search": params.search}, EventNames, _definition_parser(EventName, "events", params)
+    )
 
 
 @tool("List property definitions")
-async def posthog_list_property_definitions(api: PosthogApi, ask: ListProperties) -> Properties:
+async def posthog_list_property_definitions(api: PosthogApi, params: ListProperties) -> Properties:
     """List the properties of events, persons or sessions in a PostHog project: exact names and types, for queries.
 
     `eventName` selects the properties that occurred with that event. In HogQL, write `properties.plan` for events and
@@ -99,44 +101,46 @@ async def posthog_list_property_definitions(api: PosthogApi, ask: ListProperties
     `posthog_query`, such as `SELECT properties.plan, count() FROM events GROUP BY 1`.
     """
     query = {
-        "search": ask.search,
-        "type": ask.type,
-        "event_names": json.dumps([ask.event_name], ensure_ascii=False) if ask.event_name else None,
-        "filter_by_event_names": True if ask.event_name else None,
-        "is_numerical": ask.is_numerical or None,
+        "search": params.search,
+        "type": params.type,
+        "event_names": json.dumps([params.event_name], ensure_ascii=False) if params.event_name else None,
+        "filter_by_event_names": True if params.event_name else None,
+        "is_numerical": params.is_numerical or None,
         "exclude_hidden": True,
     }
-    found = await listed(api, ask, "property_definitions", query, Properties, _defined(Property, "properties", ask))
-    if ask.event_name and not found.results:
-        await known_event(api, await api.project(ask.project_id), ask.event_name)
-    return found
+    page = await list_objects(
+        api, params, "property_definitions", query, Properties, _definition_parser(Property, "properties", params)
+    )
+    if params.event_name and not page.results:
+        await require_event(api, await api.project(params.project_id), params.event_name)
+    return page
 
 
-async def known_event(api: PosthogApi, project: Project, name: str) -> None:
+async def require_event(api: PosthogApi, project: Project, name: str) -> None:
     """Raise an error if the project has received no event with this name."""
-    if told := await unknown_event(api, project, name):
-        raise ToolFailed("invalid_arguments", told)
+    if text := await unknown_event_text(api, project, name):
+        raise ToolFailed("invalid_arguments", text)
 
 
-async def unknown_event(api: PosthogApi, project: Project, name: str) -> str:
+async def unknown_event_text(api: PosthogApi, project: Project, name: str) -> str:
     """A sentence on an unknown event, with similar names; empty if the event is known."""
     try:
-        if name in (await names_of(api, project, EVENTS, {"search": name[:200]})).there:
+        if name in (await load_names(api, project, EVENTS, {"search": name[:200]})).names:
             return ""
-        others = await names_of(api, project, EVENTS, {})
+        others = await load_names(api, project, EVENTS, {})
     except ToolFailed:  # unknown, and the result is complete without it
         return ""
-    if name in others.there:
+    if name in others.names:
         return ""
-    alike = others.like(name)
-    words = {"name": line(name), "alike": f" {alike}" if alike else "", "tool": LIST_EVENTS}
-    return NO_EVENT.format(project=project.id, **words)
+    suggestion = others.suggestion(name)
+    texts = {"name": line(name), "alike": f" {suggestion}" if suggestion else "", "tool": LIST_EVENTS}
+    return NO_EVENT.format(project=project.id, **texts)
 
 
-def _defined(kind: type[Any], place: str, ask: Searched) -> Any:
-    def made(project: Project, found: Json) -> PostHogObject:
-        link = project.link(f"data-management/{place}/{found.get('id')}")
-        item: PostHogObject = read(kind, found, url=link, full=whole(found, full=ask.full))
+def _definition_parser(kind: type[Any], place: str, params: Searched) -> Any:
+    def parse(project: Project, definition: Json) -> PostHogObject:
+        link = project.link(f"data-management/{place}/{definition.get('id')}")
+        item: PostHogObject = read(kind, definition, url=link, full=full_object(definition, full=params.full))
         return item
 
-    return made
+    return parse

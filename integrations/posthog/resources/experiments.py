@@ -10,9 +10,19 @@ from pydantic import Field
 
 from integrations.json_object import Json
 from integrations.posthog.client import PosthogApi, Project
-from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, none_such, one, read, whole
-from integrations.posthog.params import PAGED, Full, InProject, Searched, Words, choice, from_link, is_number
-from integrations.posthog.resources.feature_flags import flag_number
+from integrations.posthog.objects import (
+    Details,
+    ObjectNotFound,
+    cut_notes,
+    first_match,
+    full_object,
+    list_objects,
+    object_not_found,
+    read,
+    read_object,
+)
+from integrations.posthog.params import PAGING_ALIASES, Full, InProject, Searched, Words, choice, from_link, is_number
+from integrations.posthog.resources.feature_flags import find_flag_id
 from integrations.posthog.resources.hogql_query import run
 from integrations.posthog.results import Line, Number, Page, Part, PostHogObject, Prose, Unusual, Who, finite
 from integrations.posthog.tables import Table, table
@@ -21,7 +31,7 @@ from integrations.tool import tool
 
 PLACE, FLAGS, LIST, MOST_METRICS = "experiments", "feature_flags", "posthog_list_experiments", 5
 MORE_METRICS = "Only the first {} of {} main metrics are computed."
-NOT_BEGUN, WITHOUT = (
+NOT_STARTED, WITHOUT_SCOPE = (
     "The experiment has not started: there is nothing to measure.",
     "Without this scope, leave out `results`.",
 )
@@ -36,7 +46,7 @@ COLUMNS = ("variant", "persons", "sum", "chance to win", "p-value", "interval of
 
 class ListExperiments(Searched):
     aliases: ClassVar[Mapping[str, str]] = {
-        **PAGED,
+        **PAGING_ALIASES,
         **dict.fromkeys(("flagid", "flag", "flagkey", "featureflag", "featureflagkey"), "feature_flag_id"),
         "state": "status",
     }
@@ -84,8 +94,8 @@ class Experiment(PostHogObject):
 class ExperimentPage(Page[Experiment]):
     what: ClassVar[tuple[str, str]] = ("experiment", "experiments")
     hint: ClassVar[str] = "`search` covers names."
-    besides: ClassVar[str] = "`archived: true` lists archived experiments."
-    unless: ClassVar[str] = "archived"
+    other_hint: ClassVar[str] = "`archived: true` lists archived experiments."
+    other_parameter: ClassVar[str] = "archived"
     reader: ClassVar[str] = "posthog_get_experiment"
 
 
@@ -108,7 +118,7 @@ class Measured(Part):
 
 
 class WholeExperiment(Experiment):
-    apart: ClassVar[tuple[str, ...]] = ("description", "conclusion_comment", "variants")
+    separate_fields: ClassVar[tuple[str, ...]] = ("description", "conclusion_comment", "variants")
     conclusion_comment: Prose = None
     feature_flag_id: str | None = None
     variants: list[Arm] = Field(default=[])
@@ -128,80 +138,89 @@ class ExperimentDetails(Details):
 
 
 @tool("List experiments")
-async def posthog_list_experiments(api: PosthogApi, ask: ListExperiments) -> ExperimentPage:
+async def posthog_list_experiments(api: PosthogApi, params: ListExperiments) -> ExperimentPage:
     """List the experiments (A/B tests) of a PostHog project, by words in the name, status or feature flag.
 
     Returns id, name, hypothesis, status, the key of its feature flag, start and end, conclusion and link.
     `posthog_get_experiment` reads variants, metrics and results.
     """
-    flag = ask.feature_flag_id
-    number = await flag_number(api, await api.project(ask.project_id), flag) if flag else None
-    query = {"search": ask.search, "status": ask.status, "archived": ask.archived, "feature_flag_id": number}
+    flag = params.feature_flag_id
+    number = await find_flag_id(api, await api.project(params.project_id), flag) if flag else None
+    query = {"search": params.search, "status": params.status, "archived": params.archived, "feature_flag_id": number}
 
-    def made(project: Project, found: Json) -> Experiment:
-        return read(Experiment, found, url=_link(project, found), full=whole(found, full=ask.full))
+    def parse(project: Project, experiment_json: Json) -> Experiment:
+        return read(
+            Experiment,
+            experiment_json,
+            url=_link(project, experiment_json),
+            full=full_object(experiment_json, full=params.full),
+        )
 
-    return await listed(api, ask, PLACE, query, ExperimentPage, made)
+    return await list_objects(api, params, PLACE, query, ExperimentPage, parse)
 
 
 @tool("Read an experiment")
-async def posthog_get_experiment(api: PosthogApi, ask: GetExperiment) -> ExperimentDetails:
+async def posthog_get_experiment(api: PosthogApi, params: GetExperiment) -> ExperimentDetails:
     """Read one experiment by its number, link or flag's key; with `results: true`, also results of its main metrics.
 
     Returns hypothesis, status, dates, conclusion, feature flag, variants with their shares, and names of the metrics.
     Results: for each main metric (at most five) one row per variant: number of persons, chance to win or p-value,
     interval of the change, and significance. They need the scope `query:read`, and some seconds each.
     """
-    project = await api.project(ask.project_id)
-    number = await _number(api, project, ask.experiment_id)
-    found = await one(api, project, PLACE, number, "experiment", LIST)
-    metrics = _metrics(found, "metrics", "primary")
+    project = await api.project(params.project_id)
+    experiment_id = await _number(api, project, params.experiment_id)
+    experiment_json = await read_object(api, project, PLACE, experiment_id, "experiment", LIST)
+    metrics = _metrics(experiment_json, "metrics", "primary")
     experiment = read(
         WholeExperiment,
-        found,
-        url=_link(project, found),
-        feature_flag_id=(found.get("feature_flag") or {}).get("id"),
-        variants=_arms(found),
+        experiment_json,
+        url=_link(project, experiment_json),
+        feature_flag_id=(experiment_json.get("feature_flag") or {}).get("id"),
+        variants=_variants(experiment_json),
         metrics=[_name(metric) for metric in metrics],
-        secondary_metrics=[_name(metric) for metric in _metrics(found, "metrics_secondary", "secondary")],
-        full=whole(found, full=ask.full, alone=True),
+        secondary_metrics=[_name(metric) for metric in _metrics(experiment_json, "metrics_secondary", "secondary")],
+        full=full_object(experiment_json, full=params.full, is_alone=True),
     )
-    measured = [await _measured(api, project, found, metric) for metric in metrics[:MOST_METRICS] if ask.results]
-    notes = [*_notes(found, len(metrics)), *cuts(experiment)] if ask.results else cuts(experiment)
-    return ExperimentDetails(project_id=project.id, experiment=experiment, measured=measured, notes=notes)
+    metric_results = [
+        await _measure(api, project, experiment_json, metric) for metric in metrics[:MOST_METRICS] if params.results
+    ]
+    notes = (
+        [*_notes(experiment_json, len(metrics)), *cut_notes(experiment)] if params.results else cut_notes(experiment)
+    )
+    return ExperimentDetails(project_id=project.id, experiment=experiment, measured=metric_results, notes=notes)
 
 
-async def _number(api: PosthogApi, project: Project, said: str) -> str:
+async def _number(api: PosthogApi, project: Project, key: str) -> str:
     """The number of the latest experiment with this flag key."""
-    if is_number(said):
-        return said
-    with suppress(NoneSuch):
-        flag = await flag_number(api, project, said)
-        if found := await first(api, project, PLACE, {"feature_flag_id": flag}):
-            return str(found.get("id"))
-    raise none_such(project, "experiment", f"with the feature flag {said}", LIST)
+    if is_number(key):
+        return key
+    with suppress(ObjectNotFound):
+        flag = await find_flag_id(api, project, key)
+        if experiment_json := await first_match(api, project, PLACE, {"feature_flag_id": flag}):
+            return str(experiment_json.get("id"))
+    raise object_not_found(project, "experiment", f"with the feature flag {key}", LIST)
 
 
-def _notes(found: Json, metrics: int) -> list[str]:
+def _notes(experiment_json: Json, metrics: int) -> list[str]:
     """Notes on the results."""
-    if not found.get("start_date"):
-        return [NOT_BEGUN]
+    if not experiment_json.get("start_date"):
+        return [NOT_STARTED]
     return [MORE_METRICS.format(MOST_METRICS, metrics)] if metrics > MOST_METRICS else []
 
 
-async def _measured(api: PosthogApi, project: Project, found: Json, metric: Json) -> Measured:
+async def _measure(api: PosthogApi, project: Project, experiment_json: Json, metric: Json) -> Measured:
     """The result of a metric, or its error, so that the other metrics are still returned."""
-    told = {"name": _name(metric), "kind": metric.get("metric_type") or metric.get("kind")}
-    query = {"kind": "ExperimentQuery", "experiment_id": found.get("id"), "metric": metric}
+    fields = {"name": _name(metric), "kind": metric.get("metric_type") or metric.get("kind")}
+    query = {"kind": "ExperimentQuery", "experiment_id": experiment_json.get("id"), "metric": metric}
     try:
         response = await run(api, project, query)
     except ToolFailed as failed:
         if "`query:read`" in failed.text:
-            raise failed.with_text(f"{failed.text} {WITHOUT}") from failed
+            raise failed.with_text(f"{failed.text} {WITHOUT_SCOPE}") from failed
         if failed.kind not in ("upstream_refused", "invalid_arguments"):
             raise
-        return read(Measured, {**told, "failed": failed.text})
-    return read(Measured, {**told, "result": _by_variant(response)})
+        return read(Measured, {**fields, "failed": failed.text})
+    return read(Measured, {**fields, "result": _by_variant(response)})
 
 
 def _by_variant(response: Json) -> Table:
@@ -209,35 +228,35 @@ def _by_variant(response: Json) -> Table:
     return table(COLUMNS, [_row(variant) for variant in [base, *others] if isinstance(variant, dict)])
 
 
-def _row(found: Json) -> list[object]:
-    interval = found.get("credible_interval") or found.get("confidence_interval") or []
-    told = " to ".join(f"{bound:+.1%}" for bound in map(finite, interval) if isinstance(bound, int | float)) or None
-    chance = finite(found.get("chance_to_win"))
-    numbers = (found.get("key"), found.get("number_of_samples"), found.get("sum"))
-    sure = {True: "yes", False: "no"}.get(found.get("significant"))  # type: ignore[arg-type]
-    likely = f"{chance:.1%}" if isinstance(chance, int | float) else None
-    return [*numbers, likely, found.get("p_value"), told, sure]
+def _row(variant: Json) -> list[object]:
+    interval = variant.get("credible_interval") or variant.get("confidence_interval") or []
+    change = " to ".join(f"{bound:+.1%}" for bound in map(finite, interval) if isinstance(bound, int | float)) or None
+    chance = finite(variant.get("chance_to_win"))
+    numbers = (variant.get("key"), variant.get("number_of_samples"), variant.get("sum"))
+    significant = {True: "yes", False: "no"}.get(variant.get("significant"))  # type: ignore[arg-type]
+    chance_text = f"{chance:.1%}" if isinstance(chance, int | float) else None
+    return [*numbers, chance_text, variant.get("p_value"), change, significant]
 
 
-def _metrics(found: Json, inline: str, shared: str) -> list[Json]:
+def _metrics(experiment_json: Json, inline: str, shared: str) -> list[Json]:
     """Its own metrics, and the shared ones."""
     saved = [
         {**metric["query"], "name": metric.get("name")}
-        for metric in found.get("saved_metrics") or []
+        for metric in experiment_json.get("saved_metrics") or []
         if isinstance(metric.get("query"), dict) and (metric.get("metadata") or {}).get("type", "primary") == shared
     ]
-    return [metric for metric in found.get(inline) or [] if isinstance(metric, dict)] + saved
+    return [metric for metric in experiment_json.get(inline) or [] if isinstance(metric, dict)] + saved
 
 
 def _name(metric: Json) -> str:
     return str(metric.get("name") or (metric.get("source") or {}).get("event") or metric.get("metric_type") or "metric")
 
 
-def _arms(found: Json) -> list[Arm]:
-    flag = (found.get("feature_flag") or {}).get("filters") or {}
+def _variants(experiment_json: Json) -> list[Arm]:
+    flag = (experiment_json.get("feature_flag") or {}).get("filters") or {}
     variants = (flag.get("multivariate") or {}).get("variants") or []
     return [read(Arm, variant) for variant in variants if isinstance(variant, dict)]
 
 
-def _link(project: Project, found: Json) -> str:
-    return project.link(f"{PLACE}/{found.get('id')}")
+def _link(project: Project, experiment_json: Json) -> str:
+    return project.link(f"{PLACE}/{experiment_json.get('id')}")

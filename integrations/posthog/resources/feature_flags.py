@@ -11,9 +11,29 @@ from pydantic import BeforeValidator, Field
 from integrations.json_object import Json
 from integrations.posthog.client import PosthogApi, Project
 from integrations.posthog.flag_conditions import conditions, filters_of
-from integrations.posthog.lookup import names_of
-from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, none_such, one, read, whole
-from integrations.posthog.params import PAGED, Full, InProject, Names, Searched, Words, choice, from_link, is_number
+from integrations.posthog.lookup import load_names
+from integrations.posthog.objects import (
+    Details,
+    ObjectNotFound,
+    cut_notes,
+    first_match,
+    full_object,
+    list_objects,
+    object_not_found,
+    read,
+    read_object,
+)
+from integrations.posthog.params import (
+    PAGING_ALIASES,
+    Full,
+    InProject,
+    NameList,
+    Searched,
+    Words,
+    choice,
+    from_link,
+    is_number,
+)
 from integrations.posthog.results import Count, Line, Number, Page, Part, PostHogObject, Prose, Unusual, Who, line
 from integrations.service_client import ToolFailed
 from integrations.tool import tool
@@ -25,7 +45,12 @@ MORE_CONDITIONS = "Only the first {} of {} conditions are listed; `full: true` r
 
 
 class ListFlags(Searched):
-    aliases: ClassVar[Mapping[str, str]] = {**PAGED, "enabled": "active", "status": "active", "flagtype": "type"}
+    aliases: ClassVar[Mapping[str, str]] = {
+        **PAGING_ALIASES,
+        "enabled": "active",
+        "status": "active",
+        "flagtype": "type",
+    }
     search: Words | None = Field(
         default=None, max_length=200, description="Only those whose key or name contains this."
     )
@@ -37,7 +62,7 @@ class ListFlags(Searched):
         Literal["boolean", "multivariant", "experiment", "remote_config"] | None,
         choice("boolean", "multivariant", "experiment", "remote_config", multivariate="multivariant"),
     ] = Field(default=None, description="`boolean`: on or off; `multivariant`: with variants.")
-    tags: Names | None = Field(default=None, max_length=20, description="Only those with one of these tags.")
+    tags: NameList | None = Field(default=None, max_length=20, description="Only those with one of these tags.")
     archived: Annotated[Literal["true", "false"] | None, choice("true", "false")] = Field(
         default=None, description="True: only archived flags, which are otherwise left out."
     )
@@ -65,8 +90,8 @@ class Variant(Part):
 
 
 class Flag(PostHogObject):
-    apart: ClassVar[tuple[str, ...]] = ()
-    headed: ClassVar[tuple[str, ...]] = ("id", "key", "name")
+    separate_fields: ClassVar[tuple[str, ...]] = ()
+    heading_fields: ClassVar[tuple[str, ...]] = ("id", "key", "name")
     key: Annotated[str, BeforeValidator(line)]
     name: Line = Field(default=None, description="The purpose of the flag.")
     active: bool | None = None
@@ -86,15 +111,15 @@ class Flag(PostHogObject):
 class FlagPage(Page[Flag]):
     what: ClassVar[tuple[str, str]] = ("feature flag", "feature flags")
     hint: ClassVar[str] = "`search` covers keys and names."
-    besides: ClassVar[str] = "`archived: true` lists archived flags."
-    unless: ClassVar[str] = "archived"
+    other_hint: ClassVar[str] = "`archived: true` lists archived flags."
+    other_parameter: ClassVar[str] = "archived"
     reader: ClassVar[str] = "posthog_get_feature_flag"
-    named: ClassVar[str] = "key"
+    name_field: ClassVar[str] = "key"
 
 
 class WholeFlag(PostHogObject):
-    headed: ClassVar[tuple[str, ...]] = ("id", "key")
-    apart: ClassVar[tuple[str, ...]] = ("name", "conditions", "variants")
+    heading_fields: ClassVar[tuple[str, ...]] = ("id", "key")
+    separate_fields: ClassVar[tuple[str, ...]] = ("name", "conditions", "variants")
     key: Annotated[str, BeforeValidator(line)]
     name: Prose = Field(default=None, description="The purpose of the flag.")
     active: bool | None = None
@@ -127,7 +152,7 @@ class FlagDetails(Details):
 
 
 @tool("List feature flags")
-async def posthog_list_feature_flags(api: PosthogApi, ask: ListFlags) -> FlagPage:
+async def posthog_list_feature_flags(api: PosthogApi, params: ListFlags) -> FlagPage:
     """List the feature flags of a PostHog project: by words in key or name, on or off, type or tags.
 
     Use it to find a flag or for an overview. Returns id, key, purpose, whether it is active, a summary of who gets it,
@@ -135,17 +160,19 @@ async def posthog_list_feature_flags(api: PosthogApi, ask: ListFlags) -> FlagPag
     Active does not mean on for all users: see `rollout`.
     """
     query = {
-        "search": ask.search,
-        "active": ask.active,
-        "type": ask.type,
-        "archived": ask.archived,
-        "tags": json.dumps(ask.tags) if ask.tags else None,
+        "search": params.search,
+        "active": params.active,
+        "type": params.type,
+        "archived": params.archived,
+        "tags": json.dumps(params.tags) if params.tags else None,
     }
-    return await listed(api, ask, PLACE, query, FlagPage, lambda project, found: _flag(project, found, ask.full))
+    return await list_objects(
+        api, params, PLACE, query, FlagPage, lambda project, flag_json: _flag(project, flag_json, params.full)
+    )
 
 
 @tool("Read a feature flag")
-async def posthog_get_feature_flag(api: PosthogApi, ask: GetFlag) -> FlagDetails:
+async def posthog_get_feature_flag(api: PosthogApi, params: GetFlag) -> FlagDetails:
     """Read one feature flag by its number, its key (as in code) or its link.
 
     Returns every release condition with its share of users, variants with their shares, payloads, the experiments and
@@ -153,65 +180,69 @@ async def posthog_get_feature_flag(api: PosthogApi, ask: GetFlag) -> FlagDetails
     To see whether it is still evaluated, use `posthog_get` with path
     `/api/projects/{projectId}/feature_flags/{id}/status/`.
     """
-    project = await api.project(ask.project_id)
-    number = await flag_number(api, project, ask.feature_flag_id)
-    found = await one(api, project, PLACE, number, WHAT, LIST)
-    flag, there = _whole_flag(project, found, full=ask.full), len(list(conditions(found)))
-    more = [MORE_CONDITIONS.format(MOST_CONDITIONS, there)] if there > MOST_CONDITIONS and not ask.full else []
-    return FlagDetails(project_id=project.id, feature_flag=flag, notes=[*more, *cuts(flag)])
+    project = await api.project(params.project_id)
+    flag_id = await find_flag_id(api, project, params.feature_flag_id)
+    flag_json = await read_object(api, project, PLACE, flag_id, WHAT, LIST)
+    flag, condition_count = _whole_flag(project, flag_json, full=params.full), len(list(conditions(flag_json)))
+    notes = (
+        [MORE_CONDITIONS.format(MOST_CONDITIONS, condition_count)]
+        if condition_count > MOST_CONDITIONS and not params.full
+        else []
+    )
+    return FlagDetails(project_id=project.id, feature_flag=flag, notes=[*notes, *cut_notes(flag)])
 
 
-async def flag_number(api: PosthogApi, project: Project, key: str) -> str:
+async def find_flag_id(api: PosthogApi, project: Project, key: str) -> str:
     """The number of the flag with this key, archived or not; numbers are returned unchanged."""
     if is_number(key):
         return key
-    found = await first(api, project, PLACE, {"key": key})
-    if found is None or str(found.get("key")).lower() != key.lower():
-        raise NoneSuch("upstream_refused", await _no_flag(api, project, key))
-    return str(found.get("id"))
+    flag_json = await first_match(api, project, PLACE, {"key": key})
+    if flag_json is None or str(flag_json.get("key")).lower() != key.lower():
+        raise ObjectNotFound("upstream_refused", await _no_flag_text(api, project, key))
+    return str(flag_json.get("id"))
 
 
-async def _no_flag(api: PosthogApi, project: Project, key: str) -> str:
-    told = none_such(project, WHAT, f"with the key {key}", LIST).text
+async def _no_flag_text(api: PosthogApi, project: Project, key: str) -> str:
+    text = object_not_found(project, WHAT, f"with the key {key}", LIST).text
     try:
-        alike = (await names_of(api, project, PLACE, {}, "key")).like(key)
+        suggestion = (await load_names(api, project, PLACE, {}, "key")).suggestion(key)
     except ToolFailed:  # the error is complete without similar names
-        return told
-    return f"{told} {alike}".rstrip()
+        return text
+    return f"{text} {suggestion}".rstrip()
 
 
-def _flag(project: Project, found: Json, full: bool) -> Flag:
-    variants = [str(variant.get("key")) for variant in _variants(found)]
+def _flag(project: Project, flag_json: Json, full: bool) -> Flag:
+    variants = [str(variant.get("key")) for variant in _variants(flag_json)]
     return read(
         Flag,
-        found,
-        url=project.link(f"{PLACE}/{found.get('id')}"),
-        rollout=_in_short(list(conditions(found))),
+        flag_json,
+        url=project.link(f"{PLACE}/{flag_json.get('id')}"),
+        rollout=_rollout_summary(list(conditions(flag_json))),
         variants=variants,
-        stale=_is_stale(found),
-        full=whole(found, full=full),
+        stale=_is_stale(flag_json),
+        full=full_object(flag_json, full=full),
     )
 
 
-def _whole_flag(project: Project, found: Json, *, full: bool) -> WholeFlag:
-    payloads = filters_of(found).get("payloads") or {}
-    variants = [{**variant, "payload": _payload(payloads.get(variant.get("key")))} for variant in _variants(found)]
+def _whole_flag(project: Project, flag_json: Json, *, full: bool) -> WholeFlag:
+    payloads = filters_of(flag_json).get("payloads") or {}
+    variants = [{**variant, "payload": _payload(payloads.get(variant.get("key")))} for variant in _variants(flag_json)]
     return read(
         WholeFlag,
-        found,
-        url=project.link(f"{PLACE}/{found.get('id')}"),
-        conditions=list(conditions(found))[:MOST_CONDITIONS],
+        flag_json,
+        url=project.link(f"{PLACE}/{flag_json.get('id')}"),
+        conditions=list(conditions(flag_json))[:MOST_CONDITIONS],
         variants=variants,
         payload=_payload(payloads.get("true")),
-        stale=_is_stale(found),
-        experiments=[str(experiment_id) for experiment_id in found.get("experiment_set") or []],
-        surveys=[str(survey.get("name")) for survey in found.get("surveys") or [] if isinstance(survey, dict)],
-        full=whole(found, full=full, alone=True),
+        stale=_is_stale(flag_json),
+        experiments=[str(experiment_id) for experiment_id in flag_json.get("experiment_set") or []],
+        surveys=[str(survey.get("name")) for survey in flag_json.get("surveys") or [] if isinstance(survey, dict)],
+        full=full_object(flag_json, full=full, is_alone=True),
     )
 
 
-def _is_stale(found: Json) -> bool:
-    return bool(found.get("status") == "STALE")
+def _is_stale(flag_json: Json) -> bool:
+    return bool(flag_json.get("status") == "STALE")
 
 
 def _payload(value: object) -> str | None:
@@ -219,12 +250,12 @@ def _payload(value: object) -> str | None:
     return value if isinstance(value, str | None) else json.dumps(value)
 
 
-def _in_short(conditions: list[str]) -> str | None:
+def _rollout_summary(conditions: list[str]) -> str | None:
     more = len(conditions) - 1
     rest = f"; {more} more condition{'s' if more > 1 else ''}" if more > 0 else ""
     return f"{conditions[0]}{rest}" if conditions else None
 
 
-def _variants(found: Json) -> list[Json]:
-    told = (filters_of(found).get("multivariate") or {}).get("variants") or []
-    return [line for line in told if isinstance(line, dict)]
+def _variants(flag_json: Json) -> list[Json]:
+    variants = (filters_of(flag_json).get("multivariate") or {}).get("variants") or []
+    return [variant for variant in variants if isinstance(variant, dict)]

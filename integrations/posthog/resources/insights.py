@@ -10,24 +10,33 @@ from pydantic import AfterValidator, Field
 
 from integrations.json_object import Json
 from integrations.posthog.client import PosthogApi, Project
-from integrations.posthog.objects import Details, cuts, first, listed, none_such, one, read, whole
-from integrations.posthog.params import PAGED, Full, InProject, Searched, choice, from_link, is_number
-from integrations.posthog.resources.hogql_query import StillRunning, as_of, run
-from integrations.posthog.results import Line, Page, PostHogObject, Unusual, Who, written
+from integrations.posthog.objects import (
+    Details,
+    cut_notes,
+    first_match,
+    full_object,
+    list_objects,
+    object_not_found,
+    read,
+    read_object,
+)
+from integrations.posthog.params import PAGING_ALIASES, Full, InProject, Searched, choice, from_link, is_number
+from integrations.posthog.resources.hogql_query import StillRunning, cache_note, run
+from integrations.posthog.results import Line, Page, PostHogObject, Unusual, Who, to_json
 from integrations.posthog.tables import Table, table_of
-from integrations.posthog.truncation import fitted, is_cut
+from integrations.posthog.truncation import fit, is_cut
 from integrations.service_client import ToolFailed, too_large_hint
 from integrations.tool import tool
 
 INSIGHTS, LIST_INSIGHTS = "insights", "posthog_list_insights"
 NO_QUERY = "This insight is of an old kind without a query: its result can only be seen in PostHog."
-WITHOUT = "Without this scope, `results: false` reads the rest."
+WITHOUT_SCOPE = "Without this scope, `results: false` reads the rest."
 QUERY_CUT = "The query is shortened; `full: true` returns more of it."
 TOO_LARGE = "`results: false` reads the rest; the result can be seen in PostHog."
-IS_NONE = "must be a number, a short id such as AaVQ8Ijw, or a link; `{}` with `search` finds it by name"
+INVALID_VALUE = "must be a number, a short id such as AaVQ8Ijw, or a link; `{}` with `search` finds it by name"
 Kind = Literal["TRENDS", "FUNNELS", "RETENTION", "PATHS", "LIFECYCLE", "STICKINESS", "SQL", "JSON", "JOURNEYS"]
 KINDS = get_args(Kind)
-OTHER_WORDS = {
+KIND_ALIASES = {
     **{f"{kind.lower()}query": kind for kind in KINDS},
     **{kind.lower().removesuffix("s"): kind for kind in KINDS},
     **dict.fromkeys(("hogql", "hogqlquery", "datavisualizationnode"), "SQL"),
@@ -37,15 +46,20 @@ OTHER_WORDS = {
 """Synonyms, including the kinds that the list returns."""
 
 
-def _identified(given: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", given):
-        raise ValueError(IS_NONE.format(LIST_INSIGHTS))
-    return given
+def _validate_id(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", text):
+        raise ValueError(INVALID_VALUE.format(LIST_INSIGHTS))
+    return text
 
 
 class ListInsights(Searched):
-    aliases: ClassVar[Mapping[str, str]] = {**PAGED, "type": "kind", "insight": "kind", "favorite": "favorited"}
-    kind: Annotated[Kind | None, choice(*KINDS, **OTHER_WORDS)] = Field(
+    aliases: ClassVar[Mapping[str, str]] = {
+        **PAGING_ALIASES,
+        "type": "kind",
+        "insight": "kind",
+        "favorite": "favorited",
+    }
+    kind: Annotated[Kind | None, choice(*KINDS, **KIND_ALIASES)] = Field(
         default=None, description="Only insights of this type.", examples=["FUNNELS"]
     )
     saved: bool | None = Field(default=None, description="False: only unsaved insights.")
@@ -59,7 +73,7 @@ class GetInsight(InProject):
         **dict.fromkeys(("result", "run", "withresults"), "results"),
         **dict.fromkeys(("refresh", "force"), "fresh"),
     }
-    insight_id: Annotated[str, from_link(INSIGHTS), AfterValidator(_identified)] = Field(
+    insight_id: Annotated[str, from_link(INSIGHTS), AfterValidator(_validate_id)] = Field(
         max_length=400,
         description="Its number, its short id, or a link to it.",
         examples=["AaVQ8Ijw"],
@@ -72,7 +86,7 @@ class GetInsight(InProject):
 
 
 class Insight(PostHogObject):
-    headed: ClassVar[tuple[str, ...]] = ("id", "name", "short_id")
+    heading_fields: ClassVar[tuple[str, ...]] = ("id", "name", "short_id")
     short_id: str
     name: Line = None
     description: Line = None
@@ -104,28 +118,33 @@ class InsightDetails(Details):
         return self.insight
 
     def text(self) -> str:
-        result = self.result.text() if self.result else written(self.other)
-        query = f"query: {written(self.query)}" if self.query else ""
-        told = f"Result:\n{result or 'none'}" if self.result or self.other is not None else ""
-        return "\n\n".join(text for text in (super().text(), query, told) if text)
+        result = self.result.text() if self.result else to_json(self.other)
+        query = f"query: {to_json(self.query)}" if self.query else ""
+        result_text = f"Result:\n{result or 'none'}" if self.result or self.other is not None else ""
+        return "\n\n".join(text for text in (super().text(), query, result_text) if text)
 
 
 @tool("List insights")
-async def posthog_list_insights(api: PosthogApi, ask: ListInsights) -> InsightPage:
+async def posthog_list_insights(api: PosthogApi, params: ListInsights) -> InsightPage:
     """List the insights (charts, funnels, tables) of a PostHog project, by words, type, saved or favorite.
 
     Before you write a query, check here whether a suitable insight already exists. Returns id, short id, name,
     description, kind of query, dashboards, tags, who created it, and link, but no results: `posthog_get_insight` reads
     those. If nothing matches `search`, similar insights are returned.
     """
-    query = {"search": ask.search, "insight": ask.kind, "saved": ask.saved, "favorited": ask.favorited or None}
-    return await listed(
-        api, ask, INSIGHTS, query, InsightPage, lambda project, insight: _insight(project, insight, ask.full)
+    query = {
+        "search": params.search,
+        "insight": params.kind,
+        "saved": params.saved,
+        "favorited": params.favorited or None,
+    }
+    return await list_objects(
+        api, params, INSIGHTS, query, InsightPage, lambda project, insight: _insight(project, insight, params.full)
     )
 
 
 @tool("Read an insight with its result")
-async def posthog_get_insight(api: PosthogApi, ask: GetInsight) -> InsightDetails:
+async def posthog_get_insight(api: PosthogApi, params: GetInsight) -> InsightDetails:
     """Read one insight by its number, short id or link, and compute its result.
 
     Returns name, description, query, and the result as a table: for trends one row per day and one column per series,
@@ -133,69 +152,73 @@ async def posthog_get_insight(api: PosthogApi, ask: GetInsight) -> InsightDetail
     some minutes or hours old; `fresh: true` computes it again. `results: false` leaves out the result. If computing
     takes too long, a `queryId` for `posthog_query` is returned. Reading results needs the scope `query:read`.
     """
-    project = await api.project(ask.project_id)
-    number = ask.insight_id if is_number(ask.insight_id) else await _number(api, project, ask.insight_id)
-    found = await one(api, project, INSIGHTS, number, "insight", LIST_INSIGHTS)
-    query, insight = source(found), _insight(project, found, ask.full, alone=True)
-    short = _short(query)
-    told = InsightDetails(project_id=project.id, insight=insight, query=short, notes=_notes(insight, short))
-    return await _with_result(api, project, told, query, ask) if ask.results else told
+    project = await api.project(params.project_id)
+    insight_id = params.insight_id if is_number(params.insight_id) else await _number(api, project, params.insight_id)
+    insight_json = await read_object(api, project, INSIGHTS, insight_id, "insight", LIST_INSIGHTS)
+    query, insight = source(insight_json), _insight(project, insight_json, params.full, is_alone=True)
+    short_query = _shorten_query(query)
+    details = InsightDetails(
+        project_id=project.id, insight=insight, query=short_query, notes=_notes(insight, short_query)
+    )
+    return await _with_result(api, project, details, query, params) if params.results else details
 
 
 async def _with_result(
-    api: PosthogApi, project: Project, told: InsightDetails, query: Json | None, ask: GetInsight
+    api: PosthogApi, project: Project, details: InsightDetails, query: Json | None, params: GetInsight
 ) -> InsightDetails:
     if query is None:
-        return told.model_copy(update={"notes": [*told.notes, NO_QUERY]})
+        return details.model_copy(update={"notes": [*details.notes, NO_QUERY]})
     try:
         with too_large_hint(TOO_LARGE):
-            response = await _computed(api, project, query, fresh=ask.fresh)
+            response = await _compute(api, project, query, fresh=params.fresh)
     except StillRunning as running:
-        return told.model_copy(update={"notes": [*told.notes, running.text]})
+        return details.model_copy(update={"notes": [*details.notes, running.text]})
     result = table_of(response)
-    other = None if result else fitted(response.get("results"))[0]
-    notes = [*told.notes, *as_of(response), *(result.notes() if result else [])]
-    return told.model_copy(update={"result": result, "other": other, "notes": notes})
+    other = None if result else fit(response.get("results"))[0]
+    notes = [*details.notes, *cache_note(response), *(result.notes() if result else [])]
+    return details.model_copy(update={"result": result, "other": other, "notes": notes})
 
 
 def _notes(insight: Insight, query: Json | None) -> list[str]:
-    shortened = query is not None and is_cut(written(query)) and insight.full is None
-    return [*cuts(insight), *([QUERY_CUT] if shortened else [])]
+    is_cut_query = query is not None and is_cut(to_json(query)) and insight.full is None
+    return [*cut_notes(insight), *([QUERY_CUT] if is_cut_query else [])]
 
 
 async def _number(api: PosthogApi, project: Project, short_id: str) -> str:
-    found = await first(api, project, INSIGHTS, {"short_id": short_id})
-    if found is None:
-        raise none_such(project, "insight", short_id, LIST_INSIGHTS)
-    return str(found.get("id"))
+    insight_json = await first_match(api, project, INSIGHTS, {"short_id": short_id})
+    if insight_json is None:
+        raise object_not_found(project, "insight", short_id, LIST_INSIGHTS)
+    return str(insight_json.get("id"))
 
 
-async def _computed(api: PosthogApi, project: Project, query: Json, *, fresh: bool) -> Json:
+async def _compute(api: PosthogApi, project: Project, query: Json, *, fresh: bool) -> Json:
     try:
         return await run(api, project, query, fresh=fresh)
     except ToolFailed as failed:
         if "`query:read`" not in failed.text:
             raise  # including StillRunning
-        raise failed.with_text(f"{failed.text} {WITHOUT}") from failed
+        raise failed.with_text(f"{failed.text} {WITHOUT_SCOPE}") from failed
 
 
-def _insight(project: Project, found: Json, full: bool, *, alone: bool = False) -> Insight:
-    link = project.link(f"{INSIGHTS}/{found.get('short_id')}")
-    tiles = [str(tile.get("dashboard_id")) for tile in found.get("dashboard_tiles") or [] if isinstance(tile, dict)]
-    name = found.get("name") or found.get("derived_name")
-    more = {"name": name, "kind": (source(found) or {}).get("kind"), "dashboards": tiles}
-    return read(Insight, found, url=link, full=whole(found, full=full, alone=alone), **more)
+def _insight(project: Project, insight_json: Json, full: bool, *, is_alone: bool = False) -> Insight:
+    link = project.link(f"{INSIGHTS}/{insight_json.get('short_id')}")
+    tiles = [
+        str(tile.get("dashboard_id")) for tile in insight_json.get("dashboard_tiles") or [] if isinstance(tile, dict)
+    ]
+    name = insight_json.get("name") or insight_json.get("derived_name")
+    more = {"name": name, "kind": (source(insight_json) or {}).get("kind"), "dashboards": tiles}
+    return read(Insight, insight_json, url=link, full=full_object(insight_json, full=full, is_alone=is_alone), **more)
 
 
-def source(found: Json) -> Json | None:
+def source(insight_json: Json) -> Json | None:
     """The query without its visualization."""
-    query = found.get("query")
+    query = insight_json.get("query")
     inner = query.get("source") if isinstance(query, dict) else None
     if isinstance(query, dict) and query.get("kind") in ("InsightVizNode", "DataVisualizationNode", "DataTableNode"):
         return inner if isinstance(inner, dict) else None
     return query if isinstance(query, dict) else None
 
 
-def _short(query: Json | None) -> Json | None:
-    cut, _ = fitted(query, 6_000)
+def _shorten_query(query: Json | None) -> Json | None:
+    cut, _ = fit(query, 6_000)
     return cut if isinstance(cut, dict) else None

@@ -10,9 +10,18 @@ from pydantic import BeforeValidator, Field
 
 from integrations.json_object import Json
 from integrations.posthog.client import PosthogApi, Project
-from integrations.posthog.objects import Details, NoneSuch, cuts, first, listed, one, read, whole
+from integrations.posthog.objects import (
+    Details,
+    ObjectNotFound,
+    cut_notes,
+    first_match,
+    full_object,
+    list_objects,
+    read,
+    read_object,
+)
 from integrations.posthog.params import (
-    PAGED,
+    PAGING_ALIASES,
     Full,
     InProject,
     Name,
@@ -25,25 +34,34 @@ from integrations.posthog.params import (
     numbered,
 )
 from integrations.posthog.results import Count, Line, Page, PostHogObject, Prose, Unusual, Who
-from integrations.posthog.truncation import fitted
+from integrations.posthog.truncation import fit
 from integrations.service_client import ToolFailed
 from integrations.tool import tool
 
 PERSONS, COHORTS = "persons", "cohorts"
-WITHOUT = "Without this scope, give `personId` as a UUID, or `distinctId`."
+WITHOUT_SCOPE = "Without this scope, give `personId` as a UUID, or `distinctId`."
 WHAT, LIST_PERSONS, LIST_COHORTS = "person", "posthog_list_persons", "posthog_list_cohorts"
-NOBODY = (
+NO_SUCH_PERSON = (
     "Project {project} has no person {id}. Give a UUID, a number, an email address or a distinct ID; "
     "`posthog_list_persons` with `search` finds persons by name."
 )
 MOST_IDS, MOST_PROPERTIES = 5, 12
 ROOM_OF_PROPERTIES, ROOM_OF_FILTERS = 1_000, 12_000
-TELLING = ("email", "name", "username", "plan", "company", "role", "$initial_referring_domain", "$geoip_country_name")
+KEY_PROPERTIES = (
+    "email",
+    "name",
+    "username",
+    "plan",
+    "company",
+    "role",
+    "$initial_referring_domain",
+    "$geoip_country_name",
+)
 """The most useful properties of a person, in order."""
 
 
 class ListPersons(Paged):
-    aliases: ClassVar[Mapping[str, str]] = {**PAGED, **dict.fromkeys(("userid", "user"), "distinct_id")}
+    aliases: ClassVar[Mapping[str, str]] = {**PAGING_ALIASES, **dict.fromkeys(("userid", "user"), "distinct_id")}
     search: Words | None = Field(
         default=None, max_length=200, description="Part of an email address, a name, a distinct ID or a person's ID."
     )
@@ -78,8 +96,8 @@ class GetCohort(InProject):
 
 
 class Person(PostHogObject):
-    headed: ClassVar[tuple[str, ...]] = ("id", "name", "uuid")
-    apart: ClassVar[tuple[str, ...]] = ("properties",)
+    heading_fields: ClassVar[tuple[str, ...]] = ("id", "name", "uuid")
+    separate_fields: ClassVar[tuple[str, ...]] = ("properties",)
     uuid: str | None = Field(default=None, description="The `personId` for other tools.")
     name: Line = None
     distinct_ids: list[str] = Field(default=[])
@@ -97,9 +115,9 @@ class PersonPage(Page[Person]):
     hint: ClassVar[str] = (
         "`search` matches parts of email addresses, names and IDs; `posthog_query` finds persons by a property."
     )
-    besides: ClassVar[str] = "`email` and `distinctId` match exactly."
+    other_hint: ClassVar[str] = "`email` and `distinctId` match exactly."
     reader: ClassVar[str] = "posthog_get_person"
-    named: ClassVar[str] = ""
+    name_field: ClassVar[str] = ""
 
 
 class PersonDetails(Details):
@@ -122,7 +140,7 @@ class Cohort(PostHogObject):
 
 
 class WholeCohort(Cohort):
-    apart: ClassVar[tuple[str, ...]] = ("description", "filters")
+    separate_fields: ClassVar[tuple[str, ...]] = ("description", "filters")
     filters: Json | None = Field(default=None, description="The rules for membership, in PostHog's own form.")
     last_error_message: Line = None
 
@@ -141,36 +159,38 @@ class CohortDetails(Details):
 
 
 @tool("List persons")
-async def posthog_list_persons(api: PosthogApi, ask: ListPersons) -> PersonPage:
+async def posthog_list_persons(api: PosthogApi, params: ListPersons) -> PersonPage:
     """Find persons (users) of a PostHog project by part of their email address, name or ID, or list them.
 
     Returns id, name, distinct IDs, the most useful properties, when they were last seen, and link.
     `posthog_get_person` reads all properties of a person; `posthog_list_events` with `personId` reads their events. To
     count persons or find them by a property, use `posthog_query` on the table persons.
     """
-    query = {"search": ask.search, "email": ask.email, "distinct_id": ask.distinct_id}
+    query = {"search": params.search, "email": params.email, "distinct_id": params.distinct_id}
 
-    def made(project: Project, found: Json) -> Person:
-        return _person(project, found, whole(found, full=ask.full), some=True)
+    def parse(project: Project, person_json: Json) -> Person:
+        return _person(project, person_json, full_object(person_json, full=params.full), is_shortened=True)
 
-    return await listed(api, ask, PERSONS, query, PersonPage, made)
+    return await list_objects(api, params, PERSONS, query, PersonPage, parse)
 
 
 @tool("Read a person")
-async def posthog_get_person(api: PosthogApi, ask: GetPerson) -> PersonDetails:
+async def posthog_get_person(api: PosthogApi, params: GetPerson) -> PersonDetails:
     """Read one person with all their properties: by UUID, number, email address, distinct ID or link.
 
     Returns name, distinct IDs, every property, when they were first and last seen, and link. `posthog_list_events` with
     `personId` reads their events. `full: true` returns PostHog's complete object.
     """
-    project = await api.project(ask.project_id)
-    found = await _someone(api, project, ask.person_id)
-    person = _person(project, found, whole(found, full=ask.full, alone=True), some=False)
-    return PersonDetails(project_id=project.id, person=person, notes=cuts(person))
+    project = await api.project(params.project_id)
+    person_json = await _find_person(api, project, params.person_id)
+    person = _person(
+        project, person_json, full_object(person_json, full=params.full, is_alone=True), is_shortened=False
+    )
+    return PersonDetails(project_id=project.id, person=person, notes=cut_notes(person))
 
 
 @tool("List cohorts")
-async def posthog_list_cohorts(api: PosthogApi, ask: Searched) -> CohortPage:
+async def posthog_list_cohorts(api: PosthogApi, params: Searched) -> CohortPage:
     """List the cohorts (groups of persons) of a PostHog project; `search` matches names and tolerates typos.
 
     Returns id, name, description, number of persons, whether it is static, when it was last computed, and link.
@@ -178,80 +198,85 @@ async def posthog_list_cohorts(api: PosthogApi, ask: Searched) -> CohortPage:
     `SELECT id FROM persons WHERE id IN COHORT 41`.
     """
 
-    def made(project: Project, found: Json) -> Cohort:
-        return read(Cohort, found, url=_cohort_link(project, found), full=whole(found, full=ask.full))
+    def parse(project: Project, cohort_json: Json) -> Cohort:
+        return read(
+            Cohort, cohort_json, url=_cohort_link(project, cohort_json), full=full_object(cohort_json, full=params.full)
+        )
 
-    return await listed(api, ask, COHORTS, {"search": ask.search}, CohortPage, made)
+    return await list_objects(api, params, COHORTS, {"search": params.search}, CohortPage, parse)
 
 
 @tool("Read a cohort")
-async def posthog_get_cohort(api: PosthogApi, ask: GetCohort) -> CohortDetails:
+async def posthog_get_cohort(api: PosthogApi, params: GetCohort) -> CohortDetails:
     """Read one cohort by its number or link: the number of its persons, and its rules.
 
     Returns description, count, rules (`filters`, in PostHog's own form), when it was last computed, errors of that
     computation, and link.
     """
-    project = await api.project(ask.project_id)
-    found = await one(api, project, COHORTS, ask.cohort_id, "cohort", LIST_COHORTS)
-    filters, _ = fitted(found.get("filters"), ROOM_OF_FILTERS)
-    more = {"filters": filters if isinstance(filters, dict) else None, "full": whole(found, full=ask.full, alone=True)}
-    cohort = read(WholeCohort, found, url=_cohort_link(project, found), **more)
-    return CohortDetails(project_id=project.id, cohort=cohort, notes=cuts(cohort))
+    project = await api.project(params.project_id)
+    cohort_json = await read_object(api, project, COHORTS, params.cohort_id, "cohort", LIST_COHORTS)
+    filters, _ = fit(cohort_json.get("filters"), ROOM_OF_FILTERS)
+    more = {
+        "filters": filters if isinstance(filters, dict) else None,
+        "full": full_object(cohort_json, full=params.full, is_alone=True),
+    }
+    cohort = read(WholeCohort, cohort_json, url=_cohort_link(project, cohort_json), **more)
+    return CohortDetails(project_id=project.id, cohort=cohort, notes=cut_notes(cohort))
 
 
-async def known_person(api: PosthogApi, project: Project, uuid: str) -> None:
+async def require_person(api: PosthogApi, project: Project, uuid: str) -> None:
     """Raise an error if the person does not exist."""
     try:
-        await one(api, project, PERSONS, uuid, WHAT, LIST_PERSONS)
-    except NoneSuch:
+        await read_object(api, project, PERSONS, uuid, WHAT, LIST_PERSONS)
+    except ObjectNotFound:
         raise
     except ToolFailed:  # unknown, and the result is complete without it
         return
 
 
-async def person_called(api: PosthogApi, project: Project, said: str) -> str:
+async def find_person_uuid(api: PosthogApi, project: Project, person_id: str) -> str:
     """The UUID of the person with this number, email address or distinct ID."""
     try:
-        found = await _someone(api, project, said)
+        person_json = await _find_person(api, project, person_id)
     except ToolFailed as failed:
         if "`person:read`" not in failed.text:
             raise
-        raise failed.with_text(f"{failed.text} {WITHOUT}") from failed
-    return str(found.get("uuid") or found.get("id"))
+        raise failed.with_text(f"{failed.text} {WITHOUT_SCOPE}") from failed
+    return str(person_json.get("uuid") or person_json.get("id"))
 
 
-async def _someone(api: PosthogApi, project: Project, said: str) -> Json:
+async def _find_person(api: PosthogApi, project: Project, person_id: str) -> Json:
     """Find a person; a UUID or number may also be a distinct ID, which apps can choose freely."""
-    if is_uuid(said) or is_number(said):
-        with suppress(NoneSuch):
-            return await one(api, project, PERSONS, said, WHAT, LIST_PERSONS)
-    for name in ("email", "distinct_id") if "@" in said else ("distinct_id",):
-        if found := await first(api, project, PERSONS, {name: said}):
-            return found
-    raise NoneSuch("upstream_refused", NOBODY.format(project=project.id, id=said))
+    if is_uuid(person_id) or is_number(person_id):
+        with suppress(ObjectNotFound):
+            return await read_object(api, project, PERSONS, person_id, WHAT, LIST_PERSONS)
+    for name in ("email", "distinct_id") if "@" in person_id else ("distinct_id",):
+        if person_json := await first_match(api, project, PERSONS, {name: person_id}):
+            return person_json
+    raise ObjectNotFound("upstream_refused", NO_SUCH_PERSON.format(project=project.id, id=person_id))
 
 
-def _person(project: Project, found: Json, full: Json | None, *, some: bool) -> Person:
-    properties = found.get("properties") if isinstance(found.get("properties"), dict) else {}
-    ids = [str(distinct_id) for distinct_id in found.get("distinct_ids") or []]
-    shown = _telling(properties or {}) if some else properties
-    told, _ = fitted(shown, ROOM_OF_PROPERTIES if some else 40_000)
-    more = [f"and {len(ids) - MOST_IDS} more"] if some and len(ids) > MOST_IDS else []
+def _person(project: Project, person_json: Json, full: Json | None, *, is_shortened: bool) -> Person:
+    properties = person_json.get("properties") if isinstance(person_json.get("properties"), dict) else {}
+    ids = [str(distinct_id) for distinct_id in person_json.get("distinct_ids") or []]
+    shown = _select_properties(properties or {}) if is_shortened else properties
+    shown_properties, _ = fit(shown, ROOM_OF_PROPERTIES if is_shortened else 40_000)
+    more = [f"and {len(ids) - MOST_IDS} more"] if is_shortened and len(ids) > MOST_IDS else []
     return read(
         Person,
-        found,
-        url=project.link(f"persons/{found.get('uuid') or found.get('id')}"),
-        distinct_ids=ids[:MOST_IDS] + more if some else ids[:200],
-        properties=told if isinstance(told, dict) else {},
+        person_json,
+        url=project.link(f"persons/{person_json.get('uuid') or person_json.get('id')}"),
+        distinct_ids=ids[:MOST_IDS] + more if is_shortened else ids[:200],
+        properties=shown_properties if isinstance(shown_properties, dict) else {},
         full=full,
     )
 
 
-def _telling(properties: Json) -> Json:
-    first = {name: properties[name] for name in TELLING if properties.get(name) not in (None, "")}
+def _select_properties(properties: Json) -> Json:
+    first = {name: properties[name] for name in KEY_PROPERTIES if properties.get(name) not in (None, "")}
     rest = {name: value for name, value in properties.items() if not name.startswith("$") and name not in first}
     return dict([*first.items(), *rest.items()][:MOST_PROPERTIES])
 
 
-def _cohort_link(project: Project, found: Json) -> str:
-    return project.link(f"{COHORTS}/{found.get('id')}")
+def _cohort_link(project: Project, cohort_json: Json) -> str:
+    return project.link(f"{COHORTS}/{cohort_json.get('id')}")

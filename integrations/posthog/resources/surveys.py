@@ -9,14 +9,14 @@ from pydantic import Field
 
 from integrations.json_object import Json
 from integrations.posthog.client import PosthogApi, Project
-from integrations.posthog.objects import Details, cuts, listed, one, read, whole
-from integrations.posthog.params import PAGED, Full, InProject, Searched, choice, from_link, identified
+from integrations.posthog.objects import Details, cut_notes, full_object, list_objects, read, read_object
+from integrations.posthog.params import PAGING_ALIASES, Full, InProject, Searched, choice, from_link, identified
 from integrations.posthog.results import Count, Line, Number, Page, Part, PostHogObject, Prose, Unusual, Who
 from integrations.service_client import ToolFailed
 from integrations.tool import tool
 
 PLACE, LIST = "surveys", "posthog_list_surveys"
-COUNTED = {"shown": "survey shown", "dismissed": "survey dismissed", "answered": "survey sent"}
+EVENT_BY_COUNT = {"shown": "survey shown", "dismissed": "survey dismissed", "answered": "survey sent"}
 """PostHog's events by the names of our counts."""
 
 STATUSES = choice(
@@ -28,7 +28,7 @@ TYPES = choice("popover", "widget", "external_survey", "api", external="external
 
 
 class ListSurveys(Searched):
-    aliases: ClassVar[Mapping[str, str]] = {**PAGED, "state": "status", "surveytype": "type"}
+    aliases: ClassVar[Mapping[str, str]] = {**PAGING_ALIASES, "state": "status", "surveytype": "type"}
     status: Annotated[Literal["draft", "running", "complete"] | None, STATUSES] = Field(
         default=None, description="`draft`: not yet started; `running`: open; `complete`: ended."
     )
@@ -94,7 +94,7 @@ class Counts(Part):
 
 
 class WholeSurvey(Survey):
-    apart: ClassVar[tuple[str, ...]] = ("description", "questions")
+    separate_fields: ClassVar[tuple[str, ...]] = ("description", "questions")
     description: Prose = None
     questions: list[Question] = Field(default=[])  # type: ignore[assignment]  # more of each
     linked_flag_id: str | None = None
@@ -110,60 +110,68 @@ class SurveyDetails(Details):
 
 
 @tool("List surveys")
-async def posthog_list_surveys(api: PosthogApi, ask: ListSurveys) -> SurveyPage:
+async def posthog_list_surveys(api: PosthogApi, params: ListSurveys) -> SurveyPage:
     """List the surveys of a PostHog project, by words, status or type.
 
     Returns id, name, type, questions, start and end, and link. `posthog_get_survey` counts the answers.
     If nothing matches `search`, similar surveys are returned.
     """
-    query = {"search": ask.search, "status": ask.status, "type": ask.type, "archived": ask.archived}
+    query = {"search": params.search, "status": params.status, "type": params.type, "archived": params.archived}
 
-    def made(project: Project, found: Json) -> Survey:
-        questions = [str(question.get("question")) for question in _questions(found)]
-        more = {"url": _link(project, found), "full": whole(found, full=ask.full)}
-        return read(Survey, found, questions=questions, **more)
+    def parse(project: Project, survey_json: Json) -> Survey:
+        questions = [str(question.get("question")) for question in _questions(survey_json)]
+        more = {"url": _link(project, survey_json), "full": full_object(survey_json, full=params.full)}
+        return read(Survey, survey_json, questions=questions, **more)
 
-    return await listed(api, ask, PLACE, query, SurveyPage, made)
+    return await list_objects(api, params, PLACE, query, SurveyPage, parse)
 
 
 @tool("Read a survey")
-async def posthog_get_survey(api: PosthogApi, ask: GetSurvey) -> SurveyDetails:
+async def posthog_get_survey(api: PosthogApi, params: GetSurvey) -> SurveyDetails:
     """Read one survey by its UUID or link, and count how often it was shown, dismissed and answered.
 
     Returns questions with their ids, types and choices, dates, and counts. For the answers, use `posthog_get`
     with path `/api/projects/{projectId}/surveys/{id}/responses/` (params `limit`, `offset`, `question_id`, `since`).
     """
-    project = await api.project(ask.project_id)
-    found = await one(api, project, PLACE, ask.survey_id, "survey", LIST)
-    counts, notes = await _counts(api, project, ask) if ask.stats and found.get("start_date") else (None, [])
-    more = {"url": _link(project, found), "full": whole(found, full=ask.full, alone=True), "counts": counts}
-    survey = read(WholeSurvey, found, questions=[read(Question, question) for question in _questions(found)], **more)
-    return SurveyDetails(project_id=project.id, survey=survey, notes=[*notes, *cuts(survey)])
+    project = await api.project(params.project_id)
+    survey_json = await read_object(api, project, PLACE, params.survey_id, "survey", LIST)
+    counts, notes = (
+        await _counts(api, project, params) if params.stats and survey_json.get("start_date") else (None, [])
+    )
+    more = {
+        "url": _link(project, survey_json),
+        "full": full_object(survey_json, full=params.full, is_alone=True),
+        "counts": counts,
+    }
+    survey = read(
+        WholeSurvey, survey_json, questions=[read(Question, question) for question in _questions(survey_json)], **more
+    )
+    return SurveyDetails(project_id=project.id, survey=survey, notes=[*notes, *cut_notes(survey)])
 
 
-async def _counts(api: PosthogApi, project: Project, ask: GetSurvey) -> tuple[Counts | None, list[str]]:
+async def _counts(api: PosthogApi, project: Project, params: GetSurvey) -> tuple[Counts | None, list[str]]:
     """The counts; if they cannot be read, a note and no counts."""
     try:
-        told = await api.get(project.path(PLACE, ask.survey_id, "stats"))
+        stats = await api.get(project.path(PLACE, params.survey_id, "stats"))
     except ToolFailed as failed:
         if failed.kind != "upstream_refused":
             raise
         return None, [f"The counts could not be read: {failed.text}"]
-    by_event = {ours: (told.get("stats") or {}).get(event) or {} for ours, event in COUNTED.items()}
-    found = {
-        **{ours: value.get("total_count") for ours, value in by_event.items()},
+    by_event = {name: (stats.get("stats") or {}).get(event) or {} for name, event in EVENT_BY_COUNT.items()}
+    fields = {
+        **{name: value.get("total_count") for name, value in by_event.items()},
         "shown_to": by_event["shown"].get("unique_persons"),
         "answered_by": by_event["answered"].get("unique_persons"),
-        "response_rate": (told.get("rates") or {}).get("response_rate"),
+        "response_rate": (stats.get("rates") or {}).get("response_rate"),
         "first_seen": by_event["shown"].get("first_seen"),
         "last_answer": by_event["answered"].get("last_seen"),
     }
-    return read(Counts, found), []
+    return read(Counts, fields), []
 
 
-def _questions(found: Json) -> list[Json]:
-    return [question for question in found.get("questions") or [] if isinstance(question, dict)]
+def _questions(survey_json: Json) -> list[Json]:
+    return [question for question in survey_json.get("questions") or [] if isinstance(question, dict)]
 
 
-def _link(project: Project, found: Json) -> str:
-    return project.link(f"{PLACE}/{found.get('id')}")
+def _link(project: Project, survey_json: Json) -> str:
+    return project.link(f"{PLACE}/{survey_json.get('id')}")

@@ -3,7 +3,7 @@ from time import process_time
 
 import pytest
 
-from integrations.posthog.hogql import MOST_ROWS, NOT_A_READ, NOT_CLOSED, NOT_ONE, Query, quoted
+from integrations.posthog.hogql_syntax import MOST_ROWS, NOT_A_READ, NOT_CLOSED, NOT_ONE, Query, quote_literal
 
 
 @pytest.mark.parametrize(
@@ -93,5 +93,5 @@ def test_a_text_that_is_no_query_is_refused(text: str, why: str) -> None:
     [("ada", "'ada'"), ("o'neil", "'o\\'neil'"), ("\\' OR 1 = 1", "'\\\\\\' OR 1 = 1'")],
 )
 def test_a_text_cannot_leave_its_quotes(text: str, written: str) -> None:
-    assert quoted(text) == written
+    assert quote_literal(text) == written
     assert Query.read(f"SELECT {written}").limit is None

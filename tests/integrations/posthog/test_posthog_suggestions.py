@@ -6,7 +6,7 @@ import pytest
 
 from demo.services.posthog.data import SHOP
 from demo.services.posthog.fake import SCOPES, Key
-from integrations.posthog.hogql import events_named
+from integrations.posthog.hogql_syntax import event_names_in
 from integrations.similar_names import similar_names, spelling_or_part
 from tests.integrations.posthog.posthog_tools import Shop
 
@@ -91,7 +91,7 @@ def test_the_closest_names_come_first_for_any_separators() -> None:
     ],
 )
 def test_event_names_are_extracted_from_a_query(text: str, names: list[str]) -> None:
-    assert events_named(text, {"name": "b"}) == names
+    assert event_names_in(text, {"name": "b"}) == names
 
 
 async def test_related_objects_of_a_flag_can_be_read(shop: Shop) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from integrations.posthog.tables import table, table_of
-from integrations.posthog.truncation import fitted, pruned
+from integrations.posthog.truncation import fit, prune
 
 DAYS = ["2026-11-16", "2026-11-17"]
 
@@ -97,7 +97,7 @@ def test_a_bar_in_a_value_is_escaped() -> None:
 
 
 def test_secrets_in_settings_are_removed_at_any_depth() -> None:
-    found, is_cut = fitted({"teams": [{"id": 1, "secret_api_token": "phs_canary", "api_token": "phc_1"}]})
+    found, is_cut = fit({"teams": [{"id": 1, "secret_api_token": "phs_canary", "api_token": "phc_1"}]})
 
     assert found == {"teams": [{"id": 1, "api_token": "phc_1"}]}
     assert is_cut is False
@@ -107,11 +107,11 @@ def test_a_large_object_of_any_shape_is_shortened() -> None:
     deep: Any = "x" * 500
     for _ in range(40):
         deep = {"text": "y" * 3_000, "more": [deep] * 2 if _ < 8 else [deep], **{f"name{n}": n for n in range(50)}}
-    found, is_cut = fitted(deep, 20_000)
+    found, is_cut = fit(deep, 20_000)
 
     assert is_cut
     assert len(str(found)) < 21_000
 
 
 def test_a_cut_value_says_how_much_is_missing() -> None:
-    assert pruned({"a": "x" * 10, "b": [1, 2, 3]}, 4, 2) == {"a": "xxxx… [6 more characters]", "b": [1, 2, "[1 more]"]}
+    assert prune({"a": "x" * 10, "b": [1, 2, 3]}, 4, 2) == {"a": "xxxx… [6 more characters]", "b": [1, 2, "[1 more]"]}

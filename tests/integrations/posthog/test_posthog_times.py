@@ -1,6 +1,6 @@
 import pytest
 
-from integrations.posthog.parsing import IS_NONE, WHICH_M, WHICH_WEEK, posthogs, span
+from integrations.posthog.parsing import INVALID_VALUE, AMBIGUOUS_M, AMBIGUOUS_WEEK, posthog_notation, span
 
 
 @pytest.mark.parametrize(
@@ -22,26 +22,26 @@ from integrations.posthog.parsing import IS_NONE, WHICH_M, WHICH_WEEK, posthogs,
     ],
 )
 def test_a_time_is_converted_for_posthog(given: str, sent: str) -> None:
-    assert posthogs(given) == sent
+    assert posthog_notation(given) == sent
 
 
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ("30m", WHICH_M),
-        ("30M", WHICH_M),
-        ("60s", IS_NONE),
-        ("a m ago", WHICH_M),
-        ("last week", WHICH_WEEK),
-        ("This week", WHICH_WEEK),
-        ("soon", IS_NONE),
-        ("2026-11-31", IS_NONE),
-        ("9999-12-31T23:59:59", IS_NONE),
+        ("30m", AMBIGUOUS_M),
+        ("30M", AMBIGUOUS_M),
+        ("60s", INVALID_VALUE),
+        ("a m ago", AMBIGUOUS_M),
+        ("last week", AMBIGUOUS_WEEK),
+        ("This week", AMBIGUOUS_WEEK),
+        ("soon", INVALID_VALUE),
+        ("2026-11-31", INVALID_VALUE),
+        ("9999-12-31T23:59:59", INVALID_VALUE),
     ],
 )
 def test_an_ambiguous_time_is_refused(given: str, why: str) -> None:
     with pytest.raises(ValueError, match=why[:30]):
-        posthogs(given)
+        posthog_notation(given)
 
 
 @pytest.mark.parametrize(
