@@ -1,1 +1,1 @@
-"""What is particular to Notion."""
+"""The Notion service: its client, its tools and their results."""

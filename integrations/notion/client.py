@@ -36,21 +36,23 @@ class NotionClient(ServiceClient):
     headers: ClassVar[Mapping[str, str]] = {"Notion-Version": VERSION}
 
     async def read(self, path: str, query: Mapping[str, object] | None = None) -> Json:
-        """Raises `ObjectNotFound` if Notion finds nothing."""
+        """Read an object; raises `ObjectNotFound` if Notion finds nothing."""
         return require_existing(await self.get(path, query))
 
     async def query(self, path: str, body: Json) -> Json:
-        """A read that is a POST."""
+        """Send a POST that changes nothing."""
         return require_existing(await self.request("POST", path, body=body, reads=True))
 
-    async def write(self, method: Literal["POST", "PATCH"], path: str, body: Json, *, look: str, none: str) -> Json:
-        """`look`: how to check the outcome if the response is lost. `none`: the text if the request was rejected."""
-        _check(body)
+    async def write(
+        self, method: Literal["POST", "PATCH"], path: str, body: Json, *, check: str, if_rejected: str
+    ) -> Json:
+        """`check`: how to check the outcome if the response is lost. `if_rejected`: a text for a rejected request."""
+        _require_encodable(body)
         try:
-            return require_existing(await self.request(method, path, body=body, if_lost=f"{MAYBE_DONE} {look}"))
+            return require_existing(await self.request(method, path, body=body, if_lost=f"{MAYBE_DONE} {check}"))
         except ToolFailed as failed:
             if failed.kind in REFUSED:
-                failed.text = f"{failed.text} {none}".strip()
+                failed.text = f"{failed.text} {if_rejected}".strip()
             raise
 
     def seconds_left(self) -> float:
@@ -74,12 +76,14 @@ class NotionClient(ServiceClient):
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 return server_trouble(self.unavailable_text(reply), additional_data(error))
             case status:
-                is_its_own = error and status != HTTPStatus.REQUEST_TIMEOUT
-                return rejection(status, error) if is_its_own else ServerTrouble(self.unexpected_response_text(reply))
+                is_documented = error and status != HTTPStatus.REQUEST_TIMEOUT
+                return (
+                    rejection(status, error) if is_documented else ServerTrouble(self.unexpected_response_text(reply))
+                )
 
 
-def _check(body: Json) -> None:
-    """A body that cannot be encoded fails here, where it is certain that nothing was sent."""
+def _require_encodable(body: Json) -> None:
+    """Fail before anything is sent if the body cannot be encoded."""
     try:
         json.dumps(body, ensure_ascii=False).encode()
     except ValueError as error:

@@ -10,20 +10,20 @@ from integrations.json_object import Json
 from integrations.notion.parsing import page_id
 from integrations.notion.property_values import (
     FALSE,
-    PAGES,
+    PAGE_IDS_NEEDED,
     TRUE,
     FindPerson,
     InvalidValue,
     parse_moment,
     parse_number,
-    quoted,
+    quote,
 )
 from integrations.notion.schema import PropertyDefinition
 from integrations.text import one_line
 
 EXACT, PART, EMPTY = ("equals", "does_not_equal"), ("contains", "does_not_contain"), ("is_empty", "is_not_empty")
-SIZES = ("greater_than", "less_than", "greater_than_or_equal_to", "less_than_or_equal_to")
-MOMENTS = ("after", "before", "on_or_after", "on_or_before")
+COMPARISONS = ("greater_than", "less_than", "greater_than_or_equal_to", "less_than_or_equal_to")
+TIME_COMPARISONS = ("after", "before", "on_or_after", "on_or_before")
 PERIODS = ("this_week", "past_week", "past_month", "past_year", "next_week", "next_month", "next_year")
 TEXTS = ("title", "rich_text", "url", "email", "phone_number")
 DATES = ("date", "created_time", "last_edited_time")
@@ -35,16 +35,16 @@ RELATIVE = (
 )
 OPERATORS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(TEXTS, (*EXACT, *PART, "starts_with", "ends_with", *EMPTY)),
-    **dict.fromkeys(("number", "unique_id"), (*EXACT, *SIZES, *EMPTY)),
+    **dict.fromkeys(("number", "unique_id"), (*EXACT, *COMPARISONS, *EMPTY)),
     **dict.fromkeys(("select", "status"), (*EXACT, *EMPTY)),
     **dict.fromkeys(SEVERAL, (*PART, *EMPTY)),
-    **dict.fromkeys(DATES, ("equals", *MOMENTS, *PERIODS, *EMPTY)),
+    **dict.fromkeys(DATES, ("equals", *TIME_COMPARISONS, *PERIODS, *EMPTY)),
     "checkbox": EXACT,
     "files": EMPTY,
     "verification": ("status", "does_not_equal"),
 }
 """Notion's tests, by the type of the property."""
-_MEANT: Mapping[str, str] = {
+_SYNONYMS: Mapping[str, str] = {
     **dict.fromkeys(("eq", "=", "==", "is", "equal", "equal_to", "on"), "equals"),
     **dict.fromkeys(("ne", "neq", "!=", "<>", "not", "is_not", "not_equal", "not_equals"), "does_not_equal"),
     **dict.fromkeys(("gt", ">", "greater", "more_than"), "greater_than"),
@@ -59,9 +59,12 @@ _MEANT: Mapping[str, str] = {
     "since": "on_or_after",
     "until": "on_or_before",
 }
-_ALIKE: Mapping[str, tuple[str, ...]] = {
-    **{one: (other,) for one, other in zip((*EXACT, *PART), (*PART, *EXACT), strict=True)},
-    **{one: (other,) for one, other in zip((*SIZES, *MOMENTS), (*MOMENTS, *SIZES), strict=True)},
+_REPLACEMENTS: Mapping[str, tuple[str, ...]] = {
+    **{test: (other,) for test, other in zip((*EXACT, *PART), (*PART, *EXACT), strict=True)},
+    **{
+        test: (other,)
+        for test, other in zip((*COMPARISONS, *TIME_COMPARISONS), (*TIME_COMPARISONS, *COMPARISONS), strict=True)
+    },
     "equals": ("contains", "status"),
 }
 """The replacement for a test that a type does not have."""
@@ -72,63 +75,71 @@ _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def is_test(name: str) -> bool:
-    """`status` is a test of a verification, but much more often the name of a type."""
-    return _word(name) in _TESTS
+    """Whether a word is a test; `status` is not, because it is usually the name of a type."""
+    return _normalise(name) in _TESTS
 
 
-def default_test(of: PropertyDefinition) -> str:
+def default_test(definition: PropertyDefinition) -> str:
     """The test for a bare value."""
-    return "contains" if of.kind in (*TEXTS, *SEVERAL) else "equals"
+    return "contains" if definition.kind in (*TEXTS, *SEVERAL) else "equals"
 
 
-def conditions_on(of: PropertyDefinition, tests: Mapping[str, Any], who: FindPerson) -> list[list[Json]]:
-    """Lists of conditions: of each list one condition must hold. Notion takes one test and one value in a condition."""
+def conditions_on(definition: PropertyDefinition, tests: Mapping[str, Any], who: FindPerson) -> list[list[Json]]:
+    """Lists of alternative conditions, one of which must hold. A condition of Notion has one test and one value."""
     try:
-        return [any_of for name, value in tests.items() for any_of in _several(of, name, value, who)]
-    except InvalidValue as unfit:
-        raise InvalidValue(f"`{one_line(of.name)}`: {unfit}") from unfit
+        return [
+            alternatives for name, value in tests.items() for alternatives in _conditions(definition, name, value, who)
+        ]
+    except InvalidValue as invalid:
+        raise InvalidValue(f"`{one_line(definition.name)}`: {invalid}") from invalid
 
 
-def _several(of: PropertyDefinition, name: str, value: Any, who: FindPerson) -> list[list[Json]]:
-    if of.kind not in OPERATORS:
+def _conditions(definition: PropertyDefinition, name: str, value: Any, who: FindPerson) -> list[list[Json]]:
+    if definition.kind not in OPERATORS:
         return [[{name: value}]]
-    test = _test_of(of, name)
+    test = _find_test(definition, name)
     if not isinstance(value, list):
-        return [[_fitted(of, test, value, who)]]
+        return [[_condition(definition, test, value, who)]]
     if not value:
         raise InvalidValue(NO_VALUE)
-    each = [_fitted(of, test, one, who) for one in value]
-    return [[one] for one in each] if test.startswith("does_not") else [each]
+    conditions = [_condition(definition, test, item, who) for item in value]
+    return [[condition] for condition in conditions] if test.startswith("does_not") else [conditions]
 
 
-def _word(name: str) -> str:
+def _normalise(name: str) -> str:
     plain = re.sub(r"[\s-]+", "_", _HUMPS.sub("_", name.strip())).lower()
-    return _MEANT.get(plain, plain)
+    return _SYNONYMS.get(plain, plain)
 
 
-def _test_of(of: PropertyDefinition, name: str) -> str:
-    word, there = _word(name), OPERATORS[of.kind]
-    for spelling in (word, *_ALIKE.get(word, ())):
-        if spelling in there:
+def _find_test(definition: PropertyDefinition, name: str) -> str:
+    test, tests = _normalise(name), OPERATORS[definition.kind]
+    for spelling in (test, *_REPLACEMENTS.get(test, ())):
+        if spelling in tests:
             return spelling
-    month = f"; {A_MONTH}" if of.kind in DATES else ""
-    raise InvalidValue(f"{quoted(name)} is not a test of a {of.kind}. Tests: {', '.join(there)}{month}")
+    month = f"; {A_MONTH}" if definition.kind in DATES else ""
+    raise InvalidValue(f"{quote(name)} is not a test of a {definition.kind}. Tests: {', '.join(tests)}{month}")
 
 
-def _fitted(of: PropertyDefinition, test: str, value: Any, who: FindPerson) -> Json:
+def _condition(definition: PropertyDefinition, test: str, value: Any, who: FindPerson) -> Json:
     if test in PERIODS:
         return _period(test, value)
-    if value is None and test in (*SIZES, *MOMENTS):
+    if value is None and test in (*COMPARISONS, *TIME_COMPARISONS):
         raise InvalidValue(NO_VALUE)
-    if value is None and EMPTY[0] in OPERATORS[of.kind]:
+    if value is None and EMPTY[0] in OPERATORS[definition.kind]:
         return {EMPTY[test.startswith("does_not") or test == EMPTY[1]]: True}
     if test in EMPTY:
-        is_so = str(value).lower() not in FALSE or value in ({}, "")
-        return {test if is_so else EMPTY[1 - EMPTY.index(test)]: True}
-    if of.kind in DATES:
-        word = _word(value) if isinstance(value, str) else ""
-        return {word: {}} if word in PERIODS and test == "equals" else {test: word if word in RELATIVE else _day(value)}
-    return {test: _option(of, value) if of.options else _READERS.get(of.kind, _text)(value, who)}
+        is_true = str(value).lower() not in FALSE or value in ({}, "")
+        return {test if is_true else EMPTY[1 - EMPTY.index(test)]: True}
+    if definition.kind in DATES:
+        word = _normalise(value) if isinstance(value, str) else ""
+        return (
+            {word: {}}
+            if word in PERIODS and test == "equals"
+            else {test: word if word in RELATIVE else _day_or_word(value)}
+        )
+    return {
+        test: _option(definition, value) if definition.options else _READERS.get(definition.kind, _text)(value, who)
+    }
 
 
 def _period(test: str, value: Any) -> Json:
@@ -137,24 +148,24 @@ def _period(test: str, value: Any) -> Json:
     return {test: {}}
 
 
-def _day(value: Any) -> str:
+def _day_or_word(value: Any) -> str:
     start = value.get("start") if isinstance(value, dict) else value
     try:
         return parse_moment(start)
-    except InvalidValue as unfit:
+    except InvalidValue as invalid:
         month = f"; {A_MONTH}" if "month" in str(start).lower() else ""
-        raise InvalidValue(f"{unfit}, or one of {', '.join(RELATIVE)}{month}") from unfit
+        raise InvalidValue(f"{invalid}, or one of {', '.join(RELATIVE)}{month}") from invalid
 
 
-def _option(of: PropertyDefinition, value: Any) -> Any:
+def _option(definition: PropertyDefinition, value: Any) -> Any:
     """The option in its own spelling: Notion finds nothing for `done` if the option is Done."""
     name = value.get("name") if isinstance(value, dict) else value
-    if name in of.options:
+    if name in definition.options:
         return name
-    alike = [option for option in of.options if option.lower() == str(name).lower()]
-    if not alike:
-        raise InvalidValue(f"the option {quoted(name)} does not exist. Options: {of.all_options}")
-    return alike[0]
+    options = [option for option in definition.options if option.lower() == str(name).lower()]
+    if not options:
+        raise InvalidValue(f"the option {quote(name)} does not exist. Options: {definition.all_options}")
+    return options[0]
 
 
 def _number(value: Any, _: FindPerson) -> float | int:
@@ -166,7 +177,7 @@ def _serial(value: Any, _: FindPerson) -> float | int:
     return parse_number(value.rpartition("-")[2] if isinstance(value, str) else value)
 
 
-def _truth(value: Any, _: FindPerson) -> bool:
+def _checkbox(value: Any, _: FindPerson) -> bool:
     word = str(value).lower()
     if word not in (*TRUE, *FALSE):
         raise InvalidValue("must be true or false")
@@ -177,7 +188,7 @@ def _page(value: Any, _: FindPerson) -> str:
     try:
         return page_id(value)
     except ValueError as error:
-        raise InvalidValue(PAGES) from error
+        raise InvalidValue(PAGE_IDS_NEEDED) from error
 
 
 def _person(value: Any, who: FindPerson) -> str:
@@ -193,7 +204,7 @@ def _text(value: Any, _: FindPerson) -> Any:
 _READERS: Mapping[str, Callable[[Any, FindPerson], Any]] = {
     "number": _number,
     "unique_id": _serial,
-    "checkbox": _truth,
+    "checkbox": _checkbox,
     "relation": _page,
     **dict.fromkeys(PEOPLE, _person),
 }

@@ -19,14 +19,14 @@ from integrations.service_client import (
 _OTHER_KIND = re.compile(r"\bis a (page|database|data source|block)\b[^.]*\bnot a\b")
 _ARCHIVED = re.compile(r"\bedit\b.*\b(?:archived|in (?:the )?trash)\b")
 _SECONDS = re.compile(r"[0-9]{1,6}")
-MISSING = ("object_not_found", "invalid_request_url")
+MISSING_CODES = ("object_not_found", "invalid_request_url")
 """The second for an id of another kind in the URL; for some kinds only the message says so."""
-NOT_THERE = (
+NOT_FOUND = (
     "Notion finds nothing with that id: it does not exist, or it is not shared with this connection. "
     "To share it, open the page in Notion, then ••• > Connections > this connection. "
     "`notion_search` lists what is shared."
 )
-OTHERS: Mapping[str, str] = {
+OTHER_KIND_TEXTS: Mapping[str, str] = {
     "page": "This is the id of a page, not of a database. `notion_read` reads the page and shows its parent.",
     **dict.fromkeys(
         ("database", "data source"),
@@ -48,7 +48,7 @@ NO_BLOCKS_LEFT = (
     "The workspace has used all blocks of its free plan, so nothing can be added. "
     "Do not retry until blocks have been removed or the plan has been changed."
 )
-LACKS = (
+FORBIDDEN = (
     "Notion does not allow this connection to do that ({}). Either the integration lacks a capability (to read, insert "
     "or update content), which its owner can add at notion.com/my-integrations, or the person who connected it lacks "
     "the right."
@@ -72,7 +72,7 @@ def rejection(status: int, error: Json) -> Verdict:
         return Rejected(
             NO_BLOCKS_LEFT
             if "block_limit" in additional_data(error)
-            else LACKS.format((message or code or str(status)).rstrip("."))
+            else FORBIDDEN.format((message or code or str(status)).rstrip("."))
         )
     if "start_cursor" in message:
         return Rejected(OLD_CURSOR, "invalid_arguments")
@@ -84,14 +84,14 @@ def rejection(status: int, error: Json) -> Verdict:
 
 def is_missing(response: Json) -> bool:
     return response.get("object") == "error" and (
-        response.get("code") in MISSING or bool(_OTHER_KIND.search(message_of(response)))
+        response.get("code") in MISSING_CODES or bool(_OTHER_KIND.search(message_of(response)))
     )
 
 
 def require_existing(response: Json) -> Json:
     if is_missing(response):
         other = _OTHER_KIND.search(message_of(response))
-        raise ObjectNotFound(OTHERS[other[1]], "invalid_arguments") if other else ObjectNotFound(NOT_THERE)
+        raise ObjectNotFound(OTHER_KIND_TEXTS[other[1]], "invalid_arguments") if other else ObjectNotFound(NOT_FOUND)
     return response
 
 

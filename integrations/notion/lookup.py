@@ -1,4 +1,4 @@
-"""Looks up the object that an id names, the data source of a database, and the parent of a new page."""
+"""Lookup of objects by id, of the data source of a database, and of the parent of a new page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from integrations.json_object import Json
 from integrations.notion.client import NotionClient
-from integrations.notion.errors import NOT_THERE, OTHERS, ObjectNotFound
+from integrations.notion.errors import NOT_FOUND, OTHER_KIND_TEXTS, ObjectNotFound
 from integrations.notion.markdown.rich_text import plain_text
 from integrations.notion.parsing import address, database_id, page_id
 from integrations.notion.schema import PropertySchema
@@ -33,30 +33,32 @@ class DataSource:
     name: str
     url: str | None
     schema: PropertySchema
-    found: Json
+    response: Json
 
     @classmethod
-    def of(cls, found: Json) -> DataSource:
-        schema = PropertySchema.of(found.get("properties") or {})
-        return cls(str(found["id"]), plain_text(found.get("title")) or "Untitled", found.get("url"), schema, found)
+    def of(cls, response: Json) -> DataSource:
+        schema = PropertySchema.of(response.get("properties") or {})
+        return cls(
+            str(response["id"]), plain_text(response.get("title")) or "Untitled", response.get("url"), schema, response
+        )
 
 
-async def data_source(api: NotionClient, of: str) -> DataSource:
+async def data_source(api: NotionClient, object_id: str) -> DataSource:
     """The data source with this id, or the only one of the database with this id."""
     try:
-        return await _data_source(api, of)
+        return await _data_source(api, object_id)
     except ObjectNotFound:
-        database = await _database(api, of)
+        database = await _database(api, object_id)
     return await _data_source(api, _only_source(database))
 
 
-async def _database(api: NotionClient, of: str) -> Json:
+async def _database(api: NotionClient, object_id: str) -> Json:
     try:
-        return await api.read(f"/v1/databases/{of}")
+        return await api.read(f"/v1/databases/{object_id}")
     except ObjectNotFound as missing:
-        if missing.text == NOT_THERE:
-            await api.read(f"/v1/pages/{of}")
-            raise ObjectNotFound(OTHERS["page"], "invalid_arguments") from missing
+        if missing.text == NOT_FOUND:
+            await api.read(f"/v1/pages/{object_id}")
+            raise ObjectNotFound(OTHER_KIND_TEXTS["page"], "invalid_arguments") from missing
         raise
 
 
@@ -65,8 +67,8 @@ async def data_sources(api: NotionClient, database: Json) -> list[DataSource]:
     return [await _data_source(api, str(source["id"])) for source in database.get("data_sources", [])[:MOST_SOURCES]]
 
 
-async def _data_source(api: NotionClient, of: str) -> DataSource:
-    return DataSource.of(await api.read(f"/v1/data_sources/{of}"))
+async def _data_source(api: NotionClient, object_id: str) -> DataSource:
+    return DataSource.of(await api.read(f"/v1/data_sources/{object_id}"))
 
 
 def _only_source(database: Json) -> str:
@@ -74,29 +76,29 @@ def _only_source(database: Json) -> str:
     if not sources:
         raise ToolFailed("upstream_refused", NO_SOURCE)
     if len(sources) > 1:
-        named = ", ".join(f"{one_line(source.get('name')) or 'Untitled'} = {source['id']}" for source in sources)
+        names = ", ".join(f"{one_line(source.get('name')) or 'Untitled'} = {source['id']}" for source in sources)
         raise ToolFailed(
             "invalid_arguments",
-            f"This database has {len(sources)} data sources. Choose one and pass its id instead: {named}.",
+            f"This database has {len(sources)} data sources. Choose one and pass its id instead: {names}.",
         )
     return str(sources[0]["id"])
 
 
-async def find_object(api: NotionClient, of: str) -> tuple[str, Json]:
+async def find_object(api: NotionClient, object_id: str) -> tuple[str, Json]:
     """The object and its kind, which URLs do not contain."""
     for kind, path in (("page", "pages"), ("database", "databases"), ("data_source", "data_sources")):
         try:
-            return kind, await api.read(f"/v1/{path}/{of}")
+            return kind, await api.read(f"/v1/{path}/{object_id}")
         except ObjectNotFound:
             continue
-    return "block", await api.read(f"/v1/blocks/{of}")
+    return "block", await api.read(f"/v1/blocks/{object_id}")
 
 
 @dataclass(frozen=True)
 class Parent:
-    said: Json
-    """As Notion's API takes it."""
-    where: str
+    reference: Json
+    """The parent in the form of Notion's API."""
+    location: str
     schema: PropertySchema | None = None
     """The properties of its pages, if it is a data source."""
 
@@ -106,57 +108,57 @@ AT_THE_TOP = Parent(
 )
 
 
-async def parent_of(api: NotionClient, given: Any) -> Parent:
-    match given:
+async def parent_of(api: NotionClient, value: Any) -> Parent:
+    match value:
         case None | "" | "workspace" | {"type": "workspace"} | {"workspace": _}:
             return AT_THE_TOP
         case str():
-            return await _found_parent(api, _id(given))
+            return await _found_parent(api, _id(value))
         case Mapping():
-            return await _named_parent(api, given)
+            return await _named_parent(api, value)
         case _:
             raise ToolFailed("invalid_arguments", NO_PARENT)
 
 
-async def _named_parent(api: NotionClient, given: Mapping[str, Any]) -> Parent:
-    plainly = {name.lower().replace("_", ""): value for name, value in given.items()}
-    for name, work in _PARENTS.items():
-        if isinstance(value := plainly.get(name), str):
-            return await work(api, value)
-    said = str(plainly.get("type", "")).lower().replace("_", "")
-    value = plainly.get("id")
-    if said in _PARENTS and isinstance(value, str):
-        return await _PARENTS[said](api, value)
+async def _named_parent(api: NotionClient, reference: Mapping[str, Any]) -> Parent:
+    values = {name.lower().replace("_", ""): value for name, value in reference.items()}
+    for name, find in _PARENTS.items():
+        if isinstance(value := values.get(name), str):
+            return await find(api, value)
+    kind = str(values.get("type", "")).lower().replace("_", "")
+    value = values.get("id")
+    if kind in _PARENTS and isinstance(value, str):
+        return await _PARENTS[kind](api, value)
     raise ToolFailed("invalid_arguments", NO_PARENT)
 
 
-async def _found_parent(api: NotionClient, of: str) -> Parent:
-    kind, found = await find_object(api, of)
+async def _found_parent(api: NotionClient, object_id: str) -> Parent:
+    kind, response = await find_object(api, object_id)
     match kind:
         case "page":
-            return _below(str(found["id"]))
+            return _below(str(response["id"]))
         case "database":
-            return await _source_parent(api, _only_source(found))
+            return await _source_parent(api, _only_source(response))
         case "data_source":
-            return _parent(DataSource.of(found))
+            return _parent(DataSource.of(response))
         case _:
             raise ToolFailed("invalid_arguments", BELOW_BLOCK)
 
 
-async def _page_parent(api: NotionClient, given: str) -> Parent:  # noqa: ARG001  the other functions send requests
-    return _below(_id(given))
+async def _page_parent(api: NotionClient, object_id: str) -> Parent:  # noqa: ARG001  the other functions send requests
+    return _below(_id(object_id))
 
 
-async def _source_parent(api: NotionClient, given: str) -> Parent:
-    return _parent(await data_source(api, _id(given, database_id)))
+async def _source_parent(api: NotionClient, object_id: str) -> Parent:
+    return _parent(await data_source(api, _id(object_id, database_id)))
 
 
-async def _block_parent(api: NotionClient, given: str) -> Parent:  # noqa: ARG001
+async def _block_parent(api: NotionClient, object_id: str) -> Parent:  # noqa: ARG001
     raise ToolFailed("invalid_arguments", BELOW_BLOCK)
 
 
-async def _any_parent(api: NotionClient, given: str) -> Parent:
-    return await _found_parent(api, _id(given))
+async def _any_parent(api: NotionClient, object_id: str) -> Parent:
+    return await _found_parent(api, _id(object_id))
 
 
 def _below(page: str) -> Parent:
@@ -164,13 +166,13 @@ def _below(page: str) -> Parent:
 
 
 def _parent(source: DataSource) -> Parent:
-    said = {"type": "data_source_id", "data_source_id": source.id}
-    return Parent(said, f"in {one_line(source.name)}", source.schema)
+    reference = {"type": "data_source_id", "data_source_id": source.id}
+    return Parent(reference, f"in {one_line(source.name)}", source.schema)
 
 
-def _id(given: str, read: Callable[[object], str] = page_id) -> str:
+def _id(text: str, read: Callable[[object], str] = page_id) -> str:
     try:
-        return read(given)
+        return read(text)
     except ValueError as error:
         raise ToolFailed("invalid_arguments", f"`parent`: {error}.") from error
 

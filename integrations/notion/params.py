@@ -20,7 +20,7 @@ from integrations.notion.parsing import (
     as_list,
     as_object,
     as_order,
-    capped,
+    cap_size,
     either,
 )
 from integrations.paging import paging_aliases
@@ -40,7 +40,9 @@ Cursor = Annotated[
     ),
 ]
 PageSize = Annotated[
-    int, Field(ge=1, le=MOST_AT_ONCE, description="Maximum number of results in one response."), BeforeValidator(capped)
+    int,
+    Field(ge=1, le=MOST_AT_ONCE, description="Maximum number of results in one response."),
+    BeforeValidator(cap_size),
 ]
 Full = Annotated[bool, Field(description="Also return Notion's own response, which is long.")]
 Content = Annotated[
@@ -52,7 +54,7 @@ Content = Annotated[
     ),
 ]
 Icon = Annotated[str | None, BeforeValidator(as_emoji), Field(max_length=100, description="An emoji.")]
-ABOUT_VALUES = Field(
+VALUES_FIELD = Field(
     description=(
         "Values by the property's name: text, number, true/false, option name(s), date `2026-12-01` or "
         "`2026-12-01/2026-12-05`, people's names, page ids; null clears a value. Notion's own property objects are "
@@ -60,10 +62,10 @@ ABOUT_VALUES = Field(
     ),
     examples=[{"Name": "Write the report", "Status": "In progress", "Due": "2026-12-01", "Tags": ["Q4"]}],
 )
-Values = Annotated[Json, Field(max_length=MOST_VALUES), BeforeValidator(as_object), ABOUT_VALUES]
-SomeValues = Annotated[Json, Field(min_length=1, max_length=MOST_VALUES), BeforeValidator(as_object), ABOUT_VALUES]
-APage = Annotated[PageId, Field(description="The page: its id or its URL.")]
-ADatabase = Annotated[
+Values = Annotated[Json, Field(max_length=MOST_VALUES), BeforeValidator(as_object), VALUES_FIELD]
+RequiredValues = Annotated[Json, Field(min_length=1, max_length=MOST_VALUES), BeforeValidator(as_object), VALUES_FIELD]
+PageParam = Annotated[PageId, Field(description="The page: its id or its URL.")]
+DatabaseParam = Annotated[
     DatabaseId,
     Field(description="A database or one of its data sources: the id, or the URL of the database."),
 ]
@@ -78,37 +80,39 @@ _SIZE = paging_aliases(size="page_size")
 
 
 class OfDatabase(Params):
-    database_id: ADatabase
+    database_id: DatabaseParam
 
     @model_validator(mode="before")
     @classmethod
-    def _more_exact(cls, given: object) -> object:
+    def _prefer_data_source(cls, args: object) -> object:
         """If a database and a data source are passed, the data source is used."""
-        if not isinstance(given, dict):
-            return given
-        names = {name.lower().replace("_", ""): name for name in given if isinstance(name, str)}
-        is_named = given.get(names.get("datasourceid", ""))
-        return {name: value for name, value in given.items() if not (is_named and name == names.get("databaseid"))}
+        if not isinstance(args, dict):
+            return args
+        names = {name.lower().replace("_", ""): name for name in args if isinstance(name, str)}
+        has_data_source = args.get(names.get("datasourceid", ""))
+        return {
+            name: value for name, value in args.items() if not (has_data_source and name == names.get("databaseid"))
+        }
 
 
 class WithValues(Params):
     @model_validator(mode="before")
     @classmethod
-    def _gathered(cls, given: object) -> object:
-        """Accepts values beside the other parameters, instead of in `properties`."""
-        if not isinstance(given, dict):
-            return given
-        known = {plain_name(name) for name in cls.model_fields} | cls.aliases.keys()
-        values = {name: value for name, value in given.items() if plain_name(str(name)) not in known}
-        has_values = any(plain_name(str(name)) in ("properties", *_VALUES) for name in given)
+    def _gather_values(cls, args: object) -> object:
+        """Accept values beside the other parameters instead of in `properties`."""
+        if not isinstance(args, dict):
+            return args
+        known_names = {plain_name(name) for name in cls.model_fields} | cls.aliases.keys()
+        values = {name: value for name, value in args.items() if plain_name(str(name)) not in known_names}
+        has_values = any(plain_name(str(name)) in ("properties", *_VALUES) for name in args)
         if has_values or not values:
-            return given
-        return {name: value for name, value in given.items() if name not in values} | {"properties": values}
+            return args
+        return {name: value for name, value in args.items() if name not in values} | {"properties": values}
 
 
 class ReadPage(Params):
     aliases: ClassVar = {**_PAGE, **_NEXT, "databaseid": "page_id", "datasourceid": "page_id"}
-    page_id: APage
+    page_id: PageParam
     start_cursor: Cursor = None
     with_block_ids: Annotated[
         bool, Field(description="Show the id of each block, for `after` of notion_append_blocks.")
@@ -166,7 +170,7 @@ class CreatePage(Params):
     full: Full = False
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _require_content(self) -> Self:
         if not (self.name or self.properties):
             raise ValueError("Either `properties` or `name` is required")
         return self
@@ -179,7 +183,7 @@ class UpdatePage(Params):
         "title": "name",
         **dict.fromkeys(("intrash", "trash", "trashed", "delete", "archive", "isarchived"), "archived"),
     }
-    page_id: APage
+    page_id: PageParam
     name: Annotated[str | None, Field(max_length=2000, description="The new title.")] = None
     properties: Values | None = None
     archived: Annotated[bool | None, Field(description="true moves the page to the trash, false restores it.")] = None
@@ -188,14 +192,14 @@ class UpdatePage(Params):
 
     @model_validator(mode="before")
     @classmethod
-    def _no_content(cls, given: object) -> object:
-        names = [name for name in given if str(name).lower() in CONTENT] if isinstance(given, dict) else []
+    def _reject_content(cls, args: object) -> object:
+        names = [name for name in args if str(name).lower() in CONTENT] if isinstance(args, dict) else []
         if names:
             raise ValueError(f"`{names[0]}`: this tool does not change the content; `notion_append_blocks` adds to it")
-        return given
+        return args
 
     @model_validator(mode="after")
-    def _changes_something(self) -> Self:
+    def _require_change(self) -> Self:
         if self.archived is None and not (self.name or self.properties or self.icon):
             raise ValueError("At least one of `properties`, `name`, `archived` and `icon` is required")
         return self
@@ -224,7 +228,7 @@ class QueryDatabase(OfDatabase):
     ] = None
     sorts: Annotated[
         list[Any] | None,
-        BeforeValidator(lambda given: [given] if isinstance(given := from_json_text(given), str | dict) else given),
+        BeforeValidator(lambda value: [value] if isinstance(value := from_json_text(value), str | dict) else value),
         Field(
             max_length=100,
             description='For example [{"property": "Due", "direction": "ascending"}], or ["-created_time"].',
@@ -232,7 +236,7 @@ class QueryDatabase(OfDatabase):
     ] = None
     properties: Annotated[
         list[str] | None,
-        BeforeValidator(lambda given: given.split(",") if isinstance(given, str) else given),
+        BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value),
         Field(max_length=100, description="The names of the properties to return. If omitted: all that have a value."),
     ] = None
     start_cursor: Cursor = None
@@ -249,7 +253,7 @@ class CreateDatabasePage(WithValues, OfDatabase):
     full: Full = False
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _require_content(self) -> Self:
         if not (self.name or self.properties):
             raise ValueError("Either `properties` or `name` is required")
         return self
@@ -257,8 +261,8 @@ class CreateDatabasePage(WithValues, OfDatabase):
 
 class UpdateDatabasePage(WithValues, Params):
     aliases: ClassVar = {**_PAGE, **_VALUES}
-    page_id: APage
-    properties: SomeValues
+    page_id: PageParam
+    properties: RequiredValues
     full: Full = False
 
 
@@ -281,7 +285,7 @@ class AppendBlocks(Params):
     ] = None
 
     @model_validator(mode="after")
-    def _adds_one_thing(self) -> Self:
+    def _require_one(self) -> Self:
         if (self.content is None) == (self.children is None):
             raise ValueError("Pass either `content` or `children`")
         return self

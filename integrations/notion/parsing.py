@@ -1,4 +1,4 @@
-"""Arguments of tools as models write them: ids and addresses, objects as JSON, and other words for the same."""
+"""Parsing of arguments: ids and URLs, objects as JSON, and synonyms of fixed words."""
 
 from __future__ import annotations
 
@@ -32,49 +32,49 @@ class ListPosition:
 
     @classmethod
     def read(cls, text: str | None) -> ListPosition:
-        found = _CURSOR.fullmatch(text or "")
-        return cls(int(found[1]), found[2] or None) if found else cls(0, text or None)
+        match = _CURSOR.fullmatch(text or "")
+        return cls(int(match[1]), match[2] or None) if match else cls(0, text or None)
 
     def __str__(self) -> str:
         return f"{self.skip}.{self.cursor or ''}"
 
 
-def page_id(given: object) -> str:
-    """In the URL of a page that is open over a database, the page is in `p`."""
-    parts = _parts(given)
-    return _first(dict(parse_qsl(parts.query)).get("p", ""), parts.netloc + parts.path)
+def page_id(value: object) -> str:
+    """The id of a page; the URL of a page that is open over a database has it in `p`."""
+    url = _split_url(value)
+    return _first_id(dict(parse_qsl(url.query)).get("p", ""), url.netloc + url.path)
 
 
-def database_id(given: object) -> str:
-    parts = _parts(given)
-    return _first(parts.netloc + parts.path)
+def database_id(value: object) -> str:
+    url = _split_url(value)
+    return _first_id(url.netloc + url.path)
 
 
-def block_id(given: object) -> str:
-    """In the URL of a block, the block is behind the `#`."""
-    parts = _parts(given)
-    return _first(parts.fragment, parts.netloc + parts.path)
+def block_id(value: object) -> str:
+    """The id of a block, which its URL has after the `#`."""
+    url = _split_url(value)
+    return _first_id(url.fragment, url.netloc + url.path)
 
 
-def address(of: str) -> str:
+def address(object_id: str) -> str:
     """The URL at which Notion shows the object with this id."""
-    return f"https://www.notion.so/{of.replace('-', '')}"
+    return f"https://www.notion.so/{object_id.replace('-', '')}"
 
 
-def _parts(given: object) -> SplitResult:
-    if not isinstance(given, str) or len(given) > 2000:  # noqa: PLR2004  longer than any address
+def _split_url(value: object) -> SplitResult:
+    if not isinstance(value, str) or len(value) > 2000:  # noqa: PLR2004  longer than any address
         raise ValueError(NO_ID)
     try:
-        return urlsplit(given.strip())
+        return urlsplit(value.strip())
     except ValueError as error:
         raise ValueError(NO_ID) from error
 
 
-def _first(*places: str) -> str:
+def _first_id(*texts: str) -> str:
     """The last id in the first text that contains one: the title comes before the id."""
-    for place in places:
-        if found := _ID.findall(place):
-            return str(UUID(found[-1]))
+    for text in texts:
+        if ids := _ID.findall(text):
+            return str(UUID(ids[-1]))
     raise ValueError(NO_ID)
 
 
@@ -87,51 +87,51 @@ MOST_AT_ONCE = 100
 _SIZE = re.compile(r"[0-9]{1,9}")
 
 
-def as_object(given: object) -> object:
-    read = from_json_text(given)
-    if not isinstance(read, dict):
+def as_object(value: object) -> object:
+    parsed = from_json_text(value)
+    if not isinstance(parsed, dict):
         raise ValueError('must be an object, such as {"Status": "Done"}')  # noqa: TRY004  pydantic reads this one
-    return read
+    return parsed
 
 
-def as_kind(given: object) -> object:
+def as_kind(value: object) -> object:
     """`page`, or Notion's own filter object; a database is found as its data sources."""
-    value = given.get("value") if isinstance(given, dict) else given
-    plain = str(value).lower().replace(" ", "_").rstrip("s")
+    word = value.get("value") if isinstance(value, dict) else value
+    plain = str(word).lower().replace(" ", "_").rstrip("s")
     return {"database": "data_source", "datasource": "data_source"}.get(plain, plain)
 
 
-def as_order(given: object) -> object:
-    value = given.get("direction") if isinstance(given, dict) else given
-    return {"asc": "ascending", "desc": "descending"}.get(str(value).lower(), value)
+def as_order(value: object) -> object:
+    word = value.get("direction") if isinstance(value, dict) else value
+    return {"asc": "ascending", "desc": "descending"}.get(str(word).lower(), word)
 
 
-def as_filter(given: object) -> object:
+def as_filter(value: object) -> object:
     """A list of conditions means all of them; an empty filter means none."""
-    read = from_json_text(given)
-    if isinstance(read, list):
-        read = {"and": read}
-    if read in ({}, {"and": []}, "", "all", "none", "*"):
+    parsed = from_json_text(value)
+    if isinstance(parsed, list):
+        parsed = {"and": parsed}
+    if parsed in ({}, {"and": []}, "", "all", "none", "*"):
         return None
-    return as_object(read)
+    return as_object(parsed)
 
 
-def capped(given: object) -> object:
+def cap_size(size: object) -> object:
     """A size above the maximum means the maximum: the rest follows on later pages."""
-    number = int(given) if isinstance(given, str) and _SIZE.fullmatch(given.strip()) else given
-    return min(number, MOST_AT_ONCE) if isinstance(number, int) and not isinstance(number, bool) else given
+    number = int(size) if isinstance(size, str) and _SIZE.fullmatch(size.strip()) else size
+    return min(number, MOST_AT_ONCE) if isinstance(number, int) and not isinstance(number, bool) else size
 
 
-def as_emoji(given: object) -> object:
-    value = given.get("emoji") if isinstance(given, dict) else given
-    if not isinstance(value, str) or not value.strip() or value.isascii():
+def as_emoji(value: object) -> object:
+    word = value.get("emoji") if isinstance(value, dict) else value
+    if not isinstance(word, str) or not word.strip() or word.isascii():
         raise ValueError("must be an emoji, such as 🚀")
-    return value
+    return word
 
 
-def as_list(given: object) -> object:
-    read = from_json_text(given)
-    return [read] if isinstance(read, str | dict) else read
+def as_list(value: object) -> object:
+    parsed = from_json_text(value)
+    return [parsed] if isinstance(parsed, str | dict) else parsed
 
 
 def either(schema: Json) -> None:

@@ -1,4 +1,4 @@
-"""Results of Notion's tools, structured and as text."""
+"""The results of Notion's tools, structured and as text."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from integrations.tool import Result
 MAX_VALUE = 500
 MAX_READ_VALUE = 4000
 MAX_LISTED = 25
-"""As many pages of a relation as Notion returns at once."""
+"""The number of pages of a relation that Notion returns at once."""
 
 
-def clip_value(value: Any, most: int, *, has_more: bool = False) -> Any:
-    """Marks what it leaves out."""
+def clip_value(value: Any, max_length: int, *, has_more: bool = False) -> Any:
+    """Shorten a value, and mark what is left out."""
     if isinstance(value, str):
-        return clipped(value, most)
+        return clipped(value, max_length)
     if not isinstance(value, list):
         return value
-    kept = value[:MAX_LISTED] if most == MAX_VALUE else value
-    more = [f"… ({len(value) - len(kept)} more)"] if len(kept) < len(value) else ["… (and more)"] if has_more else []
-    return [*(clip_value(row, most) for row in kept), *more]
+    kept = value[:MAX_LISTED] if max_length == MAX_VALUE else value
+    rest = [f"… ({len(value) - len(kept)} more)"] if len(kept) < len(value) else ["… (and more)"] if has_more else []
+    return [*(clip_value(item, max_length) for item in kept), *rest]
 
 
 def property_lines(properties: Json, indent: str) -> Iterator[str]:
     for name, value in properties.items():
-        told = ", ".join(map(str, value)) if isinstance(value, list) else value
-        told = ("yes" if told else "no") if isinstance(told, bool) else told
-        yield f"{indent}- {one_line(name)}: {one_line(str(told))}"
+        text = ", ".join(map(str, value)) if isinstance(value, list) else value
+        text = ("yes" if text else "no") if isinstance(text, bool) else text
+        yield f"{indent}- {one_line(name)}: {one_line(str(text))}"
 
 
-def json_lines(found: Json | None) -> Iterator[str]:
-    """Notion's own object, as JSON."""
-    if found is not None:
-        yield f"```json\n{json.dumps(found, ensure_ascii=False)}\n```"
+def json_lines(response: Json | None) -> Iterator[str]:
+    """Notion's own response, as JSON."""
+    if response is not None:
+        yield f"```json\n{json.dumps(response, ensure_ascii=False)}\n```"
 
 
 def readable_time(time: str) -> str:
@@ -57,12 +57,12 @@ MAX_CHARS = 40_000
 MORE = ", and more follow"
 NO_CONTENT = "(No content.)"
 NO_PAGES = "No page matches. `notion_read` of the data source shows its properties and options."
-NOTHING_MORE = "No more results: all of them are on the previous pages."
-IN_PART = "Some values are clipped: `notion_read` of the page shows more of them."
-SAVED_IN_PART = "Some values are clipped: `notion_read` of the page with `full` true returns all of them."
-READ_IN_PART = "Some values are clipped: `full` true returns all of them."
+NO_MORE_RESULTS = "No more results: all of them are on the previous pages."
+CLIPPED = "Some values are clipped: `notion_read` of the page shows more of them."
+SAVED_CLIPPED = "Some values are clipped: `notion_read` of the page with `full` true returns all of them."
+READ_CLIPPED = "Some values are clipped: `full` true returns all of them."
 INCOMPLETE = "Notion did not search everything, so there may be more: use a narrower query."
-NONE_YET = "Nothing was found, but Notion did not search everything: use a narrower query."
+NONE_SO_FAR = "Nothing was found, but Notion did not search everything: use a narrower query."
 Kind = Literal["page", "database", "data_source", "block"]
 ResultItem = TypeVar("ResultItem", bound=Result)
 
@@ -80,21 +80,21 @@ class PageResult(Result):
 
     @classmethod
     def of(
-        cls, found: Json, *, full: bool = False, only: Sequence[str] | None = None, most: int = MAX_VALUE
+        cls, page: Json, *, full: bool = False, only: Sequence[str] | None = None, most: int = MAX_VALUE
     ) -> PageResult:
-        every: Json = dict(islice((found.get("properties") or {}).items(), MOST_PROPERTIES))
-        values = readable_values({name: value for name, value in every.items() if only is None or name in only})
-        kept = {name: clip_value(value, most, has_more=_has_more(every[name])) for name, value in values.items()}
+        definitions: Json = dict(islice((page.get("properties") or {}).items(), MOST_PROPERTIES))
+        values = readable_values({name: value for name, value in definitions.items() if only is None or name in only})
+        kept = {name: clip_value(value, most, has_more=_has_more(definitions[name])) for name, value in values.items()}
         return cls(
-            id=str(found["id"]),
-            title=title_of(every),
-            url=_url(found),
+            id=str(page["id"]),
+            title=title_of(definitions),
+            url=_url(page),
             properties=kept,
             cut=[name for name, value in kept.items() if value != values[name]] or None,
-            created_time=found.get("created_time"),
-            last_edited_time=found.get("last_edited_time"),
-            in_trash=True if found.get("in_trash") else None,
-            object=found if full else None,
+            created_time=page.get("created_time"),
+            last_edited_time=page.get("last_edited_time"),
+            in_trash=True if page.get("in_trash") else None,
+            object=page if full else None,
         )
 
     def text(self) -> str:
@@ -119,11 +119,11 @@ class Source(Result):
             for property_ in source.schema.properties
         }
         url = source.url
-        return cls(id=source.id, name=source.name, url=url, properties=kinds, object=source.found if full else None)
+        return cls(id=source.id, name=source.name, url=url, properties=kinds, object=source.response if full else None)
 
     def text(self) -> str:
         kinds = [
-            f"  - {one_line(name)}: {value['type']}{_among(value.get('options'))}"
+            f"  - {one_line(name)}: {value['type']}{_option_list(value.get('options'))}"
             for name, value in self.properties.items()
         ]
         return "\n".join([f"Data source **{one_line(self.name)}**, id: {self.id}", *kinds, *json_lines(self.object)])
@@ -142,19 +142,19 @@ class ReadResult(Result):
         page = self.page
         times = f"Last edited {readable_time(page.last_edited_time)}." if page.last_edited_time else ""
         trash = "It is in the trash." if page.in_trash else ""
-        where = f"In {one_line(self.parent)}." if self.parent else ""
-        facts = " ".join(filter(None, (where, times, trash)))
+        location = f"In {one_line(self.parent)}." if self.parent else ""
+        facts = " ".join(filter(None, (location, times, trash)))
         head = [f"# {one_line(page.title)}", f"{self.kind.replace('_', ' ').capitalize()} {page.url}", facts]
-        parts = [
+        paragraphs = [
             "\n".join(filter(None, head)),
             "\n".join(property_lines(page.properties, "")),
             *(source.text() for source in self.data_sources),
             f"---\n\n{self.content}" if self.content else NO_CONTENT if self.kind in ("page", "block") else "",
             "\n".join(json_lines(page.object)),
             *self.notes,
-            _go_on(self.next_cursor),
+            _next_note(self.next_cursor),
         ]
-        return "\n\n".join(filter(None, parts))
+        return "\n\n".join(filter(None, paragraphs))
 
 
 class SearchHit(Result):
@@ -167,24 +167,24 @@ class SearchHit(Result):
     object: Json | None = None
 
     @classmethod
-    def of(cls, found: Json, *, full: bool) -> SearchHit:
-        is_page = found.get("object") == "page"
-        title = title_of(found.get("properties") or {}) if is_page else plain_text(found.get("title")) or "Untitled"
+    def of(cls, item: Json, *, full: bool) -> SearchHit:
+        is_page = item.get("object") == "page"
+        title = title_of(item.get("properties") or {}) if is_page else plain_text(item.get("title")) or "Untitled"
         return cls(
             kind="page" if is_page else "data_source",
-            id=str(found["id"]),
+            id=str(item["id"]),
             title=title,
-            url=_url(found),
-            last_edited_time=found.get("last_edited_time"),
-            database_id=None if is_page else (found.get("parent") or {}).get("database_id"),
-            object=found if full else None,
+            url=_url(item),
+            last_edited_time=item.get("last_edited_time"),
+            database_id=None if is_page else (item.get("parent") or {}).get("database_id"),
+            object=item if full else None,
         )
 
     def text(self) -> str:
         kind = "page" if self.kind == "page" else "data source"
         day = f", edited {self.last_edited_time[:10]}" if self.last_edited_time else ""
-        named = "" if self.kind == "page" else f" id: {self.id}"  # its URL is that of the database
-        return "\n".join([f"- {one_line(self.title)} ({kind}{day}){named} {self.url}", *json_lines(self.object)])
+        id_text = "" if self.kind == "page" else f" id: {self.id}"  # its URL is that of the database
+        return "\n".join([f"- {one_line(self.title)} ({kind}{day}){id_text} {self.url}", *json_lines(self.object)])
 
 
 class SearchResults(Result):
@@ -195,7 +195,7 @@ class SearchResults(Result):
 
     def text(self) -> str:
         rows = "\n".join(result.text() for result in self.results)
-        return "\n\n".join(filter(None, (rows, *self.notes, _go_on(self.next_cursor))))
+        return "\n\n".join(filter(None, (rows, *self.notes, _next_note(self.next_cursor))))
 
 
 class QueryResults(Result):
@@ -210,7 +210,7 @@ class QueryResults(Result):
         count = f"{len(self.results)} page{'' if len(self.results) == 1 else 's'}{MORE if self.has_more else ''}"
         head = f"{count}: **{one_line(self.data_source_name)}** (data source {self.data_source_id})"
         return "\n\n".join(
-            filter(None, (head, *map(PageResult.text, self.results), *self.notes, _go_on(self.next_cursor)))
+            filter(None, (head, *map(PageResult.text, self.results), *self.notes, _next_note(self.next_cursor)))
         )
 
 
@@ -237,61 +237,61 @@ class AppendedBlocks(Result):
 
 
 def page_of_results(
-    answer: Json, place: ListPosition, size: int, made: Callable[[Json], ResultItem]
+    response: Json, position: ListPosition, size: int, parse: Callable[[Json], ResultItem]
 ) -> tuple[list[ResultItem], str | None]:
     """As many items as fit into one response, and the cursor for the next."""
     items: list[ResultItem] = []
     length = 0
-    wanted = list(answer.get("results", []))[place.skip : place.skip + size]
-    for name in wanted:
-        item = made(name)
+    results = list(response.get("results", []))[position.skip : position.skip + size]
+    for result in results:
+        item = parse(result)
         length += max(len(item.text()), len(json.dumps(item.structured(), ensure_ascii=False)))
         if items and length > MAX_CHARS:
-            return items, str(ListPosition(place.skip + len(items), place.cursor))
+            return items, str(ListPosition(position.skip + len(items), position.cursor))
         items.append(item)
-    return items, str(answer["next_cursor"]) if answer.get("has_more") and answer.get("next_cursor") else None
+    return items, str(response["next_cursor"]) if response.get("has_more") and response.get("next_cursor") else None
 
 
-def notes_on_response(answer: Json, *, none: str) -> list[str]:
-    """`none`: the note if nothing was found; empty if something was."""
-    status = answer.get("request_status") or {}
+def notes_on_response(response: Json, *, if_empty: str) -> list[str]:
+    """`if_empty`: the note if nothing was found; empty otherwise."""
+    status = response.get("request_status") or {}
     if status.get("type") != "incomplete":
-        return [none] if none else []
-    return [NONE_YET if none else INCOMPLETE]
+        return [if_empty] if if_empty else []
+    return [NONE_SO_FAR if if_empty else INCOMPLETE]
 
 
-def notes_on_pages(pages: Iterable[PageResult], note: str = IN_PART) -> list[str]:
+def notes_on_pages(pages: Iterable[PageResult], note: str = CLIPPED) -> list[str]:
     return [note] if any(page.cut for page in pages) else []
 
 
 def location_of(parent: Json | None) -> str | None:
-    """The parent of a page or a database, in words."""
+    """A text that names the parent of a page or a database."""
     match parent:
         case {"type": "workspace"}:
             return "the workspace, at the top"
-        case {"data_source_id": str(of)}:
-            return f"data source {of}"
-        case {"page_id": str(of)}:
-            return f"page {address(of)}"
-        case {"database_id": str(of)}:
-            return f"database {address(of)}"
-        case {"block_id": str(of)}:
-            return f"block {address(of)}"
+        case {"data_source_id": str(object_id)}:
+            return f"data source {object_id}"
+        case {"page_id": str(object_id)}:
+            return f"page {address(object_id)}"
+        case {"database_id": str(object_id)}:
+            return f"database {address(object_id)}"
+        case {"block_id": str(object_id)}:
+            return f"block {address(object_id)}"
         case _:
             return None
 
 
-def _go_on(cursor: str | None) -> str:
+def _next_note(cursor: str | None) -> str:
     return more_follow("startCursor", cursor) if cursor else ""
 
 
-def _has_more(of: Json) -> bool:
-    return of.get("type") == "relation" and of.get("has_more") is True
+def _has_more(value: Json) -> bool:
+    return value.get("type") == "relation" and value.get("has_more") is True
 
 
-def _among(options: Sequence[str] | None) -> str:
+def _option_list(options: Sequence[str] | None) -> str:
     return f" ({', '.join(map(one_line, options))})" if options else ""
 
 
-def _url(found: Json) -> str:
-    return one_line(str(found.get("url") or address(str(found["id"]))))
+def _url(response: Json) -> str:
+    return one_line(str(response.get("url") or address(str(response["id"]))))

@@ -1,4 +1,4 @@
-"""The properties of a database: lookup by name, and values in Notion's form."""
+"""The properties of a database: lookup by name, and conversion of values to Notion's form."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from integrations.json_object import Json
 from integrations.notion.parsing import page_id
-from integrations.notion.property_values import FindPerson, InvalidValue, quoted, to_notion
+from integrations.notion.property_values import FindPerson, InvalidValue, quote, to_notion
 from integrations.service_client import ToolFailed
 from integrations.text import one_line
 
 MOST_OPTIONS = 30
 MOST_NAMED = 60
 MOST_PROPERTIES = 1000
-"""Twice as many as a database can have."""
+"""Twice the number that a database can have."""
 MOST_PROBLEMS = 8
 _GROUPS = ("select", "multi_select", "status")
 
@@ -44,118 +44,118 @@ class PropertySchema:
 
     @classmethod
     def of(cls, properties: Mapping[str, Json]) -> PropertySchema:
-        """Of a data source, or of a page, which has no options."""
+        """The schema of a data source, or of a page, which has no options."""
         return cls(
             tuple(_property(name, definition) for name, definition in islice(properties.items(), MOST_PROPERTIES))
         )
 
     def find(self, name: str) -> PropertyDefinition:
-        if found := self.sought(name):
-            return found
+        if definition := self.find_or_none(name):
+            return definition
         raise InvalidValue(f"this property does not exist. Properties: {self}")
 
-    def sought(self, name: str) -> PropertyDefinition | None:
-        """By name, by name without regard to case, by id; `title` stands for the title whatever its name."""
+    def find_or_none(self, name: str) -> PropertyDefinition | None:
+        """Find a property by name, regardless of case too, or by id; `title` always finds the title property."""
         plain = name.strip().lower()
         is_title = plain in ("title", "name")
-        fitting = (
-            [property_ for property_ in self.properties if property_.name == name],
-            [property_ for property_ in self.properties if property_.name.strip().lower() == plain],
-            [property_ for property_ in self.properties if property_.id == name],
-            [property_ for property_ in self.properties if property_.kind == "title" and is_title],
+        candidates = (
+            [definition for definition in self.properties if definition.name == name],
+            [definition for definition in self.properties if definition.name.strip().lower() == plain],
+            [definition for definition in self.properties if definition.id == name],
+            [definition for definition in self.properties if definition.kind == "title" and is_title],
         )
-        return next((found[0] for found in fitting if found), None)
+        return next((matches[0] for matches in candidates if matches), None)
 
-    def names(self, asked: Sequence[str]) -> list[str]:
-        found = {name: self.sought(name) for name in asked}
-        if unknown := [name for name, value in found.items() if value is None]:
+    def names(self, names: Sequence[str]) -> list[str]:
+        definitions = {name: self.find_or_none(name) for name in names}
+        if unknown := [name for name, definition in definitions.items() if definition is None]:
             raise ToolFailed("invalid_arguments", f"These properties cannot be returned. {self._unknown(unknown)}")
-        return [definition.name for definition in found.values() if definition]
+        return [definition.name for definition in definitions.values() if definition]
 
-    def fitted(self, given: Mapping[str, Any], who: FindPerson = page_id) -> Json:
-        """Values in Notion's form, by Notion's names."""
-        made: Json = {}
+    def to_notion_values(self, values: Mapping[str, Any], who: FindPerson = page_id) -> Json:
+        """The values in Notion's form, by the names of the properties."""
+        converted: Json = {}
         problems, unknown = list[str](), list[str]()
-        for name, value in given.items():
-            found = self.sought(name)
-            if found is None:
+        for name, value in values.items():
+            definition = self.find_or_none(name)
+            if definition is None:
                 unknown.append(name)
-            elif found.name in made:
-                problems.append(f"`{quoted(name)}`: `{one_line(found.name)}` is already set.")
+            elif definition.name in converted:
+                problems.append(f"`{quote(name)}`: `{one_line(definition.name)}` is already set.")
             else:
-                made[found.name] = {}
+                converted[definition.name] = {}
                 try:
-                    made[found.name] = _known_options(found, to_notion(found.kind, value, who))
-                except InvalidValue as unfit:
-                    problems.append(f"`{quoted(name)}`: {unfit}.")
+                    converted[definition.name] = _known_options(definition, to_notion(definition.kind, value, who))
+                except InvalidValue as invalid:
+                    problems.append(f"`{quote(name)}`: {invalid}.")
         if problems or unknown:
             raise ToolFailed(
                 "invalid_arguments", f"These properties are not valid. {self._sentences(problems, unknown)}"
             )
-        return made
+        return converted
 
     def _sentences(self, problems: Sequence[str], unknown: Sequence[str]) -> str:
         more = len(problems) - MOST_PROBLEMS
-        counted = [f"{more} more problems were found."] if more > 0 else []
-        return " ".join([*problems[:MOST_PROBLEMS], *counted, *([self._unknown(unknown)] if unknown else [])])
+        rest = [f"{more} more problems were found."] if more > 0 else []
+        return " ".join([*problems[:MOST_PROBLEMS], *rest, *([self._unknown(unknown)] if unknown else [])])
 
     def _unknown(self, names: Sequence[str]) -> str:
         """The existing properties are listed once for all unknown names."""
-        named = ", ".join(f"`{one_line(quoted(name))}`" for name in names[:MOST_PROBLEMS])
+        listed = ", ".join(f"`{one_line(quote(name))}`" for name in names[:MOST_PROBLEMS])
         more = f" and {len(names) - MOST_PROBLEMS} more" if len(names) > MOST_PROBLEMS else ""
-        are_none = "these properties do not exist" if len(names) > 1 else "this property does not exist"
-        return f"{named}{more}: {are_none}. Properties: {self}."
+        predicate = "these properties do not exist" if len(names) > 1 else "this property does not exist"
+        return f"{listed}{more}: {predicate}. Properties: {self}."
 
-    def new_options(self, made: Json) -> list[str]:
+    def new_options(self, values: Json) -> list[str]:
         """Options that Notion will add for these values."""
-        known = {property_.name: property_.options for property_ in self.properties if property_.options}
+        options_by_name = {definition.name: definition.options for definition in self.properties if definition.options}
         return [
             f"`{one_line(name)}` has a new option: {one_line(option)}."
-            for name in made
-            if name in known
-            for option in _names(made[name])
-            if option not in known[name]
+            for name in values
+            if name in options_by_name
+            for option in _option_names(values[name])
+            if option not in options_by_name[name]
         ]
 
     @property
     def title(self) -> str:
-        return next((property_.name for property_ in self.properties if property_.kind == "title"), "title")
+        return next((definition.name for definition in self.properties if definition.kind == "title"), "title")
 
     def __str__(self) -> str:
-        shown = "; ".join(str(property_) for property_ in self.properties[:MOST_NAMED])
+        shown = "; ".join(str(definition) for definition in self.properties[:MOST_NAMED])
         return f"{shown}; …" if len(self.properties) > MOST_NAMED else shown
 
 
-def _names(made: Json) -> list[str]:
+def _option_names(values: Json) -> list[str]:
     """The names of the chosen options."""
-    chosen = [word for value in made.values() for word in (value if isinstance(value, list) else [value])]
-    return [option["name"] for option in chosen if isinstance(option, dict) and isinstance(option.get("name"), str)]
+    options = [option for value in values.values() for option in (value if isinstance(value, list) else [value])]
+    return [option["name"] for option in options if isinstance(option, dict) and isinstance(option.get("name"), str)]
 
 
-def _known_options(of: PropertyDefinition, made: Json) -> Json:
-    """`done` is the option Done. Notion adds new options to a select, but not to a status."""
-    chosen = made.get(of.kind)
-    if of.kind not in _GROUPS or not of.options or not chosen:
-        return made
+def _known_options(definition: PropertyDefinition, value: Json) -> Json:
+    """Use the spelling of existing options. Notion adds new options to a select, but not to a status."""
+    chosen = value.get(definition.kind)
+    if definition.kind not in _GROUPS or not definition.options or not chosen:
+        return value
     if isinstance(chosen, list):
-        return {**made, of.kind: [_known(of, option) for option in chosen]}
-    return {**made, of.kind: _known(of, chosen)}
+        return {**value, definition.kind: [_existing_option(definition, option) for option in chosen]}
+    return {**value, definition.kind: _existing_option(definition, chosen)}
 
 
-def _known(of: PropertyDefinition, option: Json) -> Json:
+def _existing_option(definition: PropertyDefinition, option: Json) -> Json:
     name = str(option.get("name", ""))
-    if not name or name in of.options:
+    if not name or name in definition.options:
         return option
-    alike = [option for option in of.options if option.lower() == name.lower()]
-    if not alike and of.kind == "status":
-        raise InvalidValue(f"must be one of {of.all_options}")
-    return {**option, "name": alike[0]} if alike else option
+    matches = [option for option in definition.options if option.lower() == name.lower()]
+    if not matches and definition.kind == "status":
+        raise InvalidValue(f"must be one of {definition.all_options}")
+    return {**option, "name": matches[0]} if matches else option
 
 
-def _property(name: str, found: Json) -> PropertyDefinition:
-    kind = str(found.get("type"))
-    inside = found.get(kind)
-    options = inside.get("options") if kind in _GROUPS and isinstance(inside, dict) else None
+def _property(name: str, definition: Json) -> PropertyDefinition:
+    kind = str(definition.get("type"))
+    settings = definition.get(kind)
+    options = settings.get("options") if kind in _GROUPS and isinstance(settings, dict) else None
     return PropertyDefinition(
-        name, kind, str(found.get("id", "")), tuple(str(option.get("name")) for option in options or ())
+        name, kind, str(definition.get("id", "")), tuple(str(option.get("name")) for option in options or ())
     )

@@ -25,8 +25,8 @@ from integrations.notion.parsing import ListPosition
 from integrations.notion.people_lookup import with_people
 from integrations.notion.reading import read_object
 from integrations.notion.results import (
+    NO_MORE_RESULTS,
     NO_PAGES,
-    NOTHING_MORE,
     AppendedBlocks,
     PageResult,
     QueryResults,
@@ -43,8 +43,8 @@ from integrations.service_client import ToolFailed, too_large_hint
 from integrations.tool import ServiceTool, tool
 
 API = NotionClient
-MOST = 100
-FEWER = "Ask for fewer at a time: `pageSize` 5."
+MAX_PAGE_SIZE = 100
+ASK_FOR_FEWER = "Ask for fewer at a time: `pageSize` 5."
 MOST_BLOCKS = 2000
 TOO_MANY = "The content makes {:,} blocks; one call accepts at most 2,000: send it in parts."
 TOO_LONG = "The content is longer than 200,000 characters: send it in parts."
@@ -55,7 +55,7 @@ NOTHING_FOUND = (
 
 
 @tool("Read a page")
-async def notion_read(api: NotionClient, ask: ReadPage) -> ReadResult:
+async def notion_read(api: NotionClient, params: ReadPage) -> ReadResult:
     """Read a Notion page by its id or URL: its properties and its whole content as Markdown, with nested blocks.
 
     Use it after notion_search, or for any Notion link. For a database or a data source it returns the properties of
@@ -65,11 +65,11 @@ async def notion_read(api: NotionClient, ask: ReadPage) -> ReadResult:
     links: read them with calls of their own. Links to files stored in Notion expire after an hour. Only what is shared
     with the connection is found.
     """
-    return await read_object(api, ask)
+    return await read_object(api, params)
 
 
 @tool("Search by title")
-async def notion_search(api: NotionClient, ask: SearchTitles) -> SearchResults:
+async def notion_search(api: NotionClient, params: SearchTitles) -> SearchResults:
     """Find pages and data sources (the tables of databases) by words in their titles; without a query, list all.
 
     Use it to get ids for the other tools: notion_read for a page, notion_query_database for a data source. To find
@@ -78,27 +78,29 @@ async def notion_search(api: NotionClient, ask: SearchTitles) -> SearchResults:
     It searches only titles, not content, and only what is shared with the connection. Very recent shares and changes
     may be missing. For more results, call again with `nextCursor` as `startCursor`.
     """
-    place = ListPosition.read(ask.start_cursor)
-    body: Json = {"page_size": min(ask.page_size + place.skip, MOST)}
-    if ask.query:
-        body["query"] = ask.query
-    if ask.filter:
-        body["filter"] = {"property": "object", "value": ask.filter}
-    if ask.sort:
-        body["sort"] = {"timestamp": "last_edited_time", "direction": ask.sort}
-    if place.cursor:
-        body["start_cursor"] = place.cursor
-    with too_large_hint(FEWER):
-        answer = await api.query("/v1/search", body)
-    found, cursor = page_of_results(answer, place, ask.page_size, lambda result: SearchHit.of(result, full=ask.full))
-    notes = notes_on_response(
-        answer, none="" if found or cursor else NOTHING_MORE if ask.start_cursor else NOTHING_FOUND
+    position = ListPosition.read(params.start_cursor)
+    body: Json = {"page_size": min(params.page_size + position.skip, MAX_PAGE_SIZE)}
+    if params.query:
+        body["query"] = params.query
+    if params.filter:
+        body["filter"] = {"property": "object", "value": params.filter}
+    if params.sort:
+        body["sort"] = {"timestamp": "last_edited_time", "direction": params.sort}
+    if position.cursor:
+        body["start_cursor"] = position.cursor
+    with too_large_hint(ASK_FOR_FEWER):
+        response = await api.query("/v1/search", body)
+    hits, cursor = page_of_results(
+        response, position, params.page_size, lambda result: SearchHit.of(result, full=params.full)
     )
-    return SearchResults(results=found, has_more=cursor is not None, next_cursor=cursor, notes=notes)
+    notes = notes_on_response(
+        response, if_empty="" if hits or cursor else NO_MORE_RESULTS if params.start_cursor else NOTHING_FOUND
+    )
+    return SearchResults(results=hits, has_more=cursor is not None, next_cursor=cursor, notes=notes)
 
 
 @tool("Create a page", writes=True)
-async def notion_create(api: NotionClient, ask: CreatePage) -> SavedPage:
+async def notion_create(api: NotionClient, params: CreatePage) -> SavedPage:
     """Create a page with a title (`name`) and content in Markdown, below a page, in a database, or at the top.
 
     `parent` is the id or URL of a page or a database (if the database has several data sources, the id of one of
@@ -108,14 +110,20 @@ async def notion_create(api: NotionClient, ask: CreatePage) -> SavedPage:
     Returns the page's id and URL. Long content is sent in several requests; if one fails, the error says how much was
     added. If the error says that the request may have been carried out, search for the title before you try again.
     """
-    parent = await parent_of(api, ask.parent)
+    parent = await parent_of(api, params.parent)
     return await create_page(
-        api, parent, ask.name, ask.properties or {}, await _drafted(ask.content, ask.children), ask.icon, full=ask.full
+        api,
+        parent,
+        params.name,
+        params.properties or {},
+        await _create_draft(params.content, params.children),
+        params.icon,
+        full=params.full,
     )
 
 
 @tool("Update a page", writes=True, repeatable=True, destroys=True)
-async def notion_update(api: NotionClient, ask: UpdatePage) -> SavedPage:
+async def notion_update(api: NotionClient, params: UpdatePage) -> SavedPage:
     """Change a page's title (`name`), properties or icon, or move it to the trash and back (`archived`).
 
     Only what you pass is changed; the previous values are lost. Properties are values by name, as in
@@ -123,11 +131,13 @@ async def notion_update(api: NotionClient, ask: UpdatePage) -> SavedPage:
 
     It does not change the content: notion_append_blocks adds to it. Returns the updated page.
     """
-    return await update_page(api, ask.page_id, ask.properties or {}, ask.name, ask.archived, ask.icon, full=ask.full)
+    return await update_page(
+        api, params.page_id, params.properties or {}, params.name, params.archived, params.icon, full=params.full
+    )
 
 
 @tool("Query a database")
-async def notion_query_database(api: NotionClient, ask: QueryDatabase) -> QueryResults:
+async def notion_query_database(api: NotionClient, params: QueryDatabase) -> QueryResults:
     """List the pages of a database that match a filter, sorted, with their properties.
 
     Pass the id or URL of a database or of a data source. If a database has several data sources, the error lists
@@ -139,35 +149,35 @@ async def notion_query_database(api: NotionClient, ask: QueryDatabase) -> QueryR
     Returns each page's id, URL, title and values; notion_read returns its content. For more, call again with the same
     arguments and `nextCursor` as `startCursor`.
     """
-    source = await data_source(api, ask.database_id)
-    place = ListPosition.read(ask.start_cursor)
-    body: Json = {"page_size": min(ask.page_size + place.skip, MOST)}
-    if ask.filter:
-        wanted = ask.filter
-        body["filter"] = await with_people(api, lambda who: to_notion_filter(wanted, source.schema, who))
-    if ask.sorts:
-        body["sorts"] = to_notion_sorts(ask.sorts, source.schema)
-    if place.cursor:
-        body["start_cursor"] = place.cursor
-    only = source.schema.names(ask.properties) if ask.properties else None
-    with too_large_hint(FEWER):
-        answer = await api.query(f"/v1/data_sources/{source.id}/query", body)
-    rows, cursor = page_of_results(
-        answer, place, ask.page_size, lambda result: PageResult.of(result, full=ask.full, only=only)
+    source = await data_source(api, params.database_id)
+    position = ListPosition.read(params.start_cursor)
+    body: Json = {"page_size": min(params.page_size + position.skip, MAX_PAGE_SIZE)}
+    if params.filter:
+        filter_ = params.filter
+        body["filter"] = await with_people(api, lambda who: to_notion_filter(filter_, source.schema, who))
+    if params.sorts:
+        body["sorts"] = to_notion_sorts(params.sorts, source.schema)
+    if position.cursor:
+        body["start_cursor"] = position.cursor
+    only = source.schema.names(params.properties) if params.properties else None
+    with too_large_hint(ASK_FOR_FEWER):
+        response = await api.query(f"/v1/data_sources/{source.id}/query", body)
+    pages, cursor = page_of_results(
+        response, position, params.page_size, lambda result: PageResult.of(result, full=params.full, only=only)
     )
-    none = "" if rows or cursor else NOTHING_MORE if ask.start_cursor else NO_PAGES
+    if_empty = "" if pages or cursor else NO_MORE_RESULTS if params.start_cursor else NO_PAGES
     return QueryResults(
         data_source_id=source.id,
         data_source_name=source.name,
-        results=rows,
+        results=pages,
         has_more=cursor is not None,
         next_cursor=cursor,
-        notes=[*notes_on_response(answer, none=none), *notes_on_pages(rows)],
+        notes=[*notes_on_response(response, if_empty=if_empty), *notes_on_pages(pages)],
     )
 
 
 @tool("Create a page in a database", writes=True)
-async def notion_create_database_page(api: NotionClient, ask: CreateDatabasePage) -> SavedPage:
+async def notion_create_database_page(api: NotionClient, params: CreateDatabasePage) -> SavedPage:
     """Add a page to a database, with values for its properties and, optionally, content in Markdown.
 
     Pass the id or URL of the database (or of a data source, if it has several), and values by property name:
@@ -178,13 +188,13 @@ async def notion_create_database_page(api: NotionClient, ask: CreateDatabasePage
     Returns the page's id and URL. If the error says that the request may have been carried out, query for the page
     before you repeat it.
     """
-    draft = await _drafted(ask.content)
-    source = await parent_of(api, {"data_source_id": ask.database_id})
-    return await create_page(api, source, ask.name, ask.properties or {}, draft, ask.icon, full=ask.full)
+    draft = await _create_draft(params.content)
+    source = await parent_of(api, {"data_source_id": params.database_id})
+    return await create_page(api, source, params.name, params.properties or {}, draft, params.icon, full=params.full)
 
 
 @tool("Update a page in a database", writes=True, repeatable=True, destroys=True)
-async def notion_update_database_page(api: NotionClient, ask: UpdateDatabasePage) -> SavedPage:
+async def notion_update_database_page(api: NotionClient, params: UpdateDatabasePage) -> SavedPage:
     """Change the values of a page in a database; properties that you do not name stay unchanged.
 
     Values by property name: text, number, true/false, the name of an option, a date `2026-12-01` or a range
@@ -193,11 +203,11 @@ async def notion_update_database_page(api: NotionClient, ask: UpdateDatabasePage
 
     Returns the updated page. If a value is not valid, the error lists the existing properties.
     """
-    return await update_page(api, ask.page_id, ask.properties, None, None, None, full=ask.full)
+    return await update_page(api, params.page_id, params.properties, None, None, None, full=params.full)
 
 
 @tool("Add to a page", writes=True)
-async def notion_append_blocks(api: NotionClient, ask: AppendBlocks) -> AppendedBlocks:
+async def notion_append_blocks(api: NotionClient, params: AppendBlocks) -> AppendedBlocks:
     """Add content to the end of a page or inside a block: Markdown as `content`, or Notion's own blocks as `children`.
 
     Pass `after` to insert it after a block instead of at the end; notion_read with `withBlockIds` shows the ids.
@@ -206,17 +216,17 @@ async def notion_append_blocks(api: NotionClient, ask: AppendBlocks) -> Appended
     Long content is sent in several requests; if one fails, the error says how much was added. If it says that the
     request may have been carried out, read the page before you try again, or the content may be added twice.
     """
-    draft = await _drafted(ask.content, ask.children)
+    draft = await _create_draft(params.content, params.children)
     if not draft.blocks:
         raise ToolFailed("invalid_arguments", "`content` is empty: there is nothing to add.")
-    return await append_blocks(api, ask.page_id, draft, ask.after)
+    return await append_blocks(api, params.page_id, draft, params.after)
 
 
-async def _drafted(content: str | None, children: Sequence[object] | None = None) -> Draft:
-    """In a thread, since long texts take seconds. A text among the children is Markdown."""
-    given = [content or "", *(children or ())]
-    parts = [item for item in given if isinstance(item, str | dict)]
-    if len(parts) < len(given):
+async def _create_draft(content: str | None, children: Sequence[object] | None = None) -> Draft:
+    """Convert in a thread, since long texts take seconds. A text among the children is Markdown."""
+    items = [content or "", *(children or ())]
+    parts = [item for item in items if isinstance(item, str | dict)]
+    if len(parts) < len(items):
         raise ToolFailed("invalid_arguments", "`children`: each must be a block or a text in Markdown.")
     if sum(len(part) for part in parts if isinstance(part, str)) > LONGEST_CONTENT:
         raise ToolFailed("invalid_arguments", TOO_LONG)

@@ -1,1 +1,1 @@
-"""Markdown and Notion's blocks: each is made from the other."""
+"""Conversion between Markdown and Notion's blocks."""

@@ -1,4 +1,4 @@
-"""Notion's blocks from Markdown, in batches of the size of a request."""
+"""Conversion of Markdown to Notion's blocks, in batches that fit into one request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_LOOK = 8
 MAX_ROWS = 100
 MAX_CELLS = 100_000
 FLATTENED = "Blocks deeper than three levels, the most that one request can create, were written at the third level."
-TOO_MANY_BELOW = f"Below one item of a list or one quote there can be {MAX_BLOCKS} others at most."
+TOO_MANY_BELOW = f"One list item or quote can contain at most {MAX_BLOCKS} blocks."
 TOO_MANY_CELLS = f"A table has more than {MAX_CELLS:,} cells: send it in parts."
 
 
@@ -32,7 +32,7 @@ TOO_MANY_CELLS = f"A table has more than {MAX_CELLS:,} cells: send it in parts."
 class Draft:
     blocks: list[Json]
     notes: list[str] = field(default_factory=list)
-    """What could not be written as the Markdown has it."""
+    """Notes on what differs from the Markdown."""
 
 
 def draft_from_markdown(markdown: str) -> Draft:
@@ -42,7 +42,7 @@ def draft_from_markdown(markdown: str) -> Draft:
 
 
 def draft_from_parts(parts: Sequence[str | Json]) -> Draft:
-    """From Markdown texts and Notion's own blocks."""
+    """Blocks from Markdown texts and from Notion's own blocks."""
     drafts = [draft_from_markdown(part) if isinstance(part, str) else Draft([part]) for part in parts]
     notes = dict.fromkeys(note for draft in drafts for note in draft.notes)
     return Draft([block for draft in drafts for block in draft.blocks], list(notes))
@@ -53,7 +53,7 @@ def to_blocks(markdown: str) -> list[Json]:
 
 
 def batches(blocks: Sequence[Json]) -> Iterator[list[Json]]:
-    """As many blocks at a time as Notion accepts in one request."""
+    """Batches with as many blocks as Notion accepts in one request."""
     batch, elements, size = list[Json](), 0, 0
     for block in blocks:
         weight, length = _elements(block), len(json.dumps(block))
@@ -80,22 +80,22 @@ class _Writer:
         """Whether blocks were deeper than one request allows."""
 
     def blocks(self, nodes: Sequence[SyntaxTreeNode], depth: int) -> list[Json]:
-        return [block for node in nodes for block in self._of_node(node, depth)]
+        return [block for node in nodes for block in self._node_blocks(node, depth)]
 
-    def _of_node(self, node: SyntaxTreeNode, depth: int) -> Iterator[Json]:
+    def _node_blocks(self, node: SyntaxTreeNode, depth: int) -> Iterator[Json]:
         match node.type:
             case "bullet_list":
                 yield from self._items("bulleted_list_item", node, depth)
             case "ordered_list":
                 yield from self._items("numbered_list_item", node, depth)
             case "blockquote":
-                yield from self._with_children("quote", node.children, depth, between="\n\n")
+                yield from self._with_children("quote", node.children, depth, separator="\n\n")
             case "table" if depth == MAX_DEPTH:  # its rows would be too deep
                 self.is_flattened = True
                 rows = "\n".join(" | ".join(row) for row in node.meta["rows"])
                 yield _block("code", rich_text=unformatted(rows), language=language(""))
             case _:
-                yield from _flat(node)
+                yield from _leaf_blocks(node)
 
     def _items(self, kind: str, node: SyntaxTreeNode, depth: int) -> Iterator[Json]:
         for item in node.children:
@@ -105,28 +105,30 @@ class _Writer:
                 yield from self._with_children(kind, item.children, depth)
 
     def _with_children(
-        self, kind: str, nodes: Sequence[SyntaxTreeNode], depth: int, *, between: str = "\n", **more: Any
+        self, kind: str, nodes: Sequence[SyntaxTreeNode], depth: int, *, separator: str = "\n", **fields: Any
     ) -> Iterator[Json]:
         """The leading paragraphs are its own text; the rest are its children, or its siblings if they were too deep."""
-        own = next((at for at, node in enumerate(nodes) if node.type != "paragraph"), len(nodes))
-        parts = parts_from_markdown(between.join(node.content for node in nodes[:own])) if own else []
+        text_count = next((index for index, node in enumerate(nodes) if node.type != "paragraph"), len(nodes))
+        parts = parts_from_markdown(separator.join(node.content for node in nodes[:text_count])) if text_count else []
         text = parts.pop(0) if parts and not isinstance(parts[0], Image) else []
         is_deep = depth == MAX_DEPTH
-        children = [_of_part(part) for part in parts] + self.blocks(nodes[own:], depth if is_deep else depth + 1)
+        children = [_part_block(part) for part in parts] + self.blocks(
+            nodes[text_count:], depth if is_deep else depth + 1
+        )
         self.is_flattened |= is_deep and bool(children)
         if is_deep:
-            yield _block(kind, rich_text=text, **more)
+            yield _block(kind, rich_text=text, **fields)
             yield from children
         elif len(children) > MAX_BLOCKS:
             raise ToolFailed("invalid_arguments", TOO_MANY_BELOW)
         else:
-            yield _block(kind, rich_text=text, **more, **({"children": children} if children else {}))
+            yield _block(kind, rich_text=text, **fields, **({"children": children} if children else {}))
 
 
-def _flat(node: SyntaxTreeNode) -> Iterator[Json]:
+def _leaf_blocks(node: SyntaxTreeNode) -> Iterator[Json]:
     match node.type:
         case "paragraph":
-            yield from map(_of_part, parts_from_markdown(node.content))
+            yield from map(_part_block, parts_from_markdown(node.content))
         case "heading":
             yield _block(f"heading_{min(len(node.markup), 3)}", rich_text=from_markdown(node.children[0].content))
         case "fence":
@@ -140,7 +142,7 @@ def _flat(node: SyntaxTreeNode) -> Iterator[Json]:
             yield from _tables(node.meta["rows"])
 
 
-def _of_part(part: list[Json] | Image) -> Json:
+def _part_block(part: list[Json] | Image) -> Json:
     if not isinstance(part, Image):
         return _block("paragraph", rich_text=part)
     caption = {"caption": unformatted(part.caption)} if part.caption else {}
@@ -148,7 +150,7 @@ def _of_part(part: list[Json] | Image) -> Json:
 
 
 def _tables(rows: list[list[str]]) -> Iterator[Json]:
-    """Several if there are more rows than Notion accepts in one, each with the header."""
+    """One table, or several with the same header if there are more rows than Notion accepts in one."""
     width = min(max(map(len, rows)), MAX_BLOCKS)
     if width * len(rows) > MAX_CELLS:
         raise ToolFailed("invalid_arguments", TOO_MANY_CELLS)

@@ -15,7 +15,7 @@ _ALL = (
     "|visual basic|webassembly|xml|yaml"
 )
 LANGUAGES = frozenset(_ALL.split("|"))
-OTHERWISE: Mapping[str, str] = dict(
+LANGUAGE_ALIASES: Mapping[str, str] = dict(
     pair.split("=", 1)
     for pair in [
         "js=javascript",
@@ -59,8 +59,8 @@ OTHERWISE: Mapping[str, str] = dict(
 )
 
 
-def language(named: str) -> str:
+def language(info: str) -> str:
     """Plain text for an unknown language: Notion would reject the whole request."""
-    name = (named.split() or [""])[0].lower()
-    name = OTHERWISE.get(name, name)
+    name = (info.split() or [""])[0].lower()
+    name = LANGUAGE_ALIASES.get(name, name)
     return name if name in LANGUAGES else PLAIN

@@ -1,6 +1,6 @@
-"""markdown-it-py, set up for the Markdown that Notion can hold, and for texts of strangers.
+"""The markdown-it-py parser, configured for the Markdown that Notion can hold and for untrusted texts.
 
-Beside the rules of CommonMark there are tables, tasks, strikethrough and equations. Raw HTML, indented code, underlined
+In addition to CommonMark there are tables, tasks, strikethrough and equations. Raw HTML, indented code, underlined
 headings and link references stay text: Notion has no HTML, pages are read with indented paragraphs, models write `---`
 below a line as a divider, and a reference of three characters can stand for an address of two thousand.
 """
@@ -17,8 +17,8 @@ from markdown_it.tree import SyntaxTreeNode
 
 MAX_LEVEL = 18
 """The parser skips what is nested deeper than `maxNesting`, 20. A list is two levels, so this one is before that."""
-INTERRUPTING = ["paragraph", "reference", "blockquote"]
-NOT_READ = ["code", "html_block", "html_inline", "lheading", "reference"]
+INTERRUPTED_RULES = ["paragraph", "reference", "blockquote"]
+DISABLED_RULES = ["code", "html_block", "html_inline", "lheading", "reference"]
 _LINK = re.compile(r"(?:https?://|mailto:)[^\s\x00-\x1f]{1,1990}")
 _DASHES = re.compile(r":?-+:?")
 _PIPE = re.compile(r"(?<!\\)\|")
@@ -31,12 +31,12 @@ class _Parser(MarkdownIt):
         return bool(_LINK.fullmatch(url))
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802
-        """As it was written."""
+        """The URL is kept unchanged."""
         return url
 
 
 def parse_blocks(markdown: str) -> Sequence[SyntaxTreeNode]:
-    """The blocks, whose text is not parsed yet."""
+    """The block nodes of a text, whose inline content is not parsed yet."""
     return SyntaxTreeNode(_PARSER.parse(markdown)).children
 
 
@@ -58,25 +58,25 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _paragraph(state: StateBlock, start: int, _end: int, silent: bool) -> bool:  # noqa: ARG001
-    """Unlike CommonMark's it ends before any item of a list, however far in that is."""
+    """A paragraph rule that, unlike CommonMark's, ends before every list item, even an indented one."""
     interrupting = state.md.block.ruler.getRules("paragraph")
-    around, state.parentType = state.parentType, "paragraph"
+    parent_type, state.parentType = state.parentType, "paragraph"
     line = start + 1
     while line < state.lineMax and not state.isEmpty(line):
         is_lazy = state.sCount[line] < 0  # a line of a quote without its `>`, at which the quote's rule has looked
         if not is_lazy and any(rule(state, line, state.lineMax, True) for rule in interrupting):
-            if state.level >= MAX_LEVEL:  # what would be in this block comes behind it
+            if state.level >= MAX_LEVEL:  # the content of this block follows after it
                 state.sCount[line] = min(state.sCount[line], state.blkIndent - 1)
             break
         line += 1
-    state.line, state.parentType = line, around
+    state.line, state.parentType = line, parent_type
     token = state.push("paragraph", "", 0)
     token.content = f"{_line(state, start)}\n{state.getLines(start + 1, line, state.blkIndent, False)}".strip()
     return True
 
 
 def _block_name(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
-    """The comment with which a block is named when a page is read."""
+    """The comment that names a block in the text of a page."""
     if not _BLOCK_NAME.fullmatch(_line(state, start)):
         return False
     if not silent:
@@ -99,7 +99,7 @@ def _equation(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Unlike the parser's own, it keeps the cells that the header lacks, and fills in none: that took a second."""
+    """A table rule that keeps cells beyond the header's and adds no missing ones, which could take a second."""
     if not _is_inside(state, start + 1, end) or not _begins_table(_line(state, start), _line(state, start + 1)):
         return False
     if silent:
@@ -123,18 +123,18 @@ def _cells(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in cells]
 
 
-def _set_up() -> MarkdownIt:
+def _create_parser() -> MarkdownIt:
     parser = _Parser("commonmark", {"html": False, "tasklists": True, "maxNesting": 20})
-    parser.enable("strikethrough").disable(NOT_READ)
+    parser.enable("strikethrough").disable(DISABLED_RULES)
     parser.core.ruler.enableOnly(["normalize", "block"])
     rules = parser.block.ruler
     rules.at("table", _table, {"alt": ["paragraph", "reference"]})
     rules.enable("table")
     rules.before("table", "too_deep", _too_deep)
-    rules.before("fence", "equation", _equation, {"alt": INTERRUPTING})
-    rules.before("fence", "block_name", _block_name, {"alt": INTERRUPTING})
+    rules.before("fence", "equation", _equation, {"alt": INTERRUPTED_RULES})
+    rules.before("fence", "block_name", _block_name, {"alt": INTERRUPTED_RULES})
     rules.at("paragraph", _paragraph)
     return parser
 
 
-_PARSER = _set_up()
+_PARSER = _create_parser()

@@ -1,4 +1,4 @@
-"""Markdown from Notion's blocks."""
+"""Conversion of Notion's blocks to Markdown."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class BlockNode:
     note: str = ""
     """A note on children that are missing here."""
     is_cut: bool = False
-    """Children are missing because time or requests ran out: the next response may include them."""
+    """Whether a limit cut off children, which the next response may include."""
 
     @property
     def starts_at(self) -> int:
-        """Its number if a list begins with it."""
+        """The number of the list item, if a list begins with it."""
         number = self.inside.get("list_start_index")
         return number if isinstance(number, int) else 1
 
     @property
-    def is_whole(self) -> bool:
-        return not self.is_cut and all(child.is_whole for child in self.children)
+    def is_complete(self) -> bool:
+        return not self.is_cut and all(child.is_complete for child in self.children)
 
     @property
     def kind(self) -> str:
@@ -47,47 +47,47 @@ class BlockNode:
 
     @property
     def inside(self) -> Json:
-        found = self.block.get(self.kind)
-        return found if isinstance(found, dict) else {}
+        content = self.block.get(self.kind)
+        return content if isinstance(content, dict) else {}
 
 
 def render(nodes: Sequence[BlockNode], *, with_ids: bool = False) -> str:
     """`with_ids`: a line with its id precedes each top-level block."""
-    told, before, number = "", None, 0
+    text, previous_kind, number = "", None, 0
     for node in nodes:
-        number = number + 1 if node.kind == before == "numbered_list_item" else node.starts_at
-        text = _with_children(node, number)
+        number = number + 1 if node.kind == previous_kind == "numbered_list_item" else node.starts_at
+        block_text = _with_children(node, number)
         if with_ids:
-            text = f"<!-- block {node.block.get('id')} -->\n{text}"
-        if not text:
+            block_text = f"<!-- block {node.block.get('id')} -->\n{block_text}"
+        if not block_text:
             continue
-        close = not with_ids and node.kind in _LISTS and before in _LISTS
-        told += ("\n" if close else "\n\n") * bool(told) + text
-        before = node.kind
-    return told
+        close = not with_ids and node.kind in _LISTS and previous_kind in _LISTS
+        text += ("\n" if close else "\n\n") * bool(text) + block_text
+        previous_kind = node.kind
+    return text
 
 
 def _with_children(node: BlockNode, number: int) -> str:
-    own = _own(node, number)
+    own = _block_text(node, number)
     inner = render(node.children) if node.kind != "table" else ""
     inner = "\n\n".join(filter(None, (inner, node.note)))
     match node.kind:
         case "bulleted_list_item" | "to_do":
-            return _under(own, inner, "  ", "\n")
+            return _with_inner(own, inner, "  ", "\n")
         case "numbered_list_item":
-            return _under(own, inner, " " * (len(str(number)) + 2), "\n")
+            return _with_inner(own, inner, " " * (len(str(number)) + 2), "\n")
         case "toggle":
             return f"<details>\n<summary>{own}</summary>\n\n{inner}\n\n</details>" if inner else f"▸ {own}"
         case "quote" | "callout":
-            return _before_lines("\n\n".join(filter(None, (own, inner))), "> ")
+            return _prefix_lines("\n\n".join(filter(None, (own, inner))), "> ")
         case "paragraph":
-            return _under(own, inner, "  ", "\n\n")
+            return _with_inner(own, inner, "  ", "\n\n")
         case _:
             return "\n\n".join(filter(None, (own, inner)))
 
 
-def _own(node: BlockNode, number: int) -> str:
-    """Of the block itself, without its children."""
+def _block_text(node: BlockNode, number: int) -> str:
+    """The text of the block itself, without its children."""
     text = to_markdown(node.inside.get("rich_text"))
     match node.kind:
         case "numbered_list_item":
@@ -101,7 +101,7 @@ def _own(node: BlockNode, number: int) -> str:
         case kind if kind in _SILENT:
             return ""
         case kind:
-            return _OTHERS.get(kind, _unknown)(node)
+            return _RENDERERS.get(kind, _unknown)(node)
 
 
 def _unknown(node: BlockNode) -> str:
@@ -110,8 +110,8 @@ def _unknown(node: BlockNode) -> str:
 
 def block_address(block: Json) -> str:
     """The URL of the block, on its page if that is known."""
-    of, page = str(block.get("id", "")), (block.get("parent") or {}).get("page_id")
-    return f"{address(page)}#{of.replace('-', '')}" if isinstance(page, str) else address(of)
+    block_id, page = str(block.get("id", "")), (block.get("parent") or {}).get("page_id")
+    return f"{address(page)}#{block_id.replace('-', '')}" if isinstance(page, str) else address(block_id)
 
 
 def _child(node: BlockNode) -> str:
@@ -119,7 +119,7 @@ def _child(node: BlockNode) -> str:
     return f"[{word}: {node.inside.get('title')}]({address(str(node.block.get('id', '')))})"
 
 
-def _linked(node: BlockNode) -> str:
+def _linked_page(node: BlockNode) -> str:
     return f"[Linked page]({address(str(node.inside.get(str(node.inside.get('type'))) or ''))})"
 
 
@@ -128,7 +128,7 @@ def _link(node: BlockNode) -> str:
     return f"[{plain_text(node.inside.get('caption')) or url}]({url})"
 
 
-def _meeting(node: BlockNode) -> str:
+def _meeting_notes(node: BlockNode) -> str:
     return f"**Meeting notes: {plain_text(node.inside.get('title'))}**"
 
 
@@ -157,8 +157,8 @@ def _code(node: BlockNode) -> str:
     fence = "`" * max([3, *(len(ticks) + 1 for ticks in _TICKS.findall(text))])
     language = inside.get("language")
     caption = plain_text(inside.get("caption"))
-    shown = f"{fence}{'' if language in (None, 'plain text') else language}\n{text}\n{fence}"
-    return f"{shown}\n{caption}" if caption else shown
+    code = f"{fence}{'' if language in (None, 'plain text') else language}\n{text}\n{fence}"
+    return f"{code}\n{caption}" if caption else code
 
 
 def _rows(table: BlockNode) -> Iterator[str]:
@@ -168,9 +168,9 @@ def _rows(table: BlockNode) -> Iterator[str]:
         return
     if not table.inside.get("has_column_header"):
         rows.insert(0, [""] * len(rows[0]))
-    for at, row in enumerate(rows):
+    for index, row in enumerate(rows):
         yield f"| {' | '.join(row)} |"
-        if at == 0:
+        if index == 0:
             yield f"|{' --- |' * len(row)}"
 
 
@@ -179,26 +179,26 @@ def _cell(items: list[Json]) -> str:
 
 
 def _item(marker: str, text: str) -> str:
-    """Indents further lines in a list; a heading has only one line."""
+    """A text with its marker; further lines of a list item are indented, a heading has only one line."""
     if marker.startswith("#"):
         return marker + text.replace("\n", " ")
     return marker + text.replace("\n", "\n" + " " * min(len(marker), 3))
 
 
-def _under(own: str, inner: str, indent: str, between: str) -> str:
-    return own + between * bool(own) + _before_lines(inner, indent) if inner else own
+def _with_inner(own: str, inner: str, indent: str, separator: str) -> str:
+    return own + separator * bool(own) + _prefix_lines(inner, indent) if inner else own
 
 
-def _before_lines(text: str, prefix: str) -> str:
+def _prefix_lines(text: str, prefix: str) -> str:
     return "\n".join(f"{prefix}{line}".rstrip() for line in text.split("\n"))
 
 
-_OTHERS: Mapping[str, Callable[[BlockNode], str]] = {
+_RENDERERS: Mapping[str, Callable[[BlockNode], str]] = {
     **dict.fromkeys(("image", "video", "file", "pdf", "audio"), _file),
     **dict.fromkeys(("bookmark", "embed", "link_preview"), _link),
-    **dict.fromkeys(("meeting_notes", "transcription"), _meeting),
+    **dict.fromkeys(("meeting_notes", "transcription"), _meeting_notes),
     **dict.fromkeys(("child_page", "child_database"), _child),
-    "link_to_page": _linked,
+    "link_to_page": _linked_page,
     "code": _code,
     "equation": _equation,
     "divider": _rule,

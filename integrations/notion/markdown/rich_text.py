@@ -1,4 +1,4 @@
-"""Rich text: to Markdown, from Markdown, and from text that has no formatting."""
+"""Conversion of rich text to Markdown, and of Markdown and plain text to rich text."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from integrations.notion.parsing import address
 
 MAX_TEXT = 2000
 MAX_ITEMS = 100
-MOST_MARKS = 1000
-"""In one paragraph. Notion accepts 100 pieces of rich text, so a paragraph with more marks is not parsed."""
+MAX_MARKS = 1000
+"""The maximum in one paragraph. Notion accepts 100 pieces, so a paragraph with more marks is not parsed."""
 _FORMATTED = re.compile(r"[*_`~\[\]<&\\\n]")
 _BREAKS = ("softbreak", "hardbreak")
 _ANNOTATIONS = {"strong": "bold", "em": "italic", "s": "strikethrough"}
@@ -35,7 +35,7 @@ class Image:
 
 @dataclass(frozen=True)
 class _Run:
-    """Text of one formatting."""
+    """A text with the same formatting throughout."""
 
     text: str
     annotations: frozenset[str] = frozenset()
@@ -51,11 +51,11 @@ def plain_text(items: Iterable[Json] | None) -> str:
 
 
 def to_markdown(items: Iterable[Json] | None) -> str:
-    """As Markdown."""
-    return "".join(_marked(item) for item in items or ())
+    """The Markdown of rich text."""
+    return "".join(_item_markdown(item) for item in items or ())
 
 
-def _marked(item: Json) -> str:
+def _item_markdown(item: Json) -> str:
     text = str(item.get("plain_text") or "")
     if item.get("type") == "equation":
         return f"${item['equation'].get('expression', text)}$"
@@ -75,20 +75,23 @@ def _marked(item: Json) -> str:
 
 def _target(item: Json) -> str:
     match item.get("mention"):
-        case {"type": "page", "page": {"id": str(of)}} | {"type": "database", "database": {"id": str(of)}}:
-            return address(of)
+        case {"type": "page", "page": {"id": str(object_id)}} | {
+            "type": "database",
+            "database": {"id": str(object_id)},
+        }:
+            return address(object_id)
         case _:
             return str(item.get("href") or "")
 
 
 def from_markdown(markdown: str) -> RichText:
-    """Of one paragraph. If Notion does not accept that many pieces, the Markdown stays as text."""
-    items = _items(_runs(_tokens(markdown)))
+    """The rich text of one paragraph; unformatted if it has more pieces than Notion accepts."""
+    items = _items(_parse_runs(_tokens(markdown)))
     return items if items and len(items) <= MAX_ITEMS else unformatted(markdown)
 
 
 def parts_from_markdown(markdown: str) -> list[RichText | Image]:
-    """Of one paragraph, divided at the lines that are only an image."""
+    """The rich text of one paragraph, divided at lines that consist only of an image."""
     parts = list(_parts(_tokens(markdown)))
     has_too_many = any(len(part) > MAX_ITEMS for part in parts if isinstance(part, list))
     return [unformatted(markdown)] if has_too_many or not parts else parts
@@ -100,7 +103,7 @@ def unformatted(text: str) -> RichText:
 
 
 def _tokens(markdown: str) -> list[Token]:
-    if not _FORMATTED.search(markdown) or sum(map(markdown.count, "*_[`~")) > MOST_MARKS:
+    if not _FORMATTED.search(markdown) or sum(map(markdown.count, "*_[`~")) > MAX_MARKS:
         return [Token("text", "", 0, content=markdown)]
     return parse_inline(markdown)
 
@@ -113,16 +116,16 @@ def _parts(tokens: Sequence[Token]) -> Iterator[RichText | Image]:
         if image is None:
             text += line
             continue
-        if items := _items(_runs(_without_breaks(text))):
+        if items := _items(_parse_runs(_without_breaks(text))):
             yield items
         yield image
         text = []
-    if items := _items(_runs(_without_breaks(text))):
+    if items := _items(_parse_runs(_without_breaks(text))):
         yield items
 
 
 def _without_breaks(tokens: list[Token]) -> list[Token]:
-    """Without breaks at both ends, where an image divides the paragraph."""
+    """Remove breaks at both ends, where an image divides the paragraph."""
     while tokens and tokens[0].type in _BREAKS:
         tokens = tokens[1:]
     while tokens and tokens[-1].type in _BREAKS:
@@ -131,12 +134,12 @@ def _without_breaks(tokens: list[Token]) -> list[Token]:
 
 
 def _image_alone(line: Sequence[Token]) -> Image | None:
-    found = [token for token in line if token.type != "text" or token.content.strip()]
-    url = str(found[0].attrs.get("src", "")) if len(found) == 1 and found[0].type == "image" else ""
-    return Image(url, found[0].content) if url.startswith("http") else None
+    tokens = [token for token in line if token.type != "text" or token.content.strip()]
+    url = str(tokens[0].attrs.get("src", "")) if len(tokens) == 1 and tokens[0].type == "image" else ""
+    return Image(url, tokens[0].content) if url.startswith("http") else None
 
 
-def _runs(tokens: Sequence[Token]) -> Iterator[_Run]:
+def _parse_runs(tokens: Sequence[Token]) -> Iterator[_Run]:
     open_marks: list[str] = []
     url, is_empty = None, True
     for token in tokens:
@@ -155,7 +158,7 @@ def _runs(tokens: Sequence[Token]) -> Iterator[_Run]:
 
 
 def _run(token: Token) -> _Run | None:
-    """None of a token without text."""
+    """The text run of a token; None for a token without text."""
     match token.type:
         case "softbreak" | "hardbreak":
             return _Run("\n")
@@ -183,4 +186,4 @@ def _item(content: str, annotations: frozenset[str], url: str | None) -> Json:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    return (text[at : at + MAX_TEXT] for at in range(0, len(text), MAX_TEXT))
+    return (text[start : start + MAX_TEXT] for start in range(0, len(text), MAX_TEXT))

@@ -245,7 +245,7 @@ def test_a_list_too_deep_for_one_request_continues_at_the_deepest_level() -> Non
 
 
 def test_an_item_with_too_many_children_is_refused() -> None:
-    with pytest.raises(ToolFailed, match="100 others at most"):
+    with pytest.raises(ToolFailed, match="at most 100 blocks"):
         to_blocks("- a\n" + "  - b\n" * 101)
 
 

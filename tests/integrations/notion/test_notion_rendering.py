@@ -136,7 +136,7 @@ def test_new_options_are_reported_in_their_given_order() -> None:
     names = [f"Choice {each}" for each in range(12)]
     schema = PropertySchema(tuple(PropertyDefinition(name, "select", options=("Old",)) for name in names))
 
-    told = schema.new_options(schema.fitted(dict.fromkeys(reversed(names), "New")))
+    told = schema.new_options(schema.to_notion_values(dict.fromkeys(reversed(names), "New")))
 
     assert told == [f"`{name}` has a new option: New." for name in reversed(names)]
 
@@ -158,7 +158,7 @@ def test_a_list_of_the_maximum_depth_is_accepted(notion: AtHand) -> None:
     notion.ask(APPEND, pageId=PLAN, content=steps(100))
 
     assert notion.found(READ, pageId=PLAN)["content"].count("- x") == 100
-    assert "there can be 100 others at most" in notion.refused(APPEND, pageId=PLAN, content=steps(400))
+    assert "can contain at most 100 blocks" in notion.refused(APPEND, pageId=PLAN, content=steps(400))
 
 
 def test_the_first_ids_of_many_new_blocks_are_returned(notion: AtHand) -> None:

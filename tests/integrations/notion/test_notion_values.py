@@ -162,14 +162,14 @@ def test_an_invalid_value_is_refused(kind: str, value: object, complaint: str) -
 
 
 def test_options_are_sent_in_their_existing_spelling() -> None:
-    assert SCHEMA.fitted({"state": "done", "b": "bug", "Name": "x"})["State"] == {"status": {"name": "Done"}}
-    assert SCHEMA.fitted({"Kind": "Chore"}) == {"Kind": {"select": {"name": "Chore"}}}
-    assert SCHEMA.fitted({"State": {"status": {"id": "x"}}}) == {"State": {"status": {"id": "x"}}}
+    assert SCHEMA.to_notion_values({"state": "done", "b": "bug", "Name": "x"})["State"] == {"status": {"name": "Done"}}
+    assert SCHEMA.to_notion_values({"Kind": "Chore"}) == {"Kind": {"select": {"name": "Chore"}}}
+    assert SCHEMA.to_notion_values({"State": {"status": {"id": "x"}}}) == {"State": {"status": {"id": "x"}}}
 
 
 def test_all_invalid_values_are_reported_together() -> None:
     with pytest.raises(ToolFailed) as refused:
-        SCHEMA.fitted({"State": "Later", "Size": "big", "Colour": "red"})
+        SCHEMA.to_notion_values({"State": "Later", "Size": "big", "Colour": "red"})
 
     assert "`State`: must be one of Open, Done." in refused.value.text
     assert "`Size`: big is not a number" in refused.value.text
@@ -182,12 +182,12 @@ def test_all_invalid_values_are_reported_together() -> None:
 @pytest.mark.parametrize("given", [{"Size": 1, "size": 2}, {"Name": "a", "title": "b"}])
 def test_a_repeated_property_is_refused(given: dict[str, object]) -> None:
     with pytest.raises(ToolFailed, match="is already set"):
-        SCHEMA.fitted(given)
+        SCHEMA.to_notion_values(given)
 
 
 def test_many_unknown_properties_list_the_known_ones_once() -> None:
     with pytest.raises(ToolFailed) as refused:
-        SCHEMA.fitted(dict.fromkeys(map(str, range(20)), 1))
+        SCHEMA.to_notion_values(dict.fromkeys(map(str, range(20)), 1))
 
     assert "`6`, `7` and 12 more: these properties do not exist. Properties: Name" in refused.value.text
     assert refused.value.text.count("Properties: ") == 1

@@ -1,6 +1,6 @@
 import pytest
 
-from integrations.posthog.parsing import INVALID_VALUE, AMBIGUOUS_M, AMBIGUOUS_WEEK, posthog_notation, span
+from integrations.posthog.parsing import AMBIGUOUS_M, AMBIGUOUS_WEEK, INVALID_VALUE, posthog_notation, span
 
 
 @pytest.mark.parametrize(

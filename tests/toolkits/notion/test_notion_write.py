@@ -131,7 +131,7 @@ def test_a_write_that_runs_out_of_time_says_how_much_was_written(notion: Notion)
 
     told = notion.refused(APPEND, "timeout", pageId=PLAN, content=lines(250))
 
-    assert told == "Error: 100 of 250 blocks were added; send only the others. The time for the call was over."
+    assert told == "Error: 100 of 250 blocks were added; send only the others. The time limit of the call was reached."
     assert notion.world.done == [f"PATCH /v1/blocks/{PLAN}/children"]
 
 
