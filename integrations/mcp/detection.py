@@ -1,4 +1,4 @@
-"""Detects which version of MCP a server speaks, the newest first."""
+"""Detection of the MCP version of a server, the newest first."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from integrations.mcp.session import (
     server_info,
 )
 from integrations.mcp.stateless import META, StatelessSession
-from integrations.mcp.streamable import StreamableSession, first_answer
+from integrations.mcp.streamable import StreamableSession, initialize_session
 
 MODERN = Era("modern", MODERN_VERSION)
 
@@ -41,44 +41,44 @@ class Endpoint:
     respondent: Respondent
 
 
-async def detect(site: Endpoint) -> McpSession:
-    """Sends only requests that change nothing."""
-    discovered = await _modern(site, MODERN).send("server/discover", None, {})
+async def detect(endpoint: Endpoint) -> McpSession:
+    """Open a session with the newest version, by requests that change nothing."""
+    discovered = await _modern(endpoint, MODERN).send("server/discover", None, {})
     if era := _modern_era(discovered):
-        return _modern(site, era)
-    first = await _first_answer(site)
+        return _modern(endpoint, era)
+    first = await _initialize(endpoint)
     if not first.error:
-        return await _streamable(site, first)
+        return await _streamable(endpoint, first)
     if jsonrpc.says_unknown_method(first.error):
-        return PlainSession(site.http, site.url, site.numbers)
+        return PlainSession(endpoint.http, endpoint.url, endpoint.numbers)
     if first.status in UNFIT_STATUSES:
-        return await _on_a_stream(site, first.error)
+        return await _open_legacy(endpoint, first.error)
     raise first.error
 
 
-async def detect_again(site: Endpoint, than: Kind) -> McpSession | None:
-    """None where the server speaks as before, or cannot be reached."""
+async def detect_again(endpoint: Endpoint, previous: Kind) -> McpSession | None:
+    """A session of another kind than before; None if the kind is the same or the server is unreachable."""
     try:
-        other = await detect(site)
+        session = await detect(endpoint)
     except UpstreamError:
         return None
-    if other.era.kind != than:
-        return other
-    await other.close()
+    if session.era.kind != previous:
+        return session
+    await session.close()
     return None
 
 
-async def reopen(site: Endpoint, era: Era) -> McpSession:
-    """The way it was found before; what the server says to that may be that it speaks otherwise by now."""
+async def reopen(endpoint: Endpoint, era: Era) -> McpSession:
+    """Open a session of a known era. The server may reject it if its version has changed."""
     match era.kind:
         case "modern":
-            return _modern(site, era)
+            return _modern(endpoint, era)
         case "plain":
-            return PlainSession(site.http, site.url, site.numbers)
+            return PlainSession(endpoint.http, endpoint.url, endpoint.numbers)
         case "sse":
-            return await LegacySseSession.opened(site.http, site.url, site.numbers)
+            return await LegacySseSession.open(endpoint.http, endpoint.url, endpoint.numbers)
         case "streamable":
-            return await _streamable(site, await _first_answer(site))
+            return await _streamable(endpoint, await _initialize(endpoint))
 
 
 def tells_nothing(error: UpstreamError | None) -> bool:
@@ -90,16 +90,18 @@ def tells_nothing(error: UpstreamError | None) -> bool:
     )
 
 
-def _modern(site: Endpoint, era: Era) -> StatelessSession:
-    return StatelessSession(site.http, site.url, site.numbers, site.respondent, era)
+def _modern(endpoint: Endpoint, era: Era) -> StatelessSession:
+    return StatelessSession(endpoint.http, endpoint.url, endpoint.numbers, endpoint.respondent, era)
 
 
-async def _first_answer(site: Endpoint) -> RpcOutcome:
-    return await first_answer(site.http, site.url, site.numbers, site.respondent.capabilities)
+async def _initialize(endpoint: Endpoint) -> RpcOutcome:
+    return await initialize_session(endpoint.http, endpoint.url, endpoint.numbers, endpoint.respondent.capabilities)
 
 
-async def _streamable(site: Endpoint, first: RpcOutcome) -> StreamableSession:
-    return await StreamableSession.opened(site.http, site.url, site.numbers, site.wait, site.respondent, first)
+async def _streamable(endpoint: Endpoint, first: RpcOutcome) -> StreamableSession:
+    return await StreamableSession.open(
+        endpoint.http, endpoint.url, endpoint.numbers, endpoint.wait, endpoint.respondent, first
+    )
 
 
 def _modern_era(discovered: RpcOutcome) -> Era | None:
@@ -107,7 +109,7 @@ def _modern_era(discovered: RpcOutcome) -> Era | None:
         raise discovered.error
     match discovered.result, discovered.error:
         case {"supportedVersions": list(versions), **rest}, _:
-            return _named(rest.get("_meta")) if MODERN_VERSION in versions else None
+            return _named_era(rest.get("_meta")) if MODERN_VERSION in versions else None
         case _, RpcErrorResponse() as error:
             return MODERN if _is_modern(discovered.status, error) else None
         case _:
@@ -116,14 +118,14 @@ def _modern_era(discovered: RpcOutcome) -> Era | None:
 
 def _is_modern(status: int, error: RpcErrorResponse) -> bool:
     if status == HTTPStatus.BAD_REQUEST and error.code == UNSUPPORTED_VERSION:
-        return not _offers_a_handshake(error)
+        return not _offers_handshake(error)
     return (status, error.code) == (404, jsonrpc.METHOD_NOT_FOUND) or (
         status == HTTPStatus.BAD_REQUEST and error.code in (HEADER_MISMATCH, MISSING_CAPABILITY)
     )
 
 
-def _offers_a_handshake(error: RpcErrorResponse) -> bool:
-    """True also where it names older versions only. With neither, there is nothing in common: the calls will say so."""
+def _offers_handshake(error: RpcErrorResponse) -> bool:
+    """Whether the server supports an older version; without a common version, calls fail with a clear error."""
     match error.data:
         case {"supported": list(versions)} if MODERN_VERSION not in versions:
             return any(version in versions for version in LEGACY_VERSIONS)
@@ -131,14 +133,14 @@ def _offers_a_handshake(error: RpcErrorResponse) -> bool:
             return False
 
 
-def _named(meta: object) -> Era:
+def _named_era(meta: object) -> Era:
     info = meta.get(f"{META}serverInfo") if isinstance(meta, dict) else None
     return Era("modern", MODERN_VERSION, server_info(info))
 
 
-async def _on_a_stream(site: Endpoint, problem: UpstreamError) -> McpSession:
-    """Where there is no such stream either, what the server said to the handshake tells more."""
+async def _open_legacy(endpoint: Endpoint, handshake_error: UpstreamError) -> McpSession:
+    """Open the legacy stream; if that fails too, the error of the handshake says more."""
     try:
-        return await LegacySseSession.opened(site.http, site.url, site.numbers)
+        return await LegacySseSession.open(endpoint.http, endpoint.url, endpoint.numbers)
     except UpstreamError as error:
-        raise (error if tells_nothing(error) else problem) from error
+        raise (error if tells_nothing(error) else handshake_error) from error

@@ -11,9 +11,9 @@ from typing import Any
 ANNOTATION = "x-mcp-header"
 PREFIX = "Mcp-Param-"
 Paths = Mapping[str, tuple[str, ...]]
-"""By the name of a header, where in the arguments its value is."""
+"""The path of its value in the arguments, by the name of a header."""
 
-_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAME_PARAMETERS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}")
 _SAFE = re.compile(r"[\t\x20-\x7e]*")
 _PRIMITIVE = {"string", "integer", "boolean"}
@@ -22,24 +22,24 @@ _DATA = {"const", "enum", "default", "examples", "example"}
 
 
 class BadAnnotation(ValueError):
-    """A tool that must not be offered."""
+    """A tool's schema has an invalid annotation, so that the tool must not be offered."""
 
 
 def standard_headers(version: str, method: str, params: Mapping[str, Any] | None) -> dict[str, str]:
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": method}
-    name = params.get(_NAMED[method]) if params and method in _NAMED else None
+    name = params.get(_NAME_PARAMETERS[method]) if params and method in _NAME_PARAMETERS else None
     if isinstance(name, str):
-        headers["Mcp-Name"] = encoded(name)
+        headers["Mcp-Name"] = encode_value(name)
     return headers
 
 
 def argument_headers(paths: Paths, arguments: object) -> dict[str, str]:
-    found = {PREFIX + name: _written(_at(path, arguments)) for name, path in paths.items()}
-    return {name: encoded(text) for name, text in found.items() if text is not None}
+    values = {PREFIX + name: _value_text(_value_at(path, arguments)) for name, path in paths.items()}
+    return {name: encode_value(text) for name, text in values.items() if text is not None}
 
 
 @lru_cache(1024)
-def encoded(text: str) -> str:
+def encode_value(text: str) -> str:
     is_marked = text.startswith("=?base64?") and text.endswith("?=")
     if _SAFE.fullmatch(text) and text == text.strip(" \t") and not is_marked:
         return text
@@ -47,26 +47,26 @@ def encoded(text: str) -> str:
 
 
 def annotated_paths(schema: object) -> Paths:
-    """Raises `BadAnnotation` where an annotation is not as the specification has it."""
-    found: dict[str, tuple[str, ...]] = {}
-    taken: set[str] = set()
-    for path, part in _annotated_parts(schema):
-        name = _header_name(path, part)
-        if name.lower() in taken:
-            raise BadAnnotation(f"two parameters want the header {name}")
-        taken.add(name.lower())
-        found[name] = path or ()
-    return found
+    """The paths of annotated arguments by header name; raises `BadAnnotation` for an invalid annotation."""
+    paths: dict[str, tuple[str, ...]] = {}
+    used_names: set[str] = set()
+    for path, subschema in _annotated_parts(schema):
+        name = _header_name(path, subschema)
+        if name.lower() in used_names:
+            raise BadAnnotation(f"two parameters use the header {name}")
+        used_names.add(name.lower())
+        paths[name] = path or ()
+    return paths
 
 
-def _header_name(path: tuple[str, ...] | None, part: Mapping[str, Any]) -> str:
-    name = part[ANNOTATION]
+def _header_name(path: tuple[str, ...] | None, schema: Mapping[str, Any]) -> str:
+    name = schema[ANNOTATION]
     if not path:
-        raise BadAnnotation("an annotation is not on a parameter that can be reached by names alone")
+        raise BadAnnotation("an annotated parameter is not reachable by property names alone")
     if not isinstance(name, str) or not _TOKEN.fullmatch(name):
-        raise BadAnnotation("an annotation is no name of a header")
-    if not _is_primitive(part.get("type")):
-        raise BadAnnotation("an annotated parameter is no string, integer or boolean")
+        raise BadAnnotation("an annotation is not a valid header name")
+    if not _is_primitive(schema.get("type")):
+        raise BadAnnotation("an annotated parameter is not a string, integer or boolean")
     return name
 
 
@@ -79,7 +79,8 @@ def _is_primitive(kind: object) -> bool:
 
 
 def _annotated_parts(schema: object) -> Iterator[tuple[tuple[str, ...] | None, Mapping[str, Any]]]:
-    """With its path each, None where that is not by `properties` alone. Not recursive: schemas come from outside."""
+    """The annotated subschemas with their paths; None for a path not only of `properties`. Not recursive, as schemas
+    are untrusted."""
     waiting: list[tuple[tuple[str, ...] | None, object]] = [((), schema)]
     while waiting:
         path, part = waiting.pop()
@@ -88,10 +89,12 @@ def _annotated_parts(schema: object) -> Iterator[tuple[tuple[str, ...] | None, M
         elif isinstance(part, dict):
             if ANNOTATION in part:
                 yield path, part
-            waiting += _below(path, part)
+            waiting += _subschemas(path, part)
 
 
-def _below(path: tuple[str, ...] | None, part: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...] | None, object]]:
+def _subschemas(
+    path: tuple[str, ...] | None, part: Mapping[str, Any]
+) -> Iterator[tuple[tuple[str, ...] | None, object]]:
     for key, value in part.items():
         if key in _NAMES_OF_SCHEMAS and isinstance(value, dict):
             is_chain = key == "properties" and path is not None
@@ -102,13 +105,13 @@ def _below(path: tuple[str, ...] | None, part: Mapping[str, Any]) -> Iterator[tu
             yield None, value
 
 
-def _at(path: tuple[str, ...], arguments: object) -> object:
+def _value_at(path: tuple[str, ...], arguments: object) -> object:
     for name in path:
         arguments = arguments.get(name) if isinstance(arguments, dict) else None
     return arguments
 
 
-def _written(value: object) -> str | None:
+def _value_text(value: object) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():

@@ -20,7 +20,7 @@ ENDED = "The server ended its stream."
 
 
 class LegacySseSession:
-    """A task reads the stream, so that several requests can wait for their responses."""
+    """A session with one response stream, which a task reads for all waiting requests."""
 
     era = Era("sse")
 
@@ -32,16 +32,16 @@ class LegacySseSession:
         self._reader = loop.create_task(self._read())
 
     @classmethod
-    async def opened(cls, http: Http, url: str, numbers: Iterator[int]) -> LegacySseSession:
-        made = cls(http, url, numbers)
+    async def open(cls, http: Http, url: str, numbers: Iterator[int]) -> LegacySseSession:
+        session = cls(http, url, numbers)
         is_ready = False
         try:
-            await made._shake_hands()
+            await session._initialize()
             is_ready = True
         finally:
             if not is_ready:
-                await made.close()
-        return made
+                await session.close()
+        return session
 
     @property
     def is_open(self) -> bool:
@@ -49,21 +49,21 @@ class LegacySseSession:
 
     async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> RpcOutcome:
         number = next(self._numbers)
-        return await self._asked(number, jsonrpc.request(number, method, params), headers)
+        return await self._request(number, jsonrpc.request(number, method, params), headers)
 
     async def close(self) -> None:
         self._reader.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.shield(asyncio.gather(self._reader, return_exceptions=True))
 
-    async def _shake_hands(self) -> None:
+    async def _initialize(self) -> None:
         number = next(self._numbers)
-        await self._told_where()
-        self.era = agreed("sse", await self._asked(number, initialize(number, {}), {}))
+        await self._wait_for_endpoint()
+        self.era = agreed("sse", await self._request(number, initialize(number, {}), {}))
         await self._post(INITIALIZED, {})
 
-    async def _told_where(self) -> None:
-        """Servers of later versions hold a stream open as well, and never say it; a call's whole time is too long."""
+    async def _wait_for_endpoint(self) -> None:
+        """Wait briefly: servers of later versions open a stream too, but never name an endpoint on it."""
         try:
             async with asyncio.timeout(ENDPOINT_SECONDS):
                 endpoint = await asyncio.shield(self._endpoint)
@@ -72,7 +72,7 @@ class LegacySseSession:
         if isinstance(endpoint, UpstreamError):
             raise endpoint
 
-    async def _asked(self, number: int, body: bytes, headers: Mapping[str, str]) -> RpcOutcome:
+    async def _request(self, number: int, body: bytes, headers: Mapping[str, str]) -> RpcOutcome:
         if not self.is_open:
             return RpcOutcome(0, error=Unreachable(ENDED, sent=False))
         self._waiting[number] = asyncio.get_running_loop().create_future()
@@ -82,7 +82,7 @@ class LegacySseSession:
             del self._waiting[number]
 
     async def _post(self, body: bytes, headers: Mapping[str, str]) -> RpcOutcome | None:
-        """None where it was taken in; the answer comes on the stream."""
+        """None if the server accepted the request, whose response arrives on the stream."""
         endpoint = await asyncio.shield(self._endpoint)
         if isinstance(endpoint, UpstreamError):
             raise endpoint
@@ -98,7 +98,7 @@ class LegacySseSession:
                 if not is_success(reply):
                     raise await refusal(reply)
                 if not is_stream(reply):
-                    raise UnreadableResponse("The answer is not an event stream.")
+                    raise UnreadableResponse("The response is not an event stream.")
                 await self._listen(reply)
         except UpstreamError as error:
             ended = error
@@ -109,28 +109,28 @@ class LegacySseSession:
         stream = EventStream()
         async for chunk in reply.chunks():
             for event in stream.feed(chunk):
-                await self._take(event)
+                await self._handle_event(event)
 
-    async def _take(self, event: SseMessage) -> None:
+    async def _handle_event(self, event: SseMessage) -> None:
         if event.name == "endpoint":
-            self._learn(event.data)
+            self._set_endpoint(event.data)
         elif event.name == "message":
             for message in jsonrpc.parse_messages(event.data):
-                await self._hear(message)
+                await self._handle_message(message)
 
-    def _learn(self, endpoint: str) -> None:
-        """Only once, and only where the credentials belong."""
+    def _set_endpoint(self, endpoint: str) -> None:
+        """Set the endpoint once, and only at the origin that the credentials belong to."""
         try:
-            joined = urljoin(self._url, endpoint)
-            is_same = urlsplit(joined)[:2] == urlsplit(self._url)[:2]
+            url = urljoin(self._url, endpoint)
+            is_same = urlsplit(url)[:2] == urlsplit(self._url)[:2]
         except ValueError as error:
             raise UnreadableResponse("The server's endpoint is not a URL.") from error
         if not is_same:
             raise UnreadableResponse("The server's endpoint has a different origin.")
         if not self._endpoint.done():
-            self._endpoint.set_result(joined)
+            self._endpoint.set_result(url)
 
-    async def _hear(self, message: jsonrpc.Message) -> None:
+    async def _handle_message(self, message: jsonrpc.Message) -> None:
         match message:
             case jsonrpc.RpcResponse():
                 for number, waiting in self._waiting.items():

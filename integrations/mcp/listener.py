@@ -18,19 +18,19 @@ SHORTEST_RETRY_MS, LONGEST_RETRY_MS = 1000, 60_000
 
 
 class Listener:
-    """A task of its own. A server that has no such stream is left alone; where one ends, it is taken up again."""
+    """A task that reads the stream and resumes it when it ends. A server without such a stream is not asked again."""
 
-    def __init__(self, http: Http, url: str, headers: Mapping[str, str], wait: Wait, on_asked: OnAsked) -> None:
+    def __init__(self, http: Http, url: str, headers: Mapping[str, str], wait: Wait, on_request: OnAsked) -> None:
         self._http, self._url, self._headers = http, url, headers
-        self._wait, self._on_asked = wait, on_asked
-        self._is_clear = asyncio.Event()
+        self._wait, self._on_request = wait, on_request
+        self._is_ready = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
-    async def begun(self, patience: float = PATIENCE_SECONDS) -> None:
-        """What a server asks before anybody listens is lost. One that does not say whether it can be heard may talk."""
+    async def wait_until_open(self, patience: float = PATIENCE_SECONDS) -> None:
+        """Wait until the stream is open, since earlier requests are lost; give up after `patience` seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(patience):
-                await self._is_clear.wait()
+                await self._is_ready.wait()
 
     async def close(self) -> None:
         self._task.cancel()
@@ -40,27 +40,27 @@ class Listener:
     async def _run(self) -> None:
         last_id: str | None = None
         try:
-            while stream := await self._heard(last_id):
+            while stream := await self._read_stream(last_id):
                 last_id = stream.last_id or last_id
                 await self._wait(min(max(stream.retry_ms or 0, SHORTEST_RETRY_MS), LONGEST_RETRY_MS) / 1000)
         finally:
-            self._is_clear.set()
+            self._is_ready.set()
 
-    async def _heard(self, last_id: str | None) -> EventStream | None:
-        """The stream once it has ended; None where there was none."""
+    async def _read_stream(self, last_id: str | None) -> EventStream | None:
+        """Read a stream to its end; None if there is no stream."""
         headers = {**self._headers, "Accept": STREAM} | ({} if last_id is None else {"Last-Event-ID": last_id})
         stream: EventStream | None = None
         with suppress(UpstreamError):
             async with self._http.request("GET", self._url, headers, lasting=True) as reply:
                 if is_success(reply) and is_stream(reply):
                     stream = EventStream()
-                    self._is_clear.set()
-                    await self._hear(reply, stream)
+                    self._is_ready.set()
+                    await self._handle_messages(reply, stream)
         return stream
 
-    async def _hear(self, reply: HttpReply, stream: EventStream) -> None:
+    async def _handle_messages(self, reply: HttpReply, stream: EventStream) -> None:
         async for chunk in reply.chunks():
             for event in stream.feed(chunk):
                 for message in jsonrpc.parse_messages(event.data) if event.name == "message" else ():
                     if isinstance(message, jsonrpc.ServerRequest):
-                        await self._on_asked(message)
+                        await self._on_request(message)

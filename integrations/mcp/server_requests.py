@@ -1,4 +1,4 @@
-"""Answers to what a server requests of its client before it completes a call."""
+"""Responses to requests of a server to its client, before it completes a call."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from integrations.errors import UnreadableResponse
 from integrations.json_object import Json
 
 OF_ONE_ROUND = frozenset({"inputResponses", "requestState"})
-NOBODY_THERE = "The server requested input from a person, which Plugboard does not support."
-UNCLEAR = "The server requested input in an invalid way."
+NO_PERSON = "The server requested input from a person, which Plugboard does not support."
+INVALID_REQUEST = "The server requested input in an invalid way."
 
 
 class Respondent(Protocol):
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """What a server is told that it may ask for, in the protocol's own names."""
+        """The client capabilities that are announced to a server."""
         ...
 
     async def answer(self, method: str, params: Mapping[str, Any]) -> Json | None:
-        """None where that is not answered."""
+        """The response, or None if the method is not supported."""
         ...
 
 
@@ -28,36 +28,36 @@ class Nobody:
     capabilities: Mapping[str, Any] = {}
 
     async def answer(self, method: str, params: Mapping[str, Any]) -> Json | None:
-        """Whatever it is."""
+        """No method is supported."""
 
 
 NOBODY = Nobody()
 
 
 async def inputs(respondent: Respondent, result: Json) -> Json:
-    """What a request says in addition when it is made again. The server's state goes back as it came, or not at all."""
+    """The additional fields of the repeated request. The server's state is returned unchanged."""
     match {name: result.get(name) for name in ("inputRequests", "requestState")}:
-        case {"inputRequests": dict(wanted), "requestState": None}:
-            return {"inputResponses": await _answers(respondent, wanted)}
-        case {"inputRequests": dict(wanted), "requestState": str(state)}:
-            return {"inputResponses": await _answers(respondent, wanted), "requestState": state}
+        case {"inputRequests": dict(requests), "requestState": None}:
+            return {"inputResponses": await _responses(respondent, requests)}
+        case {"inputRequests": dict(requests), "requestState": str(state)}:
+            return {"inputResponses": await _responses(respondent, requests), "requestState": state}
         case {"inputRequests": None, "requestState": str(state)}:
             return {"requestState": state}
         case _:
-            raise UnreadableResponse(UNCLEAR)
+            raise UnreadableResponse(INVALID_REQUEST)
 
 
-async def _answers(respondent: Respondent, wanted: Mapping[str, object]) -> Json:
-    return {key: await _answer(respondent, request) for key, request in wanted.items()}
+async def _responses(respondent: Respondent, requests: Mapping[str, object]) -> Json:
+    return {key: await _respond(respondent, request) for key, request in requests.items()}
 
 
-async def _answer(respondent: Respondent, request: object) -> Json:
+async def _respond(respondent: Respondent, request: object) -> Json:
     match request:
         case {"method": str(method), **rest}:
             params = rest.get("params")
-            answer = await respondent.answer(method, params if isinstance(params, dict) else {})
+            response = await respondent.answer(method, params if isinstance(params, dict) else {})
         case _:
-            raise UnreadableResponse(UNCLEAR)
-    if answer is None:
-        raise UnreadableResponse(NOBODY_THERE)
-    return answer
+            raise UnreadableResponse(INVALID_REQUEST)
+    if response is None:
+        raise UnreadableResponse(NO_PERSON)
+    return response

@@ -11,19 +11,19 @@ from integrations.mcp import jsonrpc
 from integrations.mcp.exchange import RpcOutcome
 
 Wait = Callable[[float], Awaitable[None]]
-"""`asyncio.sleep`, or what a test has instead."""
+"""`asyncio.sleep`, or a replacement in tests."""
 Kind = Literal["modern", "streamable", "sse", "plain"]
 MODERN_VERSION = "2026-07-28"
 LEGACY_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION = -32020, -32021, -32022
 UNFIT_STATUSES = (400, 404, 405)
-# A handshake is missing, a session, or the version is another: none of it is about what was asked.
+# Errors about a missing handshake or session or a wrong version, not about the request itself.
 _UNFIT_CODES = (-32000, -32001, -32600, UNSUPPORTED_VERSION)
 
 
 @dataclass(frozen=True)
 class Era:
-    """What was found out about a server, to be kept with it. What it says of itself is for show only."""
+    """The detected protocol version of a server, which is stored. `server` is for display only."""
 
     kind: Kind
     version: str | None = None
@@ -33,9 +33,9 @@ class Era:
         return {"kind": self.kind, "version": self.version, "server": dict(self.server)}
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> Self | None:
-        """None where it is nothing that this version of the code knows: the server is asked again."""
-        match kept:
+    def from_dict(cls, record: Mapping[str, Any]) -> Self | None:
+        """The stored era; None if this version of the code does not know it, so that detection runs again."""
+        match record:
             case {"kind": str(kind), "version": str() | None as version, "server": dict(server)}:
                 return cls(kind, version, server) if kind in get_args(Kind) else None  # type: ignore[arg-type]
             case _:
@@ -50,29 +50,29 @@ class McpSession(Protocol):
     def is_open(self) -> bool: ...
 
     async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> RpcOutcome:
-        """`headers`: what a tool's schema wants to see of its arguments there."""
+        """`headers`: the arguments that the tool's schema repeats as headers."""
         ...
 
     async def close(self) -> None: ...
 
 
 def no_longer_fits(outcome: RpcOutcome, kind: Kind) -> bool:
-    """The request was turned away for the way it was made, so it was not executed."""
+    """Whether the server rejected the form of the request, so that it was not executed."""
     if outcome.error is None or outcome.status not in UNFIT_STATUSES:
         return False
     match outcome.error:
         case RpcErrorResponse(code=code):
-            # A modern server misses its headers in what was sent as to an older one.
+            # A modern server rejects a request in an older form for its missing headers.
             return code in _UNFIT_CODES or (code == HEADER_MISMATCH and kind != "modern")
         case error:
             return isinstance(error, StatusRefused)
 
 
-def server_info(found: object) -> dict[str, Any]:
-    """Name and version only, and not at any length: it is kept."""
-    if not isinstance(found, dict):
+def server_info(info: object) -> dict[str, Any]:
+    """The name, title and version, shortened because they are stored."""
+    if not isinstance(info, dict):
         return {}
-    return {name: found[name][:200] for name in ("name", "title", "version") if isinstance(found.get(name), str)}
+    return {name: info[name][:200] for name in ("name", "title", "version") if isinstance(info.get(name), str)}
 
 
 INITIALIZED = jsonrpc.notification("notifications/initialized")

@@ -1,4 +1,4 @@
-"""Parses server-sent events (`text/event-stream`)."""
+"""Parsing of server-sent events (`text/event-stream`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SseMessage:
 
 
 class EventStream:
-    """One stream. `last_id` and `retry_ms` say from where, and how soon, it can be taken up again."""
+    """A parser of one stream. `last_id` and `retry_ms` state where and when the stream can be resumed."""
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         self.last_id: str | None = None
@@ -37,11 +37,11 @@ class EventStream:
         self._id: str | None = None
 
     def feed(self, chunk: bytes) -> Iterator[SseMessage]:
-        """The events that are complete now. What is not when the stream ends is dropped."""
+        """The events that this chunk completes. An incomplete event at the end of the stream is dropped."""
         for line in self._lines(chunk):
             if line:
-                self._take(line)
-            elif event := self._dispatched():
+                self._parse_line(line)
+            elif event := self._dispatch():
                 yield event
 
     def _lines(self, chunk: bytes) -> Iterator[bytes]:
@@ -50,8 +50,8 @@ class EventStream:
         if self._ended_with_cr and chunk.startswith(b"\n"):
             chunk = chunk[1:]
         self._ended_with_cr = chunk.endswith(b"\r")
-        *whole, rest = _LINE_END.split(chunk)
-        for piece in whole:
+        *complete, rest = _LINE_END.split(chunk)
+        for piece in complete:
             self._count(piece)
             line, self._line = bytes(self._line + piece), bytearray()
             yield self._without_mark(line)
@@ -67,7 +67,7 @@ class EventStream:
         first, self._is_first_line = self._is_first_line, False
         return line.removeprefix(_BYTE_ORDER_MARK) if first else line
 
-    def _take(self, line: bytes) -> None:
+    def _parse_line(self, line: bytes) -> None:
         name, _, rest = line.partition(b":")
         value = _text(rest.removeprefix(b" "))
         match name:
@@ -80,10 +80,10 @@ class EventStream:
             case b"retry" if _MILLISECONDS.fullmatch(value):
                 self.retry_ms = int(value)
             case _:
-                pass  # a comment, or a field of a later day
+                pass  # a comment or an unknown field
 
-    def _dispatched(self) -> SseMessage | None:
-        """An event without data moves the place to go on from, and nothing else."""
+    def _dispatch(self) -> SseMessage | None:
+        """The completed event; an event without data only updates `last_id`."""
         self.last_id = self._id
         name, data = self._name or "message", "\n".join(self._data)
         self._name, self._data, self._size = "", [], 0
@@ -98,5 +98,5 @@ def _text(value: bytes) -> str:
 
 
 def _can_be_sent(value: str) -> bool:
-    """It goes back in a header."""
+    """Whether the id can be sent in a header."""
     return len(value) <= MAX_ID_LENGTH and value.isascii() and value.isprintable()

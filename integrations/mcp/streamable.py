@@ -21,7 +21,7 @@ from integrations.mcp.session import INITIALIZED, Era, Wait, agreed, initialize
 SESSION = "mcp-session-id"
 DEFAULT_RETRY_MS, LONGEST_RETRY_MS = 1000, 60_000
 MAX_RESUMES = 50
-NO_REST = "The server cut off its answer, and the rest could not be read."
+NO_REST = "The server interrupted its response, and the rest could not be read."
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1024}")
 
 
@@ -48,33 +48,33 @@ class StreamableSession:
         self._listener: Listener | None = None
 
     @classmethod
-    async def opened(
-        cls, http: Http, url: str, numbers: Iterator[int], wait: Wait, respondent: Respondent, first: RpcOutcome
+    async def open(
+        cls, http: Http, url: str, numbers: Iterator[int], wait: Wait, respondent: Respondent, initialized: RpcOutcome
     ) -> StreamableSession:
-        """`first` is the answer to `initialize`."""
-        made = cls(http, url, numbers, wait, respondent, await _begun(http, url, first))
+        """`initialized`: the response to `initialize`."""
+        session = cls(http, url, numbers, wait, respondent, await _start_session(http, url, initialized))
         is_ready = False
         try:
-            await made._listen()
+            await session._listen()
             is_ready = True
         finally:
             if not is_ready:
-                await made._stop_listening()
-        return made
+                await session._stop_listening()
+        return session
 
     @property
     def era(self) -> Era:
         return self._session.era
 
     async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> RpcOutcome:
-        """An expired session executed nothing, so only then the request is repeated."""
+        """Repeat a request only if the session has expired, because then it was not executed."""
         session = self._session
-        outcome = await self._sent(session, method, params, headers)
-        if not session.has_id or not _is_over(outcome):
+        outcome = await self._send_in(session, method, params, headers)
+        if not session.has_id or not _has_expired(outcome):
             return outcome
-        if (problem := await self._renewed(session)) is not None:
-            return problem
-        return await self._sent(self._session, method, params, headers)
+        if (failure := await self._renew(session)) is not None:
+            return failure
+        return await self._send_in(self._session, method, params, headers)
 
     async def close(self) -> None:
         await self._stop_listening()
@@ -83,23 +83,27 @@ class StreamableSession:
                 async with self._http.request("DELETE", self._url, self._session.headers):
                     pass
 
-    async def _sent(
+    async def _send_in(
         self, session: Session, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]
     ) -> RpcOutcome:
         number = next(self._numbers)
         body = jsonrpc.request(number, method, params)
-        sent = {**headers, **session.headers}
-        outcome = await posted(self._http, self._url, sent, number, body, lambda asked: self._reply(session, asked))
-        return await self._resumed(session, number, outcome)
+        all_headers = {**headers, **session.headers}
+        outcome = await posted(
+            self._http, self._url, all_headers, number, body, lambda request: self._reply(session, request)
+        )
+        return await self._resume(session, number, outcome)
 
-    async def _renewed(self, over: Session) -> RpcOutcome | None:
-        """The answer to `initialize` where it was no success. Of many who notice at once, one renews it for all."""
+    async def _renew(self, expired: Session) -> RpcOutcome | None:
+        """Renew an expired session once for all waiting requests; returns the outcome of a failed `initialize`."""
         async with self._renewing:
-            if self._session is over:
-                first = await first_answer(self._http, self._url, self._numbers, self._respondent.capabilities)
-                if first.error:
-                    return first
-                self._session = await _begun(self._http, self._url, first)
+            if self._session is expired:
+                initialized = await initialize_session(
+                    self._http, self._url, self._numbers, self._respondent.capabilities
+                )
+                if initialized.error:
+                    return initialized
+                self._session = await _start_session(self._http, self._url, initialized)
                 await self._listen()
         return None
 
@@ -109,16 +113,16 @@ class StreamableSession:
         if self._respondent.capabilities:
             session = self._session
             self._listener = Listener(
-                self._http, self._url, session.headers, self._wait, lambda asked: self._reply(session, asked)
+                self._http, self._url, session.headers, self._wait, lambda request: self._reply(session, request)
             )
-            await self._listener.begun()
+            await self._listener.wait_until_open()
 
     async def _stop_listening(self) -> None:
         listener, self._listener = self._listener, None
         if listener:
             await listener.close()
 
-    async def _resumed(self, session: Session, number: int, outcome: RpcOutcome) -> RpcOutcome:
+    async def _resume(self, session: Session, number: int, outcome: RpcOutcome) -> RpcOutcome:
         """Reads the rest of the response; the request itself is not repeated."""
         last_id: str | None = None
         retry_ms = DEFAULT_RETRY_MS
@@ -126,57 +130,59 @@ class StreamableSession:
             if not outcome.cut or not (last_id := outcome.cut.last_id or last_id):
                 break
             retry_ms = retry_ms if outcome.cut.retry_ms is None else outcome.cut.retry_ms
-            await self._wait(_patience(retry_ms))
-            outcome = await self._rest(session, number, last_id)
+            await self._wait(_retry_delay(retry_ms))
+            outcome = await self._read_rest(session, number, last_id)
         return outcome
 
-    async def _rest(self, session: Session, number: int, last_id: str) -> RpcOutcome:
+    async def _read_rest(self, session: Session, number: int, last_id: str) -> RpcOutcome:
         headers = {**session.headers, "Accept": STREAM, "Last-Event-ID": last_id}
         try:
             async with self._http.request("GET", self._url, headers) as reply:
                 if not is_success(reply) or not is_stream(reply):
                     return RpcOutcome(0, error=Unreachable(NO_REST))
-                outcome = await received(reply, number, lambda asked: self._reply(session, asked))
+                outcome = await received(reply, number, lambda request: self._reply(session, request))
                 return outcome._replace(status=0)
-        except Unreachable:  # not as itself: whatever is wrong with the rest, the request was sent before
+        except Unreachable:  # the request itself was sent, so the error must not say otherwise
             return RpcOutcome(0, error=Unreachable(NO_REST))
 
-    async def _reply(self, session: Session, asked: jsonrpc.ServerRequest) -> None:
-        answer = await self._respondent.answer(asked.method, asked.params)
-        await _told(self._http, self._url, session.headers, jsonrpc.reply_to(asked, answer))
+    async def _reply(self, session: Session, request: jsonrpc.ServerRequest) -> None:
+        response = await self._respondent.answer(request.method, request.params)
+        await _notify(self._http, self._url, session.headers, jsonrpc.reply_to(request, response))
 
 
-async def first_answer(http: Http, url: str, numbers: Iterator[int], capabilities: Mapping[str, Any]) -> RpcOutcome:
+async def initialize_session(
+    http: Http, url: str, numbers: Iterator[int], capabilities: Mapping[str, Any]
+) -> RpcOutcome:
     number = next(numbers)
     return await posted(http, url, {}, number, initialize(number, capabilities))
 
 
-async def _begun(http: Http, url: str, first: RpcOutcome) -> Session:
-    era = agreed("streamable", first)
+async def _start_session(http: Http, url: str, initialized: RpcOutcome) -> Session:
+    era = agreed("streamable", initialized)
     headers = {"MCP-Protocol-Version": str(era.version)}
-    if (given := first.headers.get(SESSION)) is not None:
-        if not _SESSION_ID.fullmatch(given):
+    if (session_id := initialized.headers.get(SESSION)) is not None:
+        if not _SESSION_ID.fullmatch(session_id):
             raise UnreadableResponse("The server sent an invalid session id.")
-        headers[SESSION] = given
-    await _told(http, url, headers, INITIALIZED)
+        headers[SESSION] = session_id
+    await _notify(http, url, headers, INITIALIZED)
     return Session(era, headers)
 
 
-async def _told(http: Http, url: str, headers: Mapping[str, str], body: bytes) -> None:
+async def _notify(http: Http, url: str, headers: Mapping[str, str], body: bytes) -> None:
     """The response to a notification is ignored; a server that rejects it will reject the next request."""
     with suppress(UpstreamError):
         async with http.request("POST", url, {**ACCEPT, **headers}, body):
             pass
 
 
-def _is_over(outcome: RpcOutcome) -> bool:
-    """404, as the protocol wants it; or 400 and a word about sessions, as many servers say it."""
+def _has_expired(outcome: RpcOutcome) -> bool:
+    """Whether the session has expired: 404 as in the protocol, or 400 with a message about sessions."""
     if outcome.status == HTTPStatus.BAD_REQUEST and isinstance(outcome.error, RpcErrorResponse):
         return outcome.error.code in (-32000, -32001, -32600) and "session" in outcome.error.message.lower()
     return outcome.status == HTTPStatus.NOT_FOUND
 
 
-def _patience(retry_ms: int) -> float:
+def _retry_delay(retry_ms: int) -> float:
     if retry_ms > LONGEST_RETRY_MS:
         raise UpstreamTimeout("The server requested a longer retry delay than is allowed.")
     return retry_ms / 1000

@@ -17,12 +17,12 @@ from integrations.mcp.header_mirroring import BadAnnotation, annotated_paths
 MAX_PAGES = 100
 MAX_TOOLS = 5000
 MAX_BYTES = 4 * 1024 * 1024
-"""Of several pages together. As much as one answer may have."""
+"""The limit for all pages together, equal to that of one response."""
 TIMES_IN_MEMORY = 4
 LONGEST_NAME = 1024
 LONGEST_TTL_MS = 24 * 3600 * 1000
 
-Ask = Callable[[Mapping[str, Any] | None], Awaitable[Json]]
+ListPage = Callable[[Mapping[str, Any] | None], Awaitable[Json]]
 Scope = Literal["public", "private"]
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ListedTools:
-    """The tools as the server gave them, and for how long (if it says so) and for whom they hold."""
+    """The tools of a server, with the lifetime and the scope that it states for caching."""
 
     tools: tuple[Json, ...] = ()
     ttl_ms: int | None = None
@@ -38,9 +38,9 @@ class ListedTools:
     left_out: int = 0
 
 
-async def listed(ask: Ask, *, with_headers: bool) -> ListedTools:
-    """All pages. `with_headers`: tools are left out where their schema says something wrong about headers."""
-    pages = await _pages(ask)
+async def listed(list_page: ListPage, *, with_headers: bool) -> ListedTools:
+    """The tools of all pages. `with_headers`: leave out tools with invalid annotations of headers."""
+    pages = await _pages(list_page)
     entries = [entry for page in pages for entry in page["tools"]]
     if len(entries) > MAX_TOOLS:
         raise UnreadableResponse(f"The list has more than {MAX_TOOLS} tools.")
@@ -50,25 +50,25 @@ async def listed(ask: Ask, *, with_headers: bool) -> ListedTools:
     return ListedTools(kept, min(hints, default=None), "public" if is_public else "private", len(entries) - len(kept))
 
 
-async def _pages(ask: Ask) -> list[Json]:
-    pages = [await _page(ask, None)]
+async def _pages(list_page: ListPage) -> list[Json]:
+    pages = [await _page(list_page, None)]
     seen, room = set[str](), MAX_BYTES
     while isinstance(cursor := pages[-1].get("nextCursor"), str):
         room -= _size(pages[-1])
         if cursor in seen or len(pages) >= MAX_PAGES or room <= 0:
             raise UnreadableResponse("The list of tools does not end.")
         seen.add(cursor)
-        pages.append(await _page(ask, {"cursor": cursor}))
+        pages.append(await _page(list_page, {"cursor": cursor}))
     return pages
 
 
 def _size(page: Json) -> int:
-    written = msgspec.json.encode(page["tools"])
-    return max(len(written), jsonrpc.weight(written) // TIMES_IN_MEMORY)
+    encoded = msgspec.json.encode(page["tools"])
+    return max(len(encoded), jsonrpc.weight(encoded) // TIMES_IN_MEMORY)
 
 
-async def _page(ask: Ask, params: Mapping[str, Any] | None) -> Json:
-    page = await ask(params)
+async def _page(list_page: ListPage, params: Mapping[str, Any] | None) -> Json:
+    page = await list_page(params)
     if not isinstance(page.get("tools"), list):
         raise UnreadableResponse("The tools are not a list.")
     return page
@@ -79,7 +79,7 @@ def _is_usable(entry: object, *, with_headers: bool) -> bool:
         case {"name": str(name), **rest} if 0 < len(name) <= LONGEST_NAME:
             return not with_headers or _has_good_annotations(name, rest.get("inputSchema"))
         case _:
-            log.warning("an upstream lists a tool without a name, or with one too long; it is left out")
+            log.warning("an upstream tool has no name or a name that is too long; it is left out")
             return False
 
 

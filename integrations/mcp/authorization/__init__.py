@@ -1,4 +1,4 @@
-"""Finds the authorization server of a protected MCP server, and registers a client with it."""
+"""Discovery of the authorization server of an MCP server, and registration of a client with it."""
 
 from __future__ import annotations
 

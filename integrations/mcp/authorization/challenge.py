@@ -1,4 +1,4 @@
-"""Parses `WWW-Authenticate` leniently."""
+"""Lenient parsing of the `WWW-Authenticate` header."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORD = re.compile(r"[a-z0-9_]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """`scopes` is None where none are named. All of it is the server's claim."""
+    """The parameters of a challenge, as the server claims them. `scopes` is None if it names none."""
 
     resource_metadata: str | None = None
     scopes: tuple[str, ...] | None = None
@@ -30,41 +30,41 @@ class Challenge:
 
 
 def challenge_of(headers: Sequence[str] | str | None) -> Challenge:
-    """The parameters of the Bearer challenge; the first value of each name holds. Never fails."""
+    """The parameters of the Bearer challenge, with the first value of each name. Never fails."""
     lines = [headers] if isinstance(headers, str) else headers or ()
-    said: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for line in lines:
         for scheme, name, value in _parameters(line[:MAX_LENGTH]):
             if scheme == "bearer":
-                said.setdefault(name, value)
-    return _challenge(said)
+                parameters.setdefault(name, value)
+    return _challenge(parameters)
 
 
-def _challenge(said: Mapping[str, str]) -> Challenge:
-    url, error = said.get("resource_metadata", ""), said.get("error", "").lower()
+def _challenge(parameters: Mapping[str, str]) -> Challenge:
+    url, error = parameters.get("resource_metadata", ""), parameters.get("error", "").lower()
     return Challenge(
         resource_metadata=url if 0 < len(url) <= MAX_URL_LENGTH else None,
-        scopes=scopes_in(said.get("scope", "")) or None,
+        scopes=scopes_in(parameters.get("scope", "")) or None,
         error=error if _WORD.fullmatch(error) else None,
     )
 
 
 def _parameters(line: str) -> Iterator[tuple[str, str, str]]:
-    """Scheme, name and value of each parameter. Anything else is skipped."""
-    place, scheme = 0, ""
-    while place < len(line):
-        if between := _SEPARATORS.match(line, place):
-            place = between.end()
-        elif parameter := _PARAMETER.match(line, place):
+    """The scheme, name and value of each parameter. Other parts of the line are skipped."""
+    position, scheme = 0, ""
+    while position < len(line):
+        if separator := _SEPARATORS.match(line, position):
+            position = separator.end()
+        elif parameter := _PARAMETER.match(line, position):
             yield scheme, parameter[1].lower(), _value(parameter)
-            place = parameter.end()
-        elif named := _SCHEME.match(line, place):
-            scheme = named[1].lower()
-            single = _SINGLE.match(line, named.end())
-            place = single.end() if single else named.end()
+            position = parameter.end()
+        elif scheme_match := _SCHEME.match(line, position):
+            scheme = scheme_match[1].lower()
+            single = _SINGLE.match(line, scheme_match.end())
+            position = single.end() if single else scheme_match.end()
         else:
-            following = _SEPARATORS.search(line, place)
-            place = following.start() if following else len(line)
+            following = _SEPARATORS.search(line, position)
+            position = following.start() if following else len(line)
 
 
 def _value(parameter: re.Match[str]) -> str:

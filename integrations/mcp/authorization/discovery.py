@@ -1,4 +1,4 @@
-"""Discovers the authorization server and the scopes of an MCP server."""
+"""Discovery of the authorization server and the scopes of an MCP server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from integrations.mcp.authorization.metadata import (
 )
 from integrations.mcp.authorization.metadata_document import MetadataDocument, fetch_document
 from integrations.mcp.authorization.probe import ProbeResult, probe
-from integrations.mcp.authorization.scopes import OFFLINE, scopes_of, to_ask_for
+from integrations.mcp.authorization.scopes import OFFLINE, scopes_of, scopes_to_request
 from integrations.mcp.authorization.urls import Url, parse_url, safe
 from integrations.oauth.model import AuthorizationServer, ClientAuth
 
@@ -30,25 +30,25 @@ MAX_SERVERS = 2
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """All that a grant for one MCP server needs but a client. Whoever connects pins it."""
+    """All that a grant for one MCP server needs, except the client. It is stored with the grant."""
 
     provider: AuthorizationServer
     scopes: tuple[str, ...]
-    """To ask for; none where the authorization server decides."""
+    """The scopes to request; empty if the authorization server decides."""
     resource: str
     registration_url: str | None
     takes_metadata_document: bool
-    """A client may be the URL of a document about it."""
+    """Whether a client id may be the URL of a client metadata document."""
     auth_methods: tuple[ClientAuth, ...]
-    """The best first; none where it knows none that we know."""
+    """The supported methods, the preferred first; empty if there is none that we support."""
     grant_types: tuple[str, ...]
-    """Empty where it does not say."""
+    """Empty if the metadata does not state them."""
     source: Literal["prm", "2025-03-26"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
-    """A grant of this kind, for this server."""
+class _GrantRequest:
+    """The requested grant: its kind, server, resource and scopes."""
 
     server: Url
     grant: Grant
@@ -56,11 +56,11 @@ class _Wish:
     challenged: Sequence[str]
     supported: Sequence[str] = ()
 
-    def met_by(self, document: MetadataDocument) -> Authorization:
+    def authorization_from(self, document: MetadataDocument) -> Authorization:
         grant_types = document.texts("grant_types_supported") or ()
         return Authorization(
             provider=provider_of(document, self.server, self.resource, self.grant),
-            scopes=to_ask_for(self.challenged, self.supported, offline=self._is_kept(document, grant_types)),
+            scopes=scopes_to_request(self.challenged, self.supported, offline=self._can_refresh(document, grant_types)),
             resource=self.resource,
             registration_url=registration_url_of(document, self.server),
             takes_metadata_document=document.is_set("client_id_metadata_document_supported"),
@@ -69,8 +69,8 @@ class _Wish:
             source="prm",
         )
 
-    def _is_kept(self, document: MetadataDocument, grant_types: Sequence[str]) -> bool:
-        """Whether there are refresh tokens, and a scope to ask for them."""
+    def _can_refresh(self, document: MetadataDocument, grant_types: Sequence[str]) -> bool:
+        """Whether refresh tokens are available, and a scope to request them."""
         refreshes = self.grant == "authorization_code" and (not grant_types or "refresh_token" in grant_types)
         return refreshes and OFFLINE in (document.texts("scopes_supported") or ())
 
@@ -78,81 +78,85 @@ class _Wish:
 async def discover(
     http: Http, url: str, *, challenge: Challenge | None = None, grant: Grant = "authorization_code"
 ) -> Authorization:
-    """As 2026-07-28 has it, and for a server without metadata of its own as 2025-03-26 had it.
+    """Discover as in 2026-07-28; for a server without protected-resource metadata as in 2025-03-26.
 
-    `challenge`: what the server said before; otherwise it is asked. Raises `NoAuthorization`, or an `UpstreamError`
-    where somebody who was named does not answer.
+    `challenge`: a known challenge of the server; without it the server is probed. Raises `NotAuthorizable`, or an
+    `UpstreamError` if a named server does not respond.
     """
     server = parse_url(url)
     if server is None:
         raise NotAuthorizable("unreadable")
-    said = ProbeResult(challenge) if challenge is not None else await probe(http, url)
-    challenged = said.challenge.scopes or ()
-    if protected := await _protected(http, server, said.challenge):
+    probe_result = ProbeResult(challenge) if challenge is not None else await probe(http, url)
+    challenged = probe_result.challenge.scopes or ()
+    if protected := await _protected_resource(http, server, probe_result.challenge):
         supported = scopes_of(protected.texts("scopes_supported") or ())
-        wish = _Wish(server, grant, _resource(protected, server), challenged, supported)
-        return await _of_first_usable(http, protected.texts("authorization_servers") or (), wish)
-    if said.otherwise:
-        raise said.otherwise
-    return await _of_its_own(http, _Wish(server, grant, server.canonical, challenged))
+        request = _GrantRequest(server, grant, _resource(protected, server), challenged, supported)
+        return await _first_usable(http, protected.texts("authorization_servers") or (), request)
+    if probe_result.failure:
+        raise probe_result.failure
+    return await _from_own_site(http, _GrantRequest(server, grant, server.canonical, challenged))
 
 
-async def _protected(http: Http, server: Url, challenge: Challenge) -> MetadataDocument | None:
-    """The server's own metadata. A place that it named has to answer; others may have troubles of their own."""
-    named = safe(challenge.resource_metadata, beside=server)
-    if named and (found := await _described(http, named.text)):
-        return found
-    trouble: StatusRefused | None = None
+async def _protected_resource(http: Http, server: Url, challenge: Challenge) -> MetadataDocument | None:
+    """The protected-resource metadata. The URL that the server names must respond; other URLs may fail."""
+    metadata_url = safe(challenge.resource_metadata, beside=server)
+    if metadata_url and (document := await _fetch_resource_document(http, metadata_url.text)):
+        return document
+    temporary_error: StatusRefused | None = None
     for url in dict.fromkeys([server.well_known(PROTECTED), f"{server.site}/.well-known/{PROTECTED}"]):
         try:
-            if found := await _described(http, url):
-                return found
-        except StatusRefused as refused:
-            trouble = trouble or refused
-    if trouble:
-        raise trouble
+            if document := await _fetch_resource_document(http, url):
+                return document
+        except StatusRefused as error:
+            temporary_error = temporary_error or error
+    if temporary_error:
+        raise temporary_error
     if challenge.resource_metadata:
         raise NotAuthorizable("unreadable")
     return None
 
 
-async def _described(http: Http, url: str) -> MetadataDocument | None:
-    found = await fetch_document(http, url)
-    return found if found and found.text("resource") else None
+async def _fetch_resource_document(http: Http, url: str) -> MetadataDocument | None:
+    document = await fetch_document(http, url)
+    return document if document and document.text("resource") else None
 
 
 def _resource(protected: MetadataDocument, server: Url) -> str:
-    """As it is written there: in another spelling it would be another resource to the authorization server."""
-    named = parse_url(protected.text("resource"))
-    if named is None or not named.is_at_or_above(server):
+    """The resource in its original spelling, since authorization servers compare it literally."""
+    resource = parse_url(protected.text("resource"))
+    if resource is None or not resource.is_at_or_above(server):
         raise NotAuthorizable("foreign_resource")
-    return named.text
+    return resource.text
 
 
-async def _of_first_usable(http: Http, named: Sequence[str], wish: _Wish) -> Authorization:
-    """In the server's order. One that is down is an error: otherwise the issuer would depend on which server is up."""
-    places = [place for name in named if (place := safe(name, beside=wish.server)) and not place.query]
-    objections: list[NotAuthorizable] = []
-    for place in places[:MAX_SERVERS]:
+async def _first_usable(http: Http, issuer_urls: Sequence[str], request: _GrantRequest) -> Authorization:
+    """The first usable authorization server. One that is down is an error, so that the choice does not depend on it."""
+    locations = [
+        location
+        for issuer_url in issuer_urls
+        if (location := safe(issuer_url, beside=request.server)) and not location.query
+    ]
+    errors: list[NotAuthorizable] = []
+    for location in locations[:MAX_SERVERS]:
         try:
-            if found := await metadata_of(http, Issuer(place, _names(place))):
-                return wish.met_by(found)
-            objections.append(NotAuthorizable("unreadable"))
-        except NotAuthorizable as objection:
-            objections.append(objection)
-    raise objections[0] if objections else NotAuthorizable("no_server")
+            if document := await metadata_of(http, Issuer(location, _issuer_names(location))):
+                return request.authorization_from(document)
+            errors.append(NotAuthorizable("unreadable"))
+        except NotAuthorizable as error:
+            errors.append(error)
+    raise errors[0] if errors else NotAuthorizable("no_server")
 
 
-async def _of_its_own(http: Http, wish: _Wish) -> Authorization:
-    """2025-03-26: the site of the server is its authorization server, and nobody has written down its name."""
-    site = wish.server.site
-    issuer = Issuer(replace(wish.server, text=site, path="", query=""), (site, f"{site}/"))
-    found = await metadata_of(http, issuer)
-    return replace(wish.met_by(found or _defaults(site)), source="2025-03-26")
+async def _from_own_site(http: Http, request: _GrantRequest) -> Authorization:
+    """In 2025-03-26 the site of the server is its authorization server, whose issuer is not stated anywhere."""
+    site = request.server.site
+    issuer = Issuer(replace(request.server, text=site, path="", query=""), (site, f"{site}/"))
+    document = await metadata_of(http, issuer)
+    return replace(request.authorization_from(document or _defaults(site)), source="2025-03-26")
 
 
 def _defaults(site: str) -> MetadataDocument:
-    """PKCE was demanded of everybody then."""
+    """The default endpoints of 2025-03-26, which required PKCE."""
     return MetadataDocument(
         {
             "issuer": site,
@@ -164,7 +168,7 @@ def _defaults(site: str) -> MetadataDocument:
     )
 
 
-def _names(place: Url) -> tuple[str, ...]:
-    """Some well-known ones differ from themselves by a last slash. It leads to the same documents, and nowhere else."""
-    twin = place.text.removesuffix("/") if place.text.endswith("/") else f"{place.text}/"
-    return (place.text, twin)
+def _issuer_names(location: Url) -> tuple[str, ...]:
+    """The accepted spellings of an issuer: some metadata differ by a trailing slash, which is harmless."""
+    variant = location.text.removesuffix("/") if location.text.endswith("/") else f"{location.text}/"
+    return (location.text, variant)

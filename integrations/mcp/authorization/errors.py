@@ -38,7 +38,7 @@ TEXTS: Mapping[Reason, str] = {
 
 
 class NotAuthorizable(Exception):
-    """What was found out is enough to say no. `text` is for people, and none of it is the server's own."""
+    """A server that cannot be authorized. `text` is for people and holds nothing from the server."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""Metadata of an authorization server (RFC 8414), and whether a grant is possible with it."""
+"""The metadata of an authorization server (RFC 8414), and the check that it supports a grant."""
 
 from __future__ import annotations
 
@@ -15,51 +15,51 @@ from integrations.oauth.model import AuthorizationServer, ClientAuth, Revocation
 Grant = Literal["authorization_code", "client_credentials"]
 
 OAUTH, OPENID = "oauth-authorization-server", "openid-configuration"
-DEFAULT_AUTH_METHODS: tuple[ClientAuth, ...] = ("client_secret_basic",)  # RFC 8414, where nothing is said
-# A client that has a secret loses less with a stolen refresh token than one that has none.
+DEFAULT_AUTH_METHODS: tuple[ClientAuth, ...] = ("client_secret_basic",)  # the default of RFC 8414
+# Methods with a secret come first: without the secret a stolen refresh token is useless.
 PREFERENCE: tuple[ClientAuth, ...] = ("client_secret_basic", "client_secret_post", "private_key_jwt", "none")
 
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """An authorization server as somebody else names it. `names`: what its metadata may call it, byte by byte."""
+    """An authorization server as the resource names it. `names`: the exact spellings that its metadata may use."""
 
     location: Url
     names: tuple[str, ...]
 
     @property
-    def places(self) -> list[str]:
-        """Where its metadata may be, in the order in which the protocol wants them tried."""
+    def metadata_urls(self) -> list[str]:
+        """The possible URLs of its metadata, in the order of the protocol."""
         spellings = [self.location.well_known(OAUTH), self.location.well_known(OPENID), self.location.below(OPENID)]
         return list(dict.fromkeys(spellings))
 
 
 async def metadata_of(http: Http, issuer: Issuer) -> MetadataDocument | None:
-    """None where there is no metadata. A location that fails temporarily or names another issuer is an error."""
-    objections: list[StatusRefused | NotAuthorizable] = []
-    for url in issuer.places:
+    """The metadata; None if there is none. A location that fails temporarily or names another issuer is an error."""
+    errors: list[StatusRefused | NotAuthorizable] = []
+    for url in issuer.metadata_urls:
         try:
-            found = await fetch_document(http, url)
-        except StatusRefused as refused:
-            objections.append(refused)
+            document = await fetch_document(http, url)
+        except StatusRefused as error:
+            errors.append(error)
             continue
-        if found and found.text("issuer") in issuer.names:
-            return found
-        if found and found.text("issuer"):
-            objections.append(NotAuthorizable("other_issuer"))
-    if objections:
-        raise objections[0]
+        if document and document.text("issuer") in issuer.names:
+            return document
+        if document and document.text("issuer"):
+            errors.append(NotAuthorizable("other_issuer"))
+    if errors:
+        raise errors[0]
     return None
 
 
 def provider_of(document: MetadataDocument, server: Url, resource: str, grant: Grant) -> AuthorizationServer:
-    """A client that asks for itself alone is sent nowhere: no code, so nothing that PKCE would keep safe."""
-    asks_a_user = grant == "authorization_code"
+    """The server as a provider. Client credentials need neither an authorization endpoint nor PKCE."""
+    needs_user = grant == "authorization_code"
     authorize = safe(document.text("authorization_endpoint"), beside=server)
     token = safe(document.text("token_endpoint"), beside=server)
-    if not token or (asks_a_user and not authorize):
+    if not token or (needs_user and not authorize):
         raise NotAuthorizable("bad_endpoint")
-    if asks_a_user and "S256" not in (document.texts("code_challenge_methods_supported") or ()):
+    if needs_user and "S256" not in (document.texts("code_challenge_methods_supported") or ()):
         raise NotAuthorizable("no_pkce")
     return AuthorizationServer(
         authorize_url=authorize.text if authorize else "",
@@ -72,16 +72,16 @@ def provider_of(document: MetadataDocument, server: Url, resource: str, grant: G
 
 
 def auth_methods_of(document: MetadataDocument) -> tuple[ClientAuth, ...]:
-    """Those that we know, the best first; none at all where it knows none of them."""
-    offered = document.texts("token_endpoint_auth_methods_supported")
-    return DEFAULT_AUTH_METHODS if offered is None else tuple(method for method in PREFERENCE if method in offered)
+    """The methods that both sides support, the preferred first."""
+    supported = document.texts("token_endpoint_auth_methods_supported")
+    return DEFAULT_AUTH_METHODS if supported is None else tuple(method for method in PREFERENCE if method in supported)
 
 
 def registration_url_of(document: MetadataDocument, server: Url) -> str | None:
-    found = safe(document.text("registration_endpoint"), beside=server)
-    return found.text if found else None
+    url = safe(document.text("registration_endpoint"), beside=server)
+    return url.text if url else None
 
 
 def _revocation(document: MetadataDocument, server: Url) -> Revocation | None:
-    found = safe(document.text("revocation_endpoint"), beside=server)
-    return Revocation(found.text, {"refresh": "token", "access": "token"}) if found else None
+    url = safe(document.text("revocation_endpoint"), beside=server)
+    return Revocation(url.text, {"refresh": "token", "access": "token"}) if url else None

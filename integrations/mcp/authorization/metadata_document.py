@@ -1,4 +1,4 @@
-"""Fetches a metadata document and reads its members by type."""
+"""Fetching of metadata documents, and typed access to their members."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ HEADERS: Mapping[str, str] = {"Accept": "application/json", "MCP-Protocol-Versio
 
 
 class MetadataDocument:
-    """A member of another type than it should have is as good as none."""
+    """A JSON object in which a member of the wrong type counts as missing."""
 
     def __init__(self, members: Mapping[str, object]) -> None:
         self._members = members
 
     def text(self, name: str) -> str | None:
-        found = self._members.get(name)
-        return found if isinstance(found, str) and 0 < len(found) <= MAX_TEXT else None
+        value = self._members.get(name)
+        return value if isinstance(value, str) and 0 < len(value) <= MAX_TEXT else None
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        found = self._members.get(name)
-        if not isinstance(found, list):
+        values = self._members.get(name)
+        if not isinstance(values, list):
             return None
-        return tuple(text for text in found[:MAX_TEXTS] if isinstance(text, str) and 0 < len(text) <= MAX_TEXT)
+        return tuple(text for text in values[:MAX_TEXTS] if isinstance(text, str) and 0 < len(text) <= MAX_TEXT)
 
     def is_set(self, name: str) -> bool:
         return self._members.get(name) is True
@@ -39,17 +39,17 @@ class MetadataDocument:
         match self._members.get(name):
             case bool():
                 return None
-            case int() | float() as found if 0 <= found <= MAX_NUMBER:
-                return float(found)
+            case int() | float() as value if 0 <= value <= MAX_NUMBER:
+                return float(value)
             case _:
                 return None
 
 
 async def fetch_document(http: Http, url: str) -> MetadataDocument | None:
-    """None where there is none: a page, a redirect, a refusal. `Refused` where the server cannot say so just now."""
+    """The document, or None if there is none. Raises `StatusRefused` for a temporary failure."""
     try:
         async with http.request("GET", url, HEADERS) as reply:
-            if is_trouble(reply.status):
+            if is_temporary_failure(reply.status):
                 raise StatusRefused(reply.status, reply.reason, dict(reply.headers))
             return await parse_document(reply) if reply.status == HTTPStatus.OK else None
     except UnreadableResponse:
@@ -60,11 +60,11 @@ async def parse_document(reply: HttpReply) -> MetadataDocument:
     try:
         return MetadataDocument(msgspec.json.decode(await _body(reply), type=dict[str, object]))
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise UnreadableResponse("The answer is not a JSON object.") from error
+        raise UnreadableResponse("The response is not a JSON object.") from error
 
 
-def is_trouble(status: int) -> bool:
-    """Of the server's own, and passing: it says nothing about what is there."""
+def is_temporary_failure(status: int) -> bool:
+    """Whether a status is a temporary failure, which says nothing about the resource."""
     return status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
@@ -73,5 +73,5 @@ async def _body(reply: HttpReply) -> bytes:
     async for chunk in reply.chunks():
         body += chunk
         if len(body) > MAX_BYTES:
-            raise UnreadableResponse("The answer has more bytes than are accepted.")
+            raise UnreadableResponse("The response exceeds the size limit.")
     return bytes(body)

@@ -1,4 +1,4 @@
-"""Probes a server without credentials for its challenge."""
+"""A request without credentials that obtains a server's challenge."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from integrations.errors import RpcErrorResponse, StatusRefused, UpstreamError, 
 from integrations.http_port import Http
 from integrations.mcp.authorization.challenge import Challenge, challenge_of
 from integrations.mcp.authorization.errors import NotAuthorizable
-from integrations.mcp.authorization.metadata_document import is_trouble
+from integrations.mcp.authorization.metadata_document import is_temporary_failure
 from integrations.mcp.client import McpClient
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """`otherwise`: what is wrong where no metadata is found. None: it asks for authorization in any case."""
+    """`failure`: the error if there is no metadata; None if the server requires authorization in any case."""
 
     challenge: Challenge
-    otherwise: UpstreamError | NotAuthorizable | None = None
+    failure: UpstreamError | NotAuthorizable | None = None
 
 
 async def probe(http: Http, url: str) -> ProbeResult:
-    """It is asked for its tools: some servers let everybody shake hands. Nearly all turn away the first request."""
+    """List the tools, since some servers allow the handshake without authorization."""
     client = McpClient(http, url, wait=_no_wait)
     try:
         await client.call("tools/list")
-    except StatusRefused as refused:
-        return _said(refused)
+    except StatusRefused as error:
+        return _result_of(error)
     except RpcErrorResponse:
-        pass  # it has understood, whatever it minds
+        pass  # the server has accepted the request without credentials
     finally:
         await client.close()
     return ProbeResult(Challenge(), NotAuthorizable("not_asked"))
 
 
-def _said(refused: StatusRefused) -> ProbeResult:
-    if is_trouble(refused.status):
-        raise refused
-    challenge = challenge_of(refused.headers.get("www-authenticate"))
-    asks = refused.status == HTTPStatus.UNAUTHORIZED or challenge != Challenge()
-    return ProbeResult(challenge, None if asks else refused)
+def _result_of(error: StatusRefused) -> ProbeResult:
+    if is_temporary_failure(error.status):
+        raise error
+    challenge = challenge_of(error.headers.get("www-authenticate"))
+    requires_authorization = error.status == HTTPStatus.UNAUTHORIZED or challenge != Challenge()
+    return ProbeResult(challenge, None if requires_authorization else error)
 
 
 async def _no_wait(_seconds: float) -> None:

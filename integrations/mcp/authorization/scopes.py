@@ -16,15 +16,14 @@ def scopes_in(text: str) -> tuple[str, ...]:
 
 
 def scopes_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """Each once, in their order, and not beyond any number. What RFC 6749 knows as no scope is left out."""
+    """The valid scopes of RFC 6749, without duplicates, up to the limit."""
     return tuple(dict.fromkeys(text for text in texts if _SCOPE.fullmatch(text)))[:MAX_SCOPES]
 
 
-def to_ask_for(challenged: Sequence[str], supported: Sequence[str], *, offline: bool) -> tuple[str, ...]:
-    """The challenge is what the request needs; what a resource supports is its least.
+def scopes_to_request(challenged: Sequence[str], supported: Sequence[str], *, offline: bool) -> tuple[str, ...]:
+    """The scopes of the challenge, or by default those that the resource supports.
 
-    Nothing is asked for where neither says anything: the server has a default then, and `offline_access` alone would
-    take its place.
+    If neither names a scope, none is requested: `offline_access` alone would replace the server's default.
     """
-    wanted = scopes_of(challenged or supported)
-    return scopes_of([*wanted[: MAX_SCOPES - 1], OFFLINE]) if wanted and offline else wanted
+    scopes = scopes_of(challenged or supported)
+    return scopes_of([*scopes[: MAX_SCOPES - 1], OFFLINE]) if scopes and offline else scopes

@@ -1,4 +1,4 @@
-"""Parses URLs from other parties, and refuses unsafe ones."""
+"""Parsing of URLs from other parties, and the check that they are safe."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ipaddress import IPv6Address
 MAX_URL_LENGTH = 2048
 MAX_PORT = 65_535
 _DEFAULT_PORTS = {"https": 443, "http": 80}
-_CHARACTERS = r"A-Za-z0-9._~:/@!$&'()*+,;=%-"  # none that ends a header or a quotation, and no fragment
+_CHARACTERS = r"A-Za-z0-9._~:/@!$&'()*+,;=%-"  # no character that ends a header or a quoted string, and no fragment
 _URL = re.compile(
     r"(https?)://([a-z0-9][a-z0-9._-]*|\[[0-9a-f:.]+\])(?::([1-9][0-9]{0,4}))?"
     rf"(/[{_CHARACTERS}]*)?(?:\?([{_CHARACTERS}?]*))?",
@@ -20,18 +20,18 @@ _DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """A URL without user, password and fragment. `text` is how it was written."""
+    """A URL without user, password and fragment. `text` is its original spelling."""
 
     text: str
     scheme: str
     site: str
-    """Scheme, host and port in the one form that they have."""
+    """Scheme, host and port in canonical form."""
     path: str
     query: str
 
     @property
     def canonical(self) -> str:
-        """What names a resource: without a query, which may hold a key, and without a last slash that is all of it."""
+        """The resource identifier: without a query, which may hold a key, and without a path that is only a slash."""
         return self.site + ("" if self.path == "/" else self.path)
 
     @property
@@ -39,34 +39,34 @@ class Url:
         return self.scheme == "https"
 
     def well_known(self, name: str) -> str:
-        """RFC 8414 and 9728: between host and path."""
+        """The well-known URL of RFC 8414 and 9728, with the name between host and path."""
         return f"{self.site}/.well-known/{name}{self.path.rstrip('/')}"
 
     def below(self, name: str) -> str:
-        """OpenID Connect Discovery: after the path."""
+        """The URL of OpenID Connect Discovery, with the name after the path."""
         return f"{self.site}{self.path.rstrip('/')}/.well-known/{name}"
 
     def is_at_or_above(self, other: Url) -> bool:
-        """The same, or of the same site with a path that the other's begins with, by whole segments."""
+        """Whether both URLs are equal, or this one's path is a prefix of the other's by whole segments."""
         if self.site != other.site or _DOTS.search(self.path) or _DOTS.search(other.path):
             return False
-        own, its = self.path.rstrip("/"), other.path.rstrip("/")
+        path, other_path = self.path.rstrip("/"), other.path.rstrip("/")
         if self.query:
-            return (own, self.query) == (its, other.query)
-        return own == its or its.startswith(f"{own}/")
+            return (path, self.query) == (other_path, other.query)
+        return path == other_path or other_path.startswith(f"{path}/")
 
 
 def parse_url(text: str | None) -> Url | None:
-    """None where it is no URL of this kind, or longer than any has to be."""
-    parts = _URL.fullmatch(text) if text and len(text) <= MAX_URL_LENGTH else None
-    if text is None or parts is None or int(parts[3] or 0) > MAX_PORT:
+    """The parsed URL; None if it is invalid or too long."""
+    match = _URL.fullmatch(text) if text and len(text) <= MAX_URL_LENGTH else None
+    if text is None or match is None or int(match[3] or 0) > MAX_PORT:
         return None
-    scheme, host, port = parts[1].lower(), parts[2].lower(), int(parts[3] or 0)
+    scheme, host, port = match[1].lower(), match[2].lower(), int(match[3] or 0)
     if host.startswith("[") and not _is_address(host[1:-1]):
         return None
     is_default = port in (0, _DEFAULT_PORTS[scheme])
     site = f"{scheme}://{host}" if is_default else f"{scheme}://{host}:{port}"
-    return Url(text, scheme, site, parts[4] or "", parts[5] or "")
+    return Url(text, scheme, site, match[4] or "", match[5] or "")
 
 
 def _is_address(text: str) -> bool:
@@ -78,6 +78,6 @@ def _is_address(text: str) -> bool:
 
 
 def safe(text: str | None, beside: Url) -> Url | None:
-    """https; or http, where the server itself is spoken to so."""
-    found = parse_url(text)
-    return found if found and (found.is_safe or not beside.is_safe) else None
+    """The parsed URL if it uses https, or http if the server itself does."""
+    url = parse_url(text)
+    return url if url and (url.is_safe or not beside.is_safe) else None

@@ -310,7 +310,7 @@ async def test_a_silent_listening_stream_delays_no_call() -> None:
     with listening(server) as url:
         async with plain_http() as http:
             listener = Listener(http, url, {}, asyncio.sleep, on_asked)
-            await listener.begun(patience=0.05)
+            await listener.wait_until_open(patience=0.05)
             await listener.close()
 
     assert asked == []

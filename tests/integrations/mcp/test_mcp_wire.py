@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from integrations.errors import UnreadableResponse
-from integrations.mcp.header_mirroring import BadAnnotation, annotated_paths, argument_headers, encoded
+from integrations.mcp.header_mirroring import BadAnnotation, annotated_paths, argument_headers, encode_value
 from integrations.mcp.jsonrpc import RpcResponse, parse_messages
 from integrations.mcp.sse import EventStream, SseMessage
 
@@ -86,7 +86,7 @@ def test_several_messages_may_arrive_in_a_list() -> None:
     ],
 )
 def test_any_text_is_encoded_for_a_header_as_specified(text: str, expected: str) -> None:
-    assert encoded(text) == expected
+    assert encode_value(text) == expected
 
 
 def schema(**properties: Any) -> dict[str, Any]:
