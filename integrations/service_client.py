@@ -157,10 +157,7 @@ class ServiceClient:
         headers: Mapping[str, str] | None = None,
         if_lost: str = MAYBE_DONE,
     ) -> Any:
-        """`reads`: the request changes nothing and may be repeated; by default only GET.
-
-        `if_lost`: the text for a write whose response is lost, such as how to find out whether it was applied.
-        """
+        """`reads`: repeatable, by default only for GET. `if_lost`: advice for a write whose response is lost."""
         may_repeat = method == "GET" if reads is None else reads
         lost_text = None if may_repeat else if_lost
         url, content, content_headers = self._encode(path, query, body, form)

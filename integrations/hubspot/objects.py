@@ -22,9 +22,7 @@ from integrations.text import shortened
 MAX_NAMES_LENGTH = 1_200
 """The maximum length of property names in one URL, which may have 2,048 characters."""
 ASK_FOR_LESS = "Use a smaller `limit`, or fewer `properties`."
-TOO_MANY_PROPERTIES = (
-    "These are too many `properties` for a list. Name fewer, or use `hubspot_search_{}`, which accepts more."
-)
+TOO_MANY = "These are too many `properties` for a list. Name fewer, or use `hubspot_search_{}`, which accepts more."
 MAYBE_TOO_NEW = "Records created in the last two minutes may be missing; `hubspot_list_{}` includes them."
 SEARCHED_FIELDS = "`query` matches the beginning of words in {}."
 
@@ -32,7 +30,7 @@ SEARCHED_FIELDS = "`query` matches the beginning of words in {}."
 async def list_records(api: HubSpotApi, kind: Kind, params: Page) -> Records:
     names, *more = _property_batches(kind.requested(params.properties))
     if more:
-        raise ToolFailed("invalid_arguments", TOO_MANY_PROPERTIES.format(kind.many))
+        raise ToolFailed("invalid_arguments", TOO_MANY.format(kind.many))
     query = {
         "limit": params.limit,
         "after": params.after or None,
@@ -48,19 +46,14 @@ async def search_records(
     api: HubSpotApi, kind: Kind, params: Search, associated: Mapping[Kind, str], conditions: Sequence[Json] = ()
 ) -> Records:
     """`associated` are ids of associated records by kind; `conditions` are those of the search tool itself."""
-    associated_ids = {other_kind: record_id for other_kind, record_id in associated.items() if record_id}
+    associated_ids = {other: record_id for other, record_id in associated.items() if record_id}
     _check_count(len(params.filters) + len(conditions) + len(associated_ids) + bool(params.owner))
     lookup, properties, offset = Lookup(api), Properties(api, kind), int(params.after or 0)
     with too_large_hint(ASK_FOR_LESS):
         builder = ConditionBuilder(kind, properties, lookup)
-        ids = {
-            other_kind: await lookup.record(other_kind, record_id) for other_kind, record_id in associated_ids.items()
-        }
-        filters = [
-            *[await builder.build(filter_) for filter_ in params.filters],
-            *conditions,
-            *starmap(belongs_to, ids.items()),
-        ]
+        ids = {other: await lookup.record(other, record_id) for other, record_id in associated_ids.items()}
+        requested = [await builder.build(filter_) for filter_ in params.filters]
+        filters = [*requested, *conditions, *starmap(belongs_to, ids.items())]
         filters += [among(OWNER, "EQ", [await lookup.owner(params.owner)])] if params.owner else []
         body = {
             "query": params.query,
@@ -72,8 +65,8 @@ async def search_records(
         }
         set_fields = {name: value for name, value in body.items() if value}
         response = await api.request("POST", f"{kind.path}/search", body=set_fields, reads=True)
-    for other_kind, record_id in {} if response.get("total") else ids.items():
-        await lookup.require(other_kind, record_id)
+    for other, record_id in {} if response.get("total") else ids.items():
+        await lookup.require(other, record_id)
     return _limit_reach(await _page(api, kind, response, params), offset, kind, params)
 
 

@@ -66,8 +66,7 @@ Values = Annotated[Json, Field(max_length=MOST_VALUES), BeforeValidator(as_objec
 RequiredValues = Annotated[Json, Field(min_length=1, max_length=MOST_VALUES), BeforeValidator(as_object), VALUES_FIELD]
 PageParam = Annotated[PageId, Field(description="The page: its id or its URL.")]
 DatabaseParam = Annotated[
-    DatabaseId,
-    Field(description="A database or one of its data sources: the id, or the URL of the database."),
+    DatabaseId, Field(description="A database or one of its data sources: the id, or the URL of the database.")
 ]
 _PAGE: Mapping[str, str] = dict.fromkeys(("id", "page", "url", "pageurl", "blockid"), "page_id")
 _DATABASE: Mapping[str, str] = dict.fromkeys(

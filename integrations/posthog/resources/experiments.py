@@ -148,13 +148,8 @@ async def posthog_list_experiments(api: PosthogApi, params: ListExperiments) -> 
     number = await find_flag_id(api, await api.project(params.project_id), flag) if flag else None
     query = {"search": params.search, "status": params.status, "archived": params.archived, "feature_flag_id": number}
 
-    def parse(project: Project, experiment_json: Json) -> Experiment:
-        return read(
-            Experiment,
-            experiment_json,
-            url=_link(project, experiment_json),
-            full=full_object(experiment_json, full=params.full),
-        )
+    def parse(project: Project, item: Json) -> Experiment:
+        return read(Experiment, item, url=_link(project, item), full=full_object(item, full=params.full))
 
     return await list_objects(api, params, PLACE, query, ExperimentPage, parse)
 
@@ -169,24 +164,20 @@ async def posthog_get_experiment(api: PosthogApi, params: GetExperiment) -> Expe
     """
     project = await api.project(params.project_id)
     experiment_id = await _number(api, project, params.experiment_id)
-    experiment_json = await read_object(api, project, PLACE, experiment_id, "experiment", LIST)
-    metrics = _metrics(experiment_json, "metrics", "primary")
+    item = await read_object(api, project, PLACE, experiment_id, "experiment", LIST)
+    metrics = _metrics(item, "metrics", "primary")
     experiment = read(
         WholeExperiment,
-        experiment_json,
-        url=_link(project, experiment_json),
-        feature_flag_id=(experiment_json.get("feature_flag") or {}).get("id"),
-        variants=_variants(experiment_json),
+        item,
+        url=_link(project, item),
+        feature_flag_id=(item.get("feature_flag") or {}).get("id"),
+        variants=_variants(item),
         metrics=[_name(metric) for metric in metrics],
-        secondary_metrics=[_name(metric) for metric in _metrics(experiment_json, "metrics_secondary", "secondary")],
-        full=full_object(experiment_json, full=params.full, is_alone=True),
+        secondary_metrics=[_name(metric) for metric in _metrics(item, "metrics_secondary", "secondary")],
+        full=full_object(item, full=params.full, is_alone=True),
     )
-    metric_results = [
-        await _measure(api, project, experiment_json, metric) for metric in metrics[:MOST_METRICS] if params.results
-    ]
-    notes = (
-        [*_notes(experiment_json, len(metrics)), *cut_notes(experiment)] if params.results else cut_notes(experiment)
-    )
+    metric_results = [await _measure(api, project, item, metric) for metric in metrics[:MOST_METRICS] if params.results]
+    notes = [*_notes(item, len(metrics)), *cut_notes(experiment)] if params.results else cut_notes(experiment)
     return ExperimentDetails(project_id=project.id, experiment=experiment, measured=metric_results, notes=notes)
 
 
@@ -196,22 +187,22 @@ async def _number(api: PosthogApi, project: Project, key: str) -> str:
         return key
     with suppress(ObjectNotFound):
         flag = await find_flag_id(api, project, key)
-        if experiment_json := await first_match(api, project, PLACE, {"feature_flag_id": flag}):
-            return str(experiment_json.get("id"))
+        if item := await first_match(api, project, PLACE, {"feature_flag_id": flag}):
+            return str(item.get("id"))
     raise object_not_found(project, "experiment", f"with the feature flag {key}", LIST)
 
 
-def _notes(experiment_json: Json, metrics: int) -> list[str]:
+def _notes(item: Json, metrics: int) -> list[str]:
     """Notes on the results."""
-    if not experiment_json.get("start_date"):
+    if not item.get("start_date"):
         return [NOT_STARTED]
     return [MORE_METRICS.format(MOST_METRICS, metrics)] if metrics > MOST_METRICS else []
 
 
-async def _measure(api: PosthogApi, project: Project, experiment_json: Json, metric: Json) -> Measured:
+async def _measure(api: PosthogApi, project: Project, item: Json, metric: Json) -> Measured:
     """The result of a metric, or its error, so that the other metrics are still returned."""
     fields = {"name": _name(metric), "kind": metric.get("metric_type") or metric.get("kind")}
-    query = {"kind": "ExperimentQuery", "experiment_id": experiment_json.get("id"), "metric": metric}
+    query = {"kind": "ExperimentQuery", "experiment_id": item.get("id"), "metric": metric}
     try:
         response = await run(api, project, query)
     except ToolFailed as failed:
@@ -238,25 +229,25 @@ def _row(variant: Json) -> list[object]:
     return [*numbers, chance_text, variant.get("p_value"), change, significant]
 
 
-def _metrics(experiment_json: Json, inline: str, shared: str) -> list[Json]:
+def _metrics(item: Json, inline: str, shared: str) -> list[Json]:
     """Its own metrics, and the shared ones."""
     saved = [
         {**metric["query"], "name": metric.get("name")}
-        for metric in experiment_json.get("saved_metrics") or []
+        for metric in item.get("saved_metrics") or []
         if isinstance(metric.get("query"), dict) and (metric.get("metadata") or {}).get("type", "primary") == shared
     ]
-    return [metric for metric in experiment_json.get(inline) or [] if isinstance(metric, dict)] + saved
+    return [metric for metric in item.get(inline) or [] if isinstance(metric, dict)] + saved
 
 
 def _name(metric: Json) -> str:
     return str(metric.get("name") or (metric.get("source") or {}).get("event") or metric.get("metric_type") or "metric")
 
 
-def _variants(experiment_json: Json) -> list[Arm]:
-    flag = (experiment_json.get("feature_flag") or {}).get("filters") or {}
+def _variants(item: Json) -> list[Arm]:
+    flag = (item.get("feature_flag") or {}).get("filters") or {}
     variants = (flag.get("multivariate") or {}).get("variants") or []
     return [read(Arm, variant) for variant in variants if isinstance(variant, dict)]
 
 
-def _link(project: Project, experiment_json: Json) -> str:
-    return project.link(f"{PLACE}/{experiment_json.get('id')}")
+def _link(project: Project, item: Json) -> str:
+    return project.link(f"{PLACE}/{item.get('id')}")

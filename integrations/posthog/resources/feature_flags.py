@@ -167,7 +167,7 @@ async def posthog_list_feature_flags(api: PosthogApi, params: ListFlags) -> Flag
         "tags": json.dumps(params.tags) if params.tags else None,
     }
     return await list_objects(
-        api, params, PLACE, query, FlagPage, lambda project, flag_json: _flag(project, flag_json, params.full)
+        api, params, PLACE, query, FlagPage, lambda project, item: _flag(project, item, params.full)
     )
 
 
@@ -182,8 +182,8 @@ async def posthog_get_feature_flag(api: PosthogApi, params: GetFlag) -> FlagDeta
     """
     project = await api.project(params.project_id)
     flag_id = await find_flag_id(api, project, params.feature_flag_id)
-    flag_json = await read_object(api, project, PLACE, flag_id, WHAT, LIST)
-    flag, condition_count = _whole_flag(project, flag_json, full=params.full), len(list(conditions(flag_json)))
+    item = await read_object(api, project, PLACE, flag_id, WHAT, LIST)
+    flag, condition_count = _whole_flag(project, item, full=params.full), len(list(conditions(item)))
     notes = (
         [MORE_CONDITIONS.format(MOST_CONDITIONS, condition_count)]
         if condition_count > MOST_CONDITIONS and not params.full
@@ -196,10 +196,10 @@ async def find_flag_id(api: PosthogApi, project: Project, key: str) -> str:
     """The number of the flag with this key, archived or not; numbers are returned unchanged."""
     if is_number(key):
         return key
-    flag_json = await first_match(api, project, PLACE, {"key": key})
-    if flag_json is None or str(flag_json.get("key")).lower() != key.lower():
+    item = await first_match(api, project, PLACE, {"key": key})
+    if item is None or str(item.get("key")).lower() != key.lower():
         raise ObjectNotFound("upstream_refused", await _no_flag_text(api, project, key))
-    return str(flag_json.get("id"))
+    return str(item.get("id"))
 
 
 async def _no_flag_text(api: PosthogApi, project: Project, key: str) -> str:
@@ -211,38 +211,38 @@ async def _no_flag_text(api: PosthogApi, project: Project, key: str) -> str:
     return f"{text} {suggestion}".rstrip()
 
 
-def _flag(project: Project, flag_json: Json, full: bool) -> Flag:
-    variants = [str(variant.get("key")) for variant in _variants(flag_json)]
+def _flag(project: Project, item: Json, full: bool) -> Flag:
+    variants = [str(variant.get("key")) for variant in _variants(item)]
     return read(
         Flag,
-        flag_json,
-        url=project.link(f"{PLACE}/{flag_json.get('id')}"),
-        rollout=_rollout_summary(list(conditions(flag_json))),
+        item,
+        url=project.link(f"{PLACE}/{item.get('id')}"),
+        rollout=_rollout_summary(list(conditions(item))),
         variants=variants,
-        stale=_is_stale(flag_json),
-        full=full_object(flag_json, full=full),
+        stale=_is_stale(item),
+        full=full_object(item, full=full),
     )
 
 
-def _whole_flag(project: Project, flag_json: Json, *, full: bool) -> WholeFlag:
-    payloads = filters_of(flag_json).get("payloads") or {}
-    variants = [{**variant, "payload": _payload(payloads.get(variant.get("key")))} for variant in _variants(flag_json)]
+def _whole_flag(project: Project, item: Json, *, full: bool) -> WholeFlag:
+    payloads = filters_of(item).get("payloads") or {}
+    variants = [{**variant, "payload": _payload(payloads.get(variant.get("key")))} for variant in _variants(item)]
     return read(
         WholeFlag,
-        flag_json,
-        url=project.link(f"{PLACE}/{flag_json.get('id')}"),
-        conditions=list(conditions(flag_json))[:MOST_CONDITIONS],
+        item,
+        url=project.link(f"{PLACE}/{item.get('id')}"),
+        conditions=list(conditions(item))[:MOST_CONDITIONS],
         variants=variants,
         payload=_payload(payloads.get("true")),
-        stale=_is_stale(flag_json),
-        experiments=[str(experiment_id) for experiment_id in flag_json.get("experiment_set") or []],
-        surveys=[str(survey.get("name")) for survey in flag_json.get("surveys") or [] if isinstance(survey, dict)],
-        full=full_object(flag_json, full=full, is_alone=True),
+        stale=_is_stale(item),
+        experiments=[str(experiment_id) for experiment_id in item.get("experiment_set") or []],
+        surveys=[str(survey.get("name")) for survey in item.get("surveys") or [] if isinstance(survey, dict)],
+        full=full_object(item, full=full, is_alone=True),
     )
 
 
-def _is_stale(flag_json: Json) -> bool:
-    return bool(flag_json.get("status") == "STALE")
+def _is_stale(item: Json) -> bool:
+    return bool(item.get("status") == "STALE")
 
 
 def _payload(value: object) -> str | None:
@@ -256,6 +256,6 @@ def _rollout_summary(conditions: list[str]) -> str | None:
     return f"{conditions[0]}{rest}" if conditions else None
 
 
-def _variants(flag_json: Json) -> list[Json]:
-    variants = (filters_of(flag_json).get("multivariate") or {}).get("variants") or []
+def _variants(item: Json) -> list[Json]:
+    variants = (filters_of(item).get("multivariate") or {}).get("variants") or []
     return [variant for variant in variants if isinstance(variant, dict)]

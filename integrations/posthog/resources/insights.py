@@ -74,9 +74,7 @@ class GetInsight(InProject):
         **dict.fromkeys(("refresh", "force"), "fresh"),
     }
     insight_id: Annotated[str, from_link(INSIGHTS), AfterValidator(_validate_id)] = Field(
-        max_length=400,
-        description="Its number, its short id, or a link to it.",
-        examples=["AaVQ8Ijw"],
+        max_length=400, description="Its number, its short id, or a link to it.", examples=["AaVQ8Ijw"]
     )
     results: bool = Field(default=True, description="Also compute the result.")
     fresh: bool = Field(
@@ -154,8 +152,8 @@ async def posthog_get_insight(api: PosthogApi, params: GetInsight) -> InsightDet
     """
     project = await api.project(params.project_id)
     insight_id = params.insight_id if is_number(params.insight_id) else await _number(api, project, params.insight_id)
-    insight_json = await read_object(api, project, INSIGHTS, insight_id, "insight", LIST_INSIGHTS)
-    query, insight = source(insight_json), _insight(project, insight_json, params.full, is_alone=True)
+    item = await read_object(api, project, INSIGHTS, insight_id, "insight", LIST_INSIGHTS)
+    query, insight = source(item), _insight(project, item, params.full, is_alone=True)
     short_query = _shorten_query(query)
     details = InsightDetails(
         project_id=project.id, insight=insight, query=short_query, notes=_notes(insight, short_query)
@@ -185,10 +183,10 @@ def _notes(insight: Insight, query: Json | None) -> list[str]:
 
 
 async def _number(api: PosthogApi, project: Project, short_id: str) -> str:
-    insight_json = await first_match(api, project, INSIGHTS, {"short_id": short_id})
-    if insight_json is None:
+    item = await first_match(api, project, INSIGHTS, {"short_id": short_id})
+    if item is None:
         raise object_not_found(project, "insight", short_id, LIST_INSIGHTS)
-    return str(insight_json.get("id"))
+    return str(item.get("id"))
 
 
 async def _compute(api: PosthogApi, project: Project, query: Json, *, fresh: bool) -> Json:
@@ -200,19 +198,17 @@ async def _compute(api: PosthogApi, project: Project, query: Json, *, fresh: boo
         raise failed.with_text(f"{failed.text} {WITHOUT_SCOPE}") from failed
 
 
-def _insight(project: Project, insight_json: Json, full: bool, *, is_alone: bool = False) -> Insight:
-    link = project.link(f"{INSIGHTS}/{insight_json.get('short_id')}")
-    tiles = [
-        str(tile.get("dashboard_id")) for tile in insight_json.get("dashboard_tiles") or [] if isinstance(tile, dict)
-    ]
-    name = insight_json.get("name") or insight_json.get("derived_name")
-    more = {"name": name, "kind": (source(insight_json) or {}).get("kind"), "dashboards": tiles}
-    return read(Insight, insight_json, url=link, full=full_object(insight_json, full=full, is_alone=is_alone), **more)
+def _insight(project: Project, item: Json, full: bool, *, is_alone: bool = False) -> Insight:
+    link = project.link(f"{INSIGHTS}/{item.get('short_id')}")
+    tiles = [str(tile.get("dashboard_id")) for tile in item.get("dashboard_tiles") or [] if isinstance(tile, dict)]
+    name = item.get("name") or item.get("derived_name")
+    more = {"name": name, "kind": (source(item) or {}).get("kind"), "dashboards": tiles}
+    return read(Insight, item, url=link, full=full_object(item, full=full, is_alone=is_alone), **more)
 
 
-def source(insight_json: Json) -> Json | None:
+def source(item: Json) -> Json | None:
     """The query without its visualization."""
-    query = insight_json.get("query")
+    query = item.get("query")
     inner = query.get("source") if isinstance(query, dict) else None
     if isinstance(query, dict) and query.get("kind") in ("InsightVizNode", "DataVisualizationNode", "DataTableNode"):
         return inner if isinstance(inner, dict) else None

@@ -168,8 +168,8 @@ async def posthog_list_persons(api: PosthogApi, params: ListPersons) -> PersonPa
     """
     query = {"search": params.search, "email": params.email, "distinct_id": params.distinct_id}
 
-    def parse(project: Project, person_json: Json) -> Person:
-        return _person(project, person_json, full_object(person_json, full=params.full), is_shortened=True)
+    def parse(project: Project, item: Json) -> Person:
+        return _person(project, item, full_object(item, full=params.full), is_shortened=True)
 
     return await list_objects(api, params, PERSONS, query, PersonPage, parse)
 
@@ -182,10 +182,8 @@ async def posthog_get_person(api: PosthogApi, params: GetPerson) -> PersonDetail
     `personId` reads their events. `full: true` returns PostHog's complete object.
     """
     project = await api.project(params.project_id)
-    person_json = await _find_person(api, project, params.person_id)
-    person = _person(
-        project, person_json, full_object(person_json, full=params.full, is_alone=True), is_shortened=False
-    )
+    item = await _find_person(api, project, params.person_id)
+    person = _person(project, item, full_object(item, full=params.full, is_alone=True), is_shortened=False)
     return PersonDetails(project_id=project.id, person=person, notes=cut_notes(person))
 
 
@@ -198,10 +196,8 @@ async def posthog_list_cohorts(api: PosthogApi, params: Searched) -> CohortPage:
     `SELECT id FROM persons WHERE id IN COHORT 41`.
     """
 
-    def parse(project: Project, cohort_json: Json) -> Cohort:
-        return read(
-            Cohort, cohort_json, url=_cohort_link(project, cohort_json), full=full_object(cohort_json, full=params.full)
-        )
+    def parse(project: Project, item: Json) -> Cohort:
+        return read(Cohort, item, url=_cohort_link(project, item), full=full_object(item, full=params.full))
 
     return await list_objects(api, params, COHORTS, {"search": params.search}, CohortPage, parse)
 
@@ -214,13 +210,13 @@ async def posthog_get_cohort(api: PosthogApi, params: GetCohort) -> CohortDetail
     computation, and link.
     """
     project = await api.project(params.project_id)
-    cohort_json = await read_object(api, project, COHORTS, params.cohort_id, "cohort", LIST_COHORTS)
-    filters, _ = fit(cohort_json.get("filters"), ROOM_OF_FILTERS)
+    item = await read_object(api, project, COHORTS, params.cohort_id, "cohort", LIST_COHORTS)
+    filters, _ = fit(item.get("filters"), ROOM_OF_FILTERS)
     more = {
         "filters": filters if isinstance(filters, dict) else None,
-        "full": full_object(cohort_json, full=params.full, is_alone=True),
+        "full": full_object(item, full=params.full, is_alone=True),
     }
-    cohort = read(WholeCohort, cohort_json, url=_cohort_link(project, cohort_json), **more)
+    cohort = read(WholeCohort, item, url=_cohort_link(project, item), **more)
     return CohortDetails(project_id=project.id, cohort=cohort, notes=cut_notes(cohort))
 
 
@@ -237,12 +233,12 @@ async def require_person(api: PosthogApi, project: Project, uuid: str) -> None:
 async def find_person_uuid(api: PosthogApi, project: Project, person_id: str) -> str:
     """The UUID of the person with this number, email address or distinct ID."""
     try:
-        person_json = await _find_person(api, project, person_id)
+        item = await _find_person(api, project, person_id)
     except ToolFailed as failed:
         if "`person:read`" not in failed.text:
             raise
         raise failed.with_text(f"{failed.text} {WITHOUT_SCOPE}") from failed
-    return str(person_json.get("uuid") or person_json.get("id"))
+    return str(item.get("uuid") or item.get("id"))
 
 
 async def _find_person(api: PosthogApi, project: Project, person_id: str) -> Json:
@@ -251,21 +247,21 @@ async def _find_person(api: PosthogApi, project: Project, person_id: str) -> Jso
         with suppress(ObjectNotFound):
             return await read_object(api, project, PERSONS, person_id, WHAT, LIST_PERSONS)
     for name in ("email", "distinct_id") if "@" in person_id else ("distinct_id",):
-        if person_json := await first_match(api, project, PERSONS, {name: person_id}):
-            return person_json
+        if item := await first_match(api, project, PERSONS, {name: person_id}):
+            return item
     raise ObjectNotFound("upstream_refused", NO_SUCH_PERSON.format(project=project.id, id=person_id))
 
 
-def _person(project: Project, person_json: Json, full: Json | None, *, is_shortened: bool) -> Person:
-    properties = person_json.get("properties") if isinstance(person_json.get("properties"), dict) else {}
-    ids = [str(distinct_id) for distinct_id in person_json.get("distinct_ids") or []]
+def _person(project: Project, item: Json, full: Json | None, *, is_shortened: bool) -> Person:
+    properties = item.get("properties") if isinstance(item.get("properties"), dict) else {}
+    ids = [str(distinct_id) for distinct_id in item.get("distinct_ids") or []]
     shown = _select_properties(properties or {}) if is_shortened else properties
     shown_properties, _ = fit(shown, ROOM_OF_PROPERTIES if is_shortened else 40_000)
     more = [f"and {len(ids) - MOST_IDS} more"] if is_shortened and len(ids) > MOST_IDS else []
     return read(
         Person,
-        person_json,
-        url=project.link(f"persons/{person_json.get('uuid') or person_json.get('id')}"),
+        item,
+        url=project.link(f"persons/{item.get('uuid') or item.get('id')}"),
         distinct_ids=ids[:MOST_IDS] + more if is_shortened else ids[:200],
         properties=shown_properties if isinstance(shown_properties, dict) else {},
         full=full,
@@ -278,5 +274,5 @@ def _select_properties(properties: Json) -> Json:
     return dict([*first.items(), *rest.items()][:MOST_PROPERTIES])
 
 
-def _cohort_link(project: Project, cohort_json: Json) -> str:
-    return project.link(f"{COHORTS}/{cohort_json.get('id')}")
+def _cohort_link(project: Project, item: Json) -> str:
+    return project.link(f"{COHORTS}/{item.get('id')}")

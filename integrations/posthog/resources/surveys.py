@@ -118,10 +118,10 @@ async def posthog_list_surveys(api: PosthogApi, params: ListSurveys) -> SurveyPa
     """
     query = {"search": params.search, "status": params.status, "type": params.type, "archived": params.archived}
 
-    def parse(project: Project, survey_json: Json) -> Survey:
-        questions = [str(question.get("question")) for question in _questions(survey_json)]
-        more = {"url": _link(project, survey_json), "full": full_object(survey_json, full=params.full)}
-        return read(Survey, survey_json, questions=questions, **more)
+    def parse(project: Project, item: Json) -> Survey:
+        questions = [str(question.get("question")) for question in _questions(item)]
+        more = {"url": _link(project, item), "full": full_object(item, full=params.full)}
+        return read(Survey, item, questions=questions, **more)
 
     return await list_objects(api, params, PLACE, query, SurveyPage, parse)
 
@@ -134,18 +134,10 @@ async def posthog_get_survey(api: PosthogApi, params: GetSurvey) -> SurveyDetail
     with path `/api/projects/{projectId}/surveys/{id}/responses/` (params `limit`, `offset`, `question_id`, `since`).
     """
     project = await api.project(params.project_id)
-    survey_json = await read_object(api, project, PLACE, params.survey_id, "survey", LIST)
-    counts, notes = (
-        await _counts(api, project, params) if params.stats and survey_json.get("start_date") else (None, [])
-    )
-    more = {
-        "url": _link(project, survey_json),
-        "full": full_object(survey_json, full=params.full, is_alone=True),
-        "counts": counts,
-    }
-    survey = read(
-        WholeSurvey, survey_json, questions=[read(Question, question) for question in _questions(survey_json)], **more
-    )
+    item = await read_object(api, project, PLACE, params.survey_id, "survey", LIST)
+    counts, notes = await _counts(api, project, params) if params.stats and item.get("start_date") else (None, [])
+    more = {"url": _link(project, item), "full": full_object(item, full=params.full, is_alone=True), "counts": counts}
+    survey = read(WholeSurvey, item, questions=[read(Question, question) for question in _questions(item)], **more)
     return SurveyDetails(project_id=project.id, survey=survey, notes=[*notes, *cut_notes(survey)])
 
 
@@ -169,9 +161,9 @@ async def _counts(api: PosthogApi, project: Project, params: GetSurvey) -> tuple
     return read(Counts, fields), []
 
 
-def _questions(survey_json: Json) -> list[Json]:
-    return [question for question in survey_json.get("questions") or [] if isinstance(question, dict)]
+def _questions(item: Json) -> list[Json]:
+    return [question for question in item.get("questions") or [] if isinstance(question, dict)]
 
 
-def _link(project: Project, survey_json: Json) -> str:
-    return project.link(f"{PLACE}/{survey_json.get('id')}")
+def _link(project: Project, item: Json) -> str:
+    return project.link(f"{PLACE}/{item.get('id')}")
