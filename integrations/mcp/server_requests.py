@@ -37,18 +37,18 @@ NOBODY = Nobody()
 async def inputs(respondent: Respondent, result: Json) -> Json:
     """The additional fields of the repeated request. The server's state is returned unchanged."""
     match {name: result.get(name) for name in ("inputRequests", "requestState")}:
-        case {"inputRequests": dict(requests), "requestState": None}:
-            return {"inputResponses": await _responses(respondent, requests)}
-        case {"inputRequests": dict(requests), "requestState": str(state)}:
-            return {"inputResponses": await _responses(respondent, requests), "requestState": state}
+        case {"inputRequests": dict(input_requests), "requestState": None}:
+            return {"inputResponses": await _responses(respondent, input_requests)}
+        case {"inputRequests": dict(input_requests), "requestState": str(state)}:
+            return {"inputResponses": await _responses(respondent, input_requests), "requestState": state}
         case {"inputRequests": None, "requestState": str(state)}:
             return {"requestState": state}
         case _:
             raise UnreadableResponse(INVALID_REQUEST)
 
 
-async def _responses(respondent: Respondent, requests: Mapping[str, object]) -> Json:
-    return {key: await _respond(respondent, request) for key, request in requests.items()}
+async def _responses(respondent: Respondent, input_requests: Mapping[str, object]) -> Json:
+    return {key: await _respond(respondent, request) for key, request in input_requests.items()}
 
 
 async def _respond(respondent: Respondent, request: object) -> Json:
