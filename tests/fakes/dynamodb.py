@@ -6,7 +6,6 @@ process shares one state, and `mock_aws` empties it: a table lasts for a test, n
 
 from __future__ import annotations
 
-import copy
 import logging
 import socket
 import subprocess
@@ -23,12 +22,12 @@ import boto3
 import pytest
 from botocore.awsrequest import AWSPreparedRequest
 from moto.core.botocore_stubber import BotocoreStubber
-from moto.dynamodb.models.table import Table
 from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Request, Response
 
 from api.kit.storage.dynamodb.store import dynamo_client
 from api.kit.storage.dynamodb.table import STACK, create_table
+from tests.fakes import quick_moto  # noqa: F401  installs its shortcuts
 
 ACCESS = {
     "AWS_ACCESS_KEY_ID": "testing",
@@ -58,22 +57,6 @@ def aws_access() -> Iterator[None]:
         for name, value in ACCESS.items():
             environment.setenv(name, value)
         yield
-
-
-def _backup(table: Table, _: dict[int, Any]) -> Table:
-    """What moto keeps of a table while it carries out a transaction, made anew for each of its changes.
-
-    Its own is a copy of every attribute of every item. Here items are only ever replaced whole, so that it is enough to
-    note which there are; the tests of a run that share a table would spend most of their time on the rest.
-    """
-    made = copy.copy(table)
-    made.items = copy.copy(table.items)
-    for hash_key, items in table.items.items():
-        made.items[hash_key] = copy.copy(items)
-    return made
-
-
-Table.__deepcopy__ = _backup
 
 
 @Request.application
