@@ -12,7 +12,7 @@ from tests.requirements import REQUIREMENTS
 
 def marks(source: str) -> Iterator[str]:
     """The ids in `pytest.mark.requirement("…", …)`, wherever that stands."""
-    for node in ast.walk(parsed(source)):
+    for node in ast.walk(parsed(source)) if "requirement" in source else ():
         match node:
             case ast.Call(func=ast.Attribute(attr="requirement"), args=ids):
                 yield from (

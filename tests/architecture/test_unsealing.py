@@ -31,7 +31,7 @@ ALLOWED = {
 def mentions(source: str) -> set[str]:
     """The names of `ALLOWED` that the code calls, hands on, imports, defines or spells for `getattr`."""
     found: set[str] = set()
-    for node in ast.walk(parsed(source)):
+    for node in ast.walk(parsed(source)) if any(name in source for name in ALLOWED) else ():
         match node:
             case ast.Attribute(attr=name) | ast.Name(id=name) | ast.alias(name=name) | ast.Constant(value=str(name)):
                 found.add(name.rpartition(".")[2])
