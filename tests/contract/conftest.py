@@ -10,9 +10,9 @@ from api.kit.storage.store import Store
 from tests.fakes.dynamodb import (
     PATIENT,
     aws_access,
+    empty_table_by_stack,
     moto_endpoint,
     new_table,
-    table_by_stack,
 )
 from tests.fakes.still_clock import StillClock
 
@@ -62,7 +62,7 @@ def _sqlite(folder: Path, clock: StillClock) -> Callable[[], Store]:
 
 
 def _dynamo(engine: str, endpoint: str, clock: StillClock) -> Callable[[], Store]:
-    name = table_by_stack(endpoint) if engine == "moto" else new_table(endpoint)
+    name = empty_table_by_stack(endpoint) if engine == "moto" else new_table(endpoint)
     return lambda: DynamoStore(_client(endpoint), name, clock, threads=THREADS)
 
 

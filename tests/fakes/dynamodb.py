@@ -21,7 +21,9 @@ from typing import Any
 import boto3
 import pytest
 from botocore.awsrequest import AWSPreparedRequest
+from moto.core import DEFAULT_ACCOUNT_ID
 from moto.core.botocore_stubber import BotocoreStubber
+from moto.dynamodb.models import dynamodb_backends
 from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Request, Response
 
@@ -153,6 +155,22 @@ def new_table(endpoint: str) -> str:
     assert create_table(client, name)
     client.close()
     return name
+
+
+def empty_table_by_stack(endpoint: str) -> str:
+    """The table of `table_by_stack` for tests that take turns, made again where `mock_aws` has removed it."""
+    name = _shared_table(endpoint)
+    tables = dynamodb_backends[DEFAULT_ACCOUNT_ID][ACCESS["AWS_REGION"]].tables
+    if name not in tables:
+        _shared_table.cache_clear()
+        return _shared_table(endpoint)
+    tables[name].items.clear()
+    return name
+
+
+@cache
+def _shared_table(endpoint: str) -> str:
+    return table_by_stack(endpoint)
 
 
 def table_by_stack(endpoint: str) -> str:

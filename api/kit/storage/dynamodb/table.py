@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,7 @@ def _create_table(client: Any, name: str, pause: Callable[[float], None]) -> boo
     return True
 
 
+@cache
 def _properties() -> dict[str, Any]:
     properties: dict[str, Any] = stack()["Resources"]["Table"]["Properties"]
     return properties
