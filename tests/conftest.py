@@ -1,5 +1,5 @@
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -18,10 +18,20 @@ from tests.harness import Plugboard, Workspace, served
 ROOT_KEY = "test:bHVrzZ1Yp0b6mYtqv3cJx8Q9sWfKd2RgTnUoAiEhLjM="
 
 
-def pytest_collection_finish() -> None:
-    """Thousands of tests stay where they are, and need not be looked through at each collection of garbage."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Thousands of tests stay where they are, and need not be looked through at each collection of garbage.
+
+    Collections are rarer, too: what a test leaves behind is small.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000, 10, 10)
+        gc.enable()
 
 
 @pytest.fixture
