@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -15,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from api.api_keys.service import make_operator_key
+from api.main.container import build_container
+from api.main.settings import Settings
 from tests.docs.reader import DEMO_AT, filled_in, in_a_shell, is_up
 from tests.documents import README, guide
 from tests.e2e.process import (
@@ -130,9 +134,20 @@ def run_the_curl_line(said: str) -> str:
     return run.stdout
 
 
+def used_before(data: Path) -> None:
+    """The database and the key file of an earlier process."""
+
+    async def use() -> None:
+        container = await build_container(Settings(data_dir=data))
+        await make_operator_key(container.store, container.key_maker)
+        await container.close()
+
+    asyncio.run(use())
+
+
 def test_a_database_without_its_key_file_is_not_served(tmp_path: Path) -> None:
     data = tmp_path / "var"
-    assert plugboard(data, "setup", "--operator").returncode == 0
+    used_before(data)
     (data / "root.key").rename(tmp_path / "elsewhere")
 
     refused = plugboard(data, "serve", PLUGBOARD_PORT=free_port())
@@ -145,8 +160,8 @@ def test_a_database_without_its_key_file_is_not_served(tmp_path: Path) -> None:
 
 def test_a_database_does_not_open_with_another_key_file(tmp_path: Path) -> None:
     data = tmp_path / "var"
-    assert plugboard(data, "setup", "--operator").returncode == 0
-    assert plugboard(tmp_path / "other", "setup", "--operator").returncode == 0
+    used_before(data)
+    used_before(tmp_path / "other")
     (tmp_path / "other/root.key").replace(data / "root.key")
 
     refused = plugboard(data, "serve", PLUGBOARD_PORT=free_port())
