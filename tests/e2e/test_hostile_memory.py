@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ import httpx2
 import pytest
 
 from tests.e2e.process import Process, serving
+from tests.fakes.bombs import gzipped_zeros
 from tests.fakes.hostile_mcp import HEAD, STREAM, events, mcp, with_id, with_result
 from tests.fakes.raw_upstream import Answer, pouring, saying, upstream_beside
 
@@ -42,7 +42,7 @@ def tools(inside: bytes) -> Answer:
 
 
 CALLS: Mapping[str, Answer] = {
-    "a bomb": saying(gzip.compress(bytes(100_000_000), mtime=0), Content_Encoding="gzip"),
+    "a bomb": saying(gzipped_zeros(100), Content_Encoding="gzip"),
     "a body without end": pouring(HEAD + b"\r\n[", b"0," * 1000),
     "comments without end": pouring(STREAM, b": " + b"x" * 1000 + b"\n"),
     "an event without end": pouring(STREAM, b"data: " + b"x" * 1000),

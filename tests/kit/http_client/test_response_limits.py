@@ -18,6 +18,7 @@ from api.kit.transport_errors import (
     TransportError,
     TransportTimeout,
 )
+from tests.fakes.bombs import gzipped_zeros
 from tests.fakes.raw_upstream import Answer, dripping, pouring, raw, saying, silent
 from tests.kit.http_client.upstream_client import HERE, asked_of
 
@@ -175,7 +176,7 @@ async def test_an_empty_body_may_have_a_content_encoding(encoded: bytes) -> None
 
 @pytest.mark.requirement("EGR-17")
 async def test_a_decompression_bomb_uses_little_memory() -> None:
-    bomb = gzip.compress(b"\0" * 200_000_000, mtime=0)
+    bomb = gzipped_zeros(200)
     async with asked_of(saying(bomb, Content_Encoding="gzip")) as (out, target, _):
         tracemalloc.start()
         with pytest.raises(ResponseTooLarge):

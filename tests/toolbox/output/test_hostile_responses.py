@@ -1,5 +1,4 @@
 import asyncio
-import gzip
 import json
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ import pytest
 
 from api.kit.egress.policy import EgressPolicy
 from api.main.settings import Settings
+from tests.fakes.bombs import gzipped_zeros
 from tests.fakes.hostile_mcp import HEAD, STREAM, events, made, mcp, resetting, result, with_id, with_result
 from tests.fakes.raw_upstream import Answer, cutting_off, dripping, pouring, raw, saying, silent, upstream
 from tests.harness import Plugboard, Workspace, many_callers, served
@@ -127,7 +127,7 @@ LARGE = [
     pytest.param(saying(X="x" * 20_000), TOO_LARGE, id="a long field"),
     pytest.param(saying(**{f"X{n}": "x" * 1000 for n in range(100)}), TOO_LARGE, id="a long head"),
     pytest.param(with_result(b'"' + b"x" * 5_000_000 + b'"'), TOO_LARGE, id="giant"),
-    pytest.param(saying(gzip.compress(bytes(50_000_000), mtime=0), Content_Encoding="gzip"), TOO_LARGE, id="a bomb"),
+    pytest.param(saying(gzipped_zeros(50), Content_Encoding="gzip"), TOO_LARGE, id="a bomb"),
     pytest.param(with_result(b"[" + b"[]," * (MANY // 3) + b"0]"), TOO_MANY_VALUES, id="many lists"),
     pytest.param(with_result(b"[" + b'{"a":0},' * (MANY // 8) + b"0]"), TOO_MANY_VALUES, id="many objects"),
     pytest.param(with_result(b"[" + b'"ab",' * (MANY // 5) + b"0]"), TOO_MANY_VALUES, id="many texts"),
