@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from http import HTTPStatus
 from itertools import count
 from typing import Any
@@ -20,10 +20,10 @@ from integrations.mcp.tools import ListedTools, listed
 
 
 class McpClient:
-    """One server with one set of credentials. Several may ask at once. It connects when it is first asked.
+    """One server with one set of credentials, for concurrent use. Connects for the first request.
 
-    What goes wrong is an `UpstreamError`. A request that may have been executed is never sent again.
-    `respondent` is asked what servers since 2025-03-26 ask back.
+    Failures are `UpstreamError`s. A request that may have been executed is never sent again.
+    `respondent` answers the requests of servers, which they may make since 2025-03-26.
     """
 
     def __init__(
@@ -49,54 +49,56 @@ class McpClient:
 
     async def call(self, method: str, params: Mapping[str, Any] | None = None) -> Json:
         if method == "tools/call":
-            return await self._called(params or {}, None)
-        return (await self._sent(method, params)).value()
+            return await self._call_tool(params or {}, None)
+        return (await self._send(method, params)).value()
 
     async def list_tools(self) -> ListedTools:
-        await self._connected()
+        await self._connect()
         is_modern = self._era is not None and self._era.kind == "modern"
-        found = await listed(lambda params: self.call("tools/list", params), with_headers=is_modern)
+        tools = await listed(lambda params: self.call("tools/list", params), with_headers=is_modern)
         if is_modern:
-            self._paths = {tool["name"]: paths for tool in found.tools if (paths := _paths_of(tool))}
-        return found
+            self._paths = {tool["name"]: paths for tool in tools.tools if (paths := _paths_of(tool))}
+        return tools
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Any], tool: Mapping[str, Any] | None = None) -> Json:
-        """`tool` as it was listed: its schema may want arguments in headers. Without it, what was listed last."""
-        return await self._called({"name": name, "arguments": dict(arguments)}, tool)
+    def call_tool(
+        self, name: str, arguments: Mapping[str, Any], tool: Mapping[str, Any] | None = None
+    ) -> Coroutine[Any, Any, Json]:
+        """`tool` as it was listed: its schema may want arguments in headers. Without it, as it was listed last."""
+        return self._call_tool({"name": name, "arguments": dict(arguments)}, tool)
 
     async def close(self) -> None:
         connection, self._connection = self._connection, None
         if connection:
             await connection.close()
 
-    async def _called(self, params: Mapping[str, Any], tool: Mapping[str, Any] | None) -> Json:
+    async def _call_tool(self, params: Mapping[str, Any], tool: Mapping[str, Any] | None) -> Json:
         paths = self._paths.get(str(params.get("name"))) if tool is None else _paths_of(tool)
-        outcome = await self._sent("tools/call", params, paths)
-        if _wants_other_headers(outcome):  # said before anything is executed
+        outcome = await self._send("tools/call", params, paths)
+        if _wants_other_headers(outcome):  # nothing has been executed
             await self.list_tools()
-            outcome = await self._sent("tools/call", params, self._paths.get(str(params.get("name"))))
+            outcome = await self._send("tools/call", params, self._paths.get(str(params.get("name"))))
         return outcome.value()
 
-    async def _sent(self, method: str, params: Mapping[str, Any] | None, paths: Paths | None = None) -> RpcOutcome:
+    async def _send(self, method: str, params: Mapping[str, Any] | None, paths: Paths | None = None) -> RpcOutcome:
         connection = self._connection
         if connection is None or not connection.is_open:
-            connection = await self._connected()
-        outcome = await _send(connection, method, params, paths)
-        if no_longer_fits(outcome, connection.era.kind) and (other := await self._found_again(connection)):
-            return await _send(other, method, params, paths)
+            connection = await self._connect()
+        outcome = await _send_in(connection, method, params, paths)
+        if no_longer_fits(outcome, connection.era.kind) and (other := await self._reconnect(connection)):
+            return await _send_in(other, method, params, paths)
         self._was_confirmed = self._was_confirmed and outcome.error is not None
         return outcome
 
-    async def _connected(self) -> McpSession:
+    async def _connect(self) -> McpSession:
         if self._connection is not None and self._connection.is_open:
             return self._connection
         async with self._connecting:
             if self._connection is None or not self._connection.is_open:
-                self._connection = await self._opened()
+                self._connection = await self._open()
                 self._era = self._connection.era
             return self._connection
 
-    async def _opened(self) -> McpSession:
+    async def _open(self) -> McpSession:
         if self._era is None:
             return await detection.detect(self._site)
         try:
@@ -106,8 +108,8 @@ class McpClient:
                 raise
             return await detection.detect(self._site)
 
-    async def _found_again(self, doubted: McpSession) -> McpSession | None:
-        """Another connection, if the server speaks otherwise now. Asked once, until something succeeds again."""
+    async def _reconnect(self, doubted: McpSession) -> McpSession | None:
+        """Another session, if the server speaks another version now. Tried once until a request succeeds again."""
         async with self._connecting:
             if self._connection is not doubted:
                 return self._connection
@@ -121,7 +123,7 @@ class McpClient:
             return other
 
 
-def _send(
+def _send_in(
     connection: McpSession, method: str, params: Mapping[str, Any] | None, paths: Paths | None
 ) -> Awaitable[RpcOutcome]:
     is_mirrored = paths and connection.era.kind == "modern"

@@ -13,12 +13,12 @@ from integrations.mcp.sse import EventStream
 
 JSON, STREAM = "application/json", "text/event-stream"
 ACCEPT: Mapping[str, str] = {"Content-Type": JSON, "Accept": f"{JSON}, {STREAM}"}
-# Whoever answers so has not looked at the message: who may ask, how often, or whether anybody is there.
+# These come from whatever stands before the server, and say nothing about the message.
 NOT_ABOUT_THE_MESSAGE = frozenset({401, 403, 407, 429})
 
 SUCCESSES = range(200, 300)
 
-OnAsked = Callable[[jsonrpc.ServerRequest], Awaitable[None]]
+OnRequest = Callable[[jsonrpc.ServerRequest], Awaitable[None]]
 
 
 class RpcOutcome(NamedTuple):
@@ -41,35 +41,36 @@ class RpcOutcome(NamedTuple):
         return self._replace(result=None, error=error)
 
 
-async def posted(
-    http: Http, url: str, headers: Mapping[str, str], number: int, body: bytes, on_asked: OnAsked | None = None
+async def post(
+    http: Http, url: str, headers: Mapping[str, str], number: int, body: bytes, on_request: OnRequest | None = None
 ) -> RpcOutcome:
     async with http.request("POST", url, {**ACCEPT, **headers}, body) as reply:
-        return await received(reply, number, on_asked)
+        return await read_outcome(reply, number, on_request)
 
 
-async def received(reply: HttpReply, number: int, on_asked: OnAsked | None = None) -> RpcOutcome:
-    head = RpcOutcome(reply.status, reply.headers)
+async def read_outcome(reply: HttpReply, number: int, on_request: OnRequest | None = None) -> RpcOutcome:
     try:
         if not is_success(reply):
-            return head.failed(await refusal(reply))
+            return RpcOutcome(reply.status, reply.headers, error=await refusal(reply))
         if is_stream(reply):
-            return await _from_stream(head, reply, number, on_asked)
-        return _from_body(head, await reply.read(), number)
+            return await _read_stream(reply, number, on_request)
+        response = _response_in(await reply.read(), number)
     except UnreadableResponse as error:
-        return head.failed(error)
+        return RpcOutcome(reply.status, reply.headers, error=error)
+    return RpcOutcome(reply.status, reply.headers, response.result, response.error)
 
 
 async def refusal(reply: HttpReply) -> UpstreamError:
-    """What the server says of it, where that is JSON-RPC and the status is about the message."""
+    """The error that a JSON-RPC body describes, if the status is about the message; otherwise the status itself."""
     refused = StatusRefused(reply.status, reply.reason, dict(reply.headers))
     if reply.status not in range(400, 500) or reply.status in NOT_ABOUT_THE_MESSAGE:
         return refused
     try:
-        said = jsonrpc.parse_messages(await reply.read())
+        messages = jsonrpc.parse_messages(await reply.read())
     except UpstreamError:
         return refused
-    return next((each.error for each in said if isinstance(each, jsonrpc.RpcResponse) and each.error), refused)
+    errors = (message.error for message in messages if isinstance(message, jsonrpc.RpcResponse) and message.error)
+    return next(errors, refused)
 
 
 def is_success(reply: HttpReply) -> bool:
@@ -81,30 +82,31 @@ def is_stream(reply: HttpReply) -> bool:
     return kind != JSON and kind.partition(";")[0].strip().lower() == STREAM
 
 
-def _from_body(head: RpcOutcome, body: bytes, number: int) -> RpcOutcome:
+def _response_in(body: bytes, number: int) -> jsonrpc.RpcResponse:
     for message in jsonrpc.parse_messages(body):
         if isinstance(message, jsonrpc.RpcResponse) and message.is_for(number):
-            return RpcOutcome(head.status, head.headers, message.result, message.error)
+            return message
     raise UnreadableResponse("The answer is to another request.")
 
 
-async def _from_stream(head: RpcOutcome, reply: HttpReply, number: int, on_asked: OnAsked | None) -> RpcOutcome:
+async def _read_stream(reply: HttpReply, number: int, on_request: OnRequest | None) -> RpcOutcome:
     stream = EventStream()
-    ended: UpstreamError = Unreachable("The stream ended before the answer.")
+    broken: UpstreamError = Unreachable("The stream ended before the answer.")
     try:
         async for chunk in reply.chunks():
             for event in stream.feed(chunk):
-                if event.name == "message" and (answer := await _answer_in(event.data, number, on_asked)):
-                    return head._replace(result=answer.result, error=answer.error)
+                if event.name == "message" and (response := await _read_event(event.data, number, on_request)):
+                    return RpcOutcome(reply.status, reply.headers, response.result, response.error)
     except Unreachable as error:
-        ended = error
-    return head._replace(error=ended, cut=stream)
+        broken = error
+    return RpcOutcome(reply.status, reply.headers, error=broken, cut=stream)
 
 
-async def _answer_in(data: str, number: int, on_asked: OnAsked | None) -> jsonrpc.RpcResponse | None:
+async def _read_event(data: str, number: int, on_request: OnRequest | None) -> jsonrpc.RpcResponse | None:
+    """The response, if it is in this event."""
     for message in jsonrpc.parse_messages(data):
         if isinstance(message, jsonrpc.RpcResponse) and message.is_for(number):
             return message
-        if isinstance(message, jsonrpc.ServerRequest) and on_asked:
-            await on_asked(message)
+        if isinstance(message, jsonrpc.ServerRequest) and on_request:
+            await on_request(message)
     return None

@@ -9,7 +9,7 @@ from contextlib import suppress
 from integrations.errors import UpstreamError
 from integrations.http_port import Http, HttpReply
 from integrations.mcp import jsonrpc
-from integrations.mcp.exchange import STREAM, OnAsked, is_stream, is_success
+from integrations.mcp.exchange import STREAM, OnRequest, is_stream, is_success
 from integrations.mcp.session import Wait
 from integrations.mcp.sse import EventStream
 
@@ -20,7 +20,7 @@ SHORTEST_RETRY_MS, LONGEST_RETRY_MS = 1000, 60_000
 class Listener:
     """A task that reads the stream and resumes it when it ends. A server without such a stream is not asked again."""
 
-    def __init__(self, http: Http, url: str, headers: Mapping[str, str], wait: Wait, on_request: OnAsked) -> None:
+    def __init__(self, http: Http, url: str, headers: Mapping[str, str], wait: Wait, on_request: OnRequest) -> None:
         self._http, self._url, self._headers = http, url, headers
         self._wait, self._on_request = wait, on_request
         self._is_ready = asyncio.Event()

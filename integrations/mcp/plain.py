@@ -7,7 +7,7 @@ from typing import Any
 
 from integrations.http_port import Http
 from integrations.mcp import jsonrpc
-from integrations.mcp.exchange import RpcOutcome, posted
+from integrations.mcp.exchange import RpcOutcome, post
 from integrations.mcp.session import Era
 
 
@@ -20,7 +20,7 @@ class PlainSession:
 
     async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> RpcOutcome:
         number = next(self._numbers)
-        outcome = await posted(self._http, self._url, headers, number, jsonrpc.request(number, method, params))
+        outcome = await post(self._http, self._url, headers, number, jsonrpc.request(number, method, params))
         if outcome.error or isinstance(outcome.result, dict):
             return outcome
         return outcome._replace(result={"result": outcome.result})  # JSON-RPC alone allows any value

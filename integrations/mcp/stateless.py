@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from typing import Any
 
 from integrations.errors import UnreadableResponse
 from integrations.http_port import Http
 from integrations.mcp import jsonrpc
-from integrations.mcp.exchange import RpcOutcome, posted
+from integrations.mcp.exchange import RpcOutcome, post
 from integrations.mcp.header_mirroring import standard_headers
 from integrations.mcp.server_requests import OF_ONE_ROUND, Respondent, inputs
 from integrations.mcp.session import MODERN_VERSION, Era
@@ -32,8 +32,8 @@ class StatelessSession:
         self.era = era
 
     async def send(self, method: str, params: Mapping[str, Any] | None, headers: Mapping[str, str]) -> RpcOutcome:
-        """A server that asks back has put the request aside: with the answers it is made again."""
-        outcome = await self._sent(method, params or {}, headers)
+        """A server that requests input has not executed the request, which is sent again with the answers."""
+        outcome = await self._post(method, params or {}, headers)
         if not _asks_back(method, outcome):
             return _completed(outcome)
         lasting = {name: value for name, value in (params or {}).items() if name not in OF_ONE_ROUND}
@@ -44,16 +44,16 @@ class StatelessSession:
                 answers = await inputs(self._respondent, outcome.value())
             except UnreadableResponse as error:
                 return outcome.failed(error)
-            outcome = await self._sent(method, lasting | answers, headers)
+            outcome = await self._post(method, lasting | answers, headers)
         return _completed(outcome)
 
     async def close(self) -> None:
         """Nothing to close."""
 
-    async def _sent(self, method: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> RpcOutcome:
-        number, asked = next(self._numbers), self._with_meta(params)
-        sent = {**headers, **standard_headers(MODERN_VERSION, method, asked)}
-        return await posted(self._http, self._url, sent, number, jsonrpc.request(number, method, asked))
+    def _post(self, method: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> Awaitable[RpcOutcome]:
+        number, params = next(self._numbers), self._with_meta(params)
+        headers = {**headers, **standard_headers(MODERN_VERSION, method, params)}
+        return post(self._http, self._url, headers, number, jsonrpc.request(number, method, params))
 
     def _with_meta(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The caller's own `_meta` stays, but it cannot speak for us."""

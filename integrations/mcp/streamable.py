@@ -13,7 +13,7 @@ from typing import Any
 from integrations.errors import RpcErrorResponse, Unreachable, UnreadableResponse, UpstreamError, UpstreamTimeout
 from integrations.http_port import Http
 from integrations.mcp import jsonrpc
-from integrations.mcp.exchange import ACCEPT, STREAM, RpcOutcome, is_stream, is_success, posted, received
+from integrations.mcp.exchange import ACCEPT, STREAM, RpcOutcome, is_stream, is_success, post, read_outcome
 from integrations.mcp.listener import Listener
 from integrations.mcp.server_requests import Respondent
 from integrations.mcp.session import INITIALIZED, Era, Wait, agreed, initialize
@@ -89,7 +89,7 @@ class StreamableSession:
         number = next(self._numbers)
         body = jsonrpc.request(number, method, params)
         all_headers = {**headers, **session.headers}
-        outcome = await posted(
+        outcome = await post(
             self._http, self._url, all_headers, number, body, lambda request: self._reply(session, request)
         )
         return await self._resume(session, number, outcome)
@@ -140,7 +140,7 @@ class StreamableSession:
             async with self._http.request("GET", self._url, headers) as reply:
                 if not is_success(reply) or not is_stream(reply):
                     return RpcOutcome(0, error=Unreachable(NO_REST))
-                outcome = await received(reply, number, lambda request: self._reply(session, request))
+                outcome = await read_outcome(reply, number, lambda request: self._reply(session, request))
                 return outcome._replace(status=0)
         except Unreachable:  # the request itself was sent, so the error must not say otherwise
             return RpcOutcome(0, error=Unreachable(NO_REST))
@@ -154,7 +154,7 @@ async def initialize_session(
     http: Http, url: str, numbers: Iterator[int], capabilities: Mapping[str, Any]
 ) -> RpcOutcome:
     number = next(numbers)
-    return await posted(http, url, {}, number, initialize(number, capabilities))
+    return await post(http, url, {}, number, initialize(number, capabilities))
 
 
 async def _start_session(http: Http, url: str, initialized: RpcOutcome) -> Session:

@@ -58,7 +58,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         if self._head_bytes > MAX_HEAD_BYTES:
             self._refuse()
         elif self._head_is_complete:
-            self._wait_no_more()
+            if self._patience is not None:
+                self._wait_no_more()
         elif self._patience is None:
             self._wait()
 

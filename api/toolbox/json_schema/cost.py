@@ -14,7 +14,6 @@ from typing import Any
 import jsonschema_rs
 
 from api.toolbox.json_schema.flatten import resolve_pointer
-from api.toolbox.output.json_size import JsonSize
 
 MAX_PATTERN_LENGTH = 1000
 MAX_PATTERNS = 50
@@ -40,12 +39,12 @@ class ValidationCost:
         self._by_depth: dict[int, int] = {}
         self._steps: dict[tuple[int, int], int] = {}
 
-    def is_bearable(self, size: JsonSize) -> bool:
-        if size.depth not in self._by_depth:
-            self._by_depth[size.depth] = self._count(self._root, size.depth, 0)
+    def is_bearable(self, depth: int, values: int) -> bool:
+        if depth not in self._by_depth:
+            self._by_depth[depth] = self._count(self._root, depth, 0)
             self._steps.clear()
         # Each value may take all of the steps.
-        return self._by_depth[size.depth] * size.values <= MAX_STEPS
+        return self._by_depth[depth] * values <= MAX_STEPS
 
     def _count(self, schema: object, depth: int, level: int) -> int:
         if not isinstance(schema, dict) or depth < 0:

@@ -57,8 +57,8 @@ class Validator:
             return False
         try:
             written = msgspec.json.encode(args)
-            at_most = JsonSize(written.count(b"{") + written.count(b"["), len(written))
-            if at_most.depth > MAX_DEPTH or at_most.values > MAX_VALUES or not self._cost.is_bearable(at_most):
+            depth, values = written.count(b"{") + written.count(b"["), len(written)  # at most
+            if depth > MAX_DEPTH or values > MAX_VALUES or not self._cost.is_bearable(depth, values):
                 return False
             return self._compiled.is_valid(args)
         except (ValueError, TypeError, RecursionError):  # the slow path below has a text for it
@@ -68,7 +68,7 @@ class Validator:
         size = measure(args, JsonSize(MAX_DEPTH, MAX_VALUES))
         if size is None:
             return [f"The arguments may be nested {MAX_DEPTH} levels deep and hold {MAX_VALUES} values; give less."]
-        if self._compiled is None or self._cost is None or not self._cost.is_bearable(size):
+        if self._compiled is None or self._cost is None or not self._cost.is_bearable(*size):
             return []
         try:
             if self._cost.size * size.values > MAX_WORDS:  # each error repeats that part of the schema

@@ -82,9 +82,7 @@ class McpToolset(Toolset):
     async def call(self, call: ToolCall) -> ToolResult:
         if call.tool is GENERIC_TOOL:
             return await self._call_method(call.arguments["method"], call.arguments.get("params"))
-        return await self._call_tool(call.tool.name, call.arguments)
-
-    async def _call_tool(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        name, arguments = call.tool.name, call.arguments
         self._busy += 1
         try:
             response = await self._with_valid_credentials(lambda: self._client.call_tool(name, arguments))

@@ -37,7 +37,8 @@ class OnDemandToolset(Toolset):
         return await (await self._opened()).list_tools(deadline, refresh=refresh)
 
     async def call(self, call: ToolCall) -> ToolResult:
-        return await (await self._opened()).call(call)
+        toolset = self._toolset or await self._opened()
+        return await toolset.call(call)
 
     async def close(self) -> None:
         """The registry closes what it has opened."""
