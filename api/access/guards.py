@@ -36,12 +36,12 @@ class RequiresScope(Guard):
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
         connection.scope["state"]["context"] = await self._enter(connection)
-        if not all(map(_is_id, connection.path_params.values())):
+        if not all(map(_is_id, connection.scope["path_params"].values())):
             raise NotFound
 
     async def _enter(self, connection: Connection) -> WorkspaceContext:
         access: Authenticator = connection.app.state["authenticator"]
-        workspace_id = connection.path_params["workspace_id"]
+        workspace_id = connection.scope["path_params"]["workspace_id"]
         headers = connection.scope["headers"]
         request_id = connection.scope["state"]["request_id"]
         if not _is_id(workspace_id):
@@ -57,7 +57,7 @@ class RequiresScope(Guard):
     def _check(self, principal: Principal, connection: Connection) -> None:
         if not principal.scope.includes(self.scope):
             raise Forbidden(f"This operation requires scope `{self.scope}`; this key has `{principal.scope}`.")
-        if self.scope is Scope.INVOKE and not principal.may_invoke(connection.path_params["agent_id"]):
+        if self.scope is Scope.INVOKE and not principal.may_invoke(connection.scope["path_params"]["agent_id"]):
             raise Forbidden("This key is limited to other agents.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import Any
 
@@ -48,18 +48,16 @@ class RequestMiddleware:
         get_scope = _as_get(scope)
         status, sent_bytes = 0, 0
 
-        async def send_extended(message: Message) -> None:
+        def send_extended(message: Message) -> Awaitable[None]:
             nonlocal status, sent_bytes
             if message["type"] == "http.response.start":
                 status = message["status"]
-                await send({**message, "headers": [*message["headers"], *extra]})
-            elif message["type"] == "http.response.body" and get_scope is not scope:
-                await send({**message, "body": b""})
-            elif message["type"] == "http.response.body":
+                return send({**message, "headers": [*message["headers"], *extra]})
+            if message["type"] == "http.response.body":
+                if get_scope is not scope:
+                    return send({**message, "body": b""})
                 sent_bytes += len(message["body"])
-                await send(message)
-            else:
-                await send(message)
+            return send(message)
 
         try:
             await self._app(get_scope, receive, send_extended)

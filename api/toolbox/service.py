@@ -43,7 +43,7 @@ class ToolboxService:
 
     async def call(self, agent_id: str, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """`NotFound` where the agent has no such tool; all other failures are results."""
-        toolbox, runtime = await self._toolbox(agent_id), self._runtime
+        toolbox, runtime = self._cached_toolbox(agent_id) or await self._assemble(agent_id), self._runtime
         share = toolbox.find(name)
         if share is None:
             raise NotFound(toolbox.not_found_text(name))
@@ -54,12 +54,12 @@ class ToolboxService:
             raise NotFound(toolbox.not_found_text(name)) from error
 
     async def list_tools(self, agent_id: str) -> ToolList:
-        toolbox = await self._toolbox(agent_id)
+        toolbox = self._cached_toolbox(agent_id) or await self._assemble(agent_id)
         return agent_list(toolbox, await self._collector().collect(toolbox, self._list_deadline()))
 
     async def list_rendered(self, agent_id: str, form: Format) -> bytes:
         """The same, as the JSON that a client takes."""
-        toolbox, runtime = await self._toolbox(agent_id), self._runtime
+        toolbox, runtime = self._cached_toolbox(agent_id) or await self._assemble(agent_id), self._runtime
         cache, version = runtime.lists, runtime.toolsets.list_version.number
         cached = cache.get_unchanged(toolbox, form, version, runtime.clock.monotonic())
         if cached is not None:
@@ -83,10 +83,9 @@ class ToolboxService:
     def _list_deadline(self) -> Deadline:
         return Deadline(self._runtime.ticker, LIST_SECONDS)
 
-    async def _toolbox(self, agent_id: str) -> Toolbox:
-        """One read where nothing has changed: that of the revision, which the guard has made."""
-        cached = self._runtime.toolboxes.get(self._ctx.workspace_id, agent_id, self._ctx.snapshot.revision)
-        return cached or await self._assemble(agent_id)
+    def _cached_toolbox(self, agent_id: str) -> Toolbox | None:
+        """If nothing has changed: the guard has read the revision."""
+        return self._runtime.toolboxes.get(self._ctx.workspace_id, agent_id, self._ctx.snapshot.revision)
 
     async def _assemble(self, agent_id: str) -> Toolbox:
         agent: Agent = await self._agents().render_cached(agent_id, _itself)
