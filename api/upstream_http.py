@@ -22,7 +22,7 @@ LIMITS = ResponseLimits(wire=4 * 1024 * 1024, decoded=4 * 1024 * 1024)
 class UpstreamHttp:
     """Requests to one server, with its credentials and only at the origin they were entered for.
 
-    Connections are shared within a `pool`, which stands for one credential of one workspace.
+    Connections are shared within a `pool`, which is one credential of one workspace.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ def checked_url(url: str, egress: EgressPolicy) -> CheckedUrl:
 
 
 def to_upstream_error(error: transport_errors.TransportError) -> UpstreamError:
-    """The integrations' error for one of the HTTP client, which they do not know."""
+    """The integrations' error for an error of the HTTP client, which they do not import."""
     match error:
         case transport_errors.ConnectionFailed():
             return Unreachable(str(error), sent=error.sent)

@@ -1,1 +1,1 @@
-"""Authentication: who calls, for which workspace, with which rights."""
+"""Authentication of callers, and their rights in a workspace."""

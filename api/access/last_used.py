@@ -1,4 +1,4 @@
-"""When each API key was last used, to the minute; written in the background."""
+"""The time of the last use of each API key, to the minute, written in the background."""
 
 from __future__ import annotations
 

@@ -15,24 +15,24 @@ PURPOSE = "api-key pepper"
 class Peppers:
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
-        self._known: dict[int, Secret] = {}
+        self._cached: dict[int, Secret] = {}
 
     async def current(self) -> tuple[int, Secret]:
         """The pepper for new keys, with its version."""
         version, pepper = await self._vault.derived_key(SYSTEM, PURPOSE)
-        self._known[version] = pepper
+        self._cached[version] = pepper
         return version, pepper
 
     async def any(self) -> Secret:
         """For a hash whose result is ignored."""
-        if not self._known:
+        if not self._cached:
             await self.current()
-        return next(iter(self._known.values()))
+        return next(iter(self._cached.values()))
 
     async def get(self, version: int) -> Secret:
         """Cached for the life of the process, so that keys can be checked while the key service is unavailable."""
-        pepper = self._known.get(version)
+        pepper = self._cached.get(version)
         if pepper is None:
             _, pepper = await self._vault.derived_key(SYSTEM, PURPOSE, version)
-            self._known[version] = pepper
+            self._cached[version] = pepper
         return pepper

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class AgentRepository:
-    """The agents of one workspace; it cannot reach those of another."""
+    """The agents of one workspace; it has no access to other workspaces."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext) -> None:
         self._store = store
@@ -21,7 +21,7 @@ class AgentRepository:
         self._partition = ctx.partition
 
     async def render_cached(self, agent_id: str, show: Callable[[Agent], T]) -> T | None:
-        """As of the beginning of the request, or later, rendered by `show`; cached per revision."""
+        """The agent rendered by `show`, at least as current as the request; cached per revision."""
         return await self._snapshot.get_rendered(_record(agent_id), Agent.of, show)
 
     async def get(self, agent_id: str) -> Agent | None:

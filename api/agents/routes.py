@@ -51,7 +51,7 @@ def view(agent: Agent) -> AgentView:
     )
 
 
-def answer(agent: Agent) -> Response[bytes]:
+def item_response(agent: Agent) -> Response[bytes]:
     return item(view(agent), agent.version).response()
 
 
@@ -115,7 +115,7 @@ async def create_agent(
     ),
 )
 async def get_agent(agent_id: FromPath[str], agents: Injected[AgentService]) -> Response[bytes]:
-    return await agents.render_cached(agent_id, answer)
+    return await agents.render_cached(agent_id, item_response)
 
 
 @put(
@@ -138,7 +138,7 @@ async def update_agent(
     agent_id: FromPath[str], data: JSONBody[AgentChange], agents: Injected[AgentService], if_match: IfMatch = None
 ) -> Response[bytes]:
     agent = await agents.update(agent_id, data, if_match)
-    return answer(agent)
+    return item_response(agent)
 
 
 @delete(

@@ -21,7 +21,7 @@ ServerId = Annotated[str, pattern_with_message(r"^[a-z0-9_]+$", "Must be a serve
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
-def _once_each(values: list[str]) -> list[str]:
+def _require_unique(values: list[str]) -> list[str]:
     if len(set(values)) != len(values):
         raise PydanticCustomError("doubles", "Entries must be unique.")
     return values
@@ -29,7 +29,7 @@ def _once_each(values: list[str]) -> list[str]:
 
 ServerIds = Annotated[
     list[ServerId],
-    AfterValidator(_once_each),
+    AfterValidator(_require_unique),
     Field(
         max_length=MAX_SERVERS,
         description="The servers whose tools the agent gets, in this order.",
@@ -38,7 +38,7 @@ ServerIds = Annotated[
 ]
 ToolNames = Annotated[
     list[ToolName],
-    AfterValidator(_once_each),
+    AfterValidator(_require_unique),
     Field(max_length=MAX_TOOL_NAMES, json_schema_extra={"uniqueItems": True}),
 ]
 ToolRules = Annotated[

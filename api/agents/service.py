@@ -1,4 +1,4 @@
-"""Creates, updates and deletes the agents of a workspace."""
+"""Creation, update and deletion of the agents of a workspace."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class AgentService:
 
 
 class AgentsOfServers:
-    """Which agents enable a server, for the servers."""
+    """The agents that enable a server, as the servers' module needs them."""
 
     def __init__(self, ctx: WorkspaceContext, store: Store, clock: Clock) -> None:
         self._agents = AgentRepository(store, ctx)

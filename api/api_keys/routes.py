@@ -70,11 +70,11 @@ async def create_api_key(
     data: JSONBody[ApiKeyDraft], api_keys: Injected[ApiKeyService], idempotent_create: Injected[IdempotentCreate]
 ) -> Response[bytes]:
 
-    def answer(record: ApiKeyRecord, key: Secret) -> StoredResponse:
+    def response_to(record: ApiKeyRecord, key: Secret) -> StoredResponse:
         return created(NewApiKeyView.with_key(record, key), record.version, f"{idempotent_create.path}/{record.id}")
 
     async def work(receipt: IdempotencyChanges) -> StoredResponse:
-        return answer(*await api_keys.create(data, lambda record, key: receipt(answer(record, key))))
+        return response_to(*await api_keys.create(data, lambda record, key: receipt(response_to(record, key))))
 
     return (await idempotent_create.run(work)).response()
 

@@ -1,4 +1,4 @@
-"""Creates, lists and revokes the API keys of a workspace."""
+"""Creation, listing and revocation of the API keys of a workspace."""
 
 from __future__ import annotations
 

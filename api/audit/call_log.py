@@ -1,4 +1,4 @@
-"""Buffers records of tool calls and writes them to the audit trail in batches."""
+"""The buffer that collects records of tool calls before they are written to the audit trail in batches."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from api.kit.backoff import Backoff
 from api.kit.storage.store import Store, StoreUnavailable
 
 EVERY_SECONDS = 0.5
-MOST_WAITING = 50_000
-TAKEN_AT_ONCE = 10_000
+MAX_WAITING = 50_000
+MAX_TAKEN = 10_000
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 
 log = logging.getLogger(__name__)
 
 
 class CallLog:
-    """Writes each record within a second. While the store is unavailable, a bounded number of records waits."""
+    """A buffer that is written within a second. While the store is unavailable, a bounded number of records waits."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class CallLog:
         *,
         every_seconds: float = EVERY_SECONDS,
         first_pause: float = FIRST_PAUSE,
-        most_waiting: int = MOST_WAITING,
+        most_waiting: int = MAX_WAITING,
     ) -> None:
         self._store = store
         self._every_seconds = every_seconds
@@ -81,7 +81,7 @@ class CallLog:
                 await self._ending.wait()
 
     def _take(self) -> list[ToolCallRecord]:
-        self._in_hand = min(len(self._buffer), TAKEN_AT_ONCE)
+        self._in_hand = min(len(self._buffer), MAX_TAKEN)
         return [self._buffer.popleft() for _ in range(self._in_hand)]
 
     async def _write(self, calls: Sequence[ToolCallRecord]) -> None:

@@ -1,4 +1,4 @@
-"""What the audit trail records: changes of configuration, and calls of tools."""
+"""The events of the audit trail: changes of the configuration, and tool calls."""
 
 from __future__ import annotations
 

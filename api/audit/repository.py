@@ -14,7 +14,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from api.audit.call_batches import pack, split_into_batches, unpack
+from api.audit.call_packing import pack, split_into_batches, unpack
 from api.audit.events import ToolCallRecord
 from api.kit.clock import rfc3339
 from api.kit.ids import random_text, sortable_time, time_of
@@ -82,7 +82,7 @@ class AuditRecord(Record):
 
 def add_record(workspace_id: str, record: AuditRecord, now: float, position: int) -> Change:
     """`position` orders the records of one write, which share a time."""
-    return _added(_partition(RecordKind.CONFIG, workspace_id, _month(now)), _record_id(now, position), record.data())
+    return _put_new(_partition(RecordKind.CONFIG, workspace_id, _month(now)), _record_id(now, position), record.data())
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +118,10 @@ async def write_calls(store: Store, batch: BatchWrite) -> None:
 def _add_batch(batch: Sequence[ToolCallRecord], position: int) -> Change:
     newest = batch[-1]
     partition = _partition(RecordKind.CALLS, newest.workspace_id, _month(newest.at))
-    return _added(partition, _record_id(newest.at, position), pack(batch))
+    return _put_new(partition, _record_id(newest.at, position), pack(batch))
 
 
-def _added(partition: str, record_id: str, data: Mapping[str, Any]) -> Put:
+def _put_new(partition: str, record_id: str, data: Mapping[str, Any]) -> Put:
     return Put(Key(partition, record_id), data, IfAbsent())
 
 
@@ -174,7 +174,7 @@ class AuditRepository:
 
     def _unpack(self, item: Item) -> list[AuditRecord]:
         calls = unpack(self._workspace_id, item.data)
-        return [AuditRecord.of_call(call, f"{item.key.sk}_{place:02d}") for place, call in enumerate(calls)]
+        return [AuditRecord.of_call(call, f"{item.key.sk}_{position:02d}") for position, call in enumerate(calls)]
 
 
 def _partition(kind: RecordKind, workspace_id: str, month: str) -> str:

@@ -1,1 +1,1 @@
-"""Connect: consent to a server's use, the tokens that come of it, and their end."""
+"""Connections of servers: consent, tokens, and revocation."""

@@ -101,18 +101,18 @@ class AuthorizationRequests:
         redirect_uri = self._public.callback(EXTERNAL, suffix)
         scopes = _requested_scopes(server, configured.scopes if configured.scopes is not None else authorization.scopes)
         if configured.id:
-            client = await self._configured(ctx, server, authorization, configured)
+            client = await self._configured_client(ctx, server, authorization, configured)
             ref = OAuthClientRef("given", client.id, client.auth)
             redirect_uri = redirect_uri if client.auth == "none" else self._public.callback(EXTERNAL)
         elif authorization.takes_metadata_document and self._public.is_secure:
             client = OAuthClient(document_url(self._public.url, suffix), "none")
             ref = OAuthClientRef("document", client.id, "none")
         else:
-            client = await self._registered(ctx, server, replace(authorization, scopes=scopes), redirect_uri)
+            client = await self._registered_client(ctx, server, replace(authorization, scopes=scopes), redirect_uri)
             ref = OAuthClientRef("registered", client.id, client.auth)
         return AuthorizationRequest(provider, client, ref, scopes, redirect_uri)
 
-    async def _configured(
+    async def _configured_client(
         self, ctx: WorkspaceContext, server: Server, authorization: Authorization, configured: ConfiguredClient
     ) -> OAuthClient:
         issuer = authorization.provider.identity
@@ -120,7 +120,7 @@ class AuthorizationRequests:
             raise NotConnectable(OTHER_ISSUER)
         return configured.client(authorization.auth_methods)
 
-    async def _registered(
+    async def _registered_client(
         self, ctx: WorkspaceContext, server: Server, authorization: Authorization, redirect_uri: str
     ) -> OAuthClient:
         issuer, scopes = authorization.provider.identity, authorization.scopes
@@ -151,7 +151,7 @@ def document_url(public_url: str, suffix: str | None) -> str:
 
 
 def _requested_scopes(server: Server, scopes: Sequence[str]) -> tuple[str, ...]:
-    """If tools turned out to need further scopes, those and all granted before are requested too."""
+    """The scopes to request, including those granted before and those that tools have turned out to need."""
     connection = server.connection
     if connection is None or not connection.wanted:
         return tuple(scopes)

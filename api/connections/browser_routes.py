@@ -148,8 +148,8 @@ async def callback_by_issuer(
 
 
 def _callback_request(request: AnyRequest, public_urls: PublicUrls, redirect_uri: str) -> CallbackRequest:
-    known = _browser(request, public_urls).known
-    return CallbackRequest(redirect_uri, request.query_params.dict(), known, request.scope["state"]["request_id"])
+    cookies = _browser(request, public_urls).cookie_values
+    return CallbackRequest(redirect_uri, request.query_params.dict(), cookies, request.scope["state"]["request_id"])
 
 
 @get(
@@ -188,7 +188,7 @@ def _browser(request: AnyRequest, public_urls: PublicUrls) -> BrowserBinding:
 
 
 def _is_our_form(request: AnyRequest, public_urls: PublicUrls) -> bool:
-    """Against forged requests: another site must not start the consent without showing our page."""
+    """Protects against forged requests: another site must not start the consent without our page."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site in ("same-origin", "none")

@@ -1,4 +1,4 @@
-"""What connecting needs from the operator's configuration: public URLs, services, and HTTP access."""
+"""The operator's configuration that connections need: public URLs, services, and HTTP access."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class PublicUrls:
     @property
     def all_origins(self) -> frozenset[str]:
         """The configured origins and our own."""
-        parts = urlsplit(self.url)
-        return self.return_origins | {f"{parts.scheme}://{parts.netloc}"}
+        url = urlsplit(self.url)
+        return self.return_origins | {f"{url.scheme}://{url.netloc}"}
 
     @property
     def is_secure(self) -> bool:
@@ -64,7 +64,7 @@ class AuthServerHttpFactory:
         return self._http(service_type, f"{workspace_id} revocation {job}")
 
     async def close(self) -> None:
-        """`anywhere` is shared with other parts, and its owner closes it."""
+        """`anywhere` is shared with other components, and its owner closes it."""
         if self.vendors.outbound is not self.anywhere.outbound:
             await self.vendors.outbound.close()
 

@@ -27,7 +27,7 @@ SECRET = "secret"  # noqa: S105  a field's name
 FINGERPRINT = "mark"
 MARGIN_SECONDS = 60.0
 IN_USE_SECONDS = 24 * 3600.0
-"""For so long after a registration was used for a consent, it is not deleted."""
+"""The time that a registration is kept after its use for a consent."""
 WITH_SECRET: tuple[ClientAuth, ...] = ("client_secret_basic", "client_secret_post")
 
 
@@ -162,7 +162,7 @@ class OAuthClients:
         return not is_expiring and not registration.is_doubted
 
     async def _registered(self, ctx: WorkspaceContext, issuer: str, client_id: str) -> OAuthClient | None:
-        """Also with an expired secret: the response of the authorization server then says so."""
+        """A registered client, even with an expired secret, which the authorization server will report."""
         registration = await ClientRegistrationRepository(self._store, ctx).get(issuer, client_id)
         return await self._client(ctx, registration) if registration else None
 

@@ -38,7 +38,7 @@ class RegistrationPruner:
         background.add(NAME, EVERY_SECONDS, self.run, lease=True)
 
     async def run(self) -> None:
-        """Some pages of workspaces: the next run continues after them, and begins again after the last one."""
+        """Prune some pages of workspaces; the next run continues after them, and starts again after the last one."""
         deleted = 0
         for _ in range(PAGES_FOR_A_RUN):
             page = await self._workspace_ids(self._after)
@@ -64,7 +64,7 @@ class RegistrationPruner:
         return deleted
 
     async def _used(self, ctx: WorkspaceContext) -> set[str]:
-        """Read after the registrations: those of later grants were used within the last day."""
+        """The registrations in use. Read after the list, since those of later grants were used within the last day."""
         grants, keys, after = GrantRepository(self._store, ctx), set(), None
         while page := await grants.page(PAGE, after):
             for grant in page:

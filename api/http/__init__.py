@@ -1,1 +1,1 @@
-"""The wire: bodies in, answers out, and the description of both."""
+"""The HTTP layer: requests, responses, and their description in OpenAPI."""

@@ -1,4 +1,4 @@
-"""How a handler names what it needs: Litestar's own injection, by name.
+"""The annotations with which a handler declares its dependencies, for Litestar's injection by name.
 
 The providers are in `api.main.dependencies`.
 """

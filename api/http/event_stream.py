@@ -1,4 +1,4 @@
-"""Responses that are sent while they are made: server-sent events."""
+"""Streamed responses of server-sent events."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ServerSentEvent:
 
 
 class EventStreamResponse(Response[None]):
-    """Sends each event when its generator yields it, and asks for the next when the connection takes more.
+    """A response that sends each event when its generator yields it, as fast as the connection accepts them.
 
     The generator is cancelled when the client closes the connection, and when the server shuts down, which ends the
     response in order.

@@ -17,12 +17,12 @@ class RequestModel(BaseModel):
 
 
 def _without_defaults(schema: dict[str, Any]) -> None:
-    for described in schema["properties"].values():
-        described.pop("default", None)
+    for field_schema in schema["properties"].values():
+        field_schema.pop("default", None)
 
 
 class PatchModel(RequestModel):
-    """A body with any subset of the fields; `model_fields_set` has those that were sent."""
+    """A body with any subset of the fields; `model_fields_set` names the fields in the request."""
 
     model_config = ConfigDict(json_schema_extra=_without_defaults)
 
@@ -41,10 +41,10 @@ PATTERN_MESSAGES: dict[str, str] = {}
 
 
 def pattern_with_message(
-    pattern: str, says: str, *, min_length: int | None = None, max_length: int | None = None
+    pattern: str, message: str, *, min_length: int | None = None, max_length: int | None = None
 ) -> StringConstraints:
-    """A pattern with an error message of its own."""
-    PATTERN_MESSAGES[pattern] = says
+    """A pattern with its own error message."""
+    PATTERN_MESSAGES[pattern] = message
     return StringConstraints(pattern=pattern, min_length=min_length, max_length=max_length)
 
 

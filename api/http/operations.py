@@ -43,10 +43,10 @@ def request_model_of(handler: HTTPRouteHandler) -> type[RequestModel] | None:
 
 
 class _LeanHandler(HTTPRouteHandler):
-    """Litestar copies the whole handler for each guard of each request; our guards use the request alone."""
+    """Litestar copies the whole handler for each guard of each request; our guards only use the request."""
 
     def create_kwargs_model(self, path_parameters: dict[str, PathParameterDefinition]) -> KwargsModel:
-        """Litestar starts a task group for independent providers. Ours take the request alone and never wait."""
+        """Litestar starts a task group for independent providers. Our providers only use the request and never wait."""
         model = super().create_kwargs_model(path_parameters)
         providers = [(record.key, record.provide.dependency) for batch in model.dependency_batches for record in batch]
 
@@ -158,26 +158,26 @@ class OperationDoc:
 
 
 def documented(doc: OperationDoc) -> dict[str, Any]:
-    """For a route's `opt`."""
+    """The value of a route's `opt`."""
     return {DOC: doc}
 
 
 def allowed(methods: Iterable[str]) -> str:
-    """For the header `Allow`. Every path takes OPTIONS."""
+    """The value of the header `Allow`. Every path supports OPTIONS."""
     return ", ".join(sorted({*methods, "OPTIONS"}))
 
 
 def options(routes: Iterable[object]) -> list[HTTPRouteHandler]:
-    """An OPTIONS handler for each path. Litestar's own names only the methods of a path's first handler."""
+    """An OPTIONS handler for each path. Litestar's own handler lists only the methods of a path's first handler."""
     methods: dict[str, set[str]] = {}
     for handler in (handler for handler in routes if isinstance(handler, HTTPRouteHandler)):
         for path in handler.paths:
             methods.setdefault(path, set()).update(handler.http_methods)
-    return [_options(path, allowed(taken)) for path, taken in methods.items()]
+    return [_options(path, allowed(path_methods)) for path, path_methods in methods.items()]
 
 
 def _options(path: str, allow: str) -> HTTPRouteHandler:
-    async def answer() -> Response[None]:
+    async def respond() -> Response[None]:
         return Response(None, status_code=204, headers={"Allow": allow})
 
-    return route(path, http_method="OPTIONS", status_code=204)(answer)
+    return route(path, http_method="OPTIONS", status_code=204)(respond)

@@ -26,7 +26,7 @@ PAGING = (
     ),
     Parameter(
         "cursor",
-        "The start of the page, from the `Link` header of the page before.",
+        "The start of the page, from the `Link` header of the previous page.",
         {"type": "string", "minLength": 1, "maxLength": MAX_CURSOR},
     ),
 )
@@ -34,7 +34,7 @@ PAGING = (
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """The page that a request asks for. Its cursor is good for this list of this workspace and no other."""
+    """The page that a request asks for. Its cursor is valid only for this list of this workspace."""
 
     request: Request[Any, Any, Any]
     cursors: CursorSigner
@@ -43,30 +43,30 @@ class Paging:
 
     @classmethod
     def of(cls, request: Request[Any, Any, Any], cursors: CursorSigner) -> Paging:
-        asked = request.query_params
-        cursor = asked.get("cursor")
+        query = request.query_params
+        cursor = query.get("cursor")
         try:
             after = None if cursor is None else cursors.read(request.scope["path"], cursor)
         except InvalidCursor as error:
             raise BadCursor from error
-        return cls(request, cursors, _limit(asked.get("limit")), after)
+        return cls(request, cursors, _limit(query.get("limit")), after)
 
     @property
     def one_more(self) -> int:
-        """Asked of the store, so that the page knows whether another follows."""
+        """The number of items to read, one more than the limit, to know whether another page follows."""
         return self.limit + 1
 
     def answer(
         self,
-        found: Sequence[T],
+        items: Sequence[T],
         view: Callable[[T], ResponseModel],
         kind: TypeAdapter[Any],
         position: Callable[[T], str],
     ) -> StoredResponse:
-        shown = found[: self.limit]
-        more = len(found) > self.limit
-        cursor = self.cursors.make(self.request.scope["path"], position(shown[-1])) if more else None
-        return page([view(item) for item in shown], kind, self.request, cursor)
+        shown = items[: self.limit]
+        has_more = len(items) > self.limit
+        cursor = self.cursors.make(self.request.scope["path"], position(shown[-1])) if has_more else None
+        return page([view(shown_item) for shown_item in shown], kind, self.request, cursor)
 
 
 def _limit(text: str | None) -> int:

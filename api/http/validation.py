@@ -1,4 +1,4 @@
-"""Validates request bodies, and words what is wrong with them."""
+"""Validation of request bodies, and the messages for invalid fields."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def invalid(error: ValidationError) -> ValidationFailed:
 
 
 def _path(location: tuple[int | str, ...]) -> str:
-    """Callers' own keys are part of it. One longer than any field of ours may be a secret in the wrong place."""
-    return ".".join("…" if len(str(part)) > MAX_NAME_LENGTH else str(part) for part in location)
+    """The path of a field, without overlong keys of callers, which may be secrets in the wrong place."""
+    return ".".join("…" if len(str(step)) > MAX_NAME_LENGTH else str(step) for step in location)
 
 
 _MESSAGES = {

@@ -1,1 +1,1 @@
-"""Tools without a business word: storage, sealing, time, ids, paging, the wire."""
+"""Infrastructure without business terms: storage, encryption, HTTP client, egress policy, jobs, time and ids."""

@@ -1,4 +1,4 @@
-"""Exponential backoff with jitter, so that clients that failed together do not all return together."""
+"""Exponential backoff with jitter, so that clients that failed together do not retry together."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from random import Random
 
 MOST_DOUBLINGS = 30
-"""Far beyond any `longest`; more would overflow a float after a thousand failures."""
+"""Enough for every `longest`; a thousand doublings would overflow a float."""
 
-_random = Random()  # noqa: S311  keeps no secret; separate, so that it does not change the numbers of other users
+_random = Random()  # noqa: S311  not for secrets; separate, so that other users' sequences stay the same
 
 
 def between(least: float, most: float) -> float:
@@ -33,7 +33,7 @@ class Backoff:
     jitter: tuple[float, float] = (0.8, 1.2)
 
     def pause(self, failures: int, random: Callable[[], float] = share) -> float:
-        """`failures` counts those before the one that this pause follows: 0 gives the first pause."""
+        """The pause after `failures` earlier failures; 0 gives the first pause."""
         least, most = self.jitter
         seconds = min(self.first * 2.0 ** min(failures, MOST_DOUBLINGS), self.longest)
         return seconds * (least + (most - least) * random())

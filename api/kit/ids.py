@@ -44,9 +44,9 @@ def workspace_mark(workspace_id: str) -> str:
     return "".join(ALPHABET[byte % len(ALPHABET)] for byte in digest[:_MARK_LENGTH])
 
 
-def is_from_workspace(thing_id: str, workspace_id: str) -> bool:
+def is_from_workspace(object_id: str, workspace_id: str) -> bool:
     """Whether the id may belong to this workspace, judged from the id alone."""
-    return thing_id.partition("_")[2].startswith(workspace_mark(workspace_id))
+    return object_id.partition("_")[2].startswith(workspace_mark(workspace_id))
 
 
 def id_pattern(prefix: str) -> str:

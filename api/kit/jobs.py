@@ -84,7 +84,7 @@ class Job:
 class BackgroundJobs:
     """The jobs of one process.
 
-    Each job runs in a task of its own: a slow job delays no other, and a failed run is logged, counted and followed by
+    Each job runs in its own task: a slow job delays no other, and a failed run is logged, counted and followed by
     the next one.
     """
 

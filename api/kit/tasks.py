@@ -1,4 +1,4 @@
-"""Tasks that run beside a request: a set that keeps them alive, and one task for all who want the same result."""
+"""Background tasks, which are kept referenced, and single-flight tasks, which callers of the same key share."""
 
 from __future__ import annotations
 
@@ -85,10 +85,10 @@ class SingleFlight(Generic[K, T]):
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _ended(self, key: K, task: asyncio.Task[T]) -> None:
-        is_wanted = self._tasks.get(key) is task
-        if is_wanted:
+        is_current = self._tasks.get(key) is task
+        if is_current:
             del self._tasks[key]
-        if task.cancelled() or task.exception() is not None or not is_wanted:
+        if task.cancelled() or task.exception() is not None or not is_current:
             return
         if self._keep is not None:
             self._keep(key, task.result())

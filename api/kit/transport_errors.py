@@ -40,14 +40,14 @@ class TransportTimeout(TransportError):
 
 
 class ResponseTooLarge(TransportError):
-    text = "The upstream's answer is larger than is taken in."
+    text = "The upstream's response exceeds the size limit."
 
     def __init__(self, cause: str) -> None:
         super().__init__(cause, sent=True)
 
 
 class MalformedResponse(TransportError):
-    text = "The upstream's answer cannot be read."
+    text = "The upstream's response cannot be read."
 
     def __init__(self, cause: str) -> None:
         super().__init__(cause, sent=True)

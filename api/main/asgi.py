@@ -16,15 +16,15 @@ COLLECT_AFTER = (10_000, 20, 10)
 
 
 def app() -> ASGIApp:
-    harden_process()  # a worker is a process of its own
+    harden_process()  # each worker is a separate process
     logs.configure()
-    made = create_app(Settings.from_environment(os.environ), note=logs.RequestLog())
+    asgi_app = create_app(Settings.from_environment(os.environ), note=logs.RequestLog())
     tune_garbage_collector()
-    return made
+    return asgi_app
 
 
 def tune_garbage_collector() -> None:
-    """Objects that exist now stay until the end: the collector ignores them, and looks at others less often."""
+    """Exclude the existing objects, which live as long as the process, and collect less often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)

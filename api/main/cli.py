@@ -16,53 +16,55 @@ from api.main.settings import InvalidSetting, Settings
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    asked = _parser().parse_args(arguments)
+    args = _parser().parse_args(arguments)
     server_process.harden_process()
     try:
         settings = Settings.from_environment(os.environ)
-        if asked.run is commands.serve:
+        if args.run is commands.serve:
             commands.serve(settings)
         else:
-            asyncio.run(asked.run(settings, asked))
+            asyncio.run(args.run(settings, args))
     except (InvalidSetting, StoreUnavailable, RootKeyUnavailable, CannotOpen) as error:
         sys.exit(f"plugboard: {error}")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="plugboard", description="MCP servers and services as tools for agents.")
-    several = parser.add_subparsers(required=True, metavar="command")
-    serve = several.add_parser("serve", help="serve the API")
+    commands_parsers = parser.add_subparsers(required=True, metavar="command")
+    serve = commands_parsers.add_parser("serve", help="serve the API")
     serve.set_defaults(run=commands.serve)
-    setup = several.add_parser("setup", help="create a workspace with its first admin key, or an operator key")
-    which = setup.add_mutually_exclusive_group(required=True)
-    which.add_argument("--workspace", metavar="NAME", help="create a workspace with this name")
-    which.add_argument("--operator", action="store_true", help="create an operator key")
-    which.add_argument("--admin-key", metavar="ID", help="create another admin key for this workspace")
+    setup = commands_parsers.add_parser("setup", help="create a workspace with its first admin key, or an operator key")
+    setup_group = setup.add_mutually_exclusive_group(required=True)
+    setup_group.add_argument("--workspace", metavar="NAME", help="create a workspace with this name")
+    setup_group.add_argument("--operator", action="store_true", help="create an operator key")
+    setup_group.add_argument("--admin-key", metavar="ID", help="create another admin key for this workspace")
     setup.add_argument("--json", action="store_true", help="print only the JSON")
     setup.set_defaults(run=commands.setup)
-    keys = several.add_parser("keys", help="the keys that encrypt credentials")
-    what = keys.add_subparsers(required=True, metavar="what")
-    status = what.add_parser("status", help="count the values under each key; changes nothing")
+    keys = commands_parsers.add_parser("keys", help="the keys that encrypt credentials")
+    keys_commands = keys.add_subparsers(required=True, metavar="what")
+    status = keys_commands.add_parser("status", help="count the values under each key; changes nothing")
     status.set_defaults(run=commands.keys_status)
-    rotate = what.add_parser("rotate", help="create a new data key for each workspace, for all later writes")
+    rotate = keys_commands.add_parser("rotate", help="create a new data key for each workspace, for all later writes")
     rotate.set_defaults(run=commands.keys_rotate)
-    rewrap = what.add_parser("rewrap", help="re-encrypt everything under the newest keys and destroy the old data keys")
+    rewrap = keys_commands.add_parser(
+        "rewrap", help="re-encrypt everything under the newest keys and destroy the old data keys"
+    )
     rewrap.set_defaults(run=commands.keys_rewrap)
     for command in (status, rotate, rewrap):
         command.add_argument("--workspace", metavar="ID", help="only this workspace")
-    operator = several.add_parser("operator-keys", help="manage operator keys")
-    which_keys = operator.add_subparsers(required=True, metavar="what")
-    which_keys.add_parser("list", help="list the keys without their secrets").set_defaults(
+    operator = commands_parsers.add_parser("operator-keys", help="manage operator keys")
+    operator_commands = operator.add_subparsers(required=True, metavar="what")
+    operator_commands.add_parser("list", help="list the keys without their secrets").set_defaults(
         run=commands.operator_keys_list
     )
-    revoked = which_keys.add_parser("revoke", help="revoke a key; it stops working with the next request")
+    revoked = operator_commands.add_parser("revoke", help="revoke a key; it stops working with the next request")
     revoked.add_argument("id", help="the id of the key, from the list")
     revoked.set_defaults(run=commands.operator_keys_revoke)
-    table = several.add_parser("table", help="the DynamoDB table")
-    made = table.add_subparsers(required=True, metavar="what")
-    made.add_parser("create", help="create the table as infra/stack.yaml defines it").set_defaults(
+    table = commands_parsers.add_parser("table", help="the DynamoDB table")
+    table_commands = table.add_subparsers(required=True, metavar="what")
+    table_commands.add_parser("create", help="create the table as infra/stack.yaml defines it").set_defaults(
         run=commands.table_create
     )
-    openapi = several.add_parser("openapi", help="print the OpenAPI document of the API")
+    openapi = commands_parsers.add_parser("openapi", help="print the OpenAPI document of the API")
     openapi.set_defaults(run=commands.openapi)
     return parser

@@ -33,9 +33,9 @@ from api.workspaces.schemas import WorkspaceDraft
 from api.workspaces.service import CreatedWorkspace, setup_context
 
 FIRST_WORKSPACE = "My workspace"
-EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  # reachable on 127.0.0.1 from the same machine
+WILDCARD_HOSTS = ("0.0.0.0", "::")  # noqa: S104  # reachable on 127.0.0.1 from the same machine
 DRAIN_SECONDS = 35  # an upstream request may take 30
-SERVED: dict[str, Any] = {
+UVICORN_OPTIONS: dict[str, Any] = {
     "loop": "uvloop",
     "http": "api.http.server.protocol:LimitedHttpProtocol",
     "log_config": None,
@@ -48,103 +48,103 @@ SERVED: dict[str, Any] = {
 
 
 def serve(settings: Settings) -> None:
-    """Every check happens here, once, before a process starts or a port opens."""
+    """Run all checks once, before a process starts or a port opens; then serve."""
     server_process.check_bindable(settings)
     first = asyncio.run(_prepare(settings))
     if first:
         _greet(settings, first)
     _print_result(f"Serving on {_url(settings)}, described at {_url(settings)}/docs. Ctrl-C stops it. The log follows:")
     logs.configure()
-    server_process.run(settings, **SERVED)
+    server_process.run(settings, **UVICORN_OPTIONS)
 
 
 async def _prepare(settings: Settings) -> CreatedWorkspace | None:
     """Creates what is missing; a new database gets a first workspace."""
     new = settings.store == "sqlite" and not (settings.data_dir / DATABASE).exists()
-    async with _open_container(settings) as parts:
-        return await _create_first_workspace(parts, FIRST_WORKSPACE) if new else None
+    async with _open_container(settings) as container:
+        return await _create_first_workspace(container, FIRST_WORKSPACE) if new else None
 
 
-async def setup(settings: Settings, asked: argparse.Namespace) -> None:
-    async with _open_container(settings) as parts:
-        if asked.operator:
-            made = {"apiKey": await make_operator_key(parts.store, parts.key_maker)}
-        elif asked.admin_key:
-            made = {"apiKey": await _admin_key(parts, asked.admin_key)}
+async def setup(settings: Settings, args: argparse.Namespace) -> None:
+    async with _open_container(settings) as container:
+        if args.operator:
+            result = {"apiKey": await make_operator_key(container.store, container.key_maker)}
+        elif args.admin_key:
+            result = {"apiKey": await _admin_key(container, args.admin_key)}
         else:
-            founded = await _create_first_workspace(parts, _name(asked.workspace))
-            made = {"workspaceId": Secret(founded.workspace.id), "apiKey": founded.key}
-    if not asked.json:
+            created = await _create_first_workspace(container, _name(args.workspace))
+            result = {"workspaceId": Secret(created.workspace.id), "apiKey": created.key}
+    if not args.json:
         _print_result("Keep this key: it cannot be shown again.")
-    _print_result(json.dumps({name: value.reveal_text() for name, value in made.items()}))
+    _print_result(json.dumps({name: value.reveal_text() for name, value in result.items()}))
 
 
-async def _admin_key(parts: Container, workspace_id: str) -> Secret:
+async def _admin_key(container: Container, workspace_id: str) -> Secret:
     """For a workspace whose admins have lost their keys: the operator of the machine may create another."""
     try:
-        ctx = await parts.authenticator.enter_as_operator(setup_context().principal, workspace_id, "setup")
+        ctx = await container.authenticator.enter_as_operator(setup_context().principal, workspace_id, "setup")
     except NotFound:
         sys.exit(f"plugboard: workspace {workspace_id} does not exist")
-    return await make_admin_key(ctx, parts.journal, parts.key_maker)
+    return await make_admin_key(ctx, container.journal, container.key_maker)
 
 
 async def operator_keys_list(settings: Settings, _: argparse.Namespace) -> None:
-    async with _existing_workspace(settings) as parts:
+    async with _existing_workspace(settings) as container:
         after = None
-        while page := await parts.api_keys.page(OPERATORS, 100, after):
+        while page := await container.api_keys.page(OPERATORS, 100, after):
             for record in page:
                 _print_result(f"{record.id}  created {record.created_at}")
             after = page[-1].id
 
 
-async def operator_keys_revoke(settings: Settings, asked: argparse.Namespace) -> None:
-    async with _existing_workspace(settings) as parts:
-        if not await revoke_operator_key(parts.store, parts.api_keys, asked.id):
-            sys.exit(f"plugboard: operator key {asked.id} does not exist")
-    _print_result(f"{asked.id} is revoked.")
+async def operator_keys_revoke(settings: Settings, args: argparse.Namespace) -> None:
+    async with _existing_workspace(settings) as container:
+        if not await revoke_operator_key(container.store, container.api_keys, args.id):
+            sys.exit(f"plugboard: operator key {args.id} does not exist")
+    _print_result(f"{args.id} is revoked.")
 
 
-async def keys_status(settings: Settings, asked: argparse.Namespace) -> None:
-    async with _existing_workspace(settings) as parts:
-        async for partition in _partitions(parts, asked.workspace):
+async def keys_status(settings: Settings, args: argparse.Namespace) -> None:
+    async with _existing_workspace(settings) as container:
+        async for partition in _partitions(container, args.workspace):
             with _unless_deleted():
-                _print_result(_usage_lines(await count(parts.store, parts.key_ring, partition)))
+                _print_result(_usage_lines(await count(container.store, container.key_ring, partition)))
 
 
-async def keys_rotate(settings: Settings, asked: argparse.Namespace) -> None:
-    async with _existing_workspace(settings) as parts:
-        async for partition in _partitions(parts, asked.workspace):
+async def keys_rotate(settings: Settings, args: argparse.Namespace) -> None:
+    async with _existing_workspace(settings) as container:
+        async for partition in _partitions(container, args.workspace):
             with _unless_deleted():
                 try:
-                    _print_result(f"{partition}: now at version {await parts.key_ring.rotate(partition)}")
+                    _print_result(f"{partition}: now at version {await container.key_ring.rotate(partition)}")
                 except TooManyDataKeys as error:
                     _print_result(f"{partition}: {error}")
 
 
-async def keys_rewrap(settings: Settings, asked: argparse.Namespace) -> None:
-    left = 0
-    async with _existing_workspace(settings) as parts:
-        async for partition in _partitions(parts, asked.workspace):
+async def keys_rewrap(settings: Settings, args: argparse.Namespace) -> None:
+    remaining = 0
+    async with _existing_workspace(settings) as container:
+        async for partition in _partitions(container, args.workspace):
             with _unless_deleted():
-                done = await rewrap(parts.store, parts.key_ring, partition, partial(_new_revision, partition))
-                _print_result(_summary(partition, done))
-                left += done.left.old + done.left.old_data_keys
-    if left:
+                result = await rewrap(container.store, container.key_ring, partition, partial(_new_revision, partition))
+                _print_result(_summary(partition, result))
+                remaining += result.left.old + result.left.old_data_keys
+    if remaining:
         sys.exit("Some values are still under old keys: configure all root keys that were in use and run it again.")
 
 
 async def table_create(settings: Settings, _: argparse.Namespace) -> None:
-    made = create_table(dynamo_client(settings.dynamodb_endpoint), settings.table)
-    _print_result(f"The table {settings.table} {'was created' if made else 'already exists'}.")
+    is_new = create_table(dynamo_client(settings.dynamodb_endpoint), settings.table)
+    _print_result(f"The table {settings.table} {'was created' if is_new else 'already exists'}.")
 
 
 @asynccontextmanager
 async def _open_container(settings: Settings) -> AsyncIterator[Container]:
-    parts = await build_container(settings)
+    container = await build_container(settings)
     try:
-        yield parts
+        yield container
     finally:
-        await parts.close()
+        await container.close()
 
 
 @asynccontextmanager
@@ -152,8 +152,8 @@ async def _existing_workspace(settings: Settings) -> AsyncIterator[Container]:
     """For commands on existing data: a mistyped directory must not become a new, empty Plugboard."""
     if settings.store == "sqlite" and not (settings.data_dir / DATABASE).exists():
         raise InvalidSetting("PLUGBOARD_DATA_DIR", f"there is no database in {settings.data_dir}.")
-    async with _open_container(settings) as parts:
-        yield parts
+    async with _open_container(settings) as container:
+        yield container
 
 
 def _name(text: str) -> str:
@@ -163,8 +163,8 @@ def _name(text: str) -> str:
         sys.exit("plugboard: a workspace's name has 1 to 100 characters in one line, at least one of them visible")
 
 
-async def _create_first_workspace(parts: Container, name: str) -> CreatedWorkspace:
-    return await parts.workspaces.create(setup_context(), name, lambda _: ())
+async def _create_first_workspace(container: Container, name: str) -> CreatedWorkspace:
+    return await container.workspaces.create(setup_context(), name, lambda _: ())
 
 
 def _unless_deleted() -> suppress:
@@ -177,42 +177,42 @@ def _new_revision(partition: str) -> list[Put]:
     return [] if partition == SYSTEM else [Put(revision_key(partition), {}, IfPresent())]
 
 
-async def _partitions(parts: Container, workspace_id: str | None) -> AsyncIterator[str]:
+async def _partitions(container: Container, workspace_id: str | None) -> AsyncIterator[str]:
     if workspace_id is not None:
-        if not await parts.key_ring.keys(partition_of(workspace_id)):
+        if not await container.key_ring.keys(partition_of(workspace_id)):
             sys.exit(f"plugboard: workspace {workspace_id} does not exist")
         yield partition_of(workspace_id)
         return
     yield SYSTEM
     after = None
-    while page := await parts.workspaces.ids(after):
+    while page := await container.workspaces.ids(after):
         for item in page:
             yield partition_of(item)
         after = page[-1]
 
 
-def _summary(partition: str, done: ReencryptionResult) -> str:
+def _summary(partition: str, result: ReencryptionResult) -> str:
     return (
-        f"{partition}: {done.resealed_values} values re-encrypted, {done.rewrapped_keys} data keys rewrapped, "
-        f"{done.retired_keys} destroyed, {done.left.old} values left under old keys"
+        f"{partition}: {result.resealed_values} values re-encrypted, {result.rewrapped_keys} data keys rewrapped, "
+        f"{result.retired_keys} destroyed, {result.left.old} values left under old keys"
     )
 
 
-def _usage_lines(tally: KeyUsage) -> str:
-    values = [f"{number} values under {under.root}/v{under.version}" for under, number in tally.values.items()]
-    keys = [f"{number} data keys under {root}" for root, number in tally.data_keys.items()]
-    newest = f"newest {tally.newest.root}/v{tally.newest.version}"
-    return f"{tally.partition}: {newest}; {', '.join([*keys, *values])}; {tally.old} values to re-encrypt"
+def _usage_lines(usage: KeyUsage) -> str:
+    values = [f"{number} values under {under.root}/v{under.version}" for under, number in usage.values.items()]
+    keys = [f"{number} data keys under {root}" for root, number in usage.data_keys.items()]
+    newest = f"newest {usage.newest.root}/v{usage.newest.version}"
+    return f"{usage.partition}: {newest}; {', '.join([*keys, *values])}; {usage.old} values to re-encrypt"
 
 
-def _greet(settings: Settings, founded: CreatedWorkspace) -> None:
-    url = f"{_url(settings)}/api/workspaces/{founded.workspace.id}"
-    key = founded.key.reveal_text()
+def _greet(settings: Settings, created: CreatedWorkspace) -> None:
+    url = f"{_url(settings)}/api/workspaces/{created.workspace.id}"
+    key = created.key.reveal_text()
     _print_result(
         f"""
 Created a first workspace and its admin key. Keep the key: it cannot be shown again.
 
-  workspace  {founded.workspace.id}
+  workspace  {created.workspace.id}
   API key    {key}
 
 Store a server:
@@ -228,7 +228,7 @@ README.md continues from here, with a demo server that `make demo` starts.
 
 
 def _url(settings: Settings) -> str:
-    host = "127.0.0.1" if settings.host in EVERYWHERE else settings.host
+    host = "127.0.0.1" if settings.host in WILDCARD_HOSTS else settings.host
     return f"http://{host}:{settings.port}"
 
 

@@ -87,15 +87,15 @@ class Container:
     cursors: CursorSigner
 
     async def close(self) -> None:
-        """Finishes what is under way, and writes what is remembered."""
+        """Finish running work, and write what is buffered."""
         try:
             await self.jobs.close()
-            written = (
+            writes = (
                 self.connections.close(),
                 self.last_used.finish(),
                 self.runtime.call_log.finish(),
             )
-            await asyncio.gather(*written)
+            await asyncio.gather(*writes)
             await self.runtime.toolsets.close()
         finally:
             await self.runtime.outbound.close()
@@ -114,14 +114,16 @@ async def build_container(
     roots, store, keyring, vault = await open_encrypted_store(settings, clock)
     jobs = BackgroundJobs(clock, JobLease(store, SYSTEM, clock))
     journal, egress = Journal(store, clock), settings.reachable
-    peppers, keys, usage = Peppers(vault), ApiKeyRepository(store), LastUsedRecorder(store, clock)
-    rules, maker = Rules(catalog, egress), KeyMaker(peppers, clock)
-    access = Authenticator([ApiKeyScheme(keys, peppers, usage)], RevisionCache(store), clock)
+    peppers, keys, last_used = Peppers(vault), ApiKeyRepository(store), LastUsedRecorder(store, clock)
+    rules, key_maker = Rules(catalog, egress), KeyMaker(peppers, clock)
+    authenticator = Authenticator([ApiKeyScheme(keys, peppers, last_used)], RevisionCache(store), clock)
     outbound = HttpClient(egress, names=Resolver(lookup))
-    joined = build_connections(SharedDeps(settings, store, vault, journal, clock, access, lookup), outbound, catalog)
-    vendors = service_directory(settings, catalog, joined.auth_http.vendors)
-    credentials, ticker = CredentialStore(vault, egress, joined.tokens, clock), Ticker(asyncio.get_running_loop())
-    works = build_tool_runtime(ToolsetDeps(store, outbound, egress, credentials, vendors, clock, ticker), jobs)
+    connections = build_connections(
+        SharedDeps(settings, store, vault, journal, clock, authenticator, lookup), outbound, catalog
+    )
+    service_dir = service_directory(settings, catalog, connections.auth_http.vendors)
+    credentials, ticker = CredentialStore(vault, egress, connections.tokens, clock), Ticker(asyncio.get_running_loop())
+    runtime = build_tool_runtime(ToolsetDeps(store, outbound, egress, credentials, service_dir, clock, ticker), jobs)
     return Container(
         settings=settings,
         clock=clock,
@@ -131,29 +133,29 @@ async def build_container(
         vault=vault,
         journal=journal,
         jobs=jobs,
-        runtime=works,
+        runtime=runtime,
         api_keys=keys,
-        last_used=usage,
-        authenticator=access,
-        key_maker=maker,
-        workspaces=Workspaces(store, journal, keyring, clock, maker),
+        last_used=last_used,
+        authenticator=authenticator,
+        key_maker=key_maker,
+        workspaces=Workspaces(store, journal, keyring, clock, key_maker),
         workspace_purge=WorkspacePurge(store),
-        server_deps=ServerDeps(store, vault, journal, clock, rules, egress, joined.grant_end, ATTACHED),
-        connections=joined,
+        server_deps=ServerDeps(store, vault, journal, clock, rules, egress, connections.grant_end, ATTACHED),
+        connections=connections,
         services=ServiceList(catalog, settings.oauth_apps, settings.public_url),
         cursors=CursorSigner((await vault.derived_key(SYSTEM, "cursor", 1)).secret),
     )
 
 
-def schedule_jobs(parts: Container) -> None:
+def schedule_jobs(container: Container) -> None:
     """The periodic jobs of a serving process. A command runs none."""
-    parts.workspace_purge.schedule(parts.jobs)
-    parts.connections.revocation_queue.schedule(parts.jobs)
-    registration_pruner(parts).schedule(parts.jobs)
+    container.workspace_purge.schedule(container.jobs)
+    container.connections.revocation_queue.schedule(container.jobs)
+    registration_pruner(container).schedule(container.jobs)
 
 
-def registration_pruner(parts: Container) -> RegistrationPruner:
-    return RegistrationPruner(parts.store, parts.workspaces.ids, parts.authenticator.enter_as_system)
+def registration_pruner(container: Container) -> RegistrationPruner:
+    return RegistrationPruner(container.store, container.workspaces.ids, container.authenticator.enter_as_system)
 
 
 async def open_encrypted_store(settings: Settings, clock: Clock) -> tuple[RootKeys, Store, KeyRing, Vault]:
@@ -166,7 +168,7 @@ async def open_encrypted_store(settings: Settings, clock: Clock) -> tuple[RootKe
 
 
 def build_tool_runtime(deps: ToolsetDeps, jobs: BackgroundJobs) -> ToolRuntime:
-    works = ToolRuntime(
+    runtime = ToolRuntime(
         ToolsetRegistry(deps),
         deps.outbound,
         CircuitBreakers(deps.clock),
@@ -177,20 +179,22 @@ def build_tool_runtime(deps: ToolsetDeps, jobs: BackgroundJobs) -> ToolRuntime:
         deps.clock,
         deps.ticker,
     )
-    works.metrics.register(works.call_metrics)
-    register_gauges(works)
-    works.metrics.jobs(jobs.status)
-    return works
+    runtime.metrics.register(runtime.call_metrics)
+    register_gauges(runtime)
+    runtime.metrics.jobs(jobs.status)
+    return runtime
 
 
-def register_gauges(works: ToolRuntime) -> None:
+def register_gauges(runtime: ToolRuntime) -> None:
     """Values that are counted where they change, and read at each collection."""
-    gauge, log = works.metrics.gauge, works.call_log
+    gauge, log = runtime.metrics.gauge, runtime.call_log
     gauge("call_records_waiting", "Tool-call records waiting to be stored.", lambda: log.waiting)
-    works.metrics.counter("call_records_dropped", "Tool-call records dropped before being stored.", lambda: log.dropped)
-    gauge("tool_calls_in_flight", "Tool calls in progress.", lambda: works.bulkheads.in_flight().calls)
-    gauge("toolsets_open", "Servers with an open session or a cached tool list.", lambda: len(works.toolsets))
-    gauge("breakers_open", "Servers whose circuit breaker is open.", lambda: works.breakers.shut)
+    runtime.metrics.counter(
+        "call_records_dropped", "Tool-call records dropped before being stored.", lambda: log.dropped
+    )
+    gauge("tool_calls_in_flight", "Tool calls in progress.", lambda: runtime.bulkheads.in_flight().calls)
+    gauge("toolsets_open", "Servers with an open session or a cached tool list.", lambda: len(runtime.toolsets))
+    gauge("breakers_open", "Servers whose circuit breaker is open.", lambda: runtime.breakers.shut)
 
 
 def open_store(settings: Settings, clock: Clock) -> Store:

@@ -1,4 +1,4 @@
-"""What connecting is made of, put together from the settings: vendors as the operator has set them up, and the rest."""
+"""Construction of the components that connect servers, from the settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OVERRIDES = ("AUTHORIZE_URL", "TOKEN_URL", "REVOKE_URL")
 
 @dataclass(frozen=True, slots=True)
 class SharedDeps:
-    """What all parts are made with."""
+    """The dependencies of all components of this module."""
 
     settings: Settings
     store: Store
@@ -61,7 +61,7 @@ class ConnectionComponents:
     callback: AuthorizationCallback
 
     async def close(self) -> None:
-        """Received tokens are stored first."""
+        """Store received tokens first, then close the rest."""
         await self.tokens.finish()
         await self.revocation_queue.close()
         await self.auth_http.close()
@@ -119,10 +119,10 @@ def _revocation_queue(
 
 
 def oauth_clients(settings: Settings, services: Mapping[str, Service]) -> dict[str, OAuthClient]:
-    found = {name: settings.oauth_apps.get(service.env_prefix) for name, service in services.items() if service.oauth}
+    apps = {name: settings.oauth_apps.get(service.env_prefix) for name, service in services.items() if service.oauth}
     return {
         name: OAuthClient(app.client_id, client_auth_of(services[name]), app.secret.reveal_text())
-        for name, app in found.items()
+        for name, app in apps.items()
         if app
     }
 
@@ -139,30 +139,30 @@ def configured_services(settings: Settings, services: Mapping[str, Service]) -> 
     }
 
 
-def service_directory(settings: Settings, services: Mapping[str, Service], reach: HttpAccess) -> ServiceDirectory:
-    set_here = {name: settings.address(service.variable("API_BASE_URL")) for name, service in services.items()}
-    addresses = {name: url for name, url in set_here.items() if url}
-    return ServiceDirectory(services, addresses, reach.outbound, reach.egress)
+def service_directory(settings: Settings, services: Mapping[str, Service], access: HttpAccess) -> ServiceDirectory:
+    configured = {name: settings.address(service.variable("API_BASE_URL")) for name, service in services.items()}
+    addresses = {name: url for name, url in configured.items() if url}
+    return ServiceDirectory(services, addresses, access.outbound, access.egress)
 
 
 def _with_overrides(settings: Settings, service: Service) -> dict[str, str]:
-    given = {name: settings.address(service.variable(f"OAUTH_{name}")) for name in OVERRIDES}
-    return {name: url for name, url in given.items() if url}
+    overrides = {name: settings.address(service.variable(f"OAUTH_{name}")) for name in OVERRIDES}
+    return {name: url for name, url in overrides.items() if url}
 
 
 def _api_base_url(settings: Settings, service: Service) -> str:
     return settings.address(service.variable("API_BASE_URL")) or service.api_base_url or ""
 
 
-def _service_routes(base: SharedDeps, outbound: HttpClient, services: Mapping[str, Service]) -> HttpAccess:
-    """What the operator has put in a vendor's place may be anywhere: but only these requests get there."""
-    settings = base.settings
-    bases = [settings.address(service.variable("API_BASE_URL")) for service in services.values()]
+def _service_routes(shared: SharedDeps, outbound: HttpClient, services: Mapping[str, Service]) -> HttpAccess:
+    """HTTP access for services: addresses that the operator has set for a vendor are reachable only with it."""
+    settings = shared.settings
+    base_urls = [settings.address(service.variable("API_BASE_URL")) for service in services.values()]
     urls = [
-        *filter(None, bases),
+        *filter(None, base_urls),
         *(url for service in services.values() for url in _with_overrides(settings, service).values()),
     ]
     if not urls:
         return HttpAccess(outbound, settings.reachable)
-    egress = settings.reachable_too(urls)
-    return HttpAccess(HttpClient(egress, names=Resolver(base.lookup), trust=outbound.trust), egress)
+    egress = settings.reachable_with(urls)
+    return HttpAccess(HttpClient(egress, names=Resolver(shared.lookup), trust=outbound.trust), egress)

@@ -1,4 +1,4 @@
-"""How server processes start and stop."""
+"""Start and stop of server processes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def harden_process() -> None:
 
 
 def check_bindable(settings: Settings) -> None:
-    """Checked in advance, so that a start that cannot succeed leaves nothing behind."""
+    """Check in advance, so that a failed start leaves nothing behind."""
     _check_bindable(settings.host, settings.port, "PLUGBOARD_HOST", "PLUGBOARD_PORT")
     for port in metrics_ports(settings):
         if port == settings.port:
@@ -52,8 +52,8 @@ def check_bindable(settings: Settings) -> None:
 
 def _check_bindable(host: str, port: int, host_variable: str, port_variable: str) -> None:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, kind, protocol, _, address in found:
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, address in addresses:
             with socket.socket(family, kind, protocol) as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(address)
@@ -61,19 +61,19 @@ def _check_bindable(host: str, port: int, host_variable: str, port_variable: str
         raise InvalidSetting(host_variable, f"{host} is not an address of this machine.") from error
     except OSError as error:
         variable = port_variable if error.errno in (errno.EADDRINUSE, errno.EACCES) else host_variable
-        why = os.strerror(error.errno or 0)
+        reason = os.strerror(error.errno or 0)
         hint = " Stop the process that listens there, or set another port." if error.errno == errno.EADDRINUSE else ""
-        raise InvalidSetting(variable, f"cannot listen on {host}, port {port}: {why}.{hint}") from error
+        raise InvalidSetting(variable, f"cannot listen on {host}, port {port}: {reason}.{hint}") from error
 
 
 def metrics_ports(settings: Settings) -> range:
-    """One for each process, since each has its own metrics."""
+    """A port for each process, since each has its own metrics."""
     return range(settings.metrics_port, settings.metrics_port + settings.workers) if settings.metrics_port else range(0)
 
 
 @asynccontextmanager
 async def metrics_listener(settings: Settings, metrics: Metrics) -> AsyncIterator[None]:
-    """Without an API key, reachable from this machine only."""
+    """Serve metrics without an API key, reachable from this machine only."""
     server = await asyncio.to_thread(_listen, settings, metrics)
     try:
         yield
@@ -84,9 +84,9 @@ async def metrics_listener(settings: Settings, metrics: Metrics) -> AsyncIterato
 
 
 def _listen(settings: Settings, metrics: Metrics) -> WSGIServer | None:
-    """On the first free port: a process that replaces another finds the port of that one.
+    """Listen on the first free port, so that a replaced process's port is used again.
 
-    Two processes that try the same port at the same time may both fail, so each looks twice.
+    Two processes that try the same port at the same time may both fail, so each tries twice.
     """
     ports = metrics_ports(settings)
     for port in (*ports, *ports):
@@ -97,8 +97,8 @@ def _listen(settings: Settings, metrics: Metrics) -> WSGIServer | None:
     return None
 
 
-def run(settings: Settings, **served: Any) -> None:
-    options = served | {
+def run(settings: Settings, **options: Any) -> None:
+    all_options = options | {
         "factory": True,
         "host": settings.host,
         "port": settings.port,
@@ -107,12 +107,12 @@ def run(settings: Settings, **served: Any) -> None:
         "forwarded_allow_ips": settings.trusted_proxies or None,
     }
     if settings.workers > 1:
-        config = uvicorn.Config("api.main.asgi:app", **options)
+        config = uvicorn.Config("api.main.asgi:app", **all_options)
         _Workers(config, sockets=[config.bind_socket()]).run()
     else:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _end)  # uvicorn raises the signal again when everything has finished
-        uvicorn.run("api.main.asgi:app", **options)
+        uvicorn.run("api.main.asgi:app", **all_options)
 
 
 class _Workers(Multiprocess):

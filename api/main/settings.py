@@ -1,4 +1,4 @@
-"""Every environment variable: its name, its type, its default, and what to say when it cannot be used."""
+"""The settings: name, type, default and error text of each environment variable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from api.kit.egress.policy import EgressPolicy, InvalidEgressPolicy
 MAX_PORT = 65_535
 USUAL_PORT = 8400
 MAX_WORKERS = 64
-MAX_METRICS_PORT = MAX_PORT - MAX_WORKERS + 1  # each process has a port of its own, from this one on
+MAX_METRICS_PORT = MAX_PORT - MAX_WORKERS + 1  # each process has its own port, counted from this one
 TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 
 
@@ -55,24 +55,26 @@ class Settings:
     metrics_port: int = 0
     trusted_proxies: str = ""
     oauth_apps: Mapping[str, OAuthApp] = field(default_factory=dict)
-    """By the prefix of a service (`NOTION`); only those with both a client id and a client secret."""
+    """OAuth apps by the prefix of their service (`NOTION`); only those with client id and client secret."""
 
     addresses: Mapping[str, str] = field(default_factory=dict)
     """Replacements for addresses in manifests, by variable. Some of the variables may belong to other programs."""
 
     return_origins: frozenset[str] = frozenset()
-    """Origins that Connect may return to, beside this service itself."""
+    """Origins to which the browser may return after connecting, besides this service's own."""
 
     def address(self, variable: str) -> str | None:
         url = self.addresses.get(variable)
         return _base_url(variable, url) if url else None
 
-    def reachable_too(self, urls: Iterable[str]) -> EgressPolicy:
+    def reachable_with(self, urls: Iterable[str]) -> EgressPolicy:
         """The policy for requests to services, with the addresses that the operator has set for them."""
         hosts = {urlsplit(url).hostname or "" for url in urls}
-        named = EgressPolicy.parse(", ".join(sorted(hosts)))
+        additional = EgressPolicy.parse(", ".join(sorted(hosts)))
         reachable = self.reachable
-        return replace(reachable, names=reachable.names | named.names, networks=(*reachable.networks, *named.networks))
+        return replace(
+            reachable, names=reachable.names | additional.names, networks=(*reachable.networks, *additional.networks)
+        )
 
     @property
     def reachable(self) -> EgressPolicy:
@@ -83,8 +85,8 @@ class Settings:
         return replace(self.egress, self_hosts=frozenset(own), self_ports=frozenset({self.port, *metrics} - {0}))
 
     def _named_hosts(self) -> set[str]:
-        given = {urlsplit(url).hostname for url in (self.public_url, self.dynamodb_endpoint) if url}
-        return {host for host in given if host}
+        hosts = {urlsplit(url).hostname for url in (self.public_url, self.dynamodb_endpoint) if url}
+        return {host for host in hosts if host}
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
@@ -166,12 +168,13 @@ class _Reader:
         return text
 
     def origins(self, name: str) -> frozenset[str]:
-        given = [part for part in map(str.strip, self.text(name, "").split(",")) if part]
-        if bad := [item for item in given if not ORIGIN.fullmatch(item)]:
+        origins = [entry for entry in map(str.strip, self.text(name, "").split(",")) if entry]
+        if invalid := [origin for origin in origins if not ORIGIN.fullmatch(origin)]:
             raise InvalidSetting(
-                name, f"{bad[0]!r} is not an origin. Write each as https://console.example.com, separated by commas."
+                name,
+                f"{invalid[0]!r} is not an origin. Write each as https://console.example.com, separated by commas.",
             )
-        return frozenset(given)
+        return frozenset(origins)
 
     def oauth_apps(self) -> dict[str, OAuthApp]:
         names = [name for name in self._environment if name.endswith("_OAUTH_CLIENT_ID")]
@@ -192,8 +195,8 @@ def _base_url(name: str, text: str) -> str:
 
 def _is_base_url(text: str) -> bool:
     try:
-        parts = urlsplit(text)
-        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        url = urlsplit(text)
+        is_valid = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
     except ValueError:  # an unbalanced bracket, or an invalid port
         return False
-    return known and not set("?#") & set(text)
+    return is_valid and not set("?#") & set(text)

@@ -1,4 +1,4 @@
-"""What a credential is bound to when it is sealed, so that it is never sent to another place.
+"""The binding of a sealed credential to its server's origin, so that it is never sent elsewhere.
 
 A credential is sealed together with a text that says what it was entered for: the authType, the service and the origin
 of its server. A reader compares this text with the server as it is now.

@@ -24,7 +24,7 @@ def server_key(server_id: str) -> str:
 
 
 class ServerRepository:
-    """The servers of one workspace; it cannot reach those of another."""
+    """The servers of one workspace; it has no access to other workspaces."""
 
     def __init__(self, store: Store, ctx: WorkspaceContext, attached_keys: Sequence[AttachedKey] = ()) -> None:
         self._store = store
@@ -54,8 +54,8 @@ class ServerRepository:
         items = await self._store.query(self._partition, server_key(""), limit=limit, after=start)
         return [Server.of(item) for item in items]
 
-    async def free_slug(self, wanted: str) -> str:
-        candidates = numbered(wanted)
+    async def free_slug(self, slug: str) -> str:
+        candidates = numbered(slug)
         while True:
             batch = list(dict.fromkeys(islice(candidates, SLUGS_AT_ONCE)))
             taken = await self._store.get_many([self._claim(slug) for slug in batch])

@@ -1,1 +1,1 @@
-"""The system about itself: is it alive, is it ready, what does it take and answer."""
+"""The routes about the process itself: health, metrics and the API description."""

@@ -1,1 +1,1 @@
-"""An agent's tools: what they are called, what they take, and what is said when one fails."""
+"""An agent's tools: their names, schemas, calls, results and failures."""

@@ -1,4 +1,4 @@
-"""An agent's toolbox: its servers, what it may use of each, and the server that a tool's name belongs to."""
+"""An agent's toolbox: its servers with their allowed tools, and the lookup of the server of a tool name."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Toolbox:
         share = self.by_id.get(server_id)
         if share is None:
             return server_not_found(server_id)
-        return f"Error: MCP server {server_id} {'; '.join(_why_not_generic(share))}"
+        return f"Error: MCP server {server_id} {'; '.join(_generic_tool_problems(share))}"
 
     def _suggestion(self, name: str) -> str:
         """The names of a service's tools end with the server's slug, which a model that knows the service may omit."""
@@ -104,7 +104,7 @@ class Toolbox:
         return f" Did you mean {' or '.join(names)}?" if names else ""
 
 
-def _why_not_generic(share: EnabledServer) -> Iterator[str]:
+def _generic_tool_problems(share: EnabledServer) -> Iterator[str]:
     if not share.server.enabled:
         yield "is disabled"
     if not share.has_generic:

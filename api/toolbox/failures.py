@@ -125,7 +125,7 @@ def unavailable(error: Problem, redact: Redactor, seconds: float) -> ToolsUnavai
 
 
 def service_unavailable(error: Problem, redact: Redactor, seconds: float, title: str) -> ToolsUnavailable:
-    """The same for a service, which has a name."""
+    """The error of a service, whose text names the service."""
     match error:
         case StatusRefused(text=text):
             return ToolsUnavailable(_reason_of(error), safe_line(f"{title} answered {text}.", redact))
@@ -247,4 +247,4 @@ def _cleaned(data: object) -> object:
 
 
 def _usual_reason(status: int) -> str:
-    return next((known.phrase for known in HTTPStatus if known == status), "")
+    return next((candidate.phrase for candidate in HTTPStatus if candidate == status), "")

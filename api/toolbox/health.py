@@ -1,4 +1,4 @@
-"""A check of one server, without anything that is cached. The outcome does not count for its breaker."""
+"""The check of one server, without caches. Its outcome does not count for the circuit breaker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from api.toolbox.toolsets.kinds import ServerReport
 
 Status = Literal["ok", "unauthorized", "unreachable", "invalid"]
 
-# For readers who only want to know whether the server works.
+# The coarse status for each reason.
 STATUS: dict[str, Status] = {
     "not_connected": "unauthorized",
     "reconnect_required": "unauthorized",

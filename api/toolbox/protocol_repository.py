@@ -1,4 +1,4 @@
-"""Stores which protocol a server speaks, so that no process has to detect it again."""
+"""The stored protocol of each server, so that processes need not detect it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all requests of a process use to list and call tools."""
+"""The components that all requests of a process share to list and call tools."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from api.audit.events import ToolCallRecord
 from api.audit.repository import AuditRepository
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Change, Conflict, Item, StoreUnavailable
-from tests.audit.test_call_batches import CALL
+from tests.audit.test_call_packing import CALL
 
 NOW = CALL.at + 10
 

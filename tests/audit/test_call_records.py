@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.audit.call_batches import SPAN_SECONDS
 from api.audit.call_log import CallLog
+from api.audit.call_packing import SPAN_SECONDS
 from api.audit.events import ToolCallRecord
 from api.audit.repository import AuditRecord, AuditRepository, RecordKind, add_record
 from api.kit.clock import SystemClock, rfc3339
@@ -24,7 +24,7 @@ from api.kit.ids import random_text
 from api.kit.storage.sqlite import SqliteStore
 from api.kit.storage.store import Store
 from api.main.container import build_container
-from tests.audit.test_call_batches import CALL
+from tests.audit.test_call_packing import CALL
 from tests.harness import Workspace, complaints
 
 CHANGE = AuditRecord("", "server.updated", "server", "server_1", "Weather API", "api_key", "key_1", "CI", "")

@@ -26,8 +26,8 @@ from api.kit.storage.store import Conflict, Delete, IfAbsent, IfVersion, Item, I
 LONGEST_SECONDS = 60.0
 """More than any call takes from the reservation to the response: 30 s for the upstream, the rest for the store and for
 clocks that differ."""
-NOTHING_SENT = (AppError, StoreError, NoDataKey, RootKeyUnavailable, CannotOpen)
-"""Errors that work raises only before it has an effect. Later failures are responses, or unexpected errors."""
+ERRORS_BEFORE_EFFECT = (AppError, StoreError, NoDataKey, RootKeyUnavailable, CannotOpen)
+"""Errors that are raised only before the call has an effect. Later failures are responses, or unexpected errors."""
 IN_PROGRESS = "The first request with this Idempotency-Key is still in progress. Try again shortly."
 UNKNOWN = (
     "The outcome of the first request with this Idempotency-Key is unknown: it may have been carried out, so it is not "
@@ -65,23 +65,23 @@ class IdempotentCall:
         """`work` returns its response, and whether anything was sent that may have had an effect."""
         record = await IdempotencyRecord.for_request(self._request, idempotency_key)
         running = record.data(state=CallState.RUNNING, since=self._clock.now())
-        reserved = Put(record.key, running, IfAbsent(), self._expiry)
-        if earlier := await self._unless_first(record, reserved):
-            return self._answer(record, earlier)
+        reservation = Put(record.key, running, IfAbsent(), self._expiry)
+        if earlier := await self._reserve(record, reservation):
+            return self._earlier_response(record, earlier)
         try:
-            answer, was_sent = await work()
-        except NOTHING_SENT:
-            await self._free(reserved)
+            response, was_sent = await work()
+        except ERRORS_BEFORE_EFFECT:
+            await self._release(reservation)
             raise
         if was_sent:
-            await self._keep(record, answer, reserved)
+            await self._keep(record, response, reservation)
         else:
-            await self._free(reserved)
-        return answer
+            await self._release(reservation)
+        return response
 
-    async def _unless_first(self, record: IdempotencyRecord, reserved: Put) -> Item | None:
+    async def _reserve(self, record: IdempotencyRecord, reservation: Put) -> Item | None:
         try:
-            await self._write(self._request.state.context.principal, [reserved])
+            await self._write(self._request.state.context.principal, [reservation])
         except Conflict as conflict:
             earlier = await record.load(self._store)
             if earlier is None:  # it has expired, or was freed, since the write
@@ -89,7 +89,7 @@ class IdempotentCall:
             return earlier
         return None
 
-    def _answer(self, record: IdempotencyRecord, item: Item) -> StoredResponse:
+    def _earlier_response(self, record: IdempotencyRecord, item: Item) -> StoredResponse:
         match item.data["state"]:
             case CallState.ANSWERED:
                 return record.response(item)
@@ -100,26 +100,26 @@ class IdempotentCall:
             case _:
                 raise ConflictProblem(UNKNOWN)
 
-    async def _free(self, reserved: Put) -> None:
+    async def _release(self, reservation: Put) -> None:
         with suppress(StoreError):  # the key stays reserved, which does no harm
-            await self._store.write(Delete(reserved.key, IfVersion(reserved.version)))
+            await self._store.write(Delete(reservation.key, IfVersion(reservation.version)))
 
-    async def _keep(self, record: IdempotencyRecord, answer: StoredResponse, reserved: Put) -> None:
+    async def _keep(self, record: IdempotencyRecord, response: StoredResponse, reservation: Put) -> None:
         """If this fails, the client already has its response; a retry gets 409 (outcome unknown)."""
-        sealed = await asyncio.to_thread(record.data_with, answer)  # compressing megabytes would block the event loop
+        sealed = await asyncio.to_thread(record.data_with, response)  # compressing megabytes would block the event loop
         try:
-            await self._replace(reserved, {**sealed, "state": CallState.ANSWERED})
+            await self._replace(reservation, {**sealed, "state": CallState.ANSWERED})
         except StoreError as error:
             log.warning("the response to an Idempotency-Key could not be stored", extra={"detail": str(error)})
 
-    async def _replace(self, reserved: Put, data: Data) -> None:
+    async def _replace(self, reservation: Put, data: Data) -> None:
         """Requires the reservation, so that nothing is written to a workspace that was deleted meanwhile."""
-        when = IfVersion(reserved.version)
+        condition = IfVersion(reservation.version)
         try:
-            await self._store.write(Put(reserved.key, data, when, self._expiry))
+            await self._store.write(Put(reservation.key, data, condition, self._expiry))
         except ItemTooLarge:
             marker = {"request": data["request"], "state": CallState.TOO_LARGE}
-            await self._store.write(Put(reserved.key, marker, when, self._expiry))
+            await self._store.write(Put(reservation.key, marker, condition, self._expiry))
 
     @property
     def _expiry(self) -> int:

@@ -54,7 +54,7 @@ class IdempotentCreate:
         self, record: IdempotencyRecord, work: Callable[[IdempotencyChanges], Awaitable[StoredResponse]]
     ) -> StoredResponse:
         try:
-            return await work(lambda answer: [self._record(record, answer)])
+            return await work(lambda response: [self._record(record, response)])
         except AlreadyCompleted as done:
             earlier = await self._earlier(record)
             if earlier is None:  # it has expired since the write
@@ -65,5 +65,5 @@ class IdempotentCreate:
         item = await record.load(self._store)
         return record.response(item) if item else None
 
-    def _record(self, record: IdempotencyRecord, answer: StoredResponse) -> Change:
-        return Put(record.key, record.data_with(answer), IfAbsent(), expires_at=int(self._clock.now()) + KEPT_SECONDS)
+    def _record(self, record: IdempotencyRecord, response: StoredResponse) -> Change:
+        return Put(record.key, record.data_with(response), IfAbsent(), expires_at=int(self._clock.now()) + KEPT_SECONDS)

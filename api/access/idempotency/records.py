@@ -56,8 +56,8 @@ class IdempotencyRecord:
         context: WorkspaceContext | OperatorContext = request.state.context
         partition = context.partition if isinstance(context, WorkspaceContext) else OPERATORS
         secret, path = await _sealing_secret(context), str(request.scope["path"])
-        digest = hashlib.sha256(_joined(context.principal.id, path, idempotency_key)).hexdigest()
-        content = _joined(request.method, path, request.scope["query_string"].decode("latin-1"), _body(request))
+        digest = hashlib.sha256(_join(context.principal.id, path, idempotency_key)).hexdigest()
+        content = _join(request.method, path, request.scope["query_string"].decode("latin-1"), _body(request))
         # Keyed, because the body may hold a password: a bare hash would let guesses be tested on a copy of the table.
         request_hash = hmac.digest(derive(secret, f"idempotent request {digest}").reveal(), content, hashlib.sha256)
         return cls(Key(partition, f"IDEMPOTENCY#{digest}"), request_hash.hex(), derive(secret, f"idempotency {digest}"))
@@ -72,9 +72,9 @@ class IdempotencyRecord:
     def data(self, **fields: Any) -> Data:
         return {"request": self.request_hash, **fields}
 
-    def data_with(self, answer: StoredResponse) -> Data:
-        envelope = encrypt(self.sealing, PRINCIPAL_KEY_NUMBER, self._bound_to, Secret(zlib.compress(answer.body)))
-        return self.data(status=answer.status, headers=dict(answer.headers), body=to_text(envelope))
+    def data_with(self, response: StoredResponse) -> Data:
+        envelope = encrypt(self.sealing, PRINCIPAL_KEY_NUMBER, self._bound_to, Secret(zlib.compress(response.body)))
+        return self.data(status=response.status, headers=dict(response.headers), body=to_text(envelope))
 
     def response(self, item: Item) -> StoredResponse:
         compressed = decrypt(self.sealing, self._bound_to, from_text(item.data["body"])).reveal()
@@ -95,5 +95,5 @@ def _body(request: AnyRequest) -> str:
     return json.dumps(request.state.body, sort_keys=True)
 
 
-def _joined(*parts: str) -> bytes:
-    return "".join(f"{len(part)}:{part}" for part in parts).encode()
+def _join(*texts: str) -> bytes:
+    return "".join(f"{len(text)}:{text}" for text in texts).encode()

@@ -1,12 +1,11 @@
-"""The callback: a browser returns from an authorization server.
+"""The OAuth callback: the checks of an authorization server's response, and the exchange of its code.
 
-The only parameter that is trusted is the code, and only with a valid `state`, from the browser that was redirected, at
-the redirect URI of that authorization server. The state is used up, whatever the outcome.
+Only the code is trusted, and only with a valid `state` (see `state.py`), from the browser that was redirected, at the
+redirect URI of that authorization server. Every callback uses up its state.
 """
 
 from __future__ import annotations
 
-import hmac
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +22,6 @@ from api.connections.consent.state import (
     StateNotFound,
     StateStore,
     client_digest,
-    digest,
     reauthorize_initiator,
 )
 from api.connections.encryption import TokenSealer
@@ -79,8 +77,7 @@ class AuthorizationCallback:
         return_to = None
         try:
             state = request.param("state") or ""
-            pending = await self._redeem(state)
-            self._check_browser(request, pending)
+            pending = await self._redeem(state, request.browser)
             return_to = pending.return_to
             server_id = await self._connect(request, state, pending)
         except ConnectFailed as failure:
@@ -88,17 +85,14 @@ class AuthorizationCallback:
             return result_url(return_to, error=failure.code)
         return result_url(return_to, connected=server_id)
 
-    async def _redeem(self, state: str) -> AuthorizationState:
+    async def _redeem(self, state: str, cookies: Sequence[str]) -> AuthorizationState:
         try:
-            return await self._states.redeem(state)
+            pending = await self._states.redeem(state)
         except StateNotFound as error:
             raise ConnectFailed("expired") from error
-
-    @staticmethod
-    def _check_browser(request: CallbackRequest, pending: AuthorizationState) -> None:
-        """Against login CSRF: the consent of one person must not connect another person's workspace."""
-        if not any(hmac.compare_digest(value, pending.browser) for value in map(_digest, request.browser)):
+        if not pending.is_bound_to(cookies):
             raise ConnectFailed("other_browser")
+        return pending
 
     async def _connect(self, request: CallbackRequest, state: str, pending: AuthorizationState) -> str:
         provider = msgspec.convert(pending.provider, AuthorizationServer)
@@ -165,10 +159,3 @@ def _reason(failure: ConnectFailed) -> str:
     """For the log, with the error code of the authorization server."""
     refusal = failure.__cause__
     return f"{failure.code} ({refusal.error})" if isinstance(refusal, GrantRefused) else failure.code
-
-
-def _digest(text: str) -> str:
-    try:
-        return digest(text)
-    except StateNotFound:  # not one of ours
-        return ""

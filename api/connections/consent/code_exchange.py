@@ -56,7 +56,7 @@ class ConnectionWriter:
         account: Account,
         client: OAuthClient,
     ) -> None:
-        """`ServerChanged` or `NotAllowed`: then the tokens are revoked."""
+        """Store a grant, or revoke its tokens and raise `ServerChanged` or `NotAllowed`."""
         received = ReceivedTokens(tokens, self._clock.now())
         try:
             await retry_on_conflict(lambda: self._save(ctx, server, grant, received, account))
@@ -143,7 +143,7 @@ class CodeExchange:
         await self._writer.save(ctx, server, grant, tokens, account, client)
 
     async def _account(self, ctx: WorkspaceContext, server: Server, tokens: Tokens) -> Account:
-        """Only services have a known API for it."""
+        """The account of the grant, which only services have an API for."""
         configured = self._services.get(server.service_type)
         if configured is None:
             return Account()
@@ -152,7 +152,7 @@ class CodeExchange:
 
 
 def _connection(grant: Grant, tokens: Tokens, account: Account, old: Connection | None) -> Connection:
-    """Scopes that tools have turned out to need remain recorded."""
+    """The new connection, which keeps the scopes that tools have turned out to need."""
     return Connection(
         grant.id,
         rfc3339(grant.renewed_at),

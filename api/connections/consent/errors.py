@@ -1,4 +1,4 @@
-"""Why connecting failed. Each code has its text in `html.py`."""
+"""The errors of connecting. Each code has its text in `html.py`."""
 
 from __future__ import annotations
 

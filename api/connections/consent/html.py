@@ -29,7 +29,7 @@ FAILURES: Mapping[str, str] = {
     "other_browser": "The connection was started in another browser, so nothing was connected. Start again in the "
     "program that sent you here, and stay in one browser.",
     "other_service": "The response came to the address of another service. Nothing was connected.",
-    "wrong_issuer": "The response came from another authorization server than the one that was asked. It was ignored, "
+    "wrong_issuer": "The response came from an unexpected authorization server. It was ignored, "
     "and nothing was connected.",
     "denied": "You denied access. Nothing was connected.",
     "not_granted": "The authorization server did not grant access. Check the settings of the app there, then connect "

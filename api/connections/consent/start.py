@@ -48,7 +48,7 @@ class BrowserBinding:
         return f"__Host-{COOKIE}" if self.is_secure else COOKIE
 
     @property
-    def known(self) -> list[str]:
+    def cookie_values(self) -> list[str]:
         pairs = [pair.strip().partition("=") for pair in self.cookies.split(";")]
         return [value for name, _, value in pairs if name == self.cookie_name]
 
@@ -107,7 +107,7 @@ class ConsentStart:
 
 def _cookie_value(browser: BrowserBinding) -> str:
     """All authorizations of a browser share one cookie, so that several can be pending."""
-    for value in browser.known:
+    for value in browser.cookie_values:
         try:
             digest(value)
         except StateNotFound:

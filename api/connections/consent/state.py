@@ -1,15 +1,17 @@
-"""Pending authorizations: a ticket for the page that starts the consent, and then the `state` of the redirect.
+"""The `state` of a pending authorization: issued, bound to a browser, checked and redeemed once.
 
-Both are single-use and expire after ten minutes. They are stored under a hash, so the table does not contain them.
+Before the redirect a ticket stands for it, in the URL of the page that starts the consent. Both are single-use, expire
+after ten minutes, and are stored under a hash, so that the table does not contain them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -30,12 +32,12 @@ _FORM = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 class StateNotFound(Exception):
-    """Used, expired or never issued: these cases are deliberately not distinguished."""
+    """Used, expired or never issued; the cases are deliberately not distinguished."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationState(Record):
-    """Everything that the callback needs. None of it is read from a URL."""
+    """Everything that the callback needs; nothing of it is read from a URL."""
 
     PARSERS: ClassVar = {"client": OAuthClientRef.decode, "scopes": tuple}
 
@@ -64,6 +66,10 @@ class AuthorizationState(Record):
     @classmethod
     def of(cls, item: Item) -> Self:
         return cls.decode(item.data)
+
+    def is_bound_to(self, cookies: Sequence[str]) -> bool:
+        """Protects against login CSRF: the consent of one person must not connect another person's workspace."""
+        return any(hmac.compare_digest(value, self.browser) for value in map(_digest_or_empty, cookies))
 
 
 class StateStore:
@@ -99,7 +105,7 @@ class StateStore:
         return state
 
     async def redeem(self, state: str) -> AuthorizationState:
-        """The state is used up, whatever the outcome."""
+        """Return the authorization of a state and delete it, so that a state is used once."""
         item = await self._store.get(_state_key(state))
         if item is None:
             raise StateNotFound
@@ -119,7 +125,7 @@ class StateStore:
 async def reauthorize_initiator(
     authenticator: Authenticator, pending: AuthorizationState, request_id: str
 ) -> WorkspaceContext:
-    """The API key that began may have been revoked or restricted since."""
+    """The current rights of the API key that started, which may have been revoked or restricted."""
     ctx = await authenticator.reauthorize(pending.workspace_id, pending.key_id, request_id)
     if ctx is None or not ctx.principal.scope.includes(Scope.MANAGE):
         raise ConnectFailed("not_allowed")
@@ -127,7 +133,7 @@ async def reauthorize_initiator(
 
 
 def client_digest(server: Server, client: OAuthClientRef) -> str:
-    """Of the configured client: its secret is sent only to the authorization server that the consent was given at."""
+    """A digest of the configured client, whose secret is sent only to the authorization server of the consent."""
     sealed = json.dumps(sorted(server.sealed.items())) if client.kind == "given" else ""
     return hashlib.sha256(sealed.encode()).hexdigest()
 
@@ -137,10 +143,17 @@ def new_secret() -> str:
 
 
 def digest(text: str) -> str:
-    """What is stored instead of the secret. `StateNotFound` if the text cannot be one of our secrets."""
+    """The hash that is stored instead of a secret. `StateNotFound` if the text does not have the form of a secret."""
     if not _FORM.fullmatch(text):
         raise StateNotFound
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _digest_or_empty(text: str) -> str:
+    try:
+        return digest(text)
+    except StateNotFound:  # not a cookie of this service
+        return ""
 
 
 def _ticket_key(ticket: str) -> Key:

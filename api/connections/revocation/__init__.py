@@ -1,1 +1,1 @@
-"""How a grant ends, and the queue of tokens still to be revoked at authorization servers."""
+"""The end of a grant, and the queue of tokens to revoke at authorization servers."""

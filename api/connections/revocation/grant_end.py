@@ -26,7 +26,7 @@ from integrations import AuthorizationServer, OAuthClient, Tokens
 
 GRANTS_PAGE = 20
 MAX_WANTED_LENGTH = 2000
-"""In characters, of all scopes that tools have turned out to need: a server could name ever more."""
+"""The limit in characters for all scopes that tools have turned out to need, since a server could name any number."""
 
 log = logging.getLogger(__name__)
 
@@ -150,7 +150,7 @@ class GrantEnd:
         try:
             access = await self._sealer.token(ctx, server, grant, ACCESS)
             refresh = await self._sealer.token(ctx, server, grant, REFRESH)
-        except CannotOpen:  # without the root key, nobody can use the tokens
+        except CannotOpen:  # without the root key, the tokens are unusable
             return []
         client = await self._client(ctx, server, grant)
         revoked = RevocationSecrets(access, refresh)

@@ -70,7 +70,7 @@ class RevocationConcurrency:
 
 
 class RevocationQueue:
-    """One for each process. Processes share the stored jobs; a claim ensures that one works on each."""
+    """The queue of one process. Processes share the stored jobs; a claim ensures that only one runs each job."""
 
     def __init__(
         self,
@@ -114,8 +114,8 @@ class RevocationQueue:
             await self._store.write(*changes)
 
     def schedule(self, background: BackgroundJobs) -> None:
-        """Begins with the jobs that an earlier process has left. Without a schedule, only `work_off` works on jobs."""
-        self._job = background.add(NAME, EVERY_SECONDS, self._begin_due_and_rest)
+        """Start with the jobs of earlier processes. Without a schedule, jobs run only in `work_off`."""
+        self._job = background.add(NAME, EVERY_SECONDS, self._start_due_and_rest)
         self._job.wake()
 
     def wake(self) -> None:
@@ -130,26 +130,26 @@ class RevocationQueue:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def work_off(self) -> None:
-        """Works on all jobs that are due, and waits for them."""
-        while await self._begin_due() or self._running:
+        """Run all due jobs, and wait for them."""
+        while await self._start_due() or self._running:
             await asyncio.gather(*self._running.values(), return_exceptions=True)
 
-    async def _begin_due_and_rest(self) -> None:
+    async def _start_due_and_rest(self) -> None:
         loop = asyncio.get_running_loop()
-        begun = loop.time()
-        await self._begin_due()
-        await asyncio.sleep(REST_FACTOR * (loop.time() - begun))
+        started_at = loop.time()
+        await self._start_due()
+        await asyncio.sleep(REST_FACTOR * (loop.time() - started_at))
 
-    async def _begin_due(self) -> bool:
-        """True if any job was begun. It does not wait for them, so that a slow authorization server delays no others.
-        Jobs beyond the limits begin when others have ended."""
-        after, begun = None, 0
+    async def _start_due(self) -> bool:
+        """Start the due jobs without waiting for them, so that a slow authorization server delays no others.
+        Jobs beyond the limits start when others have ended. True if any job was started."""
+        after, started = None, 0
         while not self._is_exhausted() and (items := await self._store.query(SYSTEM, PREFIX, limit=PAGE, after=after)):
-            begun += sum(map(self._begin, items))
+            started += sum(map(self._start_job, items))
             after = items[-1].key.sk
-        return begun > 0
+        return started > 0
 
-    def _begin(self, item: Item) -> bool:
+    def _start_job(self, item: Item) -> bool:
         sk = item.key.sk
         try:
             job = RevocationJob.of(item)
@@ -246,4 +246,4 @@ def _log_failure(error: BaseException) -> None:
     if isinstance(error, StoreUnavailable | RootKeyUnavailable):
         log.info("revocations are waiting for the store or the root key")
     else:
-        log.error("a job of the outbox failed", exc_info=error)
+        log.error("a revocation job failed", exc_info=error)

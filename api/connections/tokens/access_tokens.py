@@ -74,7 +74,7 @@ class TokenKey:
 
 
 class AccessTokens:
-    """One for each process."""
+    """The access tokens of all servers, for one process."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class AccessTokens:
         return grant.expires_at - min(self._policy.skew, lifetime * self._policy.skew_share)
 
     def _obstacle(self, grant: Grant) -> Exception | None:
-        """Why this process must not send a token request now."""
+        """The reason why this process must not send a token request now; None if it may."""
         now = self._clock.now()
         if grant.must_back_off(now, self._policy.longest_backoff_period):
             return TokenTemporarilyUnavailable(
@@ -192,7 +192,7 @@ class AccessTokens:
         return self._access_token(tokens.access, refreshed)
 
     async def _lease(self, ctx: WorkspaceContext, grant: Grant) -> Grant:
-        """Released at once if storing it took so long that the response could come after its end."""
+        """Take the lease; release it at once if storing took so long that the response could arrive after its end."""
         until = self._clock.now() + self._policy.lease
         leased = await self._save(ctx, grant.with_lease(secrets.token_hex(8), until))
         if self._clock.now() + self._policy.answer > until:

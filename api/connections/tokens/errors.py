@@ -1,4 +1,4 @@
-"""Why there is no access token."""
+"""The errors for an access token that is not available."""
 
 from __future__ import annotations
 

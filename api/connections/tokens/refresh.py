@@ -106,7 +106,7 @@ class TokenRefresher:
 
 def _refusal_text(grant: Grant, error: GrantRefused) -> str:
     """Quotes the error code only if it is one of the standard."""
-    code = error.error if error.error in KNOWN_ERRORS else "an error code of its own"
+    code = error.error if error.error in KNOWN_ERRORS else "a non-standard error code"
     if grant.by_client:
         return (
             f"The authorization server refuses this server's client ({code}). Check `clientId`, the secret or "

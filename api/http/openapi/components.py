@@ -122,10 +122,10 @@ def problem_name(errors: Sequence[type[AppError]]) -> str:
 def problem(errors: Sequence[type[AppError]]) -> dict[str, Any]:
     """The response of one status, which may cover several problems."""
     examples = [PROBLEMS[error] for error in errors]
-    named = sorted({name for example in examples for name in example.headers})
+    header_names = sorted({name for example in examples for name in example.headers})
     return {
         "description": "; ".join(f"{error.title} (`{error.code}`)" for error in errors) + ".",
-        "headers": headers(named),
+        "headers": headers(header_names),
         "content": {
             PROBLEM_TYPE: {
                 "schema": ref("schemas", "Problem"),
@@ -136,28 +136,30 @@ def problem(errors: Sequence[type[AppError]]) -> dict[str, Any]:
 
 
 def schemas(inputs: Iterable[type[Any]], outputs: Iterable[TypeAdapter[Any]]) -> dict[str, Any]:
-    """Exactly as pydantic enforces them."""
+    """The schemas of the models, exactly as pydantic enforces them."""
     models = [(model, "validation") for model in inputs]
     models += [(_model(kind), "serialization") for kind in outputs]
-    _, made = models_json_schema(list(dict.fromkeys(models)), ref_template="{model}")  # type: ignore[arg-type]
-    named = {_public(name): _tidy(schema) | {"title": _public(name)} for name, schema in made.get("$defs", {}).items()}
-    return {**dict(sorted(named.items())), "Problem": PROBLEM}
+    _, definitions = models_json_schema(list(dict.fromkeys(models)), ref_template="{model}")  # type: ignore[arg-type]
+    by_name = {
+        _public(name): _tidy(schema) | {"title": _public(name)} for name, schema in definitions.get("$defs", {}).items()
+    }
+    return {**dict(sorted(by_name.items())), "Problem": PROBLEM}
 
 
 def schema_of(kind: TypeAdapter[Any] | type[Any]) -> dict[str, Any]:
     """A model is a reference; a list of models is an array of references."""
-    one = ref("schemas", _public(_model(kind).__name__))
-    many = isinstance(kind, TypeAdapter) and _model(kind) is not _type(kind)
-    return {"type": "array", "items": one} if many else one
+    reference = ref("schemas", _public(_model(kind).__name__))
+    is_list = isinstance(kind, TypeAdapter) and _model(kind) is not _type(kind)
+    return {"type": "array", "items": reference} if is_list else reference
 
 
 def _model(kind: TypeAdapter[Any] | type[Any]) -> Any:
-    made_for = _type(kind)
-    return getattr(made_for, "__args__", (made_for,))[0]
+    target_type = _type(kind)
+    return getattr(target_type, "__args__", (target_type,))[0]
 
 
 def _type(kind: TypeAdapter[Any] | type[Any]) -> Any:
-    return kind._type if isinstance(kind, TypeAdapter) else kind  # noqa: SLF001  # what the adapter was made for
+    return kind._type if isinstance(kind, TypeAdapter) else kind  # noqa: SLF001  # the adapter's type
 
 
 def _public(name: str) -> str:
@@ -165,7 +167,7 @@ def _public(name: str) -> str:
 
 
 def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Without titles that repeat names and defaults that only mean `absent`."""
+    """The schema without titles that repeat names, and without defaults that only mean `absent`."""
     tidy = {name: _tidy_value(name, value) for name, value in schema.items() if name != "title"}
     if isinstance(tidy.get("default", ""), dict | None):
         del tidy["default"]

@@ -22,7 +22,7 @@ dt { font-weight: 600; } dd { margin: 0 0 .4rem 1rem; }
 
 def docs_page(document: Mapping[str, Any]) -> bytes:
     body = "".join(_section(tag["name"], document) for tag in document["tags"])
-    intro = "".join(f"<p>{_text(part)}</p>" for part in document["info"]["description"].split("\n\n"))
+    intro = "".join(f"<p>{_text(paragraph)}</p>" for paragraph in document["info"]["description"].split("\n\n"))
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><title>Plugboard API</title>'
@@ -47,13 +47,13 @@ def _operation(path: str, method: str, operation: Mapping[str, Any], shared: Map
         f'<span class="method">{method}</span> <span class="path">{escape(path)}</span> — '
         f"{escape(operation['summary'])}"
     )
-    parts = [
-        *(f"<p>{_text(part)}</p>" for part in operation["description"].split("\n\n")),
+    sections = [
+        *(f"<p>{_text(paragraph)}</p>" for paragraph in operation["description"].split("\n\n")),
         _parameters(operation.get("parameters", ())),
         _examples("Body", operation.get("requestBody", {}).get("content", {})),
-        *(_answer(status, _resolved(answer, shared)) for status, answer in operation["responses"].items()),
+        *(_response(status, _resolve(response, shared)) for status, response in operation["responses"].items()),
     ]
-    return f'<details id="{escape(operation["operationId"])}"><summary>{head}</summary>{"".join(parts)}</details>'
+    return f'<details id="{escape(operation["operationId"])}"><summary>{head}</summary>{"".join(sections)}</details>'
 
 
 def _parameters(parameters: Iterable[Mapping[str, Any]]) -> str:
@@ -65,27 +65,27 @@ def _parameters(parameters: Iterable[Mapping[str, Any]]) -> str:
     return f"<h3>Parameters</h3><dl>{''.join(rows)}</dl>" if rows else ""
 
 
-def _resolved(answer: Mapping[str, Any], shared: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolve(response: Mapping[str, Any], shared: Mapping[str, Any]) -> Mapping[str, Any]:
     """Shared responses are references to one definition."""
-    found: Mapping[str, Any] = shared[answer["$ref"].rpartition("/")[2]] if "$ref" in answer else answer
-    return found
+    target: Mapping[str, Any] = shared[response["$ref"].rpartition("/")[2]] if "$ref" in response else response
+    return target
 
 
-def _answer(status: str, answer: Mapping[str, Any]) -> str:
-    told = f"<h3>{escape(status)}</h3><p>{_text(answer['description'])}</p>"
-    return told + (_examples("", answer.get("content", {})) if status.startswith("2") else "")
+def _response(status: str, response: Mapping[str, Any]) -> str:
+    heading = f"<h3>{escape(status)}</h3><p>{_text(response['description'])}</p>"
+    return heading + (_examples("", response.get("content", {})) if status.startswith("2") else "")
 
 
 def _examples(title: str, content: Mapping[str, Any]) -> str:
-    shown = [
+    blocks = [
         f"<pre>{escape(json.dumps(media['example'], indent=2, ensure_ascii=False))}</pre>"
         for media in content.values()
         if "example" in media
     ]
-    return (f"<h3>{title}</h3>" if title and shown else "") + "".join(shown)
+    return (f"<h3>{title}</h3>" if title and blocks else "") + "".join(blocks)
 
 
 def _text(text: str) -> str:
-    """Escaped, with what stands in backticks as code."""
-    parts = escape(text).split("`")
-    return "".join(f"<code>{part}</code>" if position % 2 else part for position, part in enumerate(parts))
+    """Escaped text, with backticks as code."""
+    pieces = escape(text).split("`")
+    return "".join(f"<code>{piece}</code>" if position % 2 else piece for position, piece in enumerate(pieces))

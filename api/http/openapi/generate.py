@@ -106,7 +106,7 @@ def build_contract(app: Litestar) -> dict[str, Any]:
     docs = [operation.doc for operation in operations]
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
-        paths.setdefault(operation.path, {})[operation.method] = _described(operation)
+        paths.setdefault(operation.path, {})[operation.method] = _operation_entry(operation)
     problems = {
         components.problem_name(errors): errors for operation in operations for errors in operation.problems.values()
     }
@@ -152,7 +152,7 @@ def as_yaml(document: Mapping[str, Any]) -> str:
 
 
 class _Plain(yaml.CSafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # the same example twice is written twice
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # repeated examples are written in full
         return True
 
 
@@ -175,9 +175,9 @@ def _method(handler: HTTPRouteHandler) -> str:
     return next(iter(handler.http_methods - {"HEAD"})).lower()
 
 
-def _described(operation: Operation) -> dict[str, Any]:
+def _operation_entry(operation: Operation) -> dict[str, Any]:
     doc, guard = operation.doc, operation.guard
-    described: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "operationId": doc.id,
         "tags": [doc.tag],
         "summary": doc.summary,
@@ -186,15 +186,15 @@ def _described(operation: Operation) -> dict[str, Any]:
     }
     parameters = [*map(_path_parameter, operation.in_path), *map(_parameter, doc.parameters)]
     if parameters:
-        described["parameters"] = parameters
+        entry["parameters"] = parameters
     if operation.body:
         content = _content(components.schema_of(operation.body), doc.example)
-        described["requestBody"] = {"required": True, "content": content}
+        entry["requestBody"] = {"required": True, "content": content}
     refusals = {
         str(status): ref("responses", components.problem_name(errors)) for status, errors in operation.problems.items()
     }
     replies = {str(reply.status): _reply(reply) for reply in (doc.reply, doc.browser_error) if reply}
-    return described | {"responses": replies | refusals}
+    return entry | {"responses": replies | refusals}
 
 
 def _path_parameter(name: str) -> dict[str, Any]:
@@ -206,13 +206,13 @@ def _path_parameter(name: str) -> dict[str, Any]:
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
-    described: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "name": parameter.name,
         "in": parameter.where,
         "description": parameter.description,
         "schema": dict(parameter.schema),
     }
-    return described if parameter.example is None else described | {"example": parameter.example}
+    return entry if parameter.example is None else entry | {"example": parameter.example}
 
 
 def _problems(operation: Operation) -> Iterable[type[AppError]]:
@@ -235,12 +235,12 @@ def _problems(operation: Operation) -> Iterable[type[AppError]]:
 
 
 def _reply(reply: SuccessResponse) -> dict[str, Any]:
-    described = {"description": reply.description, "headers": components.headers(reply.headers)}
+    entry = {"description": reply.description, "headers": components.headers(reply.headers)}
     if reply.body:
-        return described | {"content": _content(components.schema_of(reply.body), reply.example)}
+        return entry | {"content": _content(components.schema_of(reply.body), reply.example)}
     if reply.status in (NO_CONTENT, SEE_OTHER):
-        return described
-    return described | {"content": {reply.media_type: {"schema": {"type": "string"}}}}
+        return entry
+    return entry | {"content": {reply.media_type: {"schema": {"type": "string"}}}}
 
 
 def _content(schema: Mapping[str, Any], example: Any) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class ActiveKey:
 
 
 @dataclass(frozen=True, slots=True)
-class _Remembered:
+class _CachedKey:
     secret: Secret
     until: float
 
@@ -61,7 +61,7 @@ class KeyRing:
         self._roots = roots
         self._clock = clock
         self._ttl = ttl
-        self._remembered: LruCache[tuple[str, int], _Remembered] = LruCache(REMEMBERED_KEYS)
+        self._cached: LruCache[tuple[str, int], _CachedKey] = LruCache(REMEMBERED_KEYS)
         self._loading: SingleFlight[tuple[str, int], Secret] = SingleFlight(self._remember)
 
     @property
@@ -94,9 +94,9 @@ class KeyRing:
         return ActiveKey(head.active, secret, Check(Key(partition, HEAD), IfVersion(head.version)))
 
     async def key(self, partition: str, version: int) -> Secret:
-        known = self._remembered.peek((partition, version))
-        if known and self._clock.monotonic() < known.until:
-            return known.secret
+        cached = self._cached.peek((partition, version))
+        if cached and self._clock.monotonic() < cached.until:
+            return cached.secret
         return await self._loading.get((partition, version), partial(self._load, partition, version))
 
     async def keys(self, partition: str) -> list[Item]:
@@ -107,7 +107,7 @@ class KeyRing:
         return await retry_on_conflict(lambda: self._rotate(partition))
 
     async def rewrap(self, partition: str) -> int:
-        """Wraps the data keys with the sealing root key. Values that they sealed stay as they are. Returns how many."""
+        """Wrap the data keys with the sealing root key and return their number. Sealed values do not change."""
         stale = [item for item in await self.keys(partition) if item.data["root"] != self._roots.id]
         return sum([await self._rewrap(item) for item in stale])
 
@@ -124,14 +124,14 @@ class KeyRing:
         return len(old)
 
     async def deletion_writes(self, partition: str) -> list[Delete]:
-        """Changes for the write that deletes the owner. All that was sealed for it is lost, also in backups."""
+        """Changes for the write that deletes the owner. Everything sealed for it is lost, in backups too."""
         item = await self._store.get(Key(partition, HEAD))
         head = [Delete(item.key, IfVersion(item.version))] if item else []  # a concurrent rotation must not leave a key
         return head + [Delete(key.key, IfPresent()) for key in await self.keys(partition)]
 
     def forget(self, partition: str) -> None:
-        for key in [key for key in self._remembered if key[0] == partition]:
-            self._remembered.pop(key)
+        for key in [key for key in self._cached if key[0] == partition]:
+            self._cached.pop(key)
         self._loading.forget(lambda key: key[0] == partition)
 
     async def _first_key_changes(self, partition: str, *, permanent: bool) -> tuple[Put, Put]:
@@ -171,14 +171,14 @@ class KeyRing:
             raise CannotOpen
         return await self._roots.unwrap(_wrapped(items[key]), _context(partition, version))
 
-    def _remember(self, wanted: tuple[str, int], secret: Secret) -> None:
+    def _remember(self, loaded: tuple[str, int], secret: Secret) -> None:
         now = self._clock.monotonic()
-        self._remembered.put(wanted, _Remembered(secret, now + self._ttl))
-        for key in list(self._remembered):  # ordered by time of loading, and so by expiry
-            remembered = self._remembered.peek(key)
+        self._cached.put(loaded, _CachedKey(secret, now + self._ttl))
+        for key in list(self._cached):  # ordered by time of loading, and so by expiry
+            remembered = self._cached.peek(key)
             if remembered is None or remembered.until > now:
                 return
-            self._remembered.pop(key)
+            self._cached.pop(key)
 
 
 def version_of(item: Item) -> int:

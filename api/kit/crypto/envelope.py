@@ -59,30 +59,30 @@ def encrypt(key: Secret, key_version: int, context: bytes, plaintext: Secret) ->
     salt, nonce = secrets.token_bytes(32), secrets.token_bytes(12)
     once = _one_time(key, salt, context)
     header = _HEADER.pack(_START, key_version, salt, once.commitment, nonce)
-    return header + once.cipher.encrypt(nonce, _padded(plaintext), header + context)
+    return header + once.cipher.encrypt(nonce, _pad(plaintext), header + context)
 
 
 def decrypt(key: Secret, context: bytes, envelope: bytes) -> Secret:
-    header = _parsed(envelope)
+    header = _parse_header(envelope)
     once = _one_time(key, header.salt, context)
     if not hmac.compare_digest(once.commitment, header.commitment):
         raise CannotOpen
     authenticated, ciphertext = envelope[: _HEADER.size], envelope[_HEADER.size :]
     try:
-        return _unpadded(Secret(once.cipher.decrypt(header.nonce, ciphertext, authenticated + context)))
+        return _unpad(Secret(once.cipher.decrypt(header.nonce, ciphertext, authenticated + context)))
     except InvalidTag:
         raise CannotOpen from None
 
 
 def key_version(envelope: bytes) -> int:
     """The version of the owner's key that this claims to be sealed under; verified only by `decrypt`."""
-    return _parsed(envelope).key_version
+    return _parse_header(envelope).key_version
 
 
-def bind(*parts: str) -> bytes:
-    """A context that differs for every other list of parts: each part is preceded by its length."""
-    encoded = [part.encode() for part in parts]
-    return b"".join(_LENGTH.pack(len(part)) + part for part in encoded)
+def bind(*texts: str) -> bytes:
+    """A context that differs for every other list of texts: each text is preceded by its length."""
+    encoded = [text.encode() for text in texts]
+    return b"".join(_LENGTH.pack(len(text)) + text for text in encoded)
 
 
 def to_text(envelope: bytes) -> str:
@@ -113,7 +113,7 @@ def _one_time(key: Secret, salt: bytes, context: bytes) -> _OneTime:
     return _OneTime(AESGCM(derived[:KEY_BYTES]), derived[KEY_BYTES:])
 
 
-def _parsed(envelope: bytes) -> _Header:
+def _parse_header(envelope: bytes) -> _Header:
     if len(envelope) < _HEADER.size + BUCKET_BYTES + _TAG_BYTES:
         raise CannotOpen
     header = _Header(*_HEADER.unpack_from(envelope))
@@ -122,13 +122,13 @@ def _parsed(envelope: bytes) -> _Header:
     return header
 
 
-def _padded(plaintext: Secret) -> bytes:
+def _pad(plaintext: Secret) -> bytes:
     """Length, plaintext and zeros up to whole buckets, so that the size does not reveal the length of a token."""
     framed = _LENGTH.pack(len(plaintext)) + plaintext.reveal()
     return framed + bytes(-len(framed) % BUCKET_BYTES)
 
 
-def _unpadded(padded: Secret) -> Secret:
+def _unpad(padded: Secret) -> Secret:
     (length,) = _LENGTH.unpack_from(padded.reveal())
     if length > len(padded) - _LENGTH.size:
         raise CannotOpen

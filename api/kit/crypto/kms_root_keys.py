@@ -49,7 +49,7 @@ def kms_client(endpoint: str | None = None) -> KmsClient:
 
 
 class KmsRootKeys:
-    """KMS keys: the first seals, all of them open. Stored data never chooses a KMS key outside of these."""
+    """KMS keys: the first seals, all of them open. Stored data cannot name any other KMS key."""
 
     def __init__(self, client: KmsClient, *keys: str, patience: float = PATIENCE_SECONDS) -> None:
         self._client = client
@@ -89,12 +89,12 @@ class KmsRootKeys:
         except TimeoutError:
             raise RootKeyUnavailable("KMS did not answer in time") from None
         except ClientError as error:
-            raise _translated(error) from None
+            raise _to_our_error(error) from None
         except BotoCoreError as error:
             raise RootKeyUnavailable(f"KMS cannot be reached: {type(error).__name__}") from None
 
 
-def _translated(error: ClientError) -> CannotOpen | RootKeyUnavailable:
+def _to_our_error(error: ClientError) -> CannotOpen | RootKeyUnavailable:
     code = error.response["Error"]["Code"]
     return CannotOpen() if code in _NOT_OURS else RootKeyUnavailable(f"KMS refused: {code}")
 

@@ -1,7 +1,7 @@
-"""Counts which keys values are sealed under, and seals them again under the newest ones.
+"""Counting of the keys that values are sealed under, and resealing under the newest keys.
 
 Sealed values are in `data["sealed"]` of an item, by field. A rewrap may be stopped at any moment and run again: it
-reads what is stored and keeps no state, and its writes meet a Conflict wherever another process wrote first.
+reads what is stored and keeps no state, and its writes raise `Conflict` if another process wrote first.
 """
 
 from __future__ import annotations
@@ -106,10 +106,10 @@ async def _reseal(store: Store, vault: Vault, key: Key, announce: Announcement) 
     return changed
 
 
-async def _newest(vault: Vault, sealing: Sealer, place: SecretLocation, text: str) -> str:
+async def _newest(vault: Vault, sealing: Sealer, location: SecretLocation, text: str) -> str:
     try:
         sealed = Sealed.parse(text)
-        return text if sealed.version == sealing.version else (await vault.reseal(sealing, place, sealed)).text
+        return text if sealed.version == sealing.version else (await vault.reseal(sealing, location, sealed)).text
     except CannotOpen:
         return text  # stays as it is: a value destroyed here could never be recovered
 

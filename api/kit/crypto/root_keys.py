@@ -112,12 +112,12 @@ class LocalRootKeys:
     def _of(cls, entries: Sequence[Secret]) -> LocalRootKeys:
         keys: dict[str, Secret] = {}
         for number, entry in enumerate(entries, start=1):
-            parsed = _parsed(entry)
-            if isinstance(parsed, _ParseError):
-                raise InvalidRootKeys(f"root key {number} {parsed.text}")
-            if parsed.root_id in keys:
+            result = _parse_entry(entry)
+            if isinstance(result, _ParseError):
+                raise InvalidRootKeys(f"root key {number} {result.text}")
+            if result.root_id in keys:
                 raise InvalidRootKeys(f"root key {number} has the id of another one; give each its own id")
-            keys[parsed.root_id] = parsed.key
+            keys[result.root_id] = result.key
         if not keys:
             raise InvalidRootKeys(f"there is no root key; {HOW_TO_MAKE_ONE} and write it as id:key")
         return cls(keys)
@@ -130,13 +130,13 @@ class LocalRootKeys:
         return secret, await self.wrap(secret, context)
 
     async def wrap(self, secret: Secret, context: Mapping[str, str]) -> WrappedKey:
-        return WrappedKey(self.id, encrypt(self._keys[self.id], 0, _bound(self.id, context), secret))
+        return WrappedKey(self.id, encrypt(self._keys[self.id], 0, _bound_context(self.id, context), secret))
 
     async def unwrap(self, wrapped: WrappedKey, context: Mapping[str, str]) -> Secret:
         key = self._keys.get(wrapped.root_id)
         if key is None:
             raise UnknownRootKey(wrapped.root_id)
-        return decrypt(key, _bound(wrapped.root_id, context), wrapped.blob)
+        return decrypt(key, _bound_context(wrapped.root_id, context), wrapped.blob)
 
     def close(self) -> None:
         """Nothing to close."""
@@ -227,7 +227,7 @@ def _read_private(path: Path) -> Secret:
         os.close(descriptor)
 
 
-def _parsed(entry: Secret) -> _Entry | _ParseError:
+def _parse_entry(entry: Secret) -> _Entry | _ParseError:
     """Errors are returned, not raised: the traceback of this frame would show the key."""
     root_id, _, encoded = entry.reveal().strip().partition(b":")
     if not encoded or not _ROOT_ID.fullmatch(root_id):
@@ -254,5 +254,5 @@ def _weakness(key: bytes) -> str | None:
     return None
 
 
-def _bound(root_id: str, context: Mapping[str, str]) -> bytes:
+def _bound_context(root_id: str, context: Mapping[str, str]) -> bytes:
     return bind("root", root_id, *chain.from_iterable(sorted(context.items())))

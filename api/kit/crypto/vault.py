@@ -1,4 +1,4 @@
-"""Seals secrets into items and opens them again, bound to their owner and their place."""
+"""Sealing and opening of secrets, which are bound to their owner and their location."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class Sealer:
     def guard(self) -> Check:
         return self._key.check
 
-    def seal(self, place: SecretLocation, secret: Secret) -> Sealed:
-        return Sealed(encrypt(self._key.secret, self._key.version, _context(self._partition, place), secret))
+    def seal(self, location: SecretLocation, secret: Secret) -> Sealed:
+        return Sealed(encrypt(self._key.secret, self._key.version, _context(self._partition, location), secret))
 
 
 class Vault:
@@ -81,13 +81,13 @@ class Vault:
     async def sealer(self, partition: str) -> Sealer:
         return Sealer(partition, await self._keyring.active(partition))
 
-    async def unseal(self, partition: str, place: SecretLocation, sealed: Sealed) -> Secret:
+    async def unseal(self, partition: str, location: SecretLocation, sealed: Sealed) -> Secret:
         key = await self._keyring.key(partition, sealed.version)
-        return decrypt(key, _context(partition, place), sealed.envelope)
+        return decrypt(key, _context(partition, location), sealed.envelope)
 
-    async def reseal(self, sealing: Sealer, place: SecretLocation, sealed: Sealed) -> Sealed:
-        """The same secret at the same place under the active key. The caller does not see it."""
-        return sealing.seal(place, await self.unseal(sealing.partition, place, sealed))
+    async def reseal(self, sealing: Sealer, location: SecretLocation, sealed: Sealed) -> Sealed:
+        """Seal the same secret at the same location under the active key, without revealing it."""
+        return sealing.seal(location, await self.unseal(sealing.partition, location, sealed))
 
     async def derived_key(self, partition: str, purpose: str, version: int | None = None) -> DerivedKey:
         """A key for keyed hashes. Store the version beside a hash, and pass it to check the hash."""
@@ -97,5 +97,5 @@ class Vault:
         return DerivedKey(version, derive(await self._keyring.key(partition, version), purpose))
 
 
-def _context(partition: str, place: SecretLocation) -> bytes:
-    return bind("item", partition, place.sk, place.field)
+def _context(partition: str, location: SecretLocation) -> bytes:
+    return bind("item", partition, location.sk, location.field)

@@ -27,7 +27,7 @@ RESERVED_PREFIXES = ("content-", "forwarded", "x-forwarded", "proxy-", "mcp-")
 
 
 class HeaderRefused(Exception):
-    """A header cannot be sent; the message names it, where its name is one, and never its value."""
+    """A header cannot be sent. The message contains its name, if that is valid, but never its value."""
 
     def __init__(self, name: str | None, reason: str) -> None:
         super().__init__(f"Header {name}: {reason}" if name else reason)
@@ -42,7 +42,7 @@ def check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         check_header(name, value)
         if name.lower() in seen:
-            raise HeaderRefused(name, "it is given twice; header names are case-insensitive.")
+            raise HeaderRefused(name, "it occurs twice; header names are case-insensitive.")
         seen.add(name.lower())
 
 
@@ -52,7 +52,7 @@ def check_header(name: str, value: str) -> None:
 
 
 def check_header_value(value: str) -> None:
-    """For `headerValue`, which is sent as `Authorization`."""
+    """Check `headerValue`, which is sent as `Authorization`."""
     _check_value("Authorization", value)
 
 

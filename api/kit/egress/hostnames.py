@@ -19,7 +19,7 @@ MAX_NAME_LENGTH = 253
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # what resolvers take for the last part of an IPv4 address
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # what resolvers accept as the last part of an IPv4 address
 _IN_BRACKETS = re.compile(r"\[([0-9A-Fa-f:.]+)\]")
 
 INSIDE_SUFFIXES = frozenset(
@@ -35,7 +35,7 @@ _PLATFORM = re.compile(
 
 
 class InvalidHost(ValueError):
-    """The text names no host; the message says how to write one and never repeats the text, which may hold a secret."""
+    """Not a valid host. The message says how to write one, and never repeats the text, which may hold a secret."""
 
 
 def parse_host(text: str) -> Host:
@@ -64,7 +64,7 @@ def internal_name_reason(name: str) -> str | None:
 
 
 def is_cloud_platform(host: Host) -> bool:
-    """Hosts of the cloud services that hold this service's data and keys, which trust this machine's role."""
+    """Whether the host belongs to a cloud service that stores our data or keys and trusts this machine's role."""
     return isinstance(host, str) and _PLATFORM.fullmatch(host) is not None
 
 
@@ -78,9 +78,9 @@ def _ipv4(text: str) -> IPv4Address:
 
 
 def _ipv6(text: str) -> IPv6Address:
-    inside = _IN_BRACKETS.fullmatch(text)
+    match = _IN_BRACKETS.fullmatch(text)
     try:
-        return IPv6Address(inside[1] if inside else "")
+        return IPv6Address(match[1] if match else "")
     except AddressValueError:
         raise InvalidHost("Brackets are for IPv6 addresses without a zone, such as [2001:db8::1].") from None
 

@@ -1,7 +1,7 @@
-"""Which addresses an upstream may live on without the operator's word: every block that is not the public internet.
+"""The address ranges that are not part of the public internet, which only the operator can open.
 
 IPv4 follows IANA's special-purpose registry, with the clouds' metadata addresses added. IPv6 is closed outside 2000::/3
-and in the special blocks within it. `ipaddress.is_global` is not asked: it calls NAT64, 6to4 and multicast global.
+and in the special blocks within it. `ipaddress.is_global` is not used: it treats NAT64, 6to4 and multicast as global.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _ranges(kind: Kind, name: str, *networks: str) -> tuple[IpRange, ...]:
     return tuple(IpRange(ip_network(network), name, kind) for network in networks)
 
 
-# In each table the first match counts, so the narrow stands before the wide.
+# The first match counts, so narrow ranges precede wide ones.
 IPV4: Sequence[IpRange] = (
     *_ranges("metadata", "cloud metadata", "169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32"),
     *_ranges("metadata", "cloud metadata", "169.254.0.23/32", "100.100.100.200/32", "192.0.0.192/32"),
@@ -81,7 +81,7 @@ TRANSLATIONS: Sequence[IpRange] = tuple(block for block in IPV6 if block.kind ==
 
 
 def non_public_range(address: Address) -> IpRange | None:
-    """The block that keeps an address off the public internet; None for an address that is on it."""
+    """The range that excludes an address from the public internet; None for a public address."""
     number = int(address)
     for block in IPV4 if isinstance(address, IPv4Address) else IPV6:
         if block.first <= number <= block.last:

@@ -1,8 +1,8 @@
-"""Decides from a URL's text alone where a request may go. No name is resolved here.
+"""The egress policy: the check of a URL's text, without resolving its host.
 
-A name that passes may still resolve to a private address: `EgressPolicy.allows_address` judges that address when the
+A name that passes may still resolve to a private address: `EgressPolicy.allows_address` checks that address when the
 connection is made. Clients receive `CheckedUrl.wire_url`, built from the checked parts, so that no second parser reads
-the URL as it was typed.
+the original URL.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ MAX_URL_LENGTH = 2048
 MAX_PORT = 65_535
 FIRST_UNPRIVILEGED_PORT = 1024
 DEFAULT_PORTS = {"https": 443, "http": 80}
-LOOPBACK = IPv6Network("::1")  # lies within the IPv4-compatible block and is none
+LOOPBACK = IPv6Network("::1")  # within the IPv4-compatible range, but not a translation
 WIDEST_IPV4, WIDEST_IPV6 = 8, 7  # 10.0.0.0/8 and fc00::/7: no private network is wider
 
 _SHAPE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(.*)", re.DOTALL)
 _AUTHORITY = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::([1-9][0-9]{0,4}))?")
-_NOT_IN_A_URL = re.compile(r"[^A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]")
+_INVALID_CHARACTER = re.compile(r"[^A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]")
 _CIDR = re.compile(r"[0-9A-Fa-f:.]+/[0-9]{1,3}")
 
 
 class InvalidEgressPolicy(ValueError):
-    """An entry of the operator's list cannot be honoured; the message names it."""
+    """An entry of the operator's list is invalid; the message names it."""
 
     def __init__(self, entry: str, reason: str) -> None:
         super().__init__(f"{VARIABLE}: {entry!r} {reason}")
 
 
 class UrlRefused(Exception):
-    """Not a URL to send requests to; the reason is a sentence that says what to do and does not quote the URL."""
+    """A URL that must not be requested. `reason` says what to do and does not quote the URL."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -47,15 +47,15 @@ class UrlRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class EgressPolicy:
-    """What the operator has opened beyond the public internet: names and networks."""
+    """The names and networks beyond the public internet that the operator has allowed."""
 
     names: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()
     self_hosts: frozenset[tuple[str, int | None]] = frozenset()
-    """Hosts that are part of this very service, with the port where only that one is. No list opens them."""
+    """Hosts of this service itself, with a port if only that port belongs to it. No entry allows them."""
 
     self_ports: frozenset[int] = frozenset()
-    """On which this service listens, at whatever addresses of this machine."""
+    """Ports on which this service listens, at any address of this machine."""
 
     def is_self(self, host: Host, port: int) -> bool:
         if port in self.self_ports and not isinstance(host, str) and (host.is_loopback or host.is_unspecified):
@@ -64,7 +64,7 @@ class EgressPolicy:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        entries = [_entry(part) for part in map(str.strip, text.split(",")) if part]
+        entries = [_entry(entry_text) for entry_text in map(str.strip, text.split(",")) if entry_text]
         names = frozenset(entry for entry in entries if isinstance(entry, str))
         return cls(names, tuple(dict.fromkeys(entry for entry in entries if not isinstance(entry, str))))
 
@@ -73,7 +73,7 @@ class EgressPolicy:
         if isinstance(host, str):
             return host in self.names
         block = non_public_range(host)
-        exact = block is not None and block.kind == "metadata"  # a wide entry does not open what nobody had in mind
+        exact = block is not None and block.kind == "metadata"  # only an exact entry opens a metadata address
         return any(host in network and (network.num_addresses == 1 or not exact) for network in self.networks)
 
     def allows_address(self, name: str, address: Address) -> bool:
@@ -104,7 +104,7 @@ class CheckedUrl:
     port: int
     path: str = field(repr=False)
     address: Address | None
-    """Where the URL names an address: nothing is to be resolved then."""
+    """The address, if the URL's host is one; then no name is resolved."""
 
     @property
     def origin(self) -> Origin:
@@ -124,13 +124,13 @@ class CheckedUrl:
 def check_url(url: str, egress: EgressPolicy) -> CheckedUrl:
     scheme, authority, rest = _split(url)
     host, given_port = _host_and_port(authority)
-    opened = egress.allowed(host)
-    if not opened:
+    is_allowed = egress.allowed(host)
+    if not is_allowed:
         _check_public(host)
     port = given_port or DEFAULT_PORTS[scheme]
     if egress.is_self(host, port):
         raise UrlRefused("The URL points to this service itself. Use another host.")
-    if not opened:
+    if not is_allowed:
         _check_wire(scheme, port)
     path = rest if rest.startswith("/") else f"/{rest}"
     return CheckedUrl(url, scheme, str(host), port, path, None if isinstance(host, str) else host)
@@ -139,10 +139,10 @@ def check_url(url: str, egress: EgressPolicy) -> CheckedUrl:
 def _split(url: str) -> tuple[str, str, str]:
     if len(url) > MAX_URL_LENGTH:
         raise UrlRefused(f"The URL has more than {MAX_URL_LENGTH} characters. Use a shorter one.")
-    shape = _SHAPE.fullmatch(url)
-    if not shape:
+    match = _SHAPE.fullmatch(url)
+    if not match:
         raise UrlRefused("Write the URL in full, as https://host/path, with nothing before it.")
-    scheme, authority, rest = shape[1].lower(), shape[2], shape[3]
+    scheme, authority, rest = match[1].lower(), match[2], match[3]
     if scheme not in DEFAULT_PORTS:
         raise UrlRefused("The URL must begin with https://.")
     if "@" in authority:
@@ -154,20 +154,20 @@ def _split(url: str) -> tuple[str, str, str]:
 def _check_rest(rest: str) -> None:
     if "#" in rest:
         raise UrlRefused("Remove the fragment (from # on), which is never sent.")
-    bad = _NOT_IN_A_URL.search(rest)
+    bad = _INVALID_CHARACTER.search(rest)
     if bad:
         raise UrlRefused(f"The path or query contains the character U+{ord(bad[0]):04X}: percent-encode or remove it.")
 
 
 def _host_and_port(authority: str) -> tuple[Host, int | None]:
-    parts = _AUTHORITY.fullmatch(authority)
-    port = int(parts[2]) if parts and parts[2] else None
-    if not parts or (port or 0) > MAX_PORT:
+    match = _AUTHORITY.fullmatch(authority)
+    port = int(match[2]) if match and match[2] else None
+    if not match or (port or 0) > MAX_PORT:
         raise UrlRefused(
             f"After the host, only a port from 1 to {MAX_PORT} is allowed. Write an IPv6 address in brackets."
         )
     try:
-        return parse_host(parts[1]), port
+        return parse_host(match[1]), port
     except InvalidHost as error:
         raise UrlRefused(str(error)) from None
 
@@ -195,12 +195,12 @@ def _bracketed(host: str) -> str:
 
 def _entry(text: str) -> str | Network:
     if "/" in text:
-        return _narrow(text, _cidr(text))
+        return _check_width(text, _cidr(text))
     try:
         host = parse_host(f"[{text}]" if ":" in text and not text.startswith("[") else text)
     except InvalidHost:
         raise InvalidEgressPolicy(text, "is neither a host nor a CIDR; remove scheme, port and wildcards") from None
-    return host if isinstance(host, str) else _narrow(text, ip_network(host))
+    return host if isinstance(host, str) else _check_width(text, ip_network(host))
 
 
 def _cidr(text: str) -> Network:
@@ -212,7 +212,7 @@ def _cidr(text: str) -> Network:
         ) from None
 
 
-def _narrow(text: str, network: Network) -> Network:
+def _check_width(text: str, network: Network) -> Network:
     if network.prefixlen < (WIDEST_IPV6 if isinstance(network, IPv6Network) else WIDEST_IPV4):
         raise InvalidEgressPolicy(text, "is wider than a private network; use a narrower one")
     for block in TRANSLATIONS:

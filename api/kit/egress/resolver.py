@@ -1,4 +1,4 @@
-"""Resolves names, and checks every address: if one is not allowed, the name is refused."""
+"""Name resolution with a check of every address: one forbidden address blocks the name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from api.kit.transport_errors import AddressBlocked, ConnectionFailed, Transport
 
 SECONDS = 2.0
 THREADS, THREADS_OF_ONE = 64, 8
-"""Concurrent lookups in all and for one owner, whose name server may not respond. The others wait."""
+"""Concurrent lookups in total and for one owner, whose name server may not respond. Further lookups wait."""
 MAX_WAITING, MAX_WAITING_OF_ONE = 1024, 256
 MAX_HANGING = 4
 """Lookups of one name that timed out and have not returned: each occupies a thread until then."""
@@ -26,7 +26,7 @@ MAX_ANSWERS = 32
 
 Lookup = Callable[[str], Sequence[str]]
 """Returns the addresses of a name as text, in a thread; raises `OSError` if there are none."""
-Lookups = asyncio.Future[Sequence[str]]
+PendingLookup = asyncio.Future[Sequence[str]]
 
 
 def system_lookup(name: str) -> Sequence[str]:
@@ -51,72 +51,72 @@ class Resolver:
             raise ConnectionFailed("too many names are being resolved", sent=False)
         self._waiting[owner] += 1
         try:
-            answers = await self._ask(name, owner)
+            answers = await self._resolve(name, owner)
         finally:
-            _less(self._waiting, owner)
+            _decrement(self._waiting, owner)
         return check_answers(name, answers, egress)
 
-    async def _ask(self, name: str, owner: str) -> Sequence[str]:
-        asked: Lookups | None = None
+    async def _resolve(self, name: str, owner: str) -> Sequence[str]:
+        pending: PendingLookup | None = None
         try:
             async with asyncio.timeout(self._seconds):
-                asked = self._begun(name, await self._turn(owner))
-                return await asyncio.shield(asked)
+                pending = self._start(name, await self._acquire_turn(owner))
+                return await asyncio.shield(pending)
         except TimeoutError:
-            if asked:
+            if pending:
                 self._hanging[name] += 1
-                asked.add_done_callback(lambda _: _less(self._hanging, name))
+                pending.add_done_callback(lambda _: _decrement(self._hanging, name))
             raise TransportTimeout(f"{name} was not resolved in {self._seconds} s", sent=False) from None
         except (OSError, UnicodeError) as error:
             raise ConnectionFailed(f"{name} was not resolved: {error}", sent=False) from None
 
-    async def _turn(self, owner: str) -> Callable[[], None]:
-        """Returns what releases the turn: called when the thread has returned, also after a timeout."""
-        mine = self._turns_of.setdefault(owner, asyncio.Semaphore(THREADS_OF_ONE))
-        await mine.acquire()
-        is_mine = False
+    async def _acquire_turn(self, owner: str) -> Callable[[], None]:
+        """Wait for a turn. Returns the function that releases it, to be called when the thread has returned."""
+        owner_turns = self._turns_of.setdefault(owner, asyncio.Semaphore(THREADS_OF_ONE))
+        await owner_turns.acquire()
+        has_turn = False
         try:
             await self._turns.acquire()
-            is_mine = True
+            has_turn = True
         finally:
-            if not is_mine:
-                mine.release()
-        return partial(_give_back, mine, self._turns)
+            if not has_turn:
+                owner_turns.release()
+        return partial(_release, owner_turns, self._turns)
 
-    def _begun(self, name: str, give_back: Callable[[], None]) -> Lookups:
+    def _start(self, name: str, release: Callable[[], None]) -> PendingLookup:
         loop = asyncio.get_running_loop()
-        asked: Lookups = loop.create_future()
-        asked.add_done_callback(partial(_returned, give_back))
+        pending: PendingLookup = loop.create_future()
+        pending.add_done_callback(partial(_on_return, release))
         try:
-            Thread(target=_answer, args=(self._lookup, name, loop, asked), name="names", daemon=True).start()
+            Thread(target=_run_lookup, args=(self._lookup, name, loop, pending), name="names", daemon=True).start()
         except RuntimeError as error:  # no more threads can be started
-            asked.set_exception(OSError(str(error)))
-        return asked
+            pending.set_exception(OSError(str(error)))
+        return pending
 
 
-def _answer(lookup: Lookup, name: str, loop: asyncio.AbstractEventLoop, asked: Lookups) -> None:
-    """In the thread. The future is always completed."""
-    tell = partial(asked.set_exception, OSError("the lookup itself failed"))
+def _run_lookup(lookup: Lookup, name: str, loop: asyncio.AbstractEventLoop, pending: PendingLookup) -> None:
+    """Run a lookup in its thread, and complete the future in any case."""
+    complete = partial(pending.set_exception, OSError("the lookup itself failed"))
     try:
-        tell = partial(asked.set_result, lookup(name))
+        complete = partial(pending.set_result, lookup(name))
     except (OSError, UnicodeError) as error:
-        tell = partial(asked.set_exception, error)
+        complete = partial(pending.set_exception, error)
     finally:
         with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(tell)
+            loop.call_soon_threadsafe(complete)
 
 
-def _returned(give_back: Callable[[], None], asked: Lookups) -> None:
-    asked.exception()  # marks the exception as retrieved
-    give_back()
+def _on_return(release: Callable[[], None], pending: PendingLookup) -> None:
+    pending.exception()  # marks the exception as retrieved
+    release()
 
 
-def _give_back(*turns: asyncio.Semaphore) -> None:
+def _release(*turns: asyncio.Semaphore) -> None:
     for turn in turns:
         turn.release()
 
 
-def _less(counter: Counter[str], key: str) -> None:
+def _decrement(counter: Counter[str], key: str) -> None:
     counter[key] -= 1
     if not counter[key]:
         del counter[key]
@@ -135,7 +135,7 @@ def check_address(name: str, answer: str, egress: EgressPolicy) -> Address:
     try:
         address = ip_address(answer)
     except ValueError:
-        raise AddressBlocked(f"{name} leads to {answer!r}, which is no address") from None
+        raise AddressBlocked(f"{name} leads to {answer!r}, which is not an address") from None
     if not egress.allows_address(name, address):
         raise AddressBlocked(f"{name} leads to {address}")
     return address

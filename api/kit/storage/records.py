@@ -1,4 +1,4 @@
-"""Records as items: fields that a later version added survive being read and written back by this one."""
+"""Records stored as items. Fields that a later version added are kept when this version writes a record back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, ClassVar, Self
 
 NOT_STORED: Mapping[str, bool] = {"stored": False}
-"""Metadata of a field that is no part of the stored data, such as the version of its item."""
+"""Metadata of a field that is not stored, such as the version of its item."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,26 +19,26 @@ class Record:
     """
 
     PARSERS: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
-    """How fields are read that JSON cannot hold as they are. None is read as None."""
+    """Parsers of fields that JSON cannot represent directly; None stays None."""
 
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False, metadata=NOT_STORED)
-    """What a later version has stored beside the fields of this one."""
+    """Additional fields that a later version has stored."""
 
     @classmethod
     def decode(cls, data: Mapping[str, Any], **not_stored: Any) -> Self:
-        known = dict(data)
-        extra = {name: known.pop(name) for name in data.keys() - _stored_fields(cls)}
+        values = dict(data)
+        extra = {name: values.pop(name) for name in data.keys() - _stored_fields(cls)}
         for name, parse in cls.PARSERS.items():
-            if known.get(name) is not None:
-                known[name] = parse(known[name])
-        return cls(**known, extra=extra, **not_stored)
+            if values.get(name) is not None:
+                values[name] = parse(values[name])
+        return cls(**values, extra=extra, **not_stored)
 
     def encode(self) -> dict[str, Any]:
         values = ((name, getattr(self, name)) for name in _stored_fields(type(self)))
-        return {**self.extra, **{name: _encoded(value) for name, value in values}}
+        return {**self.extra, **{name: _encode_value(value) for name, value in values}}
 
 
-def _encoded(value: object) -> object:
+def _encode_value(value: object) -> object:
     return value.encode() if isinstance(value, Record) else value
 
 

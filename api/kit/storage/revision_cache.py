@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A partition as of one revision; items that are first read later may be newer."""
+    """A partition at one revision; items that are first read later may be newer."""
 
     partition: str
     revision: int
@@ -63,33 +63,33 @@ class RevisionCache:
         self._read_revision = CoalescedReads(self._revision)
 
     async def open(self, partition: str) -> Snapshot | None:
-        """The partition as of now. None where it has no revision, because it does not exist."""
+        """The partition at its current revision; None if it does not exist."""
         revision = await self._read_revision(partition) if self._this_turn is None else self._this_turn(partition)
         if revision is None:
             return None
-        known = self._snapshots.get(partition)
-        if known is None or known.revision != revision:
-            known = Snapshot(partition, revision, self)
-            self._snapshots.put(partition, known)
-        return known
+        snapshot = self._snapshots.get(partition)
+        if snapshot is None or snapshot.revision != revision:
+            snapshot = Snapshot(partition, revision, self)
+            self._snapshots.put(partition, snapshot)
+        return snapshot
 
     async def get_rendered(
         self, key: Key, revision: int, how: tuple[Callable[[Item], S], Callable[[S], T]]
     ) -> T | None:
-        known = self._rendered.get((key, how))
-        if known is not None and known.revision == revision:
-            value: T = known.value
+        cached = self._rendered.get((key, how))
+        if cached is not None and cached.revision == revision:
+            value: T = cached.value
             return value
         return self._render(key, await self._store.get(key), revision, how)
 
     async def get_many_rendered(
         self, keys: Sequence[Key], revision: int, how: tuple[Callable[[Item], S], Callable[[S], T]]
     ) -> dict[Key, T]:
-        known = {key: self._rendered.get((key, how)) for key in keys}
-        stale = [key for key, rendered in known.items() if rendered is None or rendered.revision != revision]
+        cached = {key: self._rendered.get((key, how)) for key in keys}
+        stale = [key for key, rendered in cached.items() if rendered is None or rendered.revision != revision]
         items = await self._store.get_many(stale) if stale else {}
-        fresh = {key: self._render(key, items.get(key), revision, how) for key in stale}
-        values = {key: fresh.get(key, old and old.value) for key, old in known.items()}
+        loaded = {key: self._render(key, items.get(key), revision, how) for key in stale}
+        values = {key: loaded.get(key, cached_value and cached_value.value) for key, cached_value in cached.items()}
         return {key: value for key, value in values.items() if value is not None}
 
     def _render(

@@ -164,7 +164,7 @@ def check_sizes(encoded: Sequence[bytes]) -> None:
 def check_changes(changes: Sequence[Change]) -> None:
     """Refuses a write that no engine can apply. Such a write is a mistake in our code."""
     if not 0 < len(changes) <= MAX_CHANGES:
-        message = f"a write takes 1 to {MAX_CHANGES} changes, got {len(changes)}"
+        message = f"a write takes 1 to {MAX_CHANGES} changes, not {len(changes)}"
         raise ValueError(message)
     if len({change.key for change in changes}) != len(changes):
         message = "a write changes each key once"

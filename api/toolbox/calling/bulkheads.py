@@ -21,7 +21,7 @@ class LimitReached(Exception):
     """The call was not made; the message is for its caller."""
 
     def __init__(self, which: Which, retry_after: int = RETRY_AFTER_SECONDS) -> None:
-        super().__init__(f"Too many {_WHOSE[which]} are under way. Try again in {retry_after} s.")
+        super().__init__(f"Too many {_WHOSE[which]} are in progress. Try again in {retry_after} s.")
         self.which = which
         self.retry_after = retry_after
 

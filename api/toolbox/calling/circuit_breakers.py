@@ -1,4 +1,4 @@
-"""Circuit breakers: a server that keeps failing is left alone for a while, and calls get its last failure at once.
+"""Circuit breakers: a server that keeps failing gets no calls for a while; they fail at once with its last failure.
 
 A breaker opens after five consecutive failures and rejects all calls for a while. Then it is half open: one call is the
 trial. A success closes it at any time; a failed trial doubles the next pause.
@@ -23,7 +23,7 @@ SPREAD = 0.2  # a pause is up to this share longer or shorter, so that processes
 LONGEST_TRY_SECONDS = 60.0  # twice the longest call: a trial without an outcome by then will never have one
 REMEMBERED_BREAKERS = 10_000
 LOOKED_AT = 32
-"""How many of those set aside are examined when room is needed."""
+"""The number of breakers set aside that are examined when room is needed."""
 _ANY_TIME = -math.inf
 
 State = Literal["closed", "open", "half_open"]
@@ -51,8 +51,17 @@ class BreakerHealth:
 class CircuitBreaker:
     """Each admitted call reports its outcome once. Not thread-safe; use on the event loop only."""
 
-    __slots__ = ("_clock", "_failures", "_failures_before_try", "_jitter", "_pause", "_text", "_trying", "_under_way",
-                 "_until")  # fmt: skip
+    __slots__ = (
+        "_clock",
+        "_failures",
+        "_failures_before_try",
+        "_in_progress",
+        "_jitter",
+        "_pause",
+        "_text",
+        "_trying",
+        "_until",
+    )  # fmt: skip
 
     def __init__(self, clock: Clock, jitter: Callable[[], float] = share) -> None:
         self._clock = clock
@@ -63,25 +72,25 @@ class CircuitBreaker:
         self._until = _ANY_TIME
         self._trying = False
         self._failures_before_try = 0
-        self._under_way = 0  # never negative, so that a report without an admission does not spoil later counts
+        self._in_progress = 0  # never negative, so that a report without an admission does not spoil later counts
 
     def admit(self) -> CircuitOpen | None:
-        """None: make the call, then report it with exactly one of the next four methods."""
+        """None if the call is admitted; then report its outcome with exactly one of the next four methods."""
         if self._pause and (wait := self._wait()):
             return CircuitOpen(self._text, wait)
         if self._pause:
             self._begin_try()
-        self._under_way += 1
+        self._in_progress += 1
         return None
 
     def succeeded(self) -> None:
-        self._under_way -= self._under_way > 0
+        self._in_progress -= self._in_progress > 0
         if self._failures:
             self._close()
 
     def failed(self, text: str) -> None:
         """`text` is returned to callers while the breaker is open."""
-        self._under_way -= self._under_way > 0
+        self._in_progress -= self._in_progress > 0
         self._failures += 1
         self._text = text
         if self._trying:
@@ -90,7 +99,7 @@ class CircuitBreaker:
             self._open()
 
     def record(self, failed: str | None, *, answered: bool) -> None:
-        """`failed`: the text of a failure that counts. Without one, and without an answer, nothing is known."""
+        """Record an outcome: `failed` is the text of a failure that counts. Without it or an answer, it is unknown."""
         if failed is not None:
             self.failed(failed)
         elif answered:
@@ -100,7 +109,7 @@ class CircuitBreaker:
 
     def record_nothing(self) -> None:
         """The call was cancelled, or its outcome says nothing about the server's health."""
-        self._under_way -= self._under_way > 0
+        self._in_progress -= self._in_progress > 0
         if self._trying:
             self._end_try_with_the_last()
 
@@ -122,7 +131,7 @@ class CircuitBreaker:
         left = self._until - self._clock.monotonic()
         if left <= 0:
             return 0
-        return 1 if self._trying else math.ceil(left)  # a trial is over soon; its limit is not the time to wait for
+        return 1 if self._trying else math.ceil(left)  # a trial ends soon, so its limit is not the waiting time
 
     def _begin_try(self) -> None:
         self._trying = True
@@ -135,7 +144,7 @@ class CircuitBreaker:
         So the trial lasts until no call is in progress: there are never two, and a slow earlier call does not undo a
         success.
         """
-        if self._under_way:
+        if self._in_progress:
             return
         self._trying = False
         self._until = _ANY_TIME
@@ -163,34 +172,34 @@ class CircuitBreakers:
         self._jitter = jitter
         self._at_most = at_most
         # In the order of their last use. Those set aside are older than the rest, and were open when room was needed.
-        self._known: OrderedDict[tuple[str, str], CircuitBreaker] = OrderedDict()
+        self._recent: OrderedDict[tuple[str, str], CircuitBreaker] = OrderedDict()
         self._set_aside: OrderedDict[tuple[str, str], CircuitBreaker] = OrderedDict()
 
     def get(self, partition: str, server_id: str) -> CircuitBreaker:
         pair = (partition, server_id)
-        breaker = self._known.get(pair)
+        breaker = self._recent.get(pair)
         if breaker is None:
             return self._add(pair)
-        self._known.move_to_end(pair)
+        self._recent.move_to_end(pair)
         return breaker
 
     def health(self, partition: str, server_id: str) -> BreakerHealth:
         """Neither creates a breaker nor counts as a use of it."""
         pair = (partition, server_id)
-        breaker = self._known.get(pair) or self._set_aside.get(pair)
+        breaker = self._recent.get(pair) or self._set_aside.get(pair)
         return breaker.health() if breaker else BreakerHealth("closed", 0, 0)
 
     @property
     def shut(self) -> int:
         """How many would reject a call now. Looks at all of them, so it is for occasional use."""
-        return sum(breaker.is_shut for breaker in (*self._known.values(), *self._set_aside.values()))
+        return sum(breaker.is_shut for breaker in (*self._recent.values(), *self._set_aside.values()))
 
     def _add(self, pair: tuple[str, str]) -> CircuitBreaker:
         breaker = self._set_aside.pop(pair, None)
         if breaker is None:
             self._make_room()
             breaker = CircuitBreaker(self._clock, self._jitter)
-        self._known[pair] = breaker
+        self._recent[pair] = breaker
         return breaker
 
     def _make_room(self) -> None:
@@ -199,14 +208,14 @@ class CircuitBreakers:
         Among equals, the least recently used one is dropped. Each is set aside once between two uses, so that many open
         ones do not delay a new one; and one that is no longer called is not open for long.
         """
-        if len(self._known) + len(self._set_aside) < self._at_most:
+        if len(self._recent) + len(self._set_aside) < self._at_most:
             return
         for pair in list(islice(self._set_aside, LOOKED_AT)):
             if not self._set_aside[pair].is_shut:
                 del self._set_aside[pair]
                 return
-        while self._known:
-            pair, breaker = self._known.popitem(last=False)
+        while self._recent:
+            pair, breaker = self._recent.popitem(last=False)
             if not breaker.is_shut:
                 return
             self._set_aside[pair] = breaker

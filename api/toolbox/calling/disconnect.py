@@ -1,4 +1,4 @@
-"""Cancels a call when its client disconnects, so that nothing waits for the upstream any longer."""
+"""Cancellation of a call when its client disconnects."""
 
 from __future__ import annotations
 

@@ -34,16 +34,16 @@ class OAuthCredentials:
         return fresh is not None and (fresh.renew_at is None or self._clock.now() < fresh.renew_at)
 
     async def ready(self) -> None:
-        await self._take()
+        await self._load()
 
     @property
     def sent(self) -> AccessToken | None:
         return self._fresh
 
-    async def renew_after_rejection(self, refused: StatusRefused, sent: object) -> bool:
+    async def renew_after_rejection(self, refused: StatusRefused, rejected: object) -> bool:
         challenge = challenge_of(refused.headers.get("www-authenticate"))
         if refused.status == HTTPStatus.UNAUTHORIZED:
-            await self._take(sent if isinstance(sent, AccessToken) else None)
+            await self._load(rejected if isinstance(rejected, AccessToken) else None)
             return True
         if refused.status == HTTPStatus.FORBIDDEN and challenge.error == "insufficient_scope" and challenge.scopes:
             scopes = challenge.scopes[:MOST_SCOPES]
@@ -53,7 +53,7 @@ class OAuthCredentials:
                 raise lacking(scopes)
         return False
 
-    async def _take(self, refused: AccessToken | None = None) -> None:
+    async def _load(self, refused: AccessToken | None = None) -> None:
         try:
             fresh = await self._tokens.get(self._ctx, self._server, refused=refused)
         except NotConnected as error:
@@ -63,7 +63,7 @@ class OAuthCredentials:
         except TokenTemporarilyUnavailable as error:
             is_ours = self._server.oauth_grant == OAuthGrant.CLIENT_CREDENTIALS and error.is_lasting
             raise (client_refused if is_ours else not_now)(error.text, error.retry_after) from error
-        known = {fresh.token} | ({self._fresh.token} if self._fresh else set())
-        self.redact = Redactor(known)  # the old one may still be in a response to come
+        secrets = {fresh.token} | ({self._fresh.token} if self._fresh else set())
+        self.redact = Redactor(secrets)  # the old token may still occur in a later response
         self.headers["Authorization"] = f"Bearer {fresh.token}"
         self._fresh = fresh

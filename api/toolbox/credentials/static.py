@@ -1,7 +1,6 @@
-"""Opens the credentials of servers in order to send them.
+"""The credentials of servers, opened for sending.
 
-Each is sealed together with the place that it was entered for. One that was entered for another place is not sent,
-whatever the server's record says now.
+Each is sealed together with its binding, and never sent if the binding differs from its server's current one.
 """
 
 from __future__ import annotations
@@ -47,8 +46,8 @@ class UpstreamCredentials(Protocol):
         """Identifies the credentials sent now; passed on rejection, since they may have been replaced meanwhile."""
         ...
 
-    async def renew_after_rejection(self, refused: StatusRefused, sent: object) -> bool:
-        """The upstream rejected them and did nothing. Returns whether there are others now, for one more request."""
+    async def renew_after_rejection(self, refused: StatusRefused, rejected: object) -> bool:
+        """Replace credentials that the upstream rejected. Returns whether there are new ones, for one more request."""
         ...
 
 
@@ -66,7 +65,7 @@ class StaticCredentials:
     async def ready(self) -> None:
         pass
 
-    async def renew_after_rejection(self, refused: StatusRefused, sent: object) -> bool:  # noqa: ARG002  # there are no others
+    async def renew_after_rejection(self, refused: StatusRefused, rejected: object) -> bool:  # noqa: ARG002  # there are no others
         return False
 
 
@@ -82,15 +81,15 @@ class CredentialStore:
             bearer = OAuthCredentials(ctx, server, self._tokens, self._clock)
             await bearer.ready()
             return bearer
-        place = credential_binding(server, self._egress)
-        secrets = {name: await self._open(ctx, server, name, place) for name in server.sealed}
+        binding = credential_binding(server, self._egress)
+        secrets = {name: await self._open(ctx, server, name, binding) for name in server.sealed}
         headers = _headers(AuthType(server.auth_type), secrets)
-        return StaticCredentials(headers, Redactor(_to_look_for(secrets, headers)))
+        return StaticCredentials(headers, Redactor(_texts_to_redact(secrets, headers)))
 
-    async def _open(self, ctx: WorkspaceContext, server: Server, name: str, place: str) -> str:
-        where, sealed = credential_location(server.id, name), Sealed.parse(server.sealed[name])
-        entered_for, value = unbind_credential(await self._vault.unseal(ctx.partition, where, sealed))
-        if entered_for != place:
+    async def _open(self, ctx: WorkspaceContext, server: Server, name: str, binding: str) -> str:
+        location, sealed = credential_location(server.id, name), Sealed.parse(server.sealed[name])
+        sealed_binding, value = unbind_credential(await self._vault.unseal(ctx.partition, location, sealed))
+        if sealed_binding != binding:
             raise no_credentials()
         return value.reveal_text()
 
@@ -103,14 +102,14 @@ def _headers(auth_type: AuthType, secrets: Mapping[str, str]) -> dict[str, str]:
             return {"Authorization": f"Bearer {secrets['apiKey']}"}
         case AuthType.HEADER if secrets.keys() & {"headerValue", "headers"}:
             value = {"Authorization": secrets["headerValue"]} if "headerValue" in secrets else {}
-            return _further(secrets) | value
+            return _custom_headers(secrets) | value
         case AuthType.BASIC if secrets.keys() >= {"username", "password"}:
             return {"Authorization": _basic(secrets["username"], secrets["password"])}
         case _:
             raise no_credentials()
 
 
-def _further(secrets: Mapping[str, str]) -> dict[str, str]:
+def _custom_headers(secrets: Mapping[str, str]) -> dict[str, str]:
     return msgspec.json.decode(secrets.get("headers", "{}"), type=dict[str, str])
 
 
@@ -118,7 +117,7 @@ def _basic(username: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
 
 
-def _to_look_for(secrets: Mapping[str, str], headers: Mapping[str, str]) -> set[str]:
-    """Also without the scheme: an upstream may send back only what follows `Bearer`."""
+def _texts_to_redact(secrets: Mapping[str, str], headers: Mapping[str, str]) -> set[str]:
+    """The texts to redact, with and without the scheme: an upstream may return only what follows `Bearer`."""
     values = {*headers.values(), *(value for name, value in secrets.items() if name not in ("headers", "username"))}
     return values | {value.partition(" ")[2].strip() for value in values}

@@ -17,7 +17,7 @@ from api.toolbox.json_schema.flatten import resolve_pointer
 
 MAX_PATTERN_LENGTH = 1000
 MAX_PATTERNS = 50
-"""Different ones in one schema."""
+"""The maximum of different patterns in one schema."""
 # Patterns of upstreams get little time and memory.
 PATTERN_OPTIONS = jsonschema_rs.FancyRegexOptions(backtrack_limit=20_000, size_limit=1_000_000)
 
@@ -39,7 +39,7 @@ class ValidationCost:
         self._by_depth: dict[int, int] = {}
         self._steps: dict[tuple[int, int], int] = {}
 
-    def is_bearable(self, depth: int, values: int) -> bool:
+    def is_acceptable(self, depth: int, values: int) -> bool:
         if depth not in self._by_depth:
             self._by_depth[depth] = self._count(self._root, depth, 0)
             self._steps.clear()
@@ -58,14 +58,14 @@ class ValidationCost:
         return self._steps[place]
 
     def _sum(self, schema: Mapping[str, Any], depth: int, level: int) -> int:
-        total = 1 + _compared(schema.get("enum")) + _compared([schema.get("const")])
-        for inner, here in self._parts(schema):
+        total = 1 + _comparison_cost(schema.get("enum")) + _comparison_cost([schema.get("const")])
+        for inner, here in self._applied_schemas(schema):
             total += self._count(inner, depth if here else depth - 1, level)
             if total > MAX_STEPS:
                 break
         return total
 
-    def _parts(self, schema: Mapping[str, Any]) -> Iterator[tuple[object, bool]]:
+    def _applied_schemas(self, schema: Mapping[str, Any]) -> Iterator[tuple[object, bool]]:
         """Each schema that applies, and whether it applies to the same value."""
         for reference in ("$ref", "$dynamicRef"):
             if (target := resolve_pointer(self._root, schema.get(reference))) is not None:
@@ -74,19 +74,19 @@ class ValidationCost:
             if word in schema:
                 yield schema[word], word in _SAME_VALUE
         for word in (*_SAME_VALUE_LISTS, "prefixItems"):
-            yield from ((subschema, word != "prefixItems") for subschema in _several(schema.get(word)))
+            yield from ((subschema, word != "prefixItems") for subschema in _as_list(schema.get(word)))
         for word in (*_INNER_MAPS, "dependentSchemas"):
-            yield from ((subschema, word == "dependentSchemas") for subschema in _several(schema.get(word)))
+            yield from ((subschema, word == "dependentSchemas") for subschema in _as_list(schema.get(word)))
 
 
-def _several(schemas: object) -> list[object]:
+def _as_list(schemas: object) -> list[object]:
     if isinstance(schemas, dict):
         return list(schemas.values())
     return schemas if isinstance(schemas, list) else []
 
 
-def _compared(values: object) -> int:
-    """The cost of comparing one value with all of these."""
+def _comparison_cost(values: object) -> int:
+    """The cost of comparing a value with a list of values."""
     if not isinstance(values, list):
         return 0
     return len(values) + sum(len(str(value)) // 64 for value in values if isinstance(value, str | list | dict))
@@ -117,5 +117,8 @@ def has_too_many_patterns(schema: object) -> bool:
 
 
 def _patterns_in(schema: dict[str, object]) -> set[str]:
-    one, several = schema.get("pattern"), schema.get("patternProperties")
-    return {*([one] if isinstance(one, str) else []), *(several if isinstance(several, dict) else [])}
+    pattern, pattern_properties = schema.get("pattern"), schema.get("patternProperties")
+    return {
+        *([pattern] if isinstance(pattern, str) else []),
+        *(pattern_properties if isinstance(pattern_properties, dict) else []),
+    }

@@ -1,4 +1,4 @@
-"""Sentences that tell a model what to change about its arguments."""
+"""Sentences that tell a model how to correct its arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNKNOWN = (ValidationErrorKind.AdditionalProperties, ValidationErrorKind.Uneval
 
 @dataclass(frozen=True, slots=True)
 class ArgumentErrorMessages:
-    """Turns validation errors into sentences. The schema tells which fields exist."""
+    """Converts validation errors to sentences; the schema names the existing fields."""
 
     schema: Mapping[str, Any]
 
@@ -58,13 +58,15 @@ class ArgumentErrorMessages:
         return f"{where} fits none of its alternatives: {'; or: '.join(first)}."
 
     def _unknown_fields(self, where: str, names: Sequence[str], schema_path: Sequence[str | int]) -> str:
-        known = self._known_fields(schema_path[:-1])
-        near = [candidate for name in names[:_SHOWN] for candidate in difflib.get_close_matches(name[:64], known, n=1)]
-        unknown = f": {_listed(names)}" if names else ""  # where none are allowed, the error does not name them
-        meant = f" Did you mean {_listed(near)}?" if near else ""
-        return f"{where} has unknown fields{unknown}.{meant} It may have {_listed(known) or 'none'}."
+        existing = self._existing_fields(schema_path[:-1])
+        similar = [
+            candidate for name in names[:_SHOWN] for candidate in difflib.get_close_matches(name[:64], existing, n=1)
+        ]
+        unknown = f": {_name_list(names)}" if names else ""  # where none are allowed, the error does not name them
+        suggestion = f" Did you mean {_name_list(similar)}?" if similar else ""
+        return f"{where} has unknown fields{unknown}.{suggestion} It may have {_name_list(existing) or 'none'}."
 
-    def _known_fields(self, schema_path: Sequence[str | int]) -> list[str]:
+    def _existing_fields(self, schema_path: Sequence[str | int]) -> list[str]:
         schema: Any = self.schema
         for step in schema_path:
             if step in ("$ref", "$dynamicRef") and isinstance(schema, dict):
@@ -80,7 +82,7 @@ class ArgumentErrorMessages:
 def _plain_sentence(where: str, error: ValidationError) -> str:
     match error.kind:
         case ValidationErrorKind.Required(name):
-            return f"{where} needs the field {_listed([name])}, which is missing."
+            return f"{where} needs the field {_name_list([name])}, which is missing."
         case ValidationErrorKind.Enum(options):
             return f"{where} must be one of {_values(options)}; it is {_value(error.instance)}."
         case ValidationErrorKind.Constant(expected):
@@ -93,7 +95,7 @@ def _plain_sentence(where: str, error: ValidationError) -> str:
             return f"{where} {_rule(kind)}; it is {_value(error.instance)}."
 
 
-def _listed(names: Sequence[str]) -> str:
+def _name_list(names: Sequence[str]) -> str:
     shown = ", ".join(f"`{one_line(name, 64)}`" for name in dict.fromkeys(names[:_SHOWN]))
     return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
 
@@ -137,18 +139,18 @@ def _step(step: str | int) -> str:
 
 
 def _types(types: Sequence[str]) -> str:
-    return " or ".join(map(_named, sorted(types, key=lambda kind: kind == "null")))
+    return " or ".join(map(_with_article, sorted(types, key=lambda kind: kind == "null")))
 
 
 def _kind(value: object) -> str:
     if value is None or isinstance(value, bool):
         return _value(value)
     if isinstance(value, str | dict | list):
-        return _named({str: "string", dict: "object", list: "array"}[type(value)])
+        return _with_article({str: "string", dict: "object", list: "array"}[type(value)])
     return f"the number {_value(value)}"
 
 
-def _named(kind: str) -> str:
+def _with_article(kind: str) -> str:
     return kind if kind == "null" else f"{'an' if kind[0] in 'aio' else 'a'} {kind}"
 
 

@@ -22,7 +22,7 @@ _LONGEST_REFERENCE = 1000
 
 def flatten_top_level(schema: Mapping[str, Any]) -> Schema:
     """The schema with `type: object` and none of the refused keywords at its top."""
-    merged = _flat(dict(schema), schema, iter(range(_MOST_SCHEMAS)))
+    merged = _flatten(dict(schema), schema, iter(range(_MOST_SCHEMAS)))
     properties, required = merged.get("properties"), merged.get("required")
     return {
         **{word: value for word, value in merged.items() if word not in (*_REFUSED, "required")},
@@ -52,19 +52,19 @@ def resolve_pointer(root: Mapping[str, Any], reference: object) -> Any | None:
     return target
 
 
-def noted(schema: Schema, note: str) -> Schema:
+def with_note(schema: Schema, note: str) -> Schema:
     description = schema.get("description")
     return {**schema, "description": f"{description}\n{note}" if isinstance(description, str) and description else note}
 
 
-def _flat(schema: Schema, root: Mapping[str, Any], budget: Iterator[int]) -> Schema:
+def _flatten(schema: Schema, root: Mapping[str, Any], budget: Iterator[int]) -> Schema:
     """The schema with `$ref`, `allOf`, `oneOf` and `anyOf` merged into it."""
     schema = _with_target(schema, root, budget)
     for branch in _branches(schema.pop("allOf", None), root, budget):
-        schema = _both(schema, branch)
+        schema = _merge(schema, branch)
     for word in _CHOICES:
         if branches := _branches(schema.pop(word, None), root, budget):
-            schema = _either(schema, branches, word)
+            schema = _merge_alternatives(schema, branches, word)
     return schema
 
 
@@ -73,20 +73,20 @@ def _with_target(schema: Schema, root: Mapping[str, Any], budget: Iterator[int])
         rest = {word: value for word, value in schema.items() if word != "$ref"}
         target = resolve_pointer(root, schema["$ref"])
         followed = isinstance(target, dict) and target is not root and next(budget, None) is not None
-        schema = _both(rest, target) if isinstance(target, dict) and followed else noted(rest, ELSEWHERE)
+        schema = _merge(rest, target) if isinstance(target, dict) and followed else with_note(rest, ELSEWHERE)
     return dict(schema)
 
 
 def _branches(alternatives: object, root: Mapping[str, Any], budget: Iterator[int]) -> list[Schema]:
-    several = (
+    schemas = (
         [dict(alternative) for alternative in alternatives if isinstance(alternative, dict)]
         if isinstance(alternatives, list)
         else []
     )
-    return [_flat(alternative, root, budget) for alternative in several if next(budget, None) is not None]
+    return [_flatten(alternative, root, budget) for alternative in schemas if next(budget, None) is not None]
 
 
-def _both(one: Schema, other: Schema) -> Schema:
+def _merge(one: Schema, other: Schema) -> Schema:
     """What both require. If both have the same keyword, that of the first is kept."""
     properties = dict(_map(one, "properties"))
     for name, value in _map(other, "properties").items():
@@ -97,19 +97,19 @@ def _both(one: Schema, other: Schema) -> Schema:
     return both | {"allOf": every} if every else both
 
 
-def _either(schema: Schema, branches: list[Schema], word: str) -> Schema:
+def _merge_alternatives(schema: Schema, branches: list[Schema], word: str) -> Schema:
     properties = dict(_map(schema, "properties"))
-    offered: dict[str, list[Any]] = {}
+    values_by_name: dict[str, list[Any]] = {}
     for branch in branches:
         for name, value in _map(branch, "properties").items():
-            if value not in offered.setdefault(name, []):
-                offered[name].append(value)
-    for name, several in offered.items():
-        properties.setdefault(name, several[0] if len(several) == 1 else {"anyOf": several})
+            if value not in values_by_name.setdefault(name, []):
+                values_by_name[name].append(value)
+    for name, values in values_by_name.items():
+        properties.setdefault(name, values[0] if len(values) == 1 else {"anyOf": values})
     common = [name for name in _names(branches[0]) if all(name in _names(branch) for branch in branches)]
     required = list(dict.fromkeys([*_names(schema), *common]))
     merged = {**schema, "properties": properties, "required": required}
-    return noted(merged, _sentence(branches, word)) if any(map(_names, branches)) else merged
+    return with_note(merged, _sentence(branches, word)) if any(map(_names, branches)) else merged
 
 
 def _sentence(branches: Iterable[Schema], word: str) -> str:

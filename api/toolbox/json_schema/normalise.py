@@ -1,4 +1,4 @@
-"""Schemas that strict clients accept: which parts stay, and what replaces the others."""
+"""Normalisation of schemas for strict clients: the keywords that are kept, and replacements for the others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jsonschema_rs
 import msgspec
 
 from api.toolbox.json_schema.cost import PATTERN_OPTIONS, has_too_many_patterns, is_pattern
-from api.toolbox.json_schema.flatten import ELSEWHERE, Schema, flatten_top_level, noted, resolve_pointer
+from api.toolbox.json_schema.flatten import ELSEWHERE, Schema, flatten_top_level, resolve_pointer, with_note
 from api.toolbox.output.json_size import JsonSize, measure
 from api.toolbox.output.sanitize import clean
 
@@ -21,7 +21,7 @@ MAX_DEPTH = 32
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 TOO_DEEP = "(Nested too deep to be described: any value may be given.)"
 
-# Some clients fetch what these name; draft and vocabulary are fixed here.
+# Some clients fetch the URLs of these keywords; draft and vocabulary are fixed here.
 _DROPPED = frozenset({"$schema", "$id", "$vocabulary", "$comment", "$recursiveRef", "$recursiveAnchor"})
 _REFERENCES = ("$ref", "$dynamicRef")
 _SCHEMA = frozenset(
@@ -41,11 +41,11 @@ def normalise(schema: object) -> Schema:
     if not isinstance(schema, dict) or not schema:
         return _empty()
     if measure(schema, _MAX_SIZE) is None or has_too_many_patterns(schema):
-        return noted(_empty(), _TOO_LARGE)
+        return with_note(_empty(), _TOO_LARGE)
     flat = flatten_top_level(schema)
     normal = normalise_subschema(flat, flat)
-    if not isinstance(normal, dict) or not _is_right(normal):
-        return noted(_empty(), _WRONG)
+    if not isinstance(normal, dict) or not _is_valid(normal):
+        return with_note(_empty(), _WRONG)
     return normal if _size(normal) <= MAX_BYTES else _outline(normal)
 
 
@@ -53,8 +53,8 @@ def _empty() -> Schema:
     return {"type": "object", "properties": {}}
 
 
-def _is_right(schema: Schema) -> bool:
-    """Whether it is JSON and compiles without a request."""
+def _is_valid(schema: Schema) -> bool:
+    """Whether the schema is JSON and compiles without a request."""
     try:
         jsonschema_rs.Draft202012Validator(schema, offline=True, pattern_options=PATTERN_OPTIONS)
         msgspec.json.encode(schema)
@@ -68,10 +68,10 @@ def _size(schema: Schema) -> int:
 
 
 def _outline(schema: Schema) -> Schema:
-    """Only names and types at the top, if those fit."""
+    """The names and types of the top level, if they fit."""
     kept = {name: {"type": value["type"]} if _has_type(value) else {} for name, value in schema["properties"].items()}
-    outline = noted(_empty() | {"properties": kept, "required": schema.get("required", [])}, _TOO_LARGE)
-    return outline if _size(outline) <= MAX_BYTES else noted(_empty(), _TOO_LARGE)
+    outline = with_note(_empty() | {"properties": kept, "required": schema.get("required", [])}, _TOO_LARGE)
+    return outline if _size(outline) <= MAX_BYTES else with_note(_empty(), _TOO_LARGE)
 
 
 def _has_type(schema: object) -> bool:
@@ -86,7 +86,7 @@ def normalise_subschema(value: object, root: Mapping[str, Any], depth: int = 0) 
         return {}
     if depth > MAX_DEPTH:
         return {"description": TOO_DEEP}
-    value = _of_this_draft(value)
+    value = _to_current_draft(value)
     lost = [word for word in _REFERENCES if word in value and resolve_pointer(root, value[word]) is None]
     kept: Schema = {}
     for word, item in value.items():
@@ -96,11 +96,11 @@ def normalise_subschema(value: object, root: Mapping[str, Any], depth: int = 0) 
             kept[word] = item
         elif (fit := _fitting(word, item, root, depth)) is not None:
             kept[word] = fit
-    kept = noted(kept, ELSEWHERE) if lost else kept
+    kept = with_note(kept, ELSEWHERE) if lost else kept
     return kept | {"items": {}} if kept.get("type") == "array" and "items" not in kept else kept
 
 
-def _of_this_draft(schema: Schema) -> Schema:
+def _to_current_draft(schema: Schema) -> Schema:
     """Keywords of older drafts replaced by those of 2020-12, which some clients require."""
     updated = dict(schema)
     if isinstance(updated.get("items"), list):
@@ -121,18 +121,18 @@ def _fitting(word: str, value: object, root: Mapping[str, Any], depth: int) -> o
             [normalise_subschema(item, root, depth + 1) for item in value] or None if isinstance(value, list) else None
         )
     if word in _SCHEMA_MAPS:
-        return _map_of_parts(value, root, depth) if isinstance(value, dict) else None
+        return _schema_map(value, root, depth) if isinstance(value, dict) else None
     return _CHECKS[word](value)
 
 
-def _map_of_parts(value: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Schema:
+def _schema_map(value: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Schema:
     return {name: normalise_subschema(item, root, depth + 1) for name, item in value.items()}
 
 
 def _type(value: object) -> object | None:
     if isinstance(value, list):
-        several = list(dict.fromkeys(item for item in value if isinstance(item, str) and item in TYPES))
-        return several[0] if len(several) == 1 else several or None
+        types = list(dict.fromkeys(item for item in value if isinstance(item, str) and item in TYPES))
+        return types[0] if len(types) == 1 else types or None
     return value if isinstance(value, str) and value in TYPES else None
 
 

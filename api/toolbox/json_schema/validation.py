@@ -33,7 +33,7 @@ class Validator:
     @classmethod
     def of(cls, schema: object) -> Validator:
         if not isinstance(schema, dict):
-            return cls(None if schema is None else "The schema is no object.")
+            return cls(None if schema is None else "The schema is not an object.")
         if measure(schema, _SCHEMA_EXTENT) is None:
             return cls("The schema is too large or too deep.")
         if has_too_many_patterns(schema):
@@ -46,19 +46,19 @@ class Validator:
         return cls(None, compiled, ValidationCost(schema), ArgumentErrorMessages(schema))
 
     def check(self, args: object) -> list[str]:
-        """What to change, a sentence each; empty if the arguments are valid."""
+        """Sentences that say what to change; empty if the arguments are valid."""
         if not isinstance(args, dict):
             return ["The arguments must be a JSON object."]
-        return [] if self._plainly_fits(args) else self._problems(args)
+        return [] if self._is_clearly_valid(args) else self._problems(args)
 
-    def _plainly_fits(self, args: dict[str, Any]) -> bool:
-        """Most are valid and small. Their encoded size bounds the cost, without a walk through them."""
+    def _is_clearly_valid(self, args: dict[str, Any]) -> bool:
+        """The fast check for most arguments, which are valid and small: the encoded size bounds the cost."""
         if self._compiled is None or self._cost is None:
             return False
         try:
-            written = msgspec.json.encode(args)
-            depth, values = written.count(b"{") + written.count(b"["), len(written)  # at most
-            if depth > MAX_DEPTH or values > MAX_VALUES or not self._cost.is_bearable(depth, values):
+            encoded = msgspec.json.encode(args)
+            depth, values = encoded.count(b"{") + encoded.count(b"["), len(encoded)  # at most
+            if depth > MAX_DEPTH or values > MAX_VALUES or not self._cost.is_acceptable(depth, values):
                 return False
             return self._compiled.is_valid(args)
         except (ValueError, TypeError, RecursionError):  # the slow path below has a text for it
@@ -68,7 +68,7 @@ class Validator:
         size = measure(args, JsonSize(MAX_DEPTH, MAX_VALUES))
         if size is None:
             return [f"The arguments may be nested {MAX_DEPTH} levels deep and hold {MAX_VALUES} values; give less."]
-        if self._compiled is None or self._cost is None or not self._cost.is_bearable(*size):
+        if self._compiled is None or self._cost is None or not self._cost.is_acceptable(*size):
             return []
         try:
             if self._cost.size * size.values > MAX_WORDS:  # each error repeats that part of the schema

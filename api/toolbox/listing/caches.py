@@ -46,7 +46,7 @@ class RenderedListCache:
         )
 
     def get_unchanged(self, toolbox: Toolbox, form: Format, list_version: int, now: float) -> bytes | None:
-        """Where no list in the process has changed, without looking at those of this toolbox."""
+        """The bytes if no list in the process has changed, without comparing the sources."""
         entry = self._entries.get(_key(toolbox, form))
         if entry is None or entry.toolbox is not toolbox or entry.list_version != list_version:
             return None

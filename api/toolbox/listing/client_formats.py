@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 
-from api.toolbox.json_schema.flatten import Schema, noted
+from api.toolbox.json_schema.flatten import Schema, with_note
 from api.toolbox.listing.tool_list import ToolList
 from api.toolbox.output.json_size import JsonSize, measure
 from api.toolbox.output.redaction import NO_SECRETS
 from api.toolbox.output.sanitize import clean, clean_json, one_line, shortened
 from api.toolbox.toolsets.catalog import Tool
 
-OPENAI_DESCRIPTION = 1024  # a longer one and OpenAI refuses the whole request
-_PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # what Anthropic takes as the name of a property at the top
+OPENAI_DESCRIPTION = 1024  # OpenAI refuses a whole request with a longer one
+_PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # what Anthropic accepts as a property name at the top level
 _LONGEST_HINT = 200
 _SMALL = JsonSize(4, 20)
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
@@ -75,14 +75,14 @@ def _annotations(annotations: Mapping[str, Any] | None) -> Schema:
 def _with_plain_properties(schema: Mapping[str, Any]) -> Schema:
     """Without properties whose names Anthropic refuses, along with the whole request."""
     properties = schema.get("properties", {})
-    odd = [name for name in properties if not _PROPERTY.fullmatch(name)]
-    if not odd:
+    refused = [name for name in properties if not _PROPERTY.fullmatch(name)]
+    if not refused:
         return dict(schema)
-    kept = {**schema, "properties": {name: value for name, value in properties.items() if name not in odd}}
+    kept = {**schema, "properties": {name: value for name, value in properties.items() if name not in refused}}
     if "required" in schema:
-        kept["required"] = [name for name in schema["required"] if name not in odd]
-    named = ", ".join(f"`{name}`" for name in odd[:8])
-    return noted(kept, f"(Not shown, for their names: {clean(named)[:400]}.)")
+        kept["required"] = [name for name in schema["required"] if name not in refused]
+    refused_names = ", ".join(f"`{name}`" for name in refused[:8])
+    return with_note(kept, f"(Not shown, for their names: {clean(refused_names)[:400]}.)")
 
 
 def as_upstream(tool: Tool) -> Schema:

@@ -1,4 +1,4 @@
-"""The tools of an agent's servers, and the servers that have none to show."""
+"""The tools of an agent's servers, and the servers whose tools are not available."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class ToolList:
 
 @dataclass(frozen=True, slots=True)
 class NoTools:
-    """Why a server adds nothing to a list."""
+    """The reason why a server adds no tools to a list."""
 
     reason: str
     detail: str
 
 
 Source = ToolCatalog | NoTools
-"""What one server adds to a list."""
+"""The contribution of one server to a list."""
 IS_DISABLED = NoTools("disabled", DISABLED)
 NOT_EXPOSED = NoTools("", "")  # only its generic tool is shown, which needs no list
 _PERMANENT = (IS_DISABLED, NOT_EXPOSED)
@@ -56,12 +56,12 @@ class SourceCollector:
         self._clock = clock
 
     async def collect(self, toolbox: Toolbox, deadline: Deadline) -> list[Source]:
-        known = [self._known(share) for share in toolbox.servers]
-        if None not in known:
-            return [source for source in known if source is not None]
-        missing = [share for share, source in zip(toolbox.servers, known, strict=True) if source is None]
-        listed = iter(await asyncio.gather(*(self.list_server(share, deadline) for share in missing)))
-        return [source if source is not None else next(listed) for source in known]
+        cached = [self._cached_source(share) for share in toolbox.servers]
+        if None not in cached:
+            return [source for source in cached if source is not None]
+        missing = [share for share, source in zip(toolbox.servers, cached, strict=True) if source is None]
+        loaded = iter(await asyncio.gather(*(self.list_server(share, deadline) for share in missing)))
+        return [source if source is not None else next(loaded) for source in cached]
 
     async def list_server(self, share: EnabledServer, deadline: Deadline, *, refresh: bool = False) -> Source:
         try:
@@ -69,7 +69,7 @@ class SourceCollector:
         except ToolsUnavailable as missing:
             return NoTools(missing.reason, missing.detail)
 
-    def _known(self, share: EnabledServer) -> Source | None:
+    def _cached_source(self, share: EnabledServer) -> Source | None:
         if not share.server.enabled:
             return IS_DISABLED
         if not share.has_tools:
@@ -79,7 +79,7 @@ class SourceCollector:
 
 
 def fresh_until(sources: Sequence[Source]) -> float:
-    """A server that was not available may be so the next moment."""
+    """The end of the list's validity; none while a server is unavailable, because it may recover at any time."""
     ends = [
         source.fresh_until if isinstance(source, ToolCatalog) else -inf
         for source in sources
@@ -95,9 +95,9 @@ def agent_list(toolbox: Toolbox, sources: Sequence[Source]) -> ToolList:
             tools.append(generic_tool(share.server))
         if source is NOT_EXPOSED:
             continue
-        listed = server_list(share, source)
-        tools += listed.tools
-        unavailable += listed.unavailable
+        from_server = server_list(share, source)
+        tools += from_server.tools
+        unavailable += from_server.unavailable
     return ToolList(tools, unavailable)
 
 

@@ -1,4 +1,4 @@
-"""What toolsets are made with, the same for every request."""
+"""The dependencies of toolsets, equal for all requests."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ class ServerKind(Protocol):
     async def open(self, ctx: WorkspaceContext, server: Server) -> Toolset: ...
 
     def with_known_list(self, toolset: Toolset, server: Server) -> Toolset:
-        """The toolset, listing without a request what is known without one."""
+        """The toolset, which lists from the cache what is already known."""
         ...
 
     async def check(self, ctx: WorkspaceContext, server: Server, deadline: Deadline) -> ServerReport:
-        """Asks the server as if nothing were known about it; `ToolsUnavailable` where it does not work."""
+        """Check the server without cached knowledge; raises `ToolsUnavailable` if it does not work."""
         ...

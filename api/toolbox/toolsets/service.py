@@ -1,4 +1,4 @@
-"""The tools of one connected service, called with its credential and within the time of the call."""
+"""The toolset of one connected service: calls with its credential, within the deadline of the call."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAYBE_DONE = "It may have been done nevertheless: check before you repeat it."
 HALF_DONE = "All or part of it was done before that: check before you repeat it."
 NOT_UNDERSTOOD = "{} sent a response that Plugboard does not understand."
 NOT_ACCEPTED = "{} no longer accepts this server's credential. A workspace manager must enter or connect it again."
-# What a tool raises where the service does not respond as its API promises.
+# The errors of a tool for a response that does not match the service's API.
 ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError)
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class ServiceHttpAdapter:
     def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b"", *, lasting: bool = False
     ) -> Exchange:
-        """Times out slightly before the call does, so that the tool can explain a missing answer."""
+        """Times out slightly before the call does, so that the tool can explain a missing response."""
         within = max(self._deadline.remaining() - MARGIN_SECONDS, 0.0)
         return self._upstream.request(method, url, headers, body, lasting=lasting, within=within)
 
@@ -169,7 +169,7 @@ class ServiceToolset(Toolset):
         return safe_line(f"Error: {text}", self.redact, LONGEST_TEXT)
 
     async def close(self) -> None:
-        """Calls under way finish first; they have deadlines."""
+        """Calls in progress finish first; they have deadlines."""
         while self._busy:
             self._left.clear()
             await self._left.wait()

@@ -1,4 +1,4 @@
-"""The catalog of a service's tools: the same for all its servers, and known without a request."""
+"""The tools of a service as a catalog, which all its servers share and which needs no request."""
 
 from __future__ import annotations
 

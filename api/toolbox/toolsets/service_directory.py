@@ -1,4 +1,4 @@
-"""How services are reached: at their own address, or at one that the operator has configured."""
+"""The addresses and HTTP access of services: their own addresses, or those that the operator has configured."""
 
 from __future__ import annotations
 

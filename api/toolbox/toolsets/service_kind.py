@@ -1,4 +1,4 @@
-"""Connected services: opened, listed without a request, and checked."""
+"""The kind of servers that are connected services: opening, listing and checking."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ class ConnectedServices(ServerKind):
         probe = services.services[server.service_type].probe
         if probe is None:
             return
-        sent = credentials.sent
+        credential = credentials.sent
         try:
             await probe_service(http, base_url, probe)
         except StatusRefused as refused:
-            if not await credentials.renew_after_rejection(refused, sent):
+            if not await credentials.renew_after_rejection(refused, credential):
                 raise
             await probe_service(http, base_url, probe)

@@ -229,7 +229,7 @@ async def test_an_unreadable_job_delays_no_other(
 
         assert [item.key.sk for item in await waiting(parts)] == [unknown.key.sk]
     assert notion.live("access") == []
-    assert [record.levelno for record in caplog.records if "outbox" in record.message] == [logging.ERROR]
+    assert [record.levelno for record in caplog.records if "revocation job" in record.message] == [logging.ERROR]
 
 
 async def test_retries_become_rarer_and_end_after_a_week(

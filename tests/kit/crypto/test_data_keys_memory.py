@@ -122,7 +122,7 @@ async def test_cached_keys_are_bounded_in_time_and_number(store: Store) -> None:
     clock.seconds += 300
     await ring.key("WS#other", 1)
 
-    assert [partition for partition, _ in ring._remembered] == ["WS#other"]
+    assert [partition for partition, _ in ring._cached] == ["WS#other"]
 
 
 async def test_without_a_cache_each_use_needs_the_root_key(store: Store) -> None:

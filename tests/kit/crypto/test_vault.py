@@ -85,9 +85,9 @@ async def test_owners_with_the_same_data_key_are_still_separate(ring: KeyRing, v
     """The owner is bound in the value itself, not only by whose key it is."""
     sealing = await vault.sealer(W)
     sealed = sealing.seal(HEADER, TOKEN)
-    known = ring._remembered.peek((W, 1))
+    known = ring._cached.peek((W, 1))
     assert known
-    ring._remembered.put((OTHER, 1), known)
+    ring._cached.put((OTHER, 1), known)
 
     with pytest.raises(CannotOpen):
         await vault.unseal(OTHER, HEADER, sealed)

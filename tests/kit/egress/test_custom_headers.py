@@ -113,7 +113,7 @@ def test_at_most_twenty_headers_are_accepted() -> None:
 
 
 def test_a_header_repeated_in_another_case_is_refused() -> None:
-    with pytest.raises(HeaderRefused, match="x-key: it is given twice"):
+    with pytest.raises(HeaderRefused, match="x-key: it occurs twice"):
         check_headers({"X-Key": CANARY, "x-key": "value"})
 
 

@@ -20,9 +20,9 @@ def refused(bulkheads: Bulkheads, partition: str, server_id: str) -> LimitReache
 @pytest.mark.parametrize(
     ("bulkheads", "which", "text"),
     [
-        (Bulkheads(2, 9, 9), "server", "Too many calls to this server are under way. Try again in 1 s."),
-        (Bulkheads(9, 2, 9), "workspace", "Too many calls from this workspace are under way. Try again in 1 s."),
-        (Bulkheads(9, 9, 2), "process", "Too many calls are under way. Try again in 1 s."),
+        (Bulkheads(2, 9, 9), "server", "Too many calls to this server are in progress. Try again in 1 s."),
+        (Bulkheads(9, 2, 9), "workspace", "Too many calls from this workspace are in progress. Try again in 1 s."),
+        (Bulkheads(9, 9, 2), "process", "Too many calls are in progress. Try again in 1 s."),
     ],
     ids=["server", "workspace", "process"],
 )

@@ -20,7 +20,7 @@ from api.kit.storage.store import StoreUnavailable
 
 READ_PATIENCE_SECONDS = 5.0
 WRITE_PATIENCE_SECONDS = 10.0
-MOST_TRIES = 20  # patience ends first, unless the clock stops
+MOST_TRIES = 20  # the time limit is reached first, unless the clock stops
 PAUSES = Backoff(first=0.05, longest=1.0, jitter=(0, 1))
 SPARE_TRIES = 200.0
 EARNED_TRIES = 0.5
@@ -93,9 +93,9 @@ class RetryingClient:
     def make(self, send: Callable[[], Answer], patience: float) -> Answer:
         """Returns the response of `send`. Raises `TransactionCancelled`, or `StoreUnavailable` after the last retry."""
         deadline, in_doubt = self._clock.monotonic() + patience, False
-        tries = 0
+        attempts = 0
         while True:
-            tries += 1
+            attempts += 1
             outcome = _outcome(send)
             if not isinstance(outcome, CallFailure):
                 self._spare.earn()
@@ -103,24 +103,24 @@ class RetryingClient:
             in_doubt = in_doubt or outcome.maybe_applied
             if outcome.reasons:
                 raise TransactionCancelled(outcome.reasons, in_doubt=in_doubt)
-            pause = PAUSES.pause(tries - 1)
-            if tries == MOST_TRIES or self._clock.monotonic() + pause >= deadline or not self._may_repeat(outcome):
+            pause = PAUSES.pause(attempts - 1)
+            if attempts == MOST_TRIES or self._clock.monotonic() + pause >= deadline or not self._may_repeat(outcome):
                 raise StoreUnavailable(outcome.text)
             self._pause(pause)
 
     def _may_repeat(self, failure: CallFailure) -> bool:
         return failure.retryable and (not failure.spends_budget or self._spare.spend())
 
-    def wait(self, tries: int) -> None:
-        self._pause(PAUSES.pause(tries - 1))
+    def wait(self, attempts: int) -> None:
+        self._pause(PAUSES.pause(attempts - 1))
 
 
 def _outcome(send: Callable[[], Answer]) -> Answer | CallFailure:
-    """Failures are returned, not raised: no error of ours has one of botocore's as context, which may quote a token."""
+    """Failures are returned, not raised, so that no error has botocore's as context, which may quote a token."""
     try:
         return send()
     except ClientError as error:
-        return _refused(error)
+        return _client_error(error)
     except BotoCoreError as error:
         lost = isinstance(error, HTTPClientError | NoConnection)
         return CallFailure(
@@ -131,11 +131,11 @@ def _outcome(send: Callable[[], Answer]) -> Answer | CallFailure:
         )
 
 
-def _refused(error: ClientError) -> CallFailure:
+def _client_error(error: ClientError) -> CallFailure:
     code = str(error.response.get("Error", {}).get("Code", "an unnamed error"))
     text = f"DynamoDB answered {code}" + HINTS.get(code, "")
     if code == "TransactionCanceledException":
-        return _cancelled(error.response.get("CancellationReasons", ()), text)
+        return _transaction_cancelled(error.response.get("CancellationReasons", ()), text)
     if code in CONTENDED:
         return CallFailure(text, retryable=True)
     if code in THROTTLED:
@@ -144,10 +144,10 @@ def _refused(error: ClientError) -> CallFailure:
     return CallFailure(text, retryable=failed, spends_budget=failed, maybe_applied=failed)
 
 
-def _cancelled(reasons: Reasons, text: str) -> CallFailure:
+def _transaction_cancelled(reasons: Reasons, text: str) -> CallFailure:
     codes = {str(reason.get("Code", "None")) for reason in reasons} - {"None"}
     text = f"{text}: {', '.join(sorted(codes))}"
     if "ConditionalCheckFailed" in codes:
         return CallFailure(text, reasons=reasons)
-    again = bool(codes) and codes <= CONTENDED | THROTTLED
-    return CallFailure(text, retryable=again, spends_budget=again and bool(codes & THROTTLED))
+    is_retryable = bool(codes) and codes <= CONTENDED | THROTTLED
+    return CallFailure(text, retryable=is_retryable, spends_budget=is_retryable and bool(codes & THROTTLED))

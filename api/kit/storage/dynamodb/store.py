@@ -67,7 +67,7 @@ def dynamo_client(
         retries={"mode": "standard", "total_max_attempts": 1},  # `RetryingClient` retries
         max_pool_connections=threads,
         tcp_keepalive=True,
-        user_agent="plugboard",  # the SDK's own names each of its parts, anew for each request: a tenth of a read's CPU
+        user_agent="plugboard",  # the SDK builds its default for each request, which takes a tenth of a read's CPU
     )
     try:
         return _session().create_client("dynamodb", endpoint_url=endpoint, region_name=region, config=config)
@@ -148,8 +148,10 @@ class DynamoStore:
         return self._calls.make(partial(operation, **request), READ_PATIENCE_SECONDS)
 
     def _get(self, key: Key) -> Item | None:
-        answer = self._read(self._client.get_item, TableName=self._table, Key=key_attributes(key), ConsistentRead=True)
-        return live_item(answer["Item"], self._now()) if "Item" in answer else None
+        response = self._read(
+            self._client.get_item, TableName=self._table, Key=key_attributes(key), ConsistentRead=True
+        )
+        return live_item(response["Item"], self._now()) if "Item" in response else None
 
     def _get_many(self, keys: Sequence[Key]) -> dict[Key, Item]:
         now = self._now()
@@ -163,18 +165,18 @@ class DynamoStore:
 
     def _batch(self, keys: Sequence[Key], options: Mapping[str, Any]) -> Iterator[Attributes]:
         """Requests the unprocessed keys again, until none are left or several requests in a row return nothing."""
-        wanted, fruitless = [key_attributes(key) for key in keys], 0
-        while wanted:
-            request = {self._table: {"Keys": wanted, "ConsistentRead": True, **options}}
-            answer = self._read(self._client.batch_get_item, RequestItems=request)
-            yield from answer.get("Responses", {}).get(self._table, ())
-            left = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
-            fruitless = fruitless + 1 if len(left) == len(wanted) else 0
+        pending, fruitless = [key_attributes(key) for key in keys], 0
+        while pending:
+            request = {self._table: {"Keys": pending, "ConsistentRead": True, **options}}
+            response = self._read(self._client.batch_get_item, RequestItems=request)
+            yield from response.get("Responses", {}).get(self._table, ())
+            unprocessed = response.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
+            fruitless = fruitless + 1 if len(unprocessed) == len(pending) else 0
             if fruitless == FRUITLESS_BATCHES:
                 raise StoreUnavailable("DynamoDB left keys unread")
-            if left:
+            if unprocessed:
                 self._calls.wait(fruitless + 1)
-            wanted = left
+            pending = unprocessed
 
     def _query_request(self, pk: str, prefix: str, limit: int, *, newest_first: bool) -> dict[str, Any]:
         condition, values = "pk = :pk", {":pk": {"S": pk}}
@@ -198,10 +200,10 @@ class DynamoStore:
     def _pages(self, request: Mapping[str, Any], start: Attributes | None) -> Iterator[Attributes]:
         """A page may be short or empty and still not be the last."""
         while True:
-            begin = {"ExclusiveStartKey": start} if start else {}
-            answer = self._read(self._client.query, **request, **begin)
-            yield from answer["Items"]
-            start = answer.get("LastEvaluatedKey")
+            start_key = {"ExclusiveStartKey": start} if start else {}
+            response = self._read(self._client.query, **request, **start_key)
+            yield from response["Items"]
+            start = response.get("LastEvaluatedKey")
             if not start:
                 return
 

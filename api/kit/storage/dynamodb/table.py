@@ -1,4 +1,4 @@
-"""Creates the table without CloudFormation, from its definition in infra/stack.yaml."""
+"""Creation of the table without CloudFormation, from its definition in infra/stack.yaml."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def table_definition(name: str) -> dict[str, Any]:
 
 
 def create_table(client: Any, name: str, *, pause: Callable[[float], None] = time.sleep) -> bool:
-    """Creates the table as the stack does, and waits until it is ready. False where it exists already."""
+    """Create the table as the stack does, and wait until it is ready. False if it exists already."""
     try:
         return _create_table(client, name, pause)
     except ClientError as error:

@@ -1,7 +1,8 @@
-"""Packs the records of up to a hundred tool calls into one stored item.
+"""The packed form in which one stored item holds up to a hundred tool calls.
 
-One item for each call would cost the store more than the call itself. An item lists each distinct text once; a call
-is a row of numbers: its time, its duration, and the positions of its texts.
+`call_log.py` collects the calls, and `repository.py` writes the items. One item for each call would cost the store more
+than the call itself. An item lists each distinct text once; a call is a row of numbers: its time, its duration, and the
+positions of its texts.
 """
 
 from __future__ import annotations
@@ -43,11 +44,13 @@ def _cut(calls: Iterable[ToolCallRecord]) -> Iterator[list[ToolCallRecord]]:
 def pack(batch: Sequence[ToolCallRecord]) -> dict[str, Any]:
     rows = [call.texts for call in batch]
     texts = dict.fromkeys(chain.from_iterable(rows))
-    places = dict(zip(texts, range(len(texts)), strict=True))
+    positions = dict(zip(texts, range(len(texts)), strict=True))
     numbers = ((round(call.at * 1000), call.milliseconds) for call in batch)
     return {
         "texts": [_storable(text) for text in texts],
-        "calls": [[*own, *map(places.__getitem__, row)] for own, row in zip(numbers, rows, strict=True)],
+        "calls": [
+            [*call_numbers, *map(positions.__getitem__, row)] for call_numbers, row in zip(numbers, rows, strict=True)
+        ],
     }
 
 
@@ -57,9 +60,9 @@ def unpack(workspace_id: str, data: Mapping[str, Any]) -> list[ToolCallRecord]:
 
 
 def _call(workspace_id: str, row: Sequence[int], texts: Sequence[str]) -> ToolCallRecord:
-    at, milliseconds, *places = row
-    *named, actor_type = (texts[place] for place in places)
-    return ToolCallRecord._make((at / 1000, workspace_id, *named, milliseconds, actor_type))
+    at, milliseconds, *positions = row
+    *names, actor_type = (texts[position] for position in positions)
+    return ToolCallRecord._make((at / 1000, workspace_id, *names, milliseconds, actor_type))
 
 
 def _storable(text: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.audit.call_batches import CALLS_IN_A_BATCH, LONGEST_TEXT, SPAN_SECONDS, pack, split_into_batches, unpack
+from api.audit.call_packing import CALLS_IN_A_BATCH, LONGEST_TEXT, SPAN_SECONDS, pack, split_into_batches, unpack
 from api.audit.events import ToolCallRecord
 from api.audit.repository import batch_calls
 from api.kit.storage.store import MAX_CHANGES, Put, check_changes, check_sizes
