@@ -13,7 +13,7 @@ from api.access.api_key import BASE62, KEY_PATTERN, SECRET_LENGTH
 from api.access.idempotency.records import KEPT_SECONDS, KEY_FORM
 from api.agents.schemas import MAX_SERVERS, MAX_TOOL_NAMES
 from api.api_keys.schemas import ApiKeyDraft
-from api.audit.call_log import MOST_WAITING
+from api.audit.call_log import MAX_WAITING
 from api.connections.consent.state import LIFE_SECONDS
 from api.connections.revocation import queue
 from api.connections.tokens.policy import RefreshPolicy
@@ -165,7 +165,7 @@ SENTENCES = {
         f"heads up to {MAX_HEAD_BYTES // 1024} KB, within {seconds(LimitedHttpProtocol.head_seconds)}",
         f"a body within {seconds(BODY_SECONDS)}",
         f"for up to {seconds(DRAIN_SECONDS)}",
-        f"at most {MOST_WAITING:,} of them",
+        f"at most {MAX_WAITING:,} of them",
         f"for about {WORDS[IDLE_SECONDS // MINUTE]} minutes after",
     ],
     "security": [f"{int(SECRET_LENGTH * log2(len(BASE62)))} random bits"],
