@@ -109,8 +109,7 @@ async def build_container(
     lookup: Lookup = system_lookup,
     catalog: Mapping[str, Service] | None = None,
 ) -> Container:
-    clock = clock or SystemClock()
-    catalog = services() if catalog is None else catalog
+    clock, catalog = clock or SystemClock(), services() if catalog is None else catalog
     roots, store, keyring, vault = await open_encrypted_store(settings, clock)
     jobs = BackgroundJobs(clock, JobLease(store, SYSTEM, clock))
     journal, egress = Journal(store, clock), settings.reachable
@@ -118,9 +117,8 @@ async def build_container(
     rules, key_maker = Rules(catalog, egress), KeyMaker(peppers, clock)
     authenticator = Authenticator([ApiKeyScheme(keys, peppers, last_used)], RevisionCache(store), clock)
     outbound = HttpClient(egress, names=Resolver(lookup))
-    connections = build_connections(
-        SharedDeps(settings, store, vault, journal, clock, authenticator, lookup), outbound, catalog
-    )
+    shared = SharedDeps(settings, store, vault, journal, clock, authenticator, lookup)
+    connections = build_connections(shared, outbound, catalog)
     service_dir = service_directory(settings, catalog, connections.auth_http.vendors)
     credentials, ticker = CredentialStore(vault, egress, connections.tokens, clock), Ticker(asyncio.get_running_loop())
     runtime = build_tool_runtime(ToolsetDeps(store, outbound, egress, credentials, service_dir, clock, ticker), jobs)

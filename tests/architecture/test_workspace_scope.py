@@ -81,7 +81,7 @@ def takes_a_context_apart(tree: ast.AST) -> bool:
         isinstance(node, ast.Attribute)
         and node.attr == "partition"
         and id(node) not in called
-        and "tally" not in ast.unparse(node.value)
+        and "usage" not in ast.unparse(node.value)
         for node in ast.walk(tree)
     ) or any(text == "partition" for text in strings(tree))
 

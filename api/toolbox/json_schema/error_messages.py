@@ -1,4 +1,4 @@
-"""Sentences that tell a model how to correct its arguments."""
+"""Sentences for errors of JSON Schema validation, from which a model can correct its arguments."""
 
 from __future__ import annotations
 

@@ -148,9 +148,8 @@ class DynamoStore:
         return self._calls.make(partial(operation, **request), READ_PATIENCE_SECONDS)
 
     def _get(self, key: Key) -> Item | None:
-        response = self._read(
-            self._client.get_item, TableName=self._table, Key=key_attributes(key), ConsistentRead=True
-        )
+        request = {"TableName": self._table, "Key": key_attributes(key), "ConsistentRead": True}
+        response = self._read(self._client.get_item, **request)
         return live_item(response["Item"], self._now()) if "Item" in response else None
 
     def _get_many(self, keys: Sequence[Key]) -> dict[Key, Item]:
