@@ -26,7 +26,7 @@ RELATIONS: Mapping[str, tuple[str, str]] = {
 
 class Comment(ListItem):
     id: str
-    author: OneLine = "unknown"
+    author: OneLine = "somebody"
     body: str
     url: Url | None = None
     created_at: str | None = None
@@ -153,7 +153,7 @@ def comment(node: Json, first: int) -> Json:
     longest = LONGEST_COMMENT if first > FEW else LONGEST_OF_FEW
     return {
         **node,
-        "author": author(node, "user", "botActor", "externalUser") or "unknown",
+        "author": author(node, "user", "botActor", "externalUser") or "somebody",
         "replyTo": parent.get("id") if isinstance(parent, dict) else None,
         "body": body[:longest],
         "isCut": len(body) > longest,

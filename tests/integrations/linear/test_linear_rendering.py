@@ -7,6 +7,7 @@ import pytest
 
 from integrations.errors import UnreadableResponse
 from integrations.linear.client import LinearApi
+from integrations.linear.issue_details import Comment, comment
 from integrations.linear.tools import linear_list_issues
 from integrations.service_client import ToolFailed
 from tests.integrations.linear.conftest import Linear
@@ -51,6 +52,12 @@ async def test_a_comment_too_long_alone_is_linked(linear: Linear) -> None:
     with_comments(linear, 20_000)
     only = (await comments(linear, first=1))[0]
     assert only.rest == f"15,000 of 20,000 characters. The rest: {only.url}"
+
+
+def test_the_author_of_an_anonymous_comment_has_the_default_name() -> None:
+    node = {"id": "1", "body": "Ready.", "user": None, "botActor": None, "externalUser": {"name": ""}}
+
+    assert comment(node, 10)["author"] == Comment.model_fields["author"].default == "somebody"
 
 
 async def test_an_issue_begins_with_its_title_and_ends_with_how_to_go_on(linear: Linear) -> None:
