@@ -35,9 +35,20 @@ WEATHER = {
 }
 
 
-def caller(url: str, key: str | None = None, **headers: str) -> httpx2.Client:
+class Caller(httpx2.Client):
+    """Reads a response to its end, but not a stream of events, which may have none. `stream` reads that."""
+
+    def request(self, method: str, url: httpx2.URL | str, **parts: Any) -> httpx2.Response:
+        with self.stream(method, url, **parts) as response:
+            if response.headers.get("Content-Type", "").startswith("text/event-stream"):
+                return httpx2.Response(response.status_code, headers=response.headers, request=response.request)
+            response.read()
+            return response
+
+
+def caller(url: str, key: str | None = None, **headers: str) -> Caller:
     sent = headers | ({"Authorization": f"Bearer {key}"} if key else {})
-    return httpx2.Client(base_url=url, headers=sent, verify=NO_TLS, timeout=PATIENCE_SECONDS, trust_env=False)
+    return Caller(base_url=url, headers=sent, verify=NO_TLS, timeout=PATIENCE_SECONDS, trust_env=False)
 
 
 def many_callers(url: str, key: str) -> httpx2.AsyncClient:

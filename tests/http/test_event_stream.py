@@ -133,6 +133,14 @@ def test_a_client_that_disconnects_cancels_the_generator(stream: Stream) -> None
     assert stream.closed.wait(PATIENCE_SECONDS)
 
 
+def test_a_test_that_calls_all_operations_does_not_wait_for_the_end_of_a_stream(stream: Stream) -> None:
+    with caller(stream.url) as client:
+        response = client.get(stream.path)
+
+    assert (response.status_code, response.content) == (200, b"")
+    assert stream.closed.wait(PATIENCE_SECONDS)
+
+
 def test_head_has_the_headers_and_starts_no_stream(stream: Stream) -> None:
     with caller(stream.url) as client:
         answer = client.head(stream.path)
