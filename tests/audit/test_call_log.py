@@ -166,12 +166,15 @@ async def test_stopping_does_not_wait_for_an_unavailable_store(
 
 
 async def test_adding_a_record_costs_little_more_than_keeping_it(store: MoodyStore) -> None:
-    """Best of some tries, against a thousand records kept in a list: what else the machine does is not counted."""
+    """Best of some tries, against a thousand records kept in a list: what else the machine does is not counted.
+
+    It is four times the list, and nine times while coverage is measured; a record ten times as expensive is 44 times.
+    """
     calls = CallLog(store, every_seconds=3600.0)
     kept: list[object] = []
     best = min(_seconds_for_a_thousand(calls.add) for _ in range(20))
 
-    assert best < 30 * min(_seconds_for_a_thousand(kept.append) for _ in range(20))
+    assert best < 20 * min(_seconds_for_a_thousand(kept.append) for _ in range(20))
     await calls.finish()
 
 
