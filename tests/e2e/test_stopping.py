@@ -10,7 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from api.main.settings import Settings
 from tests.e2e.process import Process, answers, serving, until
+from tests.harness import served
 
 
 def refuses_connections(process: Process) -> bool:
@@ -51,7 +53,7 @@ def test_a_stopping_process_finishes_requests_and_accepts_no_new_connections(tmp
         assert process.ended() == 0
     assert "Traceback" not in process.logged()
 
-    with serving(tmp_path / "var") as again, again.caller(key) as admin:
+    with served(Settings(data_dir=tmp_path / "var")) as again, again.caller(key) as admin:
         assert [agent["name"] for agent in admin.get(agents).json()] == ["The last one"]
 
 
