@@ -39,7 +39,7 @@ demo: .venv/.runs  ## a small MCP server to try Plugboard with, on http://127.0.
 demo-oauth: .venv/.develops  ## the five services and an MCP server to try Connect with, and data for their tools, on http://127.0.0.1:8402
 	@$(BIN)/python -m demo.oauth_provider.server --consent page $(ARGS)
 
-test: .venv/.develops  ## set up if needed, then every test that needs nothing but Python
+test: .venv/.develops  ## set up if needed, then the tests that need nothing but Python, except the slow ones
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 # The bridge needs an older SDK than the servers that it bridges to, so each has an environment of its own.

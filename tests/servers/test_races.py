@@ -9,6 +9,9 @@ import pytest
 from tests.harness import Workspace, many_callers
 
 WRITERS = 32
+AT_LENGTH = pytest.mark.parametrize(
+    "any_plugboard", ["sqlite", pytest.param("moto", marks=pytest.mark.slow), "dynoxide"], indirect=True
+)
 WRITERS_WHO_GO_ON = 8
 WORDS_OF_EACH = 8
 ROUNDS = 12
@@ -38,6 +41,7 @@ async def append_many(workspace: Workspace, path: str, words: list[list[str]]) -
         return found
 
 
+@AT_LENGTH
 @pytest.mark.requirement("REL-06")
 async def test_concurrent_writers_lose_no_update_of_a_server(any_workspace: Workspace) -> None:
     path = f"{any_workspace.servers}/{any_workspace.make_server()['id']}"
@@ -97,6 +101,7 @@ async def test_one_of_many_concurrent_deletes_succeeds(any_workspace: Workspace)
     assert len(deleted) == 1
 
 
+@AT_LENGTH
 @pytest.mark.requirement("REL-07")
 @pytest.mark.parametrize("detach", ["false", "true"])
 async def test_no_agent_keeps_a_deleted_server(any_workspace: Workspace, detach: str) -> None:

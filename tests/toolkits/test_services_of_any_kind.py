@@ -122,6 +122,7 @@ def sixth(tmp_path: Path) -> Path:
     return folder.parent
 
 
+@pytest.mark.slow
 def test_a_new_service_passes_the_architecture_rules_without_other_changes(sixth: Path, tmp_path: Path) -> None:
     """The rules about tests and links say nothing about a service, so they are left out."""
     project = Path(__file__).parents[2]

@@ -23,7 +23,7 @@ from tests.fakes.raw_upstream import cutting_off, saying, upstream
 ONE = EgressPolicy.parse("127.0.0.2/32")  # stands for the public internet; 127.0.0.1 for what is inside
 
 
-@pytest.fixture(params=["asyncio", "uvloop"])
+@pytest.fixture(params=[pytest.param("asyncio", marks=pytest.mark.slow), "uvloop"])
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
     return "asyncio", {"use_uvloop": request.param == "uvloop"}
 

@@ -22,7 +22,7 @@ from tests.kit.http_client.upstream_client import HERE, asked_of
 ENDLESS = b"HTTP/1.1 200 OK\r\n\r\n"
 
 
-@pytest.fixture(params=["asyncio", "uvloop"])
+@pytest.fixture(params=[pytest.param("asyncio", marks=pytest.mark.slow), "uvloop"])
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
     return "asyncio", {"use_uvloop": request.param == "uvloop"}
 

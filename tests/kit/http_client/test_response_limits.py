@@ -28,7 +28,7 @@ USUAL = ResponseLimits()
 ENDLESS = HEAD + b"\r\n"
 
 
-@pytest.fixture(params=["asyncio", "uvloop"])
+@pytest.fixture(params=[pytest.param("asyncio", marks=pytest.mark.slow), "uvloop"])
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
     return "asyncio", {"use_uvloop": request.param == "uvloop"}
 

@@ -20,7 +20,7 @@ HERE = EgressPolicy.parse("127.0.0.0/8")
 OPEN = EgressPolicy.parse(NAME)
 
 
-@pytest.fixture(params=["asyncio", "uvloop"])
+@pytest.fixture(params=[pytest.param("asyncio", marks=pytest.mark.slow), "uvloop"])
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
     return "asyncio", {"use_uvloop": request.param == "uvloop"}
 
