@@ -32,4 +32,4 @@ def bare_app(answers: Path) -> Litestar:
 if __name__ == "__main__":
     app = bare_app(Path(sys.argv[2]))
     tune_garbage_collector()
-    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), **commands.SERVED)
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), **commands.UVICORN_OPTIONS)

@@ -184,4 +184,4 @@ async def answered(send: Any, status: int, body: bytes) -> None:
 if __name__ == "__main__":
     app = Upstream()
     tune_garbage_collector()
-    uvicorn.run(app, host=HOST, port=int(sys.argv[1]), **(commands.SERVED | {"lifespan": "off"}))
+    uvicorn.run(app, host=HOST, port=int(sys.argv[1]), **(commands.UVICORN_OPTIONS | {"lifespan": "off"}))
