@@ -19,6 +19,10 @@ def _heard(event: str, arguments: tuple[Any, ...]) -> None:
 sys.addaudithook(_heard)  # there is no way to take one away again
 
 
+STAND_INS: set[int] = set()
+"""Ports of databases that any Plugboard of this process may connect to at any time, for its background jobs."""
+
+
 @contextmanager
 def dialled_except(*ports: int) -> Iterator[list[tuple[str, int]]]:
     """What is dialled meanwhile, but for connections to our own ports."""
@@ -28,4 +32,4 @@ def dialled_except(*ports: int) -> Iterator[list[tuple[str, int]]]:
         yield seen
     finally:
         _watching.remove(seen)
-        seen[:] = [each for each in seen if each[1] not in ports]
+        seen[:] = [each for each in seen if each[1] not in STAND_INS.union(ports)]

@@ -30,6 +30,7 @@ from werkzeug.wrappers import Request, Response
 from api.kit.storage.dynamodb.store import dynamo_client
 from api.kit.storage.dynamodb.table import STACK, create_table
 from tests.fakes import quick_moto  # noqa: F401  installs its shortcuts
+from tests.fakes.connect_recorder import STAND_INS
 
 ACCESS = {
     "AWS_ACCESS_KEY_ID": "testing",
@@ -97,7 +98,9 @@ def moto_process() -> Iterator[str]:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            yield process.stdout.readline().strip()
+            endpoint = process.stdout.readline().strip()
+            STAND_INS.add(int(endpoint.rpartition(":")[2]))
+            yield endpoint
         finally:
             process.stdin.close()  # which ends it, as the end of this process would
 
@@ -125,6 +128,7 @@ def dynoxide_endpoint(data: Path) -> Iterator[str]:
             said = _wait_until_it_listens(process)
             stuck.cancel()
             assert "listening" in said.lower(), f"dynoxide did not start: {said}"
+            STAND_INS.add(port)
             yield f"http://127.0.0.1:{port}"
         finally:
             stuck.cancel()
