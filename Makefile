@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-# One more than there are cores, because many tests wait.
+# One more than there are cores, because many tests wait. Each takes whole modules while it can: `--dist worksteal`.
 WORKERS := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
@@ -40,7 +40,7 @@ demo-oauth: .venv/.develops  ## the five services and an MCP server to try Conne
 	@$(BIN)/python -m demo.oauth_provider.server --consent page $(ARGS)
 
 test: .venv/.develops  ## set up if needed, then the tests that need nothing but Python, except the slow ones
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 # The bridge needs an older SDK than the servers that it bridges to, so each has an environment of its own.
 .venv/real/%/.made: tests/real/%.lock
