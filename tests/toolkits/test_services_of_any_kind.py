@@ -99,9 +99,9 @@ API = SixthApi
 '''
 RULES_OF_CODE = (
     "banned",
+    "conventions",
     "folders",
     "imports",
-    "manners",
     "readme",
     "sizes",
     "subfolders",
