@@ -62,7 +62,7 @@ class UpstreamHttp:
             pool=self._pool,
             seconds=seconds if within is None else min(seconds, within),
             limits=LIMITS,
-            raised=to_upstream_error,
+            translate=to_upstream_error,
         )
 
     def _target(self, url: str) -> CheckedUrl:
@@ -101,7 +101,7 @@ class AuthServerHttp:
             pool=self._pool,
             seconds=AUTH_SERVER_SECONDS,
             limits=AUTH_SERVER_LIMITS,
-            raised=to_upstream_error,
+            translate=to_upstream_error,
         )
 
 

@@ -30,9 +30,9 @@ AccessLog = Callable[[RequestLine], None]
 
 
 class RequestMiddleware:
-    def __init__(self, app: ASGIApp, note: AccessLog | None = None) -> None:
+    def __init__(self, app: ASGIApp, access_log: AccessLog | None = None) -> None:
         self._app = app
-        self._note = note
+        self._access_log = access_log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP:
@@ -62,8 +62,10 @@ class RequestMiddleware:
         try:
             await self._app(get_scope, receive, send_extended)
         finally:
-            if self._note:
-                self._note(_log_line(get_scope, scope["method"], status, sent_bytes, time.perf_counter() - started))
+            if self._access_log:
+                self._access_log(
+                    _log_line(get_scope, scope["method"], status, sent_bytes, time.perf_counter() - started)
+                )
 
 
 def _as_get(scope: HTTPScope) -> HTTPScope:

@@ -63,8 +63,8 @@ def page(
     """A bare array; `Link` has the URL of the next page, if there is one."""
     headers = {}
     if cursor:
-        asked = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]
-        query = urlencode([*asked, ("cursor", cursor)])
+        parameters = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]
+        query = urlencode([*parameters, ("cursor", cursor)])
         headers["Link"] = f'<{request.scope["path"]}?{query}>; rel="next"'
     return StoredResponse(OK, kind.dump_json(views, by_alias=True), headers)
 

@@ -84,12 +84,12 @@ log = logging.getLogger(__name__)
 def create_app(
     settings: Settings,
     clock: Clock | None = None,
-    note: AccessLog | None = None,
+    access_log: AccessLog | None = None,
     lookup: Lookup = system_lookup,
     catalog: Mapping[str, Service] | None = None,
 ) -> ASGIApp:
     app = build_router_app(settings, clock, lookup=lookup, catalog=catalog)
-    return RequestMiddleware(FastPath(app, problem_response), note)
+    return RequestMiddleware(FastPath(app, problem_response), access_log)
 
 
 def build_router_app(
@@ -144,7 +144,7 @@ def to_problem(error: Exception) -> AppError:
     if isinstance(error, HTTPException):
         return _framework_problem(error)
     return (
-        next((made() for kind, made in EXCEPTION_TO_PROBLEM.items() if isinstance(error, kind)), None)
+        next((make_problem() for kind, make_problem in EXCEPTION_TO_PROBLEM.items() if isinstance(error, kind)), None)
         or InternalError()
     )
 

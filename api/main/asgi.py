@@ -18,7 +18,7 @@ COLLECT_AFTER = (10_000, 20, 10)
 def app() -> ASGIApp:
     harden_process()  # each worker is a separate process
     logs.configure()
-    asgi_app = create_app(Settings.from_environment(os.environ), note=logs.RequestLog())
+    asgi_app = create_app(Settings.from_environment(os.environ), access_log=logs.RequestLog())
     tune_garbage_collector()
     return asgi_app
 

@@ -33,8 +33,8 @@ class RpcResponse(NamedTuple):
     result: object = None
     error: RpcErrorResponse | None = None
 
-    def is_for(self, asked: int) -> bool:
-        return self.id == asked or (self.id is None and self.error is not None)
+    def is_for(self, number: int) -> bool:
+        return self.id == number or (self.id is None and self.error is not None)
 
 
 class ServerRequest(NamedTuple):
@@ -55,30 +55,31 @@ Message = RpcResponse | ServerRequest | Notification
 
 
 def request(number: int, method: str, params: Mapping[str, Any] | None) -> bytes:
-    asked = {"jsonrpc": "2.0", "id": number, "method": method}
-    return _encode(asked if params is None else {**asked, "params": params})
+    message = {"jsonrpc": "2.0", "id": number, "method": method}
+    return _encode(message if params is None else {**message, "params": params})
 
 
 def notification(method: str) -> bytes:
-    return _encoded({"method": method})
+    return _encode_message({"method": method})
 
 
-def reply_to(asked: ServerRequest, answer: Json | None = None) -> bytes:
-    """Any server may ask whether somebody is there, and nothing else unless it was told so."""
-    result = {} if asked.method == "ping" else answer
+def reply_to(request: ServerRequest, result: Json | None = None) -> bytes:
+    """A ping is always answered; other requests only with what the client has declared."""
+    if request.method == "ping":
+        result = {}
     if result is not None:
-        return _encoded({"id": asked.id, "result": result})
-    return _encoded({"id": asked.id, "error": {"code": METHOD_NOT_FOUND, "message": "Method not found"}})
+        return _encode_message({"id": request.id, "result": result})
+    return _encode_message({"id": request.id, "error": {"code": METHOD_NOT_FOUND, "message": "Method not found"}})
 
 
 def parse_messages(text: bytes | str) -> list[Message]:
     """One message, or several in a list, as 2025-03-26 allows."""
-    found = _decoded(text)
-    if not isinstance(found, list):
-        return [_message(found)]
-    if len(found) > MAX_MESSAGES_AT_ONCE:
+    decoded = _decode(text)
+    if not isinstance(decoded, list):
+        return [_message(decoded)]
+    if len(decoded) > MAX_MESSAGES_AT_ONCE:
         raise UnreadableResponse("The answer has too many messages at once.")
-    return [_message(each) for each in found]
+    return [_message(member) for member in decoded]
 
 
 def says_unknown_method(error: object) -> bool:
@@ -88,11 +89,11 @@ def says_unknown_method(error: object) -> bool:
     )
 
 
-def _encoded(members: Mapping[str, Any]) -> bytes:
+def _encode_message(members: Mapping[str, Any]) -> bytes:
     return _encode({"jsonrpc": "2.0", **members})
 
 
-def _decoded(text: bytes | str) -> object:
+def _decode(text: bytes | str) -> object:
     if len(text) > FREE_OF_COUNT and _is_too_much(text.encode() if isinstance(text, str) else text):
         raise UnreadableResponse("The answer holds more values than are accepted.")
     try:
@@ -116,33 +117,33 @@ def weight(text: bytes) -> int:
     return _CONTAINER * (text.count(b"[") + text.count(b"{")) + _VALUE * text.count(b",")
 
 
-def _message(found: object) -> Message:
-    if not isinstance(found, dict):
+def _message(message: object) -> Message:
+    if not isinstance(message, dict):
         raise UnreadableResponse("The answer is not a JSON-RPC message.")
-    if "result" in found and "method" not in found and isinstance(found.get("id"), int | str):
-        return RpcResponse(_id(found), found["result"])
-    match found:
+    if "result" in message and "method" not in message and isinstance(message.get("id"), int | str):
+        return RpcResponse(_id(message), message["result"])
+    match message:
         case {"method": str(method), "id": int(number) | str(number)} if not isinstance(number, bool):
-            params = found.get("params")
+            params = message.get("params")
             return ServerRequest(number, method, params if isinstance(params, dict) else {})
         case {"method": str(method)}:
             return Notification(method)
         case {"error": dict(error)}:
-            return RpcResponse(_id(found), error=_error(error))
+            return RpcResponse(_id(message), error=_error(error))
         case _:
             raise UnreadableResponse("The answer is not a JSON-RPC message.")
 
 
-def _id(found: Mapping[str, Any]) -> int | str | None:
-    number = found.get("id")
+def _id(message: Mapping[str, Any]) -> int | str | None:
+    number = message.get("id")
     if number is None or (isinstance(number, int | str) and not isinstance(number, bool)):
         return number
     raise UnreadableResponse("The answer has an invalid id.")
 
 
-def _error(found: Json) -> RpcErrorResponse:
-    match found:
+def _error(error: Json) -> RpcErrorResponse:
+    match error:
         case {"code": int(code), "message": str(message)}:
-            return RpcErrorResponse(code, message, found.get("data"))
+            return RpcErrorResponse(code, message, error.get("data"))
         case _:
             raise UnreadableResponse("The answer is an error without a code or a message.")

@@ -62,8 +62,8 @@ class StatelessSession:
 
 
 def _asks_back(method: str, outcome: RpcOutcome) -> bool:
-    found = outcome.result
-    return isinstance(found, dict) and found.get("resultType") == "input_required" and method in _MAY_ASK_BACK
+    result = outcome.result
+    return isinstance(result, dict) and result.get("resultType") == "input_required" and method in _MAY_ASK_BACK
 
 
 def _completed(outcome: RpcOutcome) -> RpcOutcome:

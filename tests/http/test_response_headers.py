@@ -26,7 +26,7 @@ SAFE = {
 @contextmanager
 def logging_to(stream: io.StringIO, world: World) -> Iterator[str]:
     """The same Plugboard once more, with a log. All is written when it has ended."""
-    with listening(create_app(world.workspace.plugboard.settings, note=RequestLog(stream))) as url:
+    with listening(create_app(world.workspace.plugboard.settings, access_log=RequestLog(stream))) as url:
         yield url
 
 

@@ -44,9 +44,9 @@ class CorkedTransport:
 
     def __getattr__(self, name: str) -> Any:
         """Each attribute of the transport is looked up once and cached."""
-        found = getattr(self._transport, name)
-        setattr(self, name, found)
-        return found
+        attribute = getattr(self._transport, name)
+        setattr(self, name, attribute)
+        return attribute
 
     def _flush(self) -> None:
         if self._held:

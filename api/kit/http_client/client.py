@@ -69,13 +69,13 @@ class HttpClient:
         pool: str,
         seconds: float,
         limits: ResponseLimits = USUAL,
-        raised: ErrorTranslator | None = None,
+        translate: ErrorTranslator | None = None,
     ) -> Exchange:
         """`pool`: requests with the same one may share connections, so it stands for one credential of one workspace.
 
-        `raised`: what errors become on their way to whoever asks.
+        `translate` makes the caller's error of each transport error.
         """
-        return Exchange(self._pools, pool, method, target, headers, body, seconds, limits=limits, raised=raised)
+        return Exchange(self._pools, pool, method, target, headers, body, seconds, limits=limits, translate=translate)
 
     async def close(self) -> None:
         await self._pools.close()
@@ -85,7 +85,18 @@ class Exchange:
     """One request and its response, as a context manager. A generator would cost several times as much."""
 
     __slots__ = (
-        *("_body", "_connection", "_deadline", "_headers", "_limits", "_method", "_name", "_pool", "_pools", "_raised"),
+        *(
+            "_body",
+            "_connection",
+            "_deadline",
+            "_headers",
+            "_limits",
+            "_method",
+            "_name",
+            "_pool",
+            "_pools",
+            "_translate",
+        ),
         *("_target",),
     )
 
@@ -100,7 +111,7 @@ class Exchange:
         seconds: float,
         *,
         limits: ResponseLimits,
-        raised: ErrorTranslator | None,
+        translate: ErrorTranslator | None,
     ) -> None:
         self._pools = pools
         self._name = name
@@ -110,7 +121,7 @@ class Exchange:
         self._body = body
         self._deadline = Deadline(pools.ticker, seconds)
         self._limits = limits
-        self._raised = raised
+        self._translate = translate
         self._pool: ConnectionPool | None = None
         self._connection: HttpConnection | None = None
 
@@ -119,9 +130,9 @@ class Exchange:
         try:
             reply = await self._reply()
         except TransportError as error:
-            if self._raised is None:
+            if self._translate is None:
                 raise
-            raise self._raised(error) from error
+            raise self._translate(error) from error
         finally:
             if reply is None:  # a cancelled request leaves nothing behind either
                 self._leave()
@@ -136,7 +147,7 @@ class Exchange:
         self._connection = connection = pool.take_idle() or await self._connect(pool)
         answer = connection.send(self._method, written, self._body, self._limits, self._deadline)
         await answer.head()
-        return Response(answer, self._limits, self._raised)
+        return Response(answer, self._limits, self._translate)
 
     async def _connect(self, pool: ConnectionPool) -> HttpConnection:
         try:

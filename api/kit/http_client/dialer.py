@@ -26,13 +26,15 @@ class Dialer:
     trust: ssl.SSLContext
     patience: float = SECONDS_FOR_ONE
 
-    async def connect(self, target: CheckedUrl, made: Callable[[], HttpConnection], owner: str = "") -> HttpConnection:
+    async def connect(
+        self, target: CheckedUrl, factory: Callable[[], HttpConnection], owner: str = ""
+    ) -> HttpConnection:
         """Has no time limit of its own; a cancellation leaves nothing behind."""
         reached = await self._reach(target, owner)
         encrypted = target.scheme == "https"
         try:
             _, connection = await asyncio.get_running_loop().create_connection(
-                made,
+                factory,
                 sock=reached,
                 ssl=self.trust if encrypted else None,
                 server_hostname=target.host if encrypted else None,

@@ -181,7 +181,7 @@ class ConnectionPools(OrderedDict[tuple[str, str, int, str], ConnectionPool]):
         self._is_closed = True
         if self._sweeping is not None:
             self._sweeping.cancel()
-        gone = [each for pool in self.values() for each in pool.close()]
+        gone = [future for pool in self.values() for future in pool.close()]
         self.clear()
         await asyncio.gather(*gone)
 

@@ -47,15 +47,17 @@ class ResponseSource(Protocol):
 class Response:
     """The head of a response, whose body is read later."""
 
-    __slots__ = ("_decoded", "_limits", "_raised", "_source", "_wire", "headers", "reason", "status")
+    __slots__ = ("_decoded", "_limits", "_source", "_translate", "_wire", "headers", "reason", "status")
 
-    def __init__(self, source: ResponseSource, limits: ResponseLimits, raised: ErrorTranslator | None = None) -> None:
+    def __init__(
+        self, source: ResponseSource, limits: ResponseLimits, translate: ErrorTranslator | None = None
+    ) -> None:
         self.status = source.status
         self.reason = source.reason
         self.headers: Mapping[str, str] = source.headers
         self._source = source
         self._limits = limits
-        self._raised = raised
+        self._translate = translate
         self._wire = self._decoded = 0
 
     async def read(self) -> bytes:
@@ -64,18 +66,18 @@ class Response:
                 return self._counted(self._source.take())
             return b"".join([chunk async for chunk in self._chunks()])
         except TransportError as error:
-            if self._raised is None:
+            if self._translate is None:
                 raise
-            raise self._raised(error) from error
+            raise self._translate(error) from error
 
     async def chunks(self) -> AsyncIterator[bytes]:
         try:
             async for chunk in self._chunks():
                 yield chunk
         except TransportError as error:
-            if self._raised is None:
+            if self._translate is None:
                 raise
-            raise self._raised(error) from error
+            raise self._translate(error) from error
 
     async def _chunks(self) -> AsyncIterator[bytes]:
         inflate = _decompressor(self.headers.get("content-encoding", ""))
@@ -137,7 +139,7 @@ def _decompressor(encoding: str) -> _Decompressor | None:
         case "deflate":
             return _Decompressor(zlib.MAX_WBITS)
         case _:
-            raise MalformedResponse("encoded in a way that was not asked for")
+            raise MalformedResponse("an encoding that was not requested")
 
 
 def _within(limit: int, size: int, of_what: str) -> int:

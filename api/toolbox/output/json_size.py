@@ -20,5 +20,5 @@ def measure(value: object, most: JsonSize) -> JsonSize | None:
             return None
         if isinstance(current, dict | list):
             inside = list(current.values()) if isinstance(current, dict) else current
-            open_values += [(each, depth + 1) for each in inside]
+            open_values += [(element, depth + 1) for element in inside]
     return JsonSize(deepest, seen)

@@ -79,9 +79,9 @@ def clean_json(value: Any, redact: Redactor) -> Any:
     if isinstance(value, str):
         return redact(clean(redact(value)))
     if isinstance(value, Mapping):
-        return {redact(clean(name)): clean_json(each, redact) for name, each in value.items()}
+        return {redact(clean(name)): clean_json(member, redact) for name, member in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [clean_json(each, redact) for each in value]
+        return [clean_json(element, redact) for element in value]
     if isinstance(value, int | float) and not isinstance(value, bool) and not redact.finds_nothing_in(str(value)):
         return REMOVED  # a secret of digits may come back as a number
     return value

@@ -172,7 +172,7 @@ def _without_secrets(listed: Mapping[str, Any], redact: Redactor) -> Mapping[str
         text = msgspec.json.encode(listed).decode()
         if len(text) > LONGEST_TOOL:
             return None
-        if all(redact(each) == each for each in (text, clean(text))):
+        if all(redact(variant) == variant for variant in (text, clean(text))):
             return listed
         safe: dict[str, Any] = clean_json(listed, redact)
     except RecursionError:  # too deep to be searched

@@ -13,7 +13,7 @@ from api.toolbox.toolsets.toolset import ToolCall, Toolset
 
 
 class OnDemandToolset(Toolset):
-    """For one request: it stays with the toolset that it has found first."""
+    """For one request: it keeps the toolset that it found first."""
 
     __slots__ = ("_ctx", "_registry", "_server", "_toolset")
 

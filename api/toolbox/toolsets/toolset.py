@@ -24,7 +24,7 @@ class ToolCall:
     tool: CatalogTool = field(init=False)
     """Set where the name is resolved."""
     catalog: ToolCatalog | None = None
-    """The list in which the tool was found; None where a new list would say nothing else."""
+    """The list in which the tool was found; None if a new list could not differ."""
     parsed_arguments: Any = None
     """As the tool takes them; set where they are checked."""
     recorded_name: str = ""
@@ -47,7 +47,7 @@ class Toolset(Protocol):
 
     @property
     def known_tools(self) -> ToolCatalog | None:
-        """What was listed last, whether or not it is still fresh; no request is made."""
+        """The last list, fresh or not; no request is made."""
         ...
 
     async def list_tools(self, deadline: Deadline, *, refresh: bool = False) -> ToolCatalog:

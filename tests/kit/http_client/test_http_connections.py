@@ -180,11 +180,11 @@ async def test_errors_are_translated_for_the_caller() -> None:
     async with asked_of(raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")) as (out, target, _):
         for ask in (reading, streaming):
             with pytest.raises(Own) as caught:
-                await ask(out.request("GET", target, {}, pool="a", seconds=0.1, raised=lambda _: Own()))
+                await ask(out.request("GET", target, {}, pool="a", seconds=0.1, translate=lambda _: Own()))
             assert isinstance(caught.value.__cause__, TransportTimeout)
         closed = CheckedUrl("", "http", "127.0.0.2", 1, "/", ip_address("127.0.0.2"))
         with pytest.raises(Own) as caught:
-            await reading(out.request("GET", closed, {}, pool="a", seconds=5, raised=lambda _: Own()))
+            await reading(out.request("GET", closed, {}, pool="a", seconds=5, translate=lambda _: Own()))
         assert isinstance(caught.value.__cause__, ConnectionFailed)
 
 
