@@ -217,7 +217,7 @@ def test_every_guarantee_names_tested_requirements() -> None:
 
 
 def test_every_folder_is_described_with_its_level() -> None:
-    rows = CONTRIBUTING.table("Rooms")
+    rows = CONTRIBUTING.table("Folders")
     described = {folder.replace("/", "."): int(level) for folders, level, _ in rows for folder in code_in(folders)}
 
     assert described.items() <= LEVELS.items()
